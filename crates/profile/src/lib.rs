@@ -1,0 +1,61 @@
+//! What a file system looks like: histograms of relative age, file size and directory depth (geriatrix17).
+
+use serde::{Deserialize, Serialize};
+
+/// A profile: three histograms of the files of a file system. See `docs/src/profiles.md` for the TOML form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Short name, the one given to `--profile`.
+    pub name: String,
+    /// One line that says what was looked at.
+    pub title: String,
+    /// Publication or command that the figures come from.
+    pub source: String,
+    /// Year of the observation.
+    pub year: u16,
+    /// Live files of the observed file system, where known; directory counts are scaled by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
+    /// Share of its capacity that was in use, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fullness: Option<f64>,
+    /// Relative age of the live files.
+    pub age: AgeHistogram,
+    /// Size of the live files.
+    pub size: SizeHistogram,
+    /// Depth of the directories that hold the files.
+    pub depth: DepthHistogram,
+}
+
+/// Histogram of relative age, youngest bin first. Ages are unitless; the last edge is the age of the file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgeHistogram {
+    /// Upper edge of each bin, rising.
+    pub upper: Vec<f64>,
+    /// Weight of each bin: its share of the files, up to a common factor.
+    pub weight: Vec<f64>,
+}
+
+/// Histogram of file size: bin i holds sizes above the edge before it up to and including its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeHistogram {
+    /// Upper edge of each bin in bytes, inclusive, rising. A first edge of 0 holds exactly the empty files.
+    pub upper_bytes: Vec<u64>,
+    /// Weight of each bin.
+    pub weight: Vec<f64>,
+}
+
+/// Histogram of depth. The root of the file system has depth 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DepthHistogram {
+    /// Depth of the directory that holds the files, rising.
+    pub depth: Vec<u32>,
+    /// Weight of each depth: the share of the files whose directory lies at it.
+    pub weight: Vec<f64>,
+    /// Directories whose parent lies at this depth, in the whole tree.
+    pub subdirectories: Vec<u64>,
+}

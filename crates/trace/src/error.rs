@@ -1,0 +1,29 @@
+//! What can go wrong with a trace. Each message says what was tried, on what, why it failed and what to do.
+
+use std::path::PathBuf;
+
+/// An error of reading or writing a trace.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file could not be opened, read or written.
+    #[error("{action} trace {path}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// The file is not a trace, or not a whole one.
+    #[error("{path} is not a senesce trace: {why}; it may be cut short or of another program")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A source that makes operations failed.
+    #[error("making operations: {0}")]
+    Source(String),
+}
