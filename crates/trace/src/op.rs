@@ -65,7 +65,17 @@ pub enum Op {
 impl Op {
     /// Every kind of operation by its name, in the order of [`Op::kind`].
     pub const KINDS: [&'static str; 12] = [
-        "mkdir", "rmdir", "create", "write", "append", "truncate", "punch", "rename", "link", "delete", "fsync",
+        "mkdir",
+        "rmdir",
+        "create",
+        "write",
+        "append",
+        "truncate",
+        "punch",
+        "rename",
+        "link",
+        "delete",
+        "fsync",
         "checkpoint",
     ];
 
@@ -101,10 +111,13 @@ impl fmt::Display for Op {
             }
             Op::Append { file, parent, len } => write!(f, "{kind} {file} in {parent} length {len}"),
             Op::Truncate { file, parent, size } => write!(f, "{kind} {file} in {parent} size {size}"),
-            Op::Rename { file, parent, to_file, to_parent } | Op::Link { file, parent, to_file, to_parent } => {
+            Op::Rename { file, parent, to_file, to_parent }
+            | Op::Link { file, parent, to_file, to_parent } => {
                 write!(f, "{kind} {file} in {parent} to {to_file} in {to_parent}")
             }
-            Op::Delete { file, parent } | Op::Fsync { file, parent } => write!(f, "{kind} {file} in {parent}"),
+            Op::Delete { file, parent } | Op::Fsync { file, parent } => {
+                write!(f, "{kind} {file} in {parent}")
+            }
             Op::Checkpoint { number } => write!(f, "{kind} {number}"),
         }
     }
