@@ -1,1 +1,26 @@
-//! (being written)
+//! Where operations come from.
+//!
+//! An ager is a [`trace::Source`] that follows a profile: [`Method::Planned`], exact by construction, or
+//! [`Method::Greedy`], the published one. An aging may go on under changed conditions: it is a list of [`Leg`]s.
+
+mod ager;
+mod aim;
+mod apportion;
+mod calendar;
+mod error;
+mod fit;
+mod greedy;
+mod legs;
+mod planned;
+mod random;
+mod sizes;
+mod tree;
+
+pub use ager::{Ager, Conditions, LeftOut, LiveFile, Method, Plan, Reached, State};
+pub use aim::MOST_FULL;
+pub use error::Error;
+pub use fit::Fit;
+pub use legs::{Leg, begin, go_on};
+pub use sizes::BLOCK_BYTES;
+
+use ager::Counters;

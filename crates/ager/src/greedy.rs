@@ -1,0 +1,203 @@
+//! The published ager of Geriatrix (geriatrix17, §3), for comparison.
+//!
+//! *Rapid aging* creates files of random size and depth, drawn by the profile's weights, until the wanted
+//! fullness is reached. *Stable aging* then tosses a fair coin for each operation. A creation takes the size
+//! bin that lacks most among those that still fit, and the depth that lacks most; a deletion takes the age bin
+//! that has most too many, in it the size, in that the depth, and there a random file. Age bins are windows of
+//! birth, fixed when stable aging starts by the number of operations that the profile needs.
+//!
+//! Nothing here steers the fullness or the number of overwrites as `planned` does: the walk of the coin, and a
+//! fit that comes only at the end, are part of the published method and show in its figures.
+
+mod cells;
+
+use crate::aim::Aim;
+use crate::calendar::Calendar;
+use crate::random::Random;
+use crate::sizes::blocks;
+use crate::tree::Tree;
+use crate::{Ager, Conditions, Counters, Error, LiveFile, Plan, Reached, State};
+use cells::{Cells, Shares};
+use trace::{BATCH, Content, Op, Source};
+
+/// The published ager.
+pub(crate) struct Greedy {
+    aim: Aim,
+    plan: Plan,
+    rng: Random,
+    tree: Tree,
+    /// Directories still to be made, last first.
+    mkdirs: Vec<Op>,
+    counters: Counters,
+    cells: Cells,
+    /// The age windows; `None` while aging is rapid.
+    calendar: Option<Calendar>,
+    /// Blocks that the live files may take.
+    most_blocks: u64,
+    /// Blocks created at which it ends, if that was asked for.
+    most_created: Option<f64>,
+}
+
+/// The operations that the published method plans for `files` live files.
+fn published_operations(aim: &Aim, files: u64) -> u64 {
+    let oldest = aim.age.upper.last().expect("a checked histogram has bins");
+    let files = files as f64;
+    let mut younger = 0.0;
+    let mut most = 0.0f64;
+    let mut span = 1.0;
+    for (i, (edge, share)) in aim.age.upper.iter().zip(&aim.age_share).enumerate() {
+        span = edge / oldest - younger;
+        younger = edge / oldest;
+        let creations = if i + 1 < aim.age_share.len() { 2.0 * share } else { 2.0 * (share - 1.0) + 1.0 };
+        most = most.max(files * creations / span);
+    }
+    most.max(files / span).ceil() as u64
+}
+
+impl Greedy {
+    /// Plans an aging that goes on from `state`.
+    pub fn new(conditions: &Conditions, state: State) -> Result<Greedy, Error> {
+        let aim = Aim::new(conditions)?;
+        let State { mut tree, live, counters } = state;
+        let mut rng = Random::new(conditions.seed, counters.operations());
+        let mut mkdirs = tree.grow(&aim.depth, conditions.profile.files, aim.files(), &mut rng);
+        mkdirs.reverse();
+        if let Some(overwrites) = conditions.overwrites
+            && overwrites < conditions.fullness
+        {
+            return Err(Error::Conditions(format!(
+                "{overwrites} overwrites are less than the filling takes, {}; ask for more or leave --overwrites out",
+                conditions.fullness
+            )));
+        }
+        let mut cells = Cells::new(aim.age_share.len(), aim.sizes.share.len(), aim.depth_share.len());
+        let (depths, depth_bin) = (tree.depths(), aim.depth_bins());
+        for file in live {
+            let depth = depth_bin.get(depths[file.dir.0 as usize] as usize).copied().flatten();
+            // A depth that this profile does not know counts as its deepest.
+            cells.insert(0, aim.sizes.bin_of(file.size), depth.unwrap_or(aim.depth_share.len() - 1), file);
+        }
+        let most_blocks = aim.overwritten_blocks(conditions.fullness) as u64;
+        let operations = published_operations(&aim, aim.files());
+        Ok(Greedy {
+            plan: aim.plan(most_blocks, tree.directories(), operations, None),
+            most_created: conditions.overwrites.map(|n| aim.overwritten_blocks(n)),
+            aim,
+            rng,
+            tree,
+            mkdirs,
+            counters,
+            cells,
+            calendar: None,
+            most_blocks,
+        })
+    }
+
+    /// The next operation; `None` at the end.
+    fn step(&mut self) -> Option<Op> {
+        if self.calendar.is_none() {
+            let size = self.rng.weighted(&self.aim.sizes.share);
+            let bytes = self.aim.sizes.random(size, &mut self.rng);
+            if self.counters.live_blocks + blocks(bytes) <= self.most_blocks {
+                let depth = self.rng.weighted(&self.aim.depth_share);
+                return Some(self.create(0, size, depth, bytes));
+            }
+            self.become_stable();
+        }
+        let calendar = self.calendar.as_ref().expect("stable aging has its windows");
+        let now = self.counters.operations() + 1;
+        if now > calendar.total || self.most_created.is_some_and(|most| self.counters.created_blocks as f64 >= most)
+        {
+            return None;
+        }
+        let age = calendar.bin_of(now);
+        if self.rng.coin() {
+            self.create_best(age).or_else(|| self.delete_best())
+        } else {
+            self.delete_best().or_else(|| self.create_best(age))
+        }
+    }
+
+    /// Fixes the age windows by the number of live files, and puts the live ones into them.
+    fn become_stable(&mut self) {
+        let live = self.cells.files();
+        let past = self.counters.operations();
+        let total = match self.most_created {
+            // The coin is fair, so what is still to be created takes twice as many operations.
+            Some(most) => {
+                let mean = self.counters.live_blocks as f64 / live.max(1) as f64;
+                past + (2.0 * (most - self.counters.created_blocks as f64).max(0.0) / mean.max(1.0)) as u64
+            }
+            None => published_operations(&self.aim, live).max(past),
+        };
+        let calendar = Calendar::new(&self.aim.age, total);
+        self.plan.operations = total;
+        self.cells.set_ages(|file| calendar.bin_of(file.born));
+        self.calendar = Some(calendar);
+    }
+
+    /// Creates a file of the size that lacks most among those that fit, at the depth that lacks most.
+    fn create_best(&mut self, age: usize) -> Option<Op> {
+        let room = self.most_blocks.saturating_sub(self.counters.live_blocks);
+        let sizes = &self.aim.sizes;
+        let size = self.cells.size_lacking_most(&sizes.share, |bin| blocks(sizes.largest(bin)) <= room)?;
+        let bytes = sizes.random(size, &mut self.rng);
+        let depth = self.cells.depth_lacking_most(&self.aim.depth_share);
+        Some(self.create(age, size, depth, bytes))
+    }
+
+    fn create(&mut self, age: usize, size: usize, depth: usize, bytes: u64) -> Op {
+        let dir = self.tree.pick(self.aim.depth.depth[depth] as usize, &mut self.rng);
+        let file = self.counters.create(bytes);
+        let born = self.counters.operations();
+        self.cells.insert(age, size, depth, LiveFile { file, dir, size: bytes, born });
+        Op::Create { file, parent: dir, size: bytes, content: Content::Auto }
+    }
+
+    /// Deletes a random file of those that there are most too many of.
+    fn delete_best(&mut self) -> Option<Op> {
+        let shares =
+            Shares { age: &self.aim.age_share, size: &self.aim.sizes.share, depth: &self.aim.depth_share };
+        let file = self.cells.remove_most_over(&shares, &mut self.rng)?;
+        self.counters.delete(file.size);
+        Some(Op::Delete { file: file.file, parent: file.dir })
+    }
+}
+
+impl Source for Greedy {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
+        self.advance(BATCH, batch);
+        Ok(())
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.mkdirs.len() as u64 + self.plan.operations.saturating_sub(self.counters.operations()))
+    }
+}
+
+impl Ager for Greedy {
+    fn advance(&mut self, most: usize, batch: &mut Vec<Op>) {
+        batch.clear();
+        let mkdirs = self.mkdirs.len().saturating_sub(most);
+        batch.extend(self.mkdirs.drain(mkdirs..).rev());
+        while batch.len() < most
+            && let Some(op) = self.step()
+        {
+            batch.push(op);
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn reached(&self) -> Reached {
+        self.aim.reached(self.cells.iter(), &self.tree.depths(), &self.counters)
+    }
+
+    fn state(&self) -> State {
+        let mut tree = self.tree.clone();
+        tree.forget(&self.mkdirs);
+        State { tree, live: self.cells.iter().copied().collect(), counters: self.counters }
+    }
+}

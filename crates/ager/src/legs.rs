@@ -1,0 +1,53 @@
+//! An aging that goes on under changed conditions.
+//!
+//! No state is stored: an aging is a function of its conditions, so where it stood is found by making its
+//! operations again, which takes a fraction of a second a million.
+
+use crate::greedy::Greedy;
+use crate::planned::Planned;
+use crate::{Ager, Conditions, Error, Method, State};
+use serde::{Deserialize, Serialize};
+use trace::BATCH;
+
+/// A part of an aging that was carried out under one set of conditions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Leg {
+    /// The conditions.
+    pub conditions: Conditions,
+    /// Operations of this leg that were carried out, directories included; it may have been stopped early.
+    pub done: u64,
+}
+
+/// Begins an aging on an empty file system.
+pub fn begin(conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
+    on(conditions, State::empty())
+}
+
+/// Goes on with an aging that has been carried out as `legs` say.
+pub fn go_on(legs: &[Leg], conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
+    let mut state = State::empty();
+    for leg in legs {
+        let mut ager = on(&leg.conditions, state)?;
+        let mut left = leg.done;
+        let mut batch = Vec::new();
+        while left > 0 {
+            ager.advance(left.min(BATCH as u64) as usize, &mut batch);
+            if batch.is_empty() {
+                return Err(Error::Conditions(format!(
+                    "an earlier leg is recorded with {} operations and has {} fewer; it was made by another version",
+                    leg.done, left
+                )));
+            }
+            left -= batch.len() as u64;
+        }
+        state = ager.state();
+    }
+    on(conditions, state)
+}
+
+fn on(conditions: &Conditions, state: State) -> Result<Box<dyn Ager>, Error> {
+    Ok(match conditions.method {
+        Method::Planned => Box::new(Planned::new(conditions, state)?),
+        Method::Greedy => Box::new(Greedy::new(conditions, state)?),
+    })
+}

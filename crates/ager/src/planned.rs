@@ -1,0 +1,198 @@
+//! The planned ager: backwards from the end, exact by construction (DESIGN §4).
+//!
+//! There is one slot for every file that is to live at the end, with its size and directory fixed, so size and
+//! depth are as the profile has them at every moment. Each creation fills an empty slot, and is born either a
+//! survivor, which is never deleted, or an ephemeral, which will be. Which creations are survivors is drawn
+//! within each window of birth, as many as the age bin needs, so the final age histogram is exact too. Every
+//! operation costs a handful of array accesses.
+//!
+//! Beside the slots there are some spare ones, filled with ephemerals only. As many slots as there are spare
+//! ones are empty at any time, so that a new file is seldom of the size and directory of the one deleted just
+//! before, and the operations can go on when all survivors are born.
+
+mod layout;
+
+use crate::aim::Aim;
+use crate::calendar::{Calendar, Rhythm};
+use crate::random::Random;
+use crate::sizes::blocks;
+use crate::tree::Tree;
+use crate::{Ager, Conditions, Counters, Error, LiveFile, Plan, Reached, State};
+use trace::{BATCH, Content, FileId, Op, Source};
+
+/// The planned ager.
+pub(crate) struct Planned {
+    aim: Aim,
+    plan: Plan,
+    rng: Random,
+    tree: Tree,
+    /// Directories still to be made, last first.
+    mkdirs: Vec<Op>,
+    rhythm: Rhythm,
+    calendar: Calendar,
+    counters: Counters,
+    /// The slots, then the spare ones. An empty slot has `born` 0.
+    slots: Vec<LiveFile>,
+    /// How many of the slots are to live at the end.
+    files: usize,
+    /// Live files of earlier legs that have no slot, to be deleted first.
+    doomed: Vec<LiveFile>,
+    /// Slots that hold an ephemeral.
+    ephemeral: Vec<u32>,
+    /// Empty slots.
+    empty: Vec<u32>,
+    /// Empty spare slots.
+    spare: Vec<u32>,
+    /// The spare slot whose file comes and goes, while it is there.
+    guest: Option<u32>,
+    /// The age bin of the present, and the creations and survivors that each window still has to come.
+    bin: usize,
+    births: Vec<u64>,
+    survivors: Vec<u64>,
+    /// Mean blocks of a slot, and by how many blocks the creations so far exceed it.
+    mean_blocks: f64,
+    excess: f64,
+}
+
+impl Planned {
+    /// Plans an aging that goes on from `state`.
+    pub fn new(conditions: &Conditions, state: State) -> Result<Planned, Error> {
+        layout::plan(conditions, state)
+    }
+
+    /// The next operation.
+    fn step(&mut self) -> Op {
+        let time = self.counters.operations() + 1;
+        let steady = self.rhythm.steady();
+        if time > steady {
+            if (time - steady) % 2 == 1 { self.first_of_pair(time) } else { self.second_of_pair(time) }
+        } else if self.rhythm.creates(time) {
+            let slot = self.empty.pop().expect("an empty slot for each new file of the transition");
+            if !self.is_survivor(time) {
+                self.ephemeral.push(slot);
+            }
+            self.create(slot, time)
+        } else {
+            let file = self.doomed.pop().expect("a doomed file for each deletion of the transition");
+            self.counters.delete(file.size);
+            Op::Delete { file: file.file, parent: file.dir }
+        }
+    }
+
+    fn first_of_pair(&mut self, time: u64) -> Op {
+        if self.ephemeral.is_empty() {
+            // All survivors are born: what is left to do is done by spare files that come and go.
+            let slot = self.spare[self.rng.below(self.spare.len())];
+            self.guest = Some(slot);
+            return self.create(slot, time);
+        }
+        let chosen = self.rng.below(self.ephemeral.len());
+        let slot = self.ephemeral.swap_remove(chosen);
+        if (slot as usize) < self.files { &mut self.empty } else { &mut self.spare }.push(slot);
+        self.delete(slot)
+    }
+
+    fn second_of_pair(&mut self, time: u64) -> Op {
+        match self.guest.take() {
+            Some(slot) => self.delete(slot),
+            None => self.refill(time),
+        }
+    }
+
+    /// Draws whether the creation at `time` is a survivor: as many of the window's creations as it still needs.
+    fn is_survivor(&mut self, time: u64) -> bool {
+        while time >= self.calendar.window(self.bin).1 {
+            self.bin -= 1;
+        }
+        let (births, survivors) = (&mut self.births[self.bin], &mut self.survivors[self.bin]);
+        let survives = *survivors > 0 && self.rng.chance(*survivors, *births);
+        *births -= 1;
+        *survivors -= u64::from(survives);
+        survives
+    }
+
+    /// Fills an empty slot. A survivor takes one that lives at the end: there is always one, since as many of
+    /// these are empty as spare ones hold a file, and a deletion has just emptied one of either.
+    ///
+    /// Of two random slots, the one is taken whose size brings the bytes created nearer to the mean, so that a
+    /// few very large files cannot make the churn larger or smaller than was asked for.
+    fn refill(&mut self, time: u64) -> Op {
+        let survives = self.is_survivor(time);
+        let choices = self.empty.len() + if survives { 0 } else { self.spare.len() };
+        let (a, b) = (self.rng.below(choices), self.rng.below(choices));
+        let size = |i: usize| self.slots[self.vacant(i) as usize].size;
+        let chosen = if (self.excess > 0.0) == (size(b) < size(a)) { b } else { a };
+        let slot = match chosen.checked_sub(self.empty.len()) {
+            None => self.empty.swap_remove(chosen),
+            Some(spare) => self.spare.swap_remove(spare),
+        };
+        if !survives {
+            self.ephemeral.push(slot);
+        }
+        self.create(slot, time)
+    }
+
+    fn vacant(&self, i: usize) -> u32 {
+        self.empty.get(i).copied().unwrap_or_else(|| self.spare[i - self.empty.len()])
+    }
+
+    fn create(&mut self, slot: u32, time: u64) -> Op {
+        let slot = &mut self.slots[slot as usize];
+        slot.file = self.counters.create(slot.size);
+        slot.born = time;
+        self.excess += blocks(slot.size) as f64 - self.mean_blocks;
+        Op::Create { file: slot.file, parent: slot.dir, size: slot.size, content: Content::Auto }
+    }
+
+    fn delete(&mut self, slot: u32) -> Op {
+        let slot = &mut self.slots[slot as usize];
+        self.counters.delete(slot.size);
+        slot.born = 0;
+        Op::Delete { file: slot.file, parent: slot.dir }
+    }
+
+    fn live(&self) -> impl Iterator<Item = &LiveFile> {
+        self.slots.iter().filter(|s| s.born > 0).chain(&self.doomed)
+    }
+}
+
+impl Source for Planned {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
+        self.advance(BATCH, batch);
+        Ok(())
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.mkdirs.len() as u64 + self.calendar.total - self.counters.operations())
+    }
+}
+
+impl Ager for Planned {
+    fn advance(&mut self, most: usize, batch: &mut Vec<Op>) {
+        batch.clear();
+        let mkdirs = self.mkdirs.len().saturating_sub(most);
+        batch.extend(self.mkdirs.drain(mkdirs..).rev());
+        let left = self.calendar.total - self.counters.operations();
+        for _ in 0..left.min((most - batch.len()) as u64) {
+            let op = self.step();
+            batch.push(op);
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn reached(&self) -> Reached {
+        self.aim.reached(self.live(), &self.tree.depths(), &self.counters)
+    }
+
+    fn state(&self) -> State {
+        let mut tree = self.tree.clone();
+        tree.forget(&self.mkdirs);
+        State { tree, live: self.live().copied().collect(), counters: self.counters }
+    }
+}
+
+/// The number of an empty slot's file.
+const NO_FILE: FileId = FileId(u64::MAX);
