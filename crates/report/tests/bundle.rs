@@ -1,0 +1,21 @@
+//! The committed bundle is what `web/build` makes of `web/src`.
+
+use std::{fs, path::Path, process::Command};
+
+#[test]
+fn bundle_is_fresh() {
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("web");
+    if !web.join("node_modules/esbuild").exists() {
+        println!("skipped: esbuild is not installed; `npm ci` in crates/report/web installs it");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("page.js");
+    let built = Command::new(web.join("build")).arg(&out).status().expect("node starts");
+    assert!(built.success(), "web/build failed");
+    let same = fs::read(&out).unwrap() == fs::read(web.join("dist/page.js")).unwrap();
+    assert!(
+        same,
+        "web/dist/page.js is not what web/src gives: run crates/report/web/build and commit the result"
+    );
+}

@@ -1,0 +1,184 @@
+//! An example page. Every number in it is invented; the shapes are those that aged file systems show.
+
+use senesce_report::data::*;
+
+const GIB: u64 = 1 << 30;
+const BLOCK: u64 = 4096;
+const SIZE: u64 = 4 * GIB;
+
+/// Two file systems with all measures and a third, as on a first quick run, with few.
+pub fn page() -> Page {
+    Page {
+        title: "Example report: two file systems after years of use".into(),
+        made: "2026-01-15T10:30:00Z".into(),
+        tool: "senesce 0.1.0".into(),
+        command: "senesce run experiments/example.toml --seed 7".into(),
+        machine: table(&[
+            ("Processor", "example processor, 2 cores"),
+            ("Memory", "8 GiB"),
+            ("Kernel", "Linux 6.12"),
+            ("Device", "disk image behind a loop device"),
+        ]),
+        method: table(&[
+            ("Scan", "every file of the tree in directory order, 5 repetitions"),
+            ("Cold", "unmounted and mounted again, page cache, dentries and inodes dropped"),
+            ("Modelled disk", "7200 rpm, 150 MiB/s, 8.5 ms average seek; service times counted, not slept"),
+        ]),
+        comparisons: vec![
+            full("ext4", 1, 1.9, 1.05, 0.78, 0.30),
+            full("xfs </script> 70 %", u64::MAX, 3.4, 1.6, 0.55, 0.65),
+            Comparison {
+                name: "btrfs, quick run".into(),
+                fs: "btrfs".into(),
+                mkfs: "mkfs.btrfs disk.img".into(),
+                size_bytes: SIZE,
+                profile: "douceur".into(),
+                fullness: 0.5,
+                ..Comparison::default()
+            },
+        ],
+        notes: vec!["This is an example: every number on this page is invented.".into()],
+    }
+}
+
+fn table(rows: &[(&str, &str)]) -> Vec<(String, String)> {
+    rows.iter().map(|&(name, value)| (name.into(), value.into())).collect()
+}
+
+fn full(name: &str, seed: u64, modelled: f64, measured: f64, score: f64, scatter: f64) -> Comparison {
+    Comparison {
+        name: name.into(),
+        fs: name.split(' ').next().unwrap_or_default().into(),
+        fs_version: "example 1.47".into(),
+        mkfs: format!("mkfs.{} -q disk.img", &name[..3]),
+        size_bytes: SIZE,
+        profile: "agrawal".into(),
+        fullness: 0.7,
+        seed,
+        aged: side(9.0 * modelled, 2.1 * measured, score, scatter),
+        unaged: side(9.0, 2.1, 0.995, 0.0),
+        aging_ratio: interval(measured, 0.03),
+        modelled_ratio: interval(modelled, 0.04),
+        aging: aging(),
+    }
+}
+
+fn interval(median: f64, half: f64) -> Option<Interval> {
+    Some(Interval { median, low: Some(median * (1.0 - half)), high: Some(median * (1.0 + half)), n: 5 })
+}
+
+fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
+    let aged = scatter > 0.0;
+    let free = |power: u32| {
+        let centre = if aged { 16.0 } else { 27.0 };
+        let extents = (3000.0 * (-(f64::from(power) - centre).powi(2) / 12.0).exp()) as u64 >> (power / 3);
+        FreeBin { lower_bytes: 1 << power, extents, bytes: extents * 3 * (1 << (power - 1)) }
+    };
+    let class = |power: u32| {
+        let lost = (1.0 - score) * (1.0 + f64::from(power.abs_diff(18)) / 12.0);
+        SizeClass {
+            upper_bytes: 1 << power,
+            files: 40_000 >> power.abs_diff(14),
+            layout_score: (power > 12).then(|| (1.0 - lost).max(0.05)),
+            degree_of_fragmentation: Some(1.0 + lost * f64::from(power - 11)),
+        }
+    };
+    let scan = |repetition: u64| Measurement {
+        measure: "scan, warm \"hot\" cache dropped".into(),
+        unit: "s/GiB".into(),
+        repetition,
+        value: measured * (1.0 + 0.01 * repetition as f64),
+    };
+    Side {
+        scan_s_per_gib: interval(measured, 0.03),
+        modelled_hdd_s_per_gib: interval(modelled, 0.04),
+        dynamic_layout_score: interval(score * 0.9, 0.02),
+        layout_score: Some(score),
+        scan_layout_score: Some(score * 0.93),
+        degree_of_fragmentation: Some(1.0 + 4.0 * (1.0 - score)),
+        free_extents: if aged { 14_203 } else { 61 },
+        free_mean_bytes: if aged { 90_624.0 } else { 21_100_000.5 },
+        free_largest_bytes: if aged { 9 << 20 } else { 700 << 20 },
+        free_histogram: (12..31).map(free).collect(),
+        by_size: (12..29).map(class).collect(),
+        new_file_fragments: Some(if aged { 212 } else { 1 }),
+        new_file_bytes: Some(64 << 20),
+        block_map: block_map(scatter),
+        raw: (1..=5).map(scan).collect(),
+    }
+}
+
+/// Files one behind the other, of which a share of the extents was thrown anywhere on the disk.
+fn block_map(scatter: f64) -> Vec<FileRow> {
+    let mut random = Random(42);
+    let mut cursor = SIZE / 50;
+    (0..400)
+        .map(|_| {
+            let blocks = 1 + (random.next() * random.next() * random.next() * 8000.0) as u64;
+            let mut extents = Vec::new();
+            let mut offset = 0;
+            while offset < blocks {
+                let run = if scatter > 0.0 { 1 + (random.next() * 300.0) as u64 } else { blocks };
+                let run = run.min(blocks - offset);
+                let thrown = random.next() < scatter;
+                let address = if thrown { (random.next() * 0.95 * SIZE as f64) as u64 } else { cursor };
+                extents.push((offset * BLOCK, address / BLOCK * BLOCK, run * BLOCK));
+                cursor += run * BLOCK;
+                offset += run;
+            }
+            FileRow { size_bytes: blocks * BLOCK - 17, extents }
+        })
+        .collect()
+}
+
+fn aging() -> Aging {
+    let bins = |labels: &[&str], slope: f64| {
+        let weight = |i: usize| (-(i as f64 - slope).powi(2) / 6.0).exp();
+        let all: f64 = (0..labels.len()).map(weight).sum();
+        let bin = |(i, label): (usize, &&str)| FitBin {
+            label: (*label).into(),
+            target: weight(i) / all,
+            reached: weight(i) / all * if i % 2 == 0 { 1.02 } else { 0.98 },
+        };
+        labels.iter().enumerate().map(bin).collect()
+    };
+    let sizes = [
+        "≤ 1 KiB",
+        "≤ 4 KiB",
+        "≤ 16 KiB",
+        "≤ 64 KiB",
+        "≤ 256 KiB",
+        "≤ 1 MiB",
+        "≤ 4 MiB",
+        "≤ 16 MiB",
+        "larger",
+    ];
+    Aging {
+        operations: 1_204_331,
+        creations: 622_100,
+        deletions: 582_231,
+        overwrites: 12.4,
+        bound_operations: 1_204_331,
+        bound_overwrites: 12.4,
+        operations_per_s: 18_430.0,
+        live_files: 39_869,
+        stopped_by: "the profile was reached".into(),
+        age_rms_error: 0.0004,
+        size_rms_error: 0.0011,
+        depth_rms_error: 0.0009,
+        fit_p_value: 0.998,
+        age: bins(&["0 – 2 %", "2 – 5 %", "5 – 12 %", "12 – 25 %", "25 – 50 %", "50 – 100 %"], 1.0),
+        size: bins(&sizes, 3.0),
+        depth: bins(&["0", "1", "2", "3", "4", "5", "6", "7", "8 and more"], 4.0),
+    }
+}
+
+/// A linear congruential generator: the example is the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}

@@ -1,0 +1,37 @@
+//! What the page holds before a browser has seen it.
+
+mod example;
+
+use senesce_report::{Page, render};
+
+/// The numbers as a browser would find them.
+fn embedded(html: &str) -> &str {
+    let (_, rest) =
+        html.split_once(r#"<script type="application/json" id="data">"#).expect("numbers are embedded");
+    rest.split_once("</script>").expect("their element ends").0
+}
+
+#[test]
+fn every_number_arrives() {
+    let page = example::page();
+    let found: Page = serde_json::from_str(embedded(&render(&page))).unwrap();
+    assert_eq!(found, page);
+}
+
+#[test]
+fn data_is_never_taken_for_markup() {
+    let title = "<b> & {{data}} </script><script>alert(1)</script>".to_string();
+    let html = render(&Page { title, ..Page::default() });
+    assert!(html.contains("<title>&lt;b> &amp; {{data}} &lt;/script>"));
+    let plain = render(&Page::default());
+    assert_eq!(html.matches("</script>").count(), plain.matches("</script>").count());
+}
+
+#[test]
+fn page_loads_nothing() {
+    let html = render(&example::page());
+    for way_out in ["<link rel=\"stylesheet\"", "<script src", "@import", "<img", "<iframe"] {
+        assert!(!html.contains(way_out), "the page has {way_out}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}

@@ -1,0 +1,31 @@
+// Makes elements; text always goes in as text, so that no name in the data is ever read as HTML.
+
+export function el(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null));
+  return node;
+}
+
+// A table that scrolls by itself when it is wider than the page. A column is {label, number}.
+export function table(caption, columns, rows) {
+  const cells = (tag, values) =>
+    el("tr", {}, values.map((value, i) => el(tag, columns[i].number ? { class: "number" } : {}, value)));
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    el("table", {},
+      el("caption", {}, caption),
+      el("thead", {}, cells("th", columns.map((column) => column.label))),
+      el("tbody", {}, rows.map((row) => cells("td", row)))));
+}
+
+// A table of names and values.
+export function pairs(caption, rows) {
+  return table(caption, [{ label: "" }, { label: "" }], rows);
+}
+
+export function section(id, title, ...children) {
+  return el("section", { id }, el("h2", {}, title), ...children);
+}

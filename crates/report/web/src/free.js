@@ -1,0 +1,51 @@
+// Free space: whether what is left is whole or crumbs.
+
+import * as Plot from "@observablehq/plot";
+import { section, table } from "./dom.js";
+import { figure, plot, SIDES } from "./figure.js";
+import { bytes, count, percent, powersOfTwo } from "./format.js";
+
+export function free(comparisons) {
+  const columns = ["Free extents", "Mean", "Longest", "Size of a new file", "Its extents"]
+    .map((label) => ({ label, number: true }));
+  const rows = comparisons.flatMap((c) => SIDES.map((side) => [`${c.name}, ${side}`, ...facts(c[side])]));
+  return section("free", "Free space",
+    figure("free-space", "Free space by length of extent",
+      "Share of the free bytes (height) in free extents of each length (powers of two). Mass on the right is space " +
+      "that a large file can use in one piece; mass on the left is crumbs.",
+      comparisons.map(histogram)),
+    table("Free space, and into how many extents a new file falls.", [{ label: "" }, ...columns], rows));
+}
+
+function facts(side) {
+  return [count(side.free_extents), bytes(side.free_mean_bytes), bytes(side.free_largest_bytes),
+    bytes(side.new_file_bytes), count(side.new_file_fragments)];
+}
+
+function histogram(c) {
+  const rows = SIDES.flatMap((side) => shares(c[side].free_histogram).map((row) => ({ side, ...row })));
+  const powers = rows.map((row) => row.power);
+  const [low, high] = [Math.min(...powers), Math.max(...powers) + 1];
+  const tip = (row) =>
+    `${row.side}, ${bytes(2 ** row.power)} to ${bytes(2 ** (row.power + 1))}: ${percent(row.share)} of the free bytes in ${count(row.extents)} extents`;
+  return {
+    title: c.name,
+    missing: rows.length === 0 ? "the probe of free space did not run, or nothing is free" : null,
+    draw: (width) => plot(width, {
+      height: 260, marginLeft: 44, marginRight: 14,
+      x: { domain: [low, high], label: "length of the free extent", ticks: powersOfTwo(low, high, width), tickFormat: (p) => bytes(2 ** p) },
+      y: { label: "share of the free bytes", tickFormat: percent, ticks: 4, grid: true, zero: true },
+      fy: { domain: SIDES, axis: null, padding: 0.12 },
+      marks: [
+        Plot.rectY(rows, { x1: "power", x2: (row) => row.power + 1, y: "share", fill: "side", fy: "side", insetLeft: 0.5, insetRight: 0.5, title: tip }),
+        Plot.ruleY([0]),
+      ],
+    }),
+  };
+}
+
+function shares(histogram) {
+  const bins = histogram.filter((bin) => bin.lower_bytes > 0);
+  const all = bins.reduce((sum, bin) => sum + bin.bytes, 0);
+  return all === 0 ? [] : bins.map((bin) => ({ power: Math.log2(bin.lower_bytes), share: bin.bytes / all, extents: bin.extents }));
+}

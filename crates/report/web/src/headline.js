@@ -1,0 +1,54 @@
+// What a reader should take home: a sentence and a row for each file system.
+
+import { el, section, table } from "./dom.js";
+import { bytes, count, hasEnds, number, percent, ratio, score, spread } from "./format.js";
+
+export function headline(comparisons) {
+  return section("headline", "What aging did",
+    el("ul", { class: "headline" }, comparisons.map((c) => el("li", {}, sentence(c)))),
+    el("p", { class: "aside" },
+      "Each figure compares an aged file system with the same files copied to a fresh one. ", tag("measured"),
+      " is wall-clock time on the machine below; ", tag("modelled"),
+      " is what the same requests cost on a model of a 7200 rpm disk. In brackets: 95 % confidence interval."));
+}
+
+function sentence(c) {
+  const name = el("strong", {}, c.name);
+  if (c.modelled_ratio === null && c.aging_ratio === null) return [name, ": the cost of a scan was not measured."];
+  const modelled = c.modelled_ratio
+    ? [verdict(c.modelled_ratio), " on a modelled 7200 rpm disk ", tag("modelled")]
+    : ["was not scanned on a modelled disk"];
+  const measured = c.aging_ratio ? [verdict(c.aging_ratio), " here ", tag("measured")] : ["was not timed here"];
+  return [name, " ", ...modelled, "; ", ...measured, "."];
+}
+
+function verdict(interval) {
+  const { median, low, high } = interval;
+  const same = hasEnds(interval) ? low <= 1 && high >= 1 : median === 1;
+  const ends = hasEnds(interval) ? ` [${ratio(low)} – ${ratio(high)}]` : "";
+  if (same) return ["reads about as fast as unaged", el("small", {}, ` (${ratio(median)}${ends})`)];
+  const text = median > 1 ? `${ratio(median)} slower` : `${ratio(1 / median)} faster`;
+  const shown = median > 1 ? ends : ends && ` [${ratio(1 / high)} – ${ratio(1 / low)}]`;
+  return ["reads ", el("b", {}, text), el("small", {}, shown)];
+}
+
+function tag(kind) {
+  return el("span", { class: `tag ${kind}` }, kind);
+}
+
+export function summary(comparisons) {
+  const change = (c, key, write) => `${write(c.unaged[key])} → ${write(c.aged[key])}`;
+  const columns = [
+    { label: "File system" }, { label: "Size", number: true }, { label: "Full", number: true }, { label: "Profile" },
+    { label: "Aging ratio, modelled disk", number: true }, { label: "Aging ratio, measured", number: true },
+    { label: "Layout score", number: true }, { label: "Degree of fragmentation", number: true },
+    { label: "Free extents", number: true },
+  ];
+  const rows = comparisons.map((c) => [
+    el("strong", {}, c.name), bytes(c.size_bytes), percent(c.fullness), c.profile,
+    spread(c.modelled_ratio, ratio), spread(c.aging_ratio, ratio),
+    change(c, "layout_score", score), change(c, "degree_of_fragmentation", number), change(c, "free_extents", count),
+  ]);
+  return section("summary", "Summary",
+    table("Unaged → aged. Aging ratio: scan cost aged over unaged, with its 95 % confidence interval.", columns, rows));
+}

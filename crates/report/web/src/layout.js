@@ -1,0 +1,76 @@
+// Layout scores: overall, and by size of file.
+
+import * as Plot from "@observablehq/plot";
+import { section } from "./dom.js";
+import { facetNames, figure, plot, SIDES } from "./figure.js";
+import { bytes, powersOfTwo, score } from "./format.js";
+
+const MEASURES = [
+  ["dynamic", (side) => side.dynamic_layout_score?.median ?? null],
+  ["scan", (side) => side.scan_layout_score],
+  ["static", (side) => side.layout_score],
+];
+
+export function layout(comparisons) {
+  return section("layout", "Layout on disk",
+    figure("layout-scores", "Layout scores",
+      "Share of blocks that lie directly behind their predecessor: 1 is perfectly sequential, 0 has no two blocks in a row. " +
+      "Static: within each file, over its blocks from the second on. Scan: the same over all files in the order of the scan, " +
+      "so it also sees files that lie far apart. Dynamic: over the read requests that reached the disk during the scan. " +
+      "The longer the line to the left, the more aging cost.",
+      [dumbbells(comparisons)]),
+    figure("layout-by-size", "Layout score by size of file",
+      "Static layout score (1 is best) of the files up to each size; the classes are powers of two. " +
+      "Files with one block have no score, so a class of them has no dot.",
+      comparisons.map((c) => bySize(c, "layout_score", [0, 1]))),
+    figure("fragmentation-by-size", "Degree of fragmentation by size of file",
+      "Extents over the fewest extents the file system could have used (1 is best), of the files up to each size.",
+      comparisons.map((c) => bySize(c, "degree_of_fragmentation", undefined))));
+}
+
+function dumbbells(comparisons) {
+  const pairs = comparisons.flatMap((c) => MEASURES.map(([measure, of]) =>
+    ({ name: c.name, measure, unaged: of(c.unaged), aged: of(c.aged) })));
+  const whole = pairs.filter((p) => p.unaged !== null && p.aged !== null);
+  const dots = pairs.flatMap((p) => SIDES.map((side) => ({ name: p.name, measure: p.measure, side, value: p[side] })))
+    .filter((dot) => dot.value !== null);
+  const gaps = pairs.filter((p) => p.unaged === null && p.aged === null);
+  const names = comparisons.map((c) => c.name);
+  const place = { y: "measure", fy: "name" };
+  return {
+    missing: dots.length === 0 ? "no probe of the layout ran" : null,
+    draw: (width) => plot(width, {
+      height: 50 + 90 * names.length, marginLeft: 60, marginTop: 24, marginRight: 12,
+      x: { domain: [0, 1], label: "layout score", grid: true, ticks: 5 },
+      y: { domain: MEASURES.map(([name]) => name), label: null, tickSize: 0 },
+      fy: { domain: names, axis: null, padding: 0.35 },
+      marks: [
+        Plot.ruleY(whole, { x1: "unaged", x2: "aged", strokeOpacity: 0.5, strokeWidth: 3, ...place }),
+        Plot.dot(dots, { x: "value", fill: "side", r: 5, title: (d) => `${d.side}: ${score(d.value)}`, ...place }),
+        Plot.text(gaps, { text: () => "not measured", frameAnchor: "left", dx: 6, fontStyle: "italic", ...place }),
+        facetNames(names),
+      ],
+    }),
+  };
+}
+
+function bySize(c, key, domain) {
+  const rows = SIDES.flatMap((side) => c[side].by_size.filter((size) => size[key] !== null && size.upper_bytes > 0)
+    .map((size) => ({ side, power: Math.log2(size.upper_bytes), value: size[key], files: size.files })));
+  const powers = rows.map((row) => row.power);
+  const title = (row) => `${row.side}, up to ${bytes(2 ** row.power)}: ${row.value.toFixed(2)} over ${row.files} files`;
+  const line = { x: "power", y: "value", stroke: "side" };
+  return {
+    title: c.name,
+    missing: rows.length === 0 ? "the probe of the layout gave no size classes" : null,
+    draw: (width) => plot(width, {
+      height: 220, marginLeft: 36, marginRight: 14,
+      x: { label: "size of file", ticks: powersOfTwo(Math.min(...powers), Math.max(...powers), width), tickFormat: (p) => bytes(2 ** p) },
+      y: { domain, label: key.replaceAll("_", " "), grid: true, ticks: 5, nice: true },
+      marks: [
+        Plot.lineY(rows, { ...line, strokeWidth: 2 }),
+        Plot.dot(rows, { ...line, fill: "side", r: 3, title }),
+      ],
+    }),
+  };
+}
