@@ -94,6 +94,18 @@ fn headline_tells_modelled_from_measured() {
 }
 
 #[test]
+fn raw_numbers_can_be_taken_away_even_where_the_clipboard_is_shut() {
+    let press = "<script>document.querySelector('button').click()</script></body>";
+    let html = senesce_report::render(&example::page()).replace("</body>", press);
+    let Some(dom) = drawn(&html) else { return };
+    let (_, area) = dom.split_once("<textarea").expect("the text is offered for copying by hand");
+    let lines: Vec<_> = area.split_once('>').unwrap().1.lines().take(3).collect();
+    assert_eq!(lines[0], "comparison,side,measure,unit,repetition,value");
+    assert_eq!(lines[1], r#"ext4,unaged,"scan, warm ""hot"" cache dropped",s/GiB,1,2.121"#);
+    assert_eq!(lines[2], r#"ext4,unaged,"scan, warm ""hot"" cache dropped",s/GiB,2,2.1420000000000003"#);
+}
+
+#[test]
 fn page_without_comparisons_says_so() {
     let Some(dom) = drawn(&senesce_report::render(&senesce_report::Page::default())) else { return };
     assert!(dom.contains("not measured: no comparison has been run yet"));

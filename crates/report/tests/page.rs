@@ -14,8 +14,8 @@ fn embedded(html: &str) -> &str {
 #[test]
 fn every_number_arrives() {
     let page = example::page();
-    let found: Page = serde_json::from_str(embedded(&render(&page))).unwrap();
-    assert_eq!(found, page);
+    let found = embedded(&render(&page)).replace("\\u003c", "<");
+    assert!(found == serde_json::to_string(&page).unwrap(), "the numbers embedded are not the page's");
 }
 
 #[test]

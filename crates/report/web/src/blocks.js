@@ -6,20 +6,21 @@ import { figure, plot, positionLegend, SIDES } from "./figure.js";
 import { bytes, count } from "./format.js";
 
 const ROWS = 240; // more could not be told apart on a screen
-const SHADES = 10;
+const SHADES = 11;
+const CELL = 2; // pixels: the least mark that is still seen
 const SVG = "http://www.w3.org/2000/svg";
 
 export function blocks(comparisons) {
   return section("blocks", "Where the blocks lie",
     comparisons.map((c, i) => figure(`blocks-${i}`, c.name,
       "One row a file, in the order of the scan from top to bottom; across, the address on disk; colour, the position within " +
-      "the file. A file laid out well is one short run; rows that follow one another to the right make a scan sequential. " +
+      "the file (where a mark holds many blocks, their mean). A file laid out well is one short run; rows that follow one another to the right make a scan sequential. " +
       `Scattered marks are seeks. ${sampled(c)}`,
       SIDES.map((side) => picture(c, side)), positionLegend(), 340)));
 }
 
 function sampled({ aged: { block_map: all } }) {
-  return all.length > ROWS ? `Shown: every ${count(stride(all))}. of ${count(all.length)} files.` : "";
+  return all.length > ROWS ? `Shown: one file in ${count(stride(all))} of ${count(all.length)}.` : "";
 }
 
 function stride(files) {
@@ -34,12 +35,12 @@ function picture(c, side) {
     title: side,
     missing: all.length === 0 ? "the extents of the files were not recorded" : null,
     draw: (width) => plot(width, {
-      height: 52 + Math.max(90, Math.min(3 * files.length, 420)), marginLeft: 6, marginRight: 10, marginTop: 6,
+      height: 60 + Math.max(90, Math.min(3 * files.length, 420)), marginLeft: 6, marginRight: 10, marginTop: 6,
       x: { label: "address on disk", ticks: quarters(c.size_bytes), tickFormat: bytes, domain: [0, c.size_bytes] },
       y: { axis: null, reverse: true, domain: [0, files.length] },
       marks: [
         Plot.rect(frame, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "var(--panel-fill)" }),
-        (_, { x, y }) => marks(files, x, y),
+        (_, { x, y }) => marks(files, x, y, c.size_bytes),
       ],
     }),
   };
@@ -50,39 +51,45 @@ function quarters(size) {
 }
 
 // One path a shade instead of one element an extent keeps the page light however many extents there are.
-function marks(files, x, y) {
+function marks(files, x, y, size) {
   const paths = Array.from({ length: SHADES }, () => []);
-  const drawn = new Set();
+  const scale = (x(size) - x(0)) / size / CELL;
   files.forEach((file, row) => {
     const [top, height] = [y(row), Math.max(1, y(row + 1) - y(row) - 0.5)];
-    for (const [address, length, shade] of pieces(file)) {
-      const [from, to] = [x(address), x(address + length)];
-      const cell = `${row} ${shade} ${Math.round(from)}`;
-      if (to - from < 1 && drawn.has(cell)) continue;
-      drawn.add(cell);
-      paths[shade].push(`M${from.toFixed(1)},${top.toFixed(1)}h${Math.max(1.2, to - from).toFixed(1)}v${height.toFixed(1)}H${from.toFixed(1)}z`);
+    for (const [column, { position, weight }] of columns(file, scale)) {
+      const shade = Math.min(SHADES - 1, Math.floor((SHADES * position) / weight / Math.max(1, file.size_bytes)));
+      paths[shade].push(`M${x(0) + CELL * column},${top.toFixed(1)}h${CELL}v${height.toFixed(1)}h-${CELL}z`);
     }
   });
   const group = document.createElementNS(SVG, "g");
   paths.forEach((path, shade) => {
     const node = document.createElementNS(SVG, "path");
     node.setAttribute("d", path.join(""));
-    node.style.fill = `color-mix(in oklab, var(--last) ${(100 * shade) / (SHADES - 1)}%, var(--first))`;
+    node.style.fill = colour((2 * shade) / (SHADES - 1));
     group.append(node);
   });
   return group;
 }
 
-// The extents of a file, cut where the shade changes.
-function* pieces({ size_bytes: size, extents }) {
-  const shadeOf = (offset) => Math.min(SHADES - 1, Math.floor((SHADES * offset) / Math.max(1, size)));
+// From --first at 0 over --middle at 1 to --last at 2.
+function colour(at) {
+  const [from, to] = at < 1 ? ["first", "middle"] : ["middle", "last"];
+  return `color-mix(in oklab, var(--${to}) ${100 * (at < 1 ? at : at - 1)}%, var(--${from}))`;
+}
+
+// The columns of the picture that a file touches, each with the positions in the file that it shows, weighted by
+// length: a column that holds a whole small file is then drawn as its middle.
+function columns({ extents }, scale) {
+  const touched = new Map();
   for (const [offset, address, length] of extents) {
-    for (let done = 0; done < length; ) {
-      const shade = shadeOf(offset + done);
-      const next = shade === SHADES - 1 ? length : Math.ceil(((shade + 1) * size) / SHADES) - offset;
-      const end = Math.max(done + 1, Math.min(length, next));
-      yield [address + done, end - done, shade];
-      done = end;
+    const end = address + length;
+    for (let column = Math.floor(address * scale); column / scale < end; column += 1) {
+      const [from, to] = [Math.max(address, column / scale), Math.min(end, (column + 1) / scale)];
+      const sum = touched.get(column) ?? { position: 0, weight: 0 };
+      sum.position += (offset + (from + to) / 2 - address) * (to - from);
+      sum.weight += to - from;
+      touched.set(column, sum);
     }
   }
+  return touched;
 }

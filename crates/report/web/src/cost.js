@@ -27,7 +27,7 @@ function bars(comparisons, key, reason) {
   return {
     missing: rows.length === 0 ? reason : null,
     draw: (width) => plot(width, {
-      height: 50 + 70 * names.length, marginLeft: 2, marginRight: 60, marginTop: 24,
+      height: 72 + 70 * names.length, marginLeft: 2, marginRight: 60, marginTop: 24,
       x: { label: "seconds per GiB", zero: true, grid: true, ticks: width / 90 },
       y: { domain: SIDES, axis: null, padding: 0.15 }, fy: { domain: names, axis: null, padding: 0.4 },
       marks: [

@@ -14,11 +14,11 @@ export function el(name, attributes = {}, ...children) {
 export function table(caption, columns, rows) {
   const cells = (tag, values) =>
     el("tr", {}, values.map((value, i) => el(tag, columns[i].number ? { class: "number" } : {}, value)));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    el("table", {},
-      el("caption", {}, caption),
-      el("thead", {}, cells("th", columns.map((column) => column.label))),
-      el("tbody", {}, rows.map((row) => cells("td", row)))));
+  return el("div", { class: "table" }, el("p", { class: "aside" }, caption),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+      el("table", {},
+        el("thead", {}, cells("th", columns.map((column) => column.label))),
+        el("tbody", {}, rows.map((row) => cells("td", row))))));
 }
 
 // A table of names and values.

@@ -9,6 +9,7 @@ export const SIDES = ["unaged", "aged"];
 export function plot(width, options) {
   return Plot.plot({
     width,
+    marginBottom: 44,
     style: { background: "none", color: "inherit", fontSize: "12px", overflow: "visible" },
     color: { domain: SIDES, range: ["var(--unaged)", "var(--aged)"] },
     ...options,

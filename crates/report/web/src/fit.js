@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import { section, table } from "./dom.js";
 import { figure, fitLegend, plot } from "./figure.js";
-import { count, number, percent } from "./format.js";
+import { count, NONE, number, percent } from "./format.js";
 
 const KINDS = [
   ["age", "Relative age", "operations since the creation of a file over all operations"],
@@ -30,7 +30,7 @@ const FACTS = [
 export function fit(comparisons) {
   const columns = [{ label: "" }, ...comparisons.map((c) => ({ label: c.name, number: true }))];
   return section("fit", "How it was aged",
-    table("The aging itself.", columns, FACTS.map(([label, of]) => [label, ...comparisons.map((c) => of(c.aging))])),
+    table("The aging itself.", columns, FACTS.map(([label, of]) => [label, ...comparisons.map(({ aging }) => (aging.operations === 0 ? NONE : of(aging)))])),
     comparisons.map((c, i) => figure(`fit-${i}`, `Profile reached: ${c.name}`,
       `Share of the live files in each bin, reached against the target of the profile ${c.profile}. The aging is as the ` +
       `profile asks where each bar ends at its tick. ${KINDS.map(([, title, what]) => `${title}: ${what}`).join("; ")}.`,
@@ -44,7 +44,7 @@ function bins(rows, title) {
     title,
     missing: rows.length === 0 ? "this source of operations aims at no such distribution" : null,
     draw: (width) => plot(width, {
-      height: 46 + 17 * rows.length, marginTop: 6, marginRight: 16,
+      height: 60 + 17 * rows.length, marginTop: 6, marginRight: 16,
       marginLeft: Math.min(width / 2, 14 + 6.8 * Math.max(...labels.map((label) => label.length))),
       x: { label: "share of the files", tickFormat: percent, zero: true, grid: true, ticks: width / 90 },
       y: { domain: labels, label: null, tickSize: 0, padding: 0.2 },

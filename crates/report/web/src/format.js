@@ -1,6 +1,6 @@
 // Numbers as a reader wants them. A number that was not taken is null and reads "–".
 
-const NONE = "–";
+export const NONE = "–";
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 function decimals(value, places) {
@@ -32,9 +32,9 @@ export function percent(share) {
   return share === null ? NONE : `${decimals(100 * share, share < 0.1 ? 1 : 0)} %`;
 }
 
-// A layout score: two places, for the scale ends at 1.
+// A layout score: three places, for what matters is how far from 1 it is.
 export function score(value) {
-  return value === null ? NONE : value.toFixed(2);
+  return value === null ? NONE : value.toFixed(3);
 }
 
 // "1.05×", "1.9×", "12×": as many places as the size of the ratio calls for.

@@ -17,8 +17,18 @@ export function free(comparisons) {
     table("Free space, and into how many extents a new file falls.", [{ label: "" }, ...columns], rows));
 }
 
+// Without a histogram the probe did not run, and its zeros mean nothing.
+function seen(side) {
+  return side.free_histogram.length > 0;
+}
+
+export function freeExtents(side) {
+  return count(seen(side) ? side.free_extents : null);
+}
+
 function facts(side) {
-  return [count(side.free_extents), bytes(side.free_mean_bytes), bytes(side.free_largest_bytes),
+  const lengths = seen(side) ? [side.free_mean_bytes, side.free_largest_bytes] : [null, null];
+  return [freeExtents(side), ...lengths.map(bytes),
     bytes(side.new_file_bytes), count(side.new_file_fragments)];
 }
 
@@ -32,7 +42,7 @@ function histogram(c) {
     title: c.name,
     missing: rows.length === 0 ? "the probe of free space did not run, or nothing is free" : null,
     draw: (width) => plot(width, {
-      height: 260, marginLeft: 44, marginRight: 14,
+      height: 285, marginTop: 26, marginLeft: 44, marginRight: 14,
       x: { domain: [low, high], label: "length of the free extent", ticks: powersOfTwo(low, high, width), tickFormat: (p) => bytes(2 ** p) },
       y: { label: "share of the free bytes", tickFormat: percent, ticks: 4, grid: true, zero: true },
       fy: { domain: SIDES, axis: null, padding: 0.12 },

@@ -1,7 +1,8 @@
 // What a reader should take home: a sentence and a row for each file system.
 
 import { el, section, table } from "./dom.js";
-import { bytes, count, hasEnds, number, percent, ratio, score, spread } from "./format.js";
+import { bytes, hasEnds, NONE, number, percent, ratio, score, spread } from "./format.js";
+import { freeExtents } from "./free.js";
 
 export function headline(comparisons) {
   return section("headline", "What aging did",
@@ -37,7 +38,10 @@ function tag(kind) {
 }
 
 export function summary(comparisons) {
-  const change = (c, key, write) => `${write(c.unaged[key])} → ${write(c.aged[key])}`;
+  const change = (c, write) => {
+    const [before, after] = [write(c.unaged), write(c.aged)];
+    return before === NONE && after === NONE ? NONE : `${before} → ${after}`;
+  };
   const columns = [
     { label: "File system" }, { label: "Size", number: true }, { label: "Full", number: true }, { label: "Profile" },
     { label: "Aging ratio, modelled disk", number: true }, { label: "Aging ratio, measured", number: true },
@@ -47,7 +51,8 @@ export function summary(comparisons) {
   const rows = comparisons.map((c) => [
     el("strong", {}, c.name), bytes(c.size_bytes), percent(c.fullness), c.profile,
     spread(c.modelled_ratio, ratio), spread(c.aging_ratio, ratio),
-    change(c, "layout_score", score), change(c, "degree_of_fragmentation", number), change(c, "free_extents", count),
+    change(c, (side) => score(side.layout_score)), change(c, (side) => number(side.degree_of_fragmentation)),
+    change(c, freeExtents),
   ]);
   return section("summary", "Summary",
     table("Unaged → aged. Aging ratio: scan cost aged over unaged, with its 95 % confidence interval.", columns, rows));

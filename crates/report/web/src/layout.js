@@ -15,9 +15,9 @@ export function layout(comparisons) {
   return section("layout", "Layout on disk",
     figure("layout-scores", "Layout scores",
       "Share of blocks that lie directly behind their predecessor: 1 is perfectly sequential, 0 has no two blocks in a row. " +
-      "Static: within each file, over its blocks from the second on. Scan: the same over all files in the order of the scan, " +
-      "so it also sees files that lie far apart. Dynamic: over the read requests that reached the disk during the scan. " +
-      "The longer the line to the left, the more aging cost.",
+      "Dynamic: over the blocks of the read requests that reached the disk during the scan, in order of issue. " +
+      "Scan: the same, but computed from where the files lie, nothing read. Static: within each file alone, over its " +
+      "blocks from the second on. The further aged lies to the left of unaged, the more aging did.",
       [dumbbells(comparisons)]),
     figure("layout-by-size", "Layout score by size of file",
       "Static layout score (1 is best) of the files up to each size; the classes are powers of two. " +
@@ -25,7 +25,13 @@ export function layout(comparisons) {
       comparisons.map((c) => bySize(c, "layout_score", [0, 1]))),
     figure("fragmentation-by-size", "Degree of fragmentation by size of file",
       "Extents over the fewest extents the file system could have used (1 is best), of the files up to each size.",
-      comparisons.map((c) => bySize(c, "degree_of_fragmentation", undefined))));
+      comparisons.map((c) => bySize(c, "degree_of_fragmentation", [1, worst(comparisons)]))));
+}
+
+// The highest degree of fragmentation of any size class: one scale for all panels makes them comparable.
+function worst(comparisons) {
+  const degrees = comparisons.flatMap((c) => SIDES.flatMap((side) => c[side].by_size.map((size) => size.degree_of_fragmentation)));
+  return Math.max(1.1, ...degrees.filter((degree) => degree !== null));
 }
 
 function dumbbells(comparisons) {
@@ -40,7 +46,7 @@ function dumbbells(comparisons) {
   return {
     missing: dots.length === 0 ? "no probe of the layout ran" : null,
     draw: (width) => plot(width, {
-      height: 50 + 90 * names.length, marginLeft: 60, marginTop: 24, marginRight: 12,
+      height: 72 + 90 * names.length, marginLeft: 60, marginTop: 24, marginRight: 12,
       x: { domain: [0, 1], label: "layout score", grid: true, ticks: 5 },
       y: { domain: MEASURES.map(([name]) => name), label: null, tickSize: 0 },
       fy: { domain: names, axis: null, padding: 0.35 },
@@ -64,9 +70,9 @@ function bySize(c, key, domain) {
     title: c.name,
     missing: rows.length === 0 ? "the probe of the layout gave no size classes" : null,
     draw: (width) => plot(width, {
-      height: 220, marginLeft: 36, marginRight: 14,
+      height: 250, marginTop: 26, marginLeft: 36, marginRight: 14,
       x: { label: "size of file", ticks: powersOfTwo(Math.min(...powers), Math.max(...powers), width), tickFormat: (p) => bytes(2 ** p) },
-      y: { domain, label: key.replaceAll("_", " "), grid: true, ticks: 5, nice: true },
+      y: { domain, label: key.replaceAll("_", " "), grid: true, ticks: 5 },
       marks: [
         Plot.lineY(rows, { ...line, strokeWidth: 2 }),
         Plot.dot(rows, { ...line, fill: "side", r: 3, title }),

@@ -7,11 +7,16 @@ const COLUMNS = ["comparison", "side", "measure", "unit", "repetition", "value"]
 
 export function raw(comparisons) {
   const rows = comparisons.flatMap((c) => SIDES.flatMap((side) =>
-    c[side].raw.map((m) => [c.name, side, m.measure, m.unit, String(m.repetition), String(m.value)])));
+    c[side].raw.map((m) => [c.name, side, m.measure, m.unit, m.repetition, m.value])));
   if (rows.length === 0) return section("raw", "Raw numbers", el("p", { class: "missing" }, "not measured: no probe ran"));
   const columns = COLUMNS.map((label, i) => ({ label, number: i > 3 }));
-  return section("raw", "Raw numbers", copier(csv([COLUMNS, ...rows])),
-    el("div", { class: "tall" }, table("Every measurement as it was taken.", columns, rows)));
+  return section("raw", "Raw numbers", copier(csv([COLUMNS, ...rows.map((row) => row.map(String))])),
+    el("div", { class: "tall" }, table("Every measurement as it was taken.", columns, rows.map(shown))));
+}
+
+// In the table a value has as many digits as a reader can use; as CSV it has all of them.
+function shown(row) {
+  return row.map((cell) => (typeof cell === "number" ? Number(cell.toPrecision(6)) : cell));
 }
 
 // Comma-separated values as RFC 4180 has them.
@@ -29,7 +34,7 @@ function copier(text) {
     } catch {
       // Browsers keep the clipboard from pages that came over plain HTTP; a selected text can still be copied by hand.
       const area = el("textarea", { readonly: "", rows: "8", "aria-label": "Raw numbers as CSV" });
-      area.value = text;
+      area.textContent = text;
       said.replaceChildren("This browser does not let the page copy. The text is selected: copy it with Ctrl-C or ⌘C.", area);
       area.select();
     }
