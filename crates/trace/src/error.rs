@@ -15,12 +15,15 @@ pub enum Error {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// The file is not a trace, or not a whole one.
-    #[error("{path} is not a senesce trace: {why}; it may be cut short or of another program")]
+    /// Operations could not be written out.
+    #[error("writing operations as JSON lines: {0}; is there room, and is the reader of a pipe still there?")]
+    Output(std::io::Error),
+    /// The file is not a trace, not a whole one, or a newer one.
+    #[error("cannot read {path} as a senesce trace: {why}")]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with it and what to do.
         why: String,
     },
     /// A source that makes operations failed.

@@ -2,10 +2,27 @@
 //!
 //! Everything that ages speaks this one language of operations; everything that is aged takes it.
 
+mod check;
+mod columns;
+mod digest;
 mod error;
+mod jsonl;
+mod meta;
+mod namespace;
 mod op;
+mod reader;
+mod row;
 mod source;
+mod stat;
+mod writer;
 
+pub use check::Checked;
+pub use digest::{Digesting, TraceDigest};
 pub use error::Error;
+pub use jsonl::{JsonlReader, write_jsonl};
+pub use meta::{TraceInfo, TraceSummary};
 pub use op::{Content, DirId, FileId, Op, ROOT, dir_name, file_name};
+pub use reader::TraceReader;
 pub use source::{BATCH, Source};
+pub use stat::{SizeBucket, Stat};
+pub use writer::TraceWriter;

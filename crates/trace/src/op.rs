@@ -32,6 +32,21 @@ pub enum Content {
     Hole = 3,
 }
 
+impl Content {
+    /// Every way, in the order of its number.
+    pub const ALL: [Content; 4] = [Content::Auto, Content::Preallocated, Content::Written, Content::Hole];
+
+    /// The word for it in trace files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Content::Auto => "auto",
+            Content::Preallocated => "preallocated",
+            Content::Written => "written",
+            Content::Hole => "hole",
+        }
+    }
+}
+
 /// One operation on a file system. Sizes, offsets and lengths are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the fields are explained by the variant")]

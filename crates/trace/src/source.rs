@@ -18,6 +18,28 @@ pub trait Source {
     }
 }
 
+/// A source that someone else still needs afterwards.
+impl<S: Source + ?Sized> Source for &mut S {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
+        (**self).next_batch(batch)
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        (**self).remaining()
+    }
+}
+
+/// A source of a kind that is chosen at run time.
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
+        (**self).next_batch(batch)
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        (**self).remaining()
+    }
+}
+
 /// A source over operations in memory.
 impl Source for std::vec::IntoIter<Op> {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {

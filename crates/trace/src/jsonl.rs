@@ -1,0 +1,87 @@
+//! Traces as JSON lines: one object an operation, its fields named as the columns of a trace file. For reading
+//! with the eye, for writing by hand, and for programs that have no Parquet.
+//!
+//! ```json
+//! {"op":"mkdir","dir":0,"to_dir":1}
+//! {"op":"create","file":1,"dir":1,"size":4096,"content":"auto"}
+//! ```
+
+use std::io::{BufRead, BufWriter, Read as _, Write};
+use std::path::PathBuf;
+
+use crate::row::Row;
+use crate::{BATCH, Error, Op, Source};
+
+/// The longest line that is read. An operation needs a quarter of it; a file of another kind, which may be one
+/// line of many gigabytes, must not fill the memory before it is refused.
+const LONGEST_LINE: u64 = 1024;
+
+/// Writes every operation of `source` as one line of JSON; returns how many there were.
+pub fn write_jsonl(mut source: impl Source, out: impl Write) -> Result<u64, Error> {
+    let mut out = BufWriter::new(out);
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut operations = 0;
+    loop {
+        source.next_batch(&mut batch)?;
+        if batch.is_empty() {
+            out.flush().map_err(Error::Output)?;
+            return Ok(operations);
+        }
+        for op in &batch {
+            serde_json::to_writer(&mut out, &Row::from(op)).map_err(|e| Error::Output(e.into()))?;
+            out.write_all(b"\n").map_err(Error::Output)?;
+        }
+        operations += batch.len() as u64;
+    }
+}
+
+/// A source over JSON lines. Blank lines are passed over.
+pub struct JsonlReader<R> {
+    input: R,
+    path: PathBuf,
+    text: Vec<u8>,
+    line: u64,
+}
+
+impl<R: BufRead> JsonlReader<R> {
+    /// Reads from `input`; `path` is what messages call it.
+    pub fn new(input: R, path: impl Into<PathBuf>) -> Self {
+        Self { input, path: path.into(), text: Vec::new(), line: 0 }
+    }
+
+    /// Reads the next line into `text`; false at the end.
+    fn next_line(&mut self) -> Result<bool, Error> {
+        self.text.clear();
+        self.line += 1;
+        let read = (&mut self.input).take(LONGEST_LINE).read_until(b'\n', &mut self.text);
+        let length =
+            read.map_err(|source| Error::Io { action: "reading", path: self.path.clone(), source })?;
+        if length as u64 == LONGEST_LINE && !self.text.ends_with(b"\n") {
+            return Err(self.foreign(format!("it is longer than {LONGEST_LINE} bytes")));
+        }
+        Ok(length > 0)
+    }
+
+    fn foreign(&self, why: impl std::fmt::Display) -> Error {
+        Error::Foreign { path: self.path.clone(), why: format!("line {}: {why}", self.line) }
+    }
+}
+
+impl<R: BufRead> Source for JsonlReader<R> {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
+        batch.clear();
+        while batch.len() < BATCH && self.next_line()? {
+            if !self.text.trim_ascii().is_empty() {
+                let row: Row =
+                    serde_json::from_slice(&self.text).map_err(|e| self.foreign(json_error(&e)))?;
+                batch.push(row.to_op().map_err(|why| self.foreign(why))?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the parser has to say, without the line number that it counts from the line it was given.
+fn json_error(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
+}

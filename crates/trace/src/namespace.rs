@@ -1,0 +1,145 @@
+//! The files and directories that exist while a trace runs, and the rules for what may be done with them.
+
+use std::collections::HashMap;
+
+use crate::{DirId, FileId, Op, ROOT};
+
+/// Every live file and directory. It takes memory for those only, however long the trace is.
+pub(crate) struct Namespace {
+    files: HashMap<FileId, Entry>,
+    dirs: HashMap<DirId, Dir>,
+    inodes: u64,
+}
+
+/// A name of a file.
+#[derive(Clone, Copy)]
+struct Entry {
+    parent: DirId,
+    /// Hard links share it.
+    inode: u64,
+}
+
+struct Dir {
+    parent: DirId,
+    depth: u32,
+    entries: u64,
+}
+
+impl Namespace {
+    /// An empty root directory.
+    pub fn new() -> Self {
+        let root = Dir { parent: ROOT, depth: 0, entries: 0 };
+        Self { files: HashMap::new(), dirs: HashMap::from([(ROOT, root)]), inodes: 0 }
+    }
+
+    /// How many files there are, each hard link being one.
+    pub fn files(&self) -> u64 {
+        self.files.len() as u64
+    }
+
+    /// How many directories there are beside the root.
+    pub fn dirs(&self) -> u64 {
+        self.dirs.len() as u64 - 1
+    }
+
+    /// How many directories lie between the root and `dir`, itself included; the root is at 0.
+    pub fn depth(&self, dir: DirId) -> Option<u32> {
+        self.dirs.get(&dir).map(|dir| dir.depth)
+    }
+
+    /// Does what `op` does, or changes nothing and says why it cannot be done.
+    pub fn apply(&mut self, op: &Op) -> Result<(), String> {
+        match *op {
+            Op::Mkdir { dir, parent } => self.mkdir(dir, parent),
+            Op::Rmdir { dir, parent } => self.rmdir(dir, parent),
+            Op::Create { file, parent, .. } => {
+                self.inodes += 1;
+                self.link(file, Entry { parent, inode: self.inodes })
+            }
+            Op::Write { file, parent, .. }
+            | Op::Append { file, parent, .. }
+            | Op::Truncate { file, parent, .. }
+            | Op::Punch { file, parent, .. }
+            | Op::Fsync { file, parent } => self.lookup(file, parent).map(|_| ()),
+            Op::Rename { file, parent, to_file, to_parent } => self.rename(file, parent, to_file, to_parent),
+            Op::Link { file, parent, to_file, to_parent } => {
+                let inode = self.lookup(file, parent)?.inode;
+                self.link(to_file, Entry { parent: to_parent, inode })
+            }
+            Op::Delete { file, parent } => {
+                self.lookup(file, parent)?;
+                self.unlink(file);
+                Ok(())
+            }
+            Op::Checkpoint { .. } => Ok(()),
+        }
+    }
+
+    fn mkdir(&mut self, dir: DirId, parent: DirId) -> Result<(), String> {
+        if self.dirs.contains_key(&dir) {
+            return Err(format!("there is a directory {dir} already"));
+        }
+        let above = self.dir(parent)?;
+        above.entries += 1;
+        let depth = above.depth + 1;
+        self.dirs.insert(dir, Dir { parent, depth, entries: 0 });
+        Ok(())
+    }
+
+    fn rmdir(&mut self, dir: DirId, parent: DirId) -> Result<(), String> {
+        let found = self.dir(dir)?;
+        if dir == ROOT {
+            return Err(format!("{dir} is the root, which stays"));
+        }
+        if found.parent != parent {
+            return Err(format!("{dir} is in {}", found.parent));
+        }
+        if found.entries > 0 {
+            return Err(format!("{dir} is not empty, it has {} entries", found.entries));
+        }
+        self.dirs.remove(&dir);
+        self.dir(parent)?.entries -= 1;
+        Ok(())
+    }
+
+    fn rename(&mut self, file: FileId, parent: DirId, to: FileId, to_parent: DirId) -> Result<(), String> {
+        let entry = self.lookup(file, parent)?;
+        self.dir(to_parent)?;
+        if to != file && self.files.contains_key(&to) {
+            let replaced = self.lookup(to, to_parent)?;
+            // POSIX leaves both names in place then, so that the trace and the file system would part.
+            if replaced.inode == entry.inode {
+                return Err(format!("{file} and {to} are hard links to one file, a rename would do nothing"));
+            }
+            self.unlink(to);
+        }
+        self.unlink(file);
+        self.link(to, Entry { parent: to_parent, ..entry })
+    }
+
+    fn link(&mut self, file: FileId, entry: Entry) -> Result<(), String> {
+        if let Some(there) = self.files.get(&file) {
+            return Err(format!("there is a file {file} already, in {}", there.parent));
+        }
+        self.dir(entry.parent)?.entries += 1;
+        self.files.insert(file, entry);
+        Ok(())
+    }
+
+    fn unlink(&mut self, file: FileId) {
+        let dir = self.files.remove(&file).and_then(|entry| self.dirs.get_mut(&entry.parent));
+        dir.expect("the file was looked up, and its directory is not empty").entries -= 1;
+    }
+
+    fn lookup(&self, file: FileId, parent: DirId) -> Result<Entry, String> {
+        match self.files.get(&file) {
+            Some(entry) if entry.parent == parent => Ok(*entry),
+            Some(entry) => Err(format!("{file} is in {}", entry.parent)),
+            None => Err(format!("there is no file {file}")),
+        }
+    }
+
+    fn dir(&mut self, dir: DirId) -> Result<&mut Dir, String> {
+        self.dirs.get_mut(&dir).ok_or_else(|| format!("there is no directory {dir}"))
+    }
+}

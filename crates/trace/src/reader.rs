@@ -1,0 +1,129 @@
+//! Reading trace files. A file that is cut short, damaged, of another program or of a newer version is refused
+//! with one line; no operation of a damaged file passes unnoticed.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+use parquet::file::reader::FileReader as _;
+use parquet::file::serialized_reader::SerializedFileReader;
+
+use crate::columns::RowReader;
+use crate::meta::{SCHEMA, from_pairs};
+use crate::row::Row;
+use crate::{BATCH, Error, Op, Source, TraceDigest, TraceInfo, TraceSummary};
+
+/// A source over the operations of a trace file.
+pub struct TraceReader {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+    info: TraceInfo,
+    summary: TraceSummary,
+    /// The row group being read and the rows of it still to come.
+    group: Option<(RowReader, u64)>,
+    next_group: usize,
+    /// Operations given out so far.
+    done: u64,
+    digest: TraceDigest,
+}
+
+impl TraceReader {
+    /// Opens the trace file at `path` and checks that it is a whole one.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
+        let path = path.into();
+        let opened = File::open(&path);
+        let opened = opened.map_err(|source| Error::Io { action: "opening", path: path.clone(), source })?;
+        let foreign = |why| Error::Foreign { path: path.clone(), why };
+        let file = SerializedFileReader::new(opened).map_err(|e| parquet_error(&path, e))?;
+        let metadata = file.metadata().file_metadata();
+        let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
+        let (info, summary) = from_pairs(pairs).map_err(foreign)?;
+        if *metadata.schema() != **SCHEMA {
+            return Err(foreign("its columns are not those of a trace".into()));
+        }
+        let rows = file.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
+        let rows = rows.reduce(|a, b| a?.checked_add(b?)).unwrap_or(Some(0));
+        if rows != Some(summary.operations) {
+            return Err(foreign("it does not hold as many operations as it says; it is damaged".into()));
+        }
+        let digest = TraceDigest::new();
+        Ok(Self { path, file, info, summary, group: None, next_group: 0, done: 0, digest })
+    }
+
+    /// Where the operations came from.
+    pub fn info(&self) -> &TraceInfo {
+        &self.info
+    }
+
+    /// How many operations there are, and their digest.
+    pub fn summary(&self) -> &TraceSummary {
+        &self.summary
+    }
+
+    /// Puts the next rows into the empty `batch`, never reaching over the end of a row group.
+    fn fill(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
+        let (mut rows, left) = match self.group.take() {
+            Some(group) => group,
+            None => self.open_group().map_err(|e| parquet_error(&self.path, e))?,
+        };
+        let count = left.min(BATCH as u64);
+        rows.fill(count as usize).map_err(|e| parquet_error(&self.path, e))?;
+        for (row, number) in rows.rows().zip(self.done..) {
+            let op = row.map_err(|e| e.to_string()).and_then(Row::to_op);
+            batch.push(op.map_err(|why| self.foreign(format!("row {number}: {why}")))?);
+        }
+        self.group = (left > count).then_some((rows, left - count));
+        Ok(())
+    }
+
+    fn open_group(&mut self) -> Result<(RowReader, u64), ParquetError> {
+        let group = self.file.get_row_group(self.next_group)?;
+        self.next_group += 1;
+        Ok((RowReader::new(&*group)?, group.metadata().num_rows() as u64))
+    }
+
+    fn foreign(&self, why: String) -> Error {
+        Error::Foreign { path: self.path.clone(), why }
+    }
+}
+
+impl Source for TraceReader {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
+        batch.clear();
+        while batch.is_empty() && (self.group.is_some() || self.next_group < self.file.num_row_groups()) {
+            self.fill(batch)?;
+        }
+        self.digest.update(batch);
+        self.done += batch.len() as u64;
+        // Known before the last operations are handed out, not after: whoever counts them may ask no more.
+        if self.done == self.summary.operations && self.digest.clone().finish() != self.summary.sha256 {
+            return Err(self.foreign("its operations are not those that were written; it is damaged".into()));
+        }
+        Ok(())
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.summary.operations - self.done)
+    }
+}
+
+/// Tells a disk that fails from a file that is wrong.
+fn parquet_error(path: &Path, error: ParquetError) -> Error {
+    let path = path.to_path_buf();
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            // The decompressor reports its troubles as errors of I/O too, but those have no system's number.
+            Ok(source) if source.raw_os_error().is_some() => {
+                Error::Io { action: "reading", path, source: *source }
+            }
+            Ok(inner) => damaged(path, inner),
+            Err(inner) => damaged(path, inner),
+        },
+        other => damaged(path, other),
+    }
+}
+
+fn damaged(path: PathBuf, error: impl std::fmt::Display) -> Error {
+    Error::Foreign { path, why: format!("it is cut short, damaged or of another program ({error})") }
+}

@@ -1,0 +1,122 @@
+//! Writing trace files: Parquet with zstd, a row group at a time, whole or not at all.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
+use tempfile::NamedTempFile;
+
+use crate::columns::Columns;
+use crate::meta::{SCHEMA, to_pairs};
+use crate::row::Row;
+use crate::{Error, Op, TraceDigest, TraceInfo, TraceSummary};
+
+/// Rows in a row group: enough to compress well, few enough that the buffers stay at some tens of megabytes.
+const GROUP_ROWS: usize = 256 << 10;
+
+/// Writes a trace file. It gets its name only when it is whole: one that is dropped leaves nothing behind.
+pub struct TraceWriter {
+    path: PathBuf,
+    file: SerializedFileWriter<NamedTempFile>,
+    columns: Columns,
+    digest: TraceDigest,
+    operations: u64,
+    info: TraceInfo,
+}
+
+impl TraceWriter {
+    /// Starts a trace file that will be `path`, and will replace what is there.
+    pub fn create(path: impl Into<PathBuf>, info: &TraceInfo) -> Result<Self, Error> {
+        let path = path.into();
+        let failed = |source| Error::Io { action: "creating", path: path.clone(), source };
+        // A temporary file is readable by its owner only; a trace is as readable as the user's other files.
+        let temporary = tempfile::Builder::new()
+            .prefix(".senesce-")
+            .suffix(".parquet.part")
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder(&path))
+            .map_err(failed)?;
+        let file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
+            .map_err(|e| failed(io_error(e)))?;
+        Ok(Self {
+            path,
+            file,
+            columns: Columns::default(),
+            digest: TraceDigest::new(),
+            operations: 0,
+            info: info.clone(),
+        })
+    }
+
+    /// Appends `ops`.
+    pub fn write(&mut self, ops: &[Op]) -> Result<(), Error> {
+        self.digest.update(ops);
+        self.operations += ops.len() as u64;
+        for op in ops {
+            self.columns.push(&Row::from(op));
+            if self.columns.len() == GROUP_ROWS {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, makes it durable and gives the file its name.
+    pub fn finish(mut self) -> Result<TraceSummary, Error> {
+        if self.columns.len() > 0 {
+            self.flush()?;
+        }
+        let summary = TraceSummary { operations: self.operations, sha256: self.digest.finish() };
+        for pair in to_pairs(&self.info, &summary) {
+            self.file.append_key_value_metadata(pair);
+        }
+        let path = self.path;
+        let failed = |source| Error::Io { action: "finishing", path: path.clone(), source };
+        let temporary = self.file.into_inner().map_err(|e| failed(io_error(e)))?;
+        temporary.as_file().sync_all().map_err(failed)?;
+        temporary.persist(&path).map_err(|e| failed(e.error))?;
+        // The new name lasts only once the directory that holds it is on disk too.
+        File::open(folder(&path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        Ok(summary)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let written = self.file.next_row_group().and_then(|group| self.columns.write(group));
+        written.map_err(|e| Error::Io { action: "writing", path: self.path.clone(), source: io_error(e) })
+    }
+}
+
+/// The directory that `path` is in.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn properties() -> WriterProperties {
+    // Files are mostly numbered in the order of their creation, so that differences are small where
+    // numbers are not; sizes and directories repeat, for which the default, a dictionary, is best.
+    let file = || ColumnPath::from("file");
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_column_dictionary_enabled(file(), false)
+        .set_column_encoding(file(), Encoding::DELTA_BINARY_PACKED)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .build()
+}
+
+/// The error of the system below Parquet, where there is one.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => {
+            inner.downcast::<io::Error>().map_or_else(io::Error::other, |inner| *inner)
+        }
+        other => io::Error::other(other),
+    }
+}
