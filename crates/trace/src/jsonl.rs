@@ -71,9 +71,9 @@ impl<R: BufRead> Source for JsonlReader<R> {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
         batch.clear();
         while batch.len() < BATCH && self.next_line()? {
-            if !self.text.trim_ascii().is_empty() {
-                let row: Row =
-                    serde_json::from_slice(&self.text).map_err(|e| self.foreign(json_error(&e)))?;
+            let line = self.text.trim_ascii();
+            if !line.is_empty() {
+                let row: Row = serde_json::from_slice(line).map_err(|e| self.foreign(json_error(&e)))?;
                 batch.push(row.to_op().map_err(|why| self.foreign(why))?);
             }
         }

@@ -1,5 +1,5 @@
 //! Reading trace files. A file that is cut short, damaged, of another program or of a newer version is refused
-//! with one line; no operation of a damaged file passes unnoticed.
+//! with one line, and before the first of its operations is given out.
 
 use std::fs::File;
 use std::io;
@@ -12,6 +12,7 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use crate::columns::RowReader;
 use crate::meta::{SCHEMA, from_pairs};
 use crate::row::Row;
+use crate::seal;
 use crate::{BATCH, Error, Op, Source, TraceDigest, TraceInfo, TraceSummary};
 
 /// A source over the operations of a trace file.
@@ -32,9 +33,17 @@ impl TraceReader {
     /// Opens the trace file at `path` and checks that it is a whole one.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
-        let opened = File::open(&path);
-        let opened = opened.map_err(|source| Error::Io { action: "opening", path: path.clone(), source })?;
+        let failed = |action| {
+            let path = path.clone();
+            move |source| Error::Io { action, path, source }
+        };
         let foreign = |why| Error::Foreign { path: path.clone(), why };
+        let opened = File::open(&path).map_err(failed("opening"))?;
+        if !seal::is_whole(&opened).map_err(failed("reading"))? {
+            return Err(foreign(
+                "it is cut short, damaged or of another program; make or fetch it again".into(),
+            ));
+        }
         let file = SerializedFileReader::new(opened).map_err(|e| parquet_error(&path, e))?;
         let metadata = file.metadata().file_metadata();
         let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
@@ -96,7 +105,7 @@ impl Source for TraceReader {
         }
         self.digest.update(batch);
         self.done += batch.len() as u64;
-        // Known before the last operations are handed out, not after: whoever counts them may ask no more.
+        // Checked before the last operations are handed out, not after: whoever counts them may ask no more.
         if self.done == self.summary.operations && self.digest.clone().finish() != self.summary.sha256 {
             return Err(self.foreign("its operations are not those that were written; it is damaged".into()));
         }

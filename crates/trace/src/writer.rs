@@ -16,6 +16,7 @@ use tempfile::NamedTempFile;
 use crate::columns::Columns;
 use crate::meta::{SCHEMA, to_pairs};
 use crate::row::Row;
+use crate::seal;
 use crate::{Error, Op, TraceDigest, TraceInfo, TraceSummary};
 
 /// Rows in a row group: enough to compress well, few enough that the buffers stay at some tens of megabytes.
@@ -43,8 +44,9 @@ impl TraceWriter {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder(&path))
             .map_err(failed)?;
-        let file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
+        let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(|e| failed(io_error(e)))?;
+        file.write_all(&seal::BLANK).map_err(failed)?;
         Ok(Self {
             path,
             file,
@@ -80,6 +82,7 @@ impl TraceWriter {
         let path = self.path;
         let failed = |source| Error::Io { action: "finishing", path: path.clone(), source };
         let temporary = self.file.into_inner().map_err(|e| failed(io_error(e)))?;
+        seal::seal(temporary.as_file()).map_err(failed)?;
         temporary.as_file().sync_all().map_err(failed)?;
         temporary.persist(&path).map_err(|e| failed(e.error))?;
         // The new name lasts only once the directory that holds it is on disk too.

@@ -1,0 +1,181 @@
+//! Operations that could not be done are refused by their number; those that could are passed on.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use proptest::prelude::*;
+use senesce_trace::{Checked, Content, DirId, Error, FileId, Op, ROOT, Source, Stat};
+
+use crate::support::{drain, op_on};
+
+const A: FileId = FileId(10);
+const B: FileId = FileId(11);
+const D: DirId = DirId(1);
+const E: DirId = DirId(2);
+
+fn mkdir(dir: DirId, parent: DirId) -> Op {
+    Op::Mkdir { dir, parent }
+}
+
+fn rmdir(dir: DirId, parent: DirId) -> Op {
+    Op::Rmdir { dir, parent }
+}
+
+fn create(file: FileId, parent: DirId) -> Op {
+    Op::Create { file, parent, size: 1, content: Content::Auto }
+}
+
+fn delete(file: FileId, parent: DirId) -> Op {
+    Op::Delete { file, parent }
+}
+
+fn rename(file: FileId, parent: DirId, to_file: FileId, to_parent: DirId) -> Op {
+    Op::Rename { file, parent, to_file, to_parent }
+}
+
+fn link(file: FileId, parent: DirId, to_file: FileId, to_parent: DirId) -> Op {
+    Op::Link { file, parent, to_file, to_parent }
+}
+
+#[test]
+fn what_can_be_done_passes() {
+    let ops = vec![
+        mkdir(D, ROOT),
+        mkdir(E, D),
+        create(A, E),
+        Op::Write { file: A, parent: E, offset: 9, len: 9 },
+        Op::Append { file: A, parent: E, len: 9 },
+        Op::Truncate { file: A, parent: E, size: 9 },
+        Op::Punch { file: A, parent: E, offset: 0, len: 9 },
+        Op::Fsync { file: A, parent: E },
+        Op::Checkpoint { number: 1 },
+        // To another directory under its own number; back under another; over another file; onto itself.
+        rename(A, E, A, ROOT),
+        rename(A, ROOT, B, E),
+        create(A, E),
+        rename(B, E, A, E),
+        rename(A, E, A, E),
+        // A hard link outlives the name it was made from, and both numbers can be used again.
+        link(A, E, B, D),
+        delete(A, E),
+        Op::Fsync { file: B, parent: D },
+        create(A, D),
+        delete(A, D),
+        delete(B, D),
+        rmdir(E, D),
+        mkdir(E, ROOT),
+        rmdir(D, ROOT),
+    ];
+    let mut source = Checked::new(ops.clone().into_iter());
+    assert_eq!(source.remaining(), Some(ops.len() as u64));
+    assert_eq!(drain(&mut source).unwrap(), ops);
+}
+
+#[test]
+fn what_cannot_be_done_is_named() {
+    let there = [mkdir(D, ROOT), mkdir(E, ROOT), create(A, D), link(A, D, B, D)];
+    for (op, said) in [
+        (mkdir(D, ROOT), "mkdir d1 in d0, cannot be done: there is a directory d1 already"),
+        (mkdir(ROOT, ROOT), "mkdir d0 in d0, cannot be done: there is a directory d0 already"),
+        (mkdir(DirId(3), DirId(4)), "mkdir d3 in d4, cannot be done: there is no directory d4"),
+        (rmdir(D, ROOT), "rmdir d1 in d0, cannot be done: d1 is not empty, it has 2 entries"),
+        (rmdir(E, D), "rmdir d2 in d1, cannot be done: d2 is in d0"),
+        (rmdir(DirId(3), ROOT), "rmdir d3 in d0, cannot be done: there is no directory d3"),
+        (rmdir(ROOT, ROOT), "rmdir d0 in d0, cannot be done: d0 is the root, which stays"),
+        (create(A, E), "create fa in d2 size 1 Auto, cannot be done: there is a file fa already, in d1"),
+        (
+            create(FileId(1), DirId(3)),
+            "create f1 in d3 size 1 Auto, cannot be done: there is no directory d3",
+        ),
+        (delete(FileId(1), D), "delete f1 in d1, cannot be done: there is no file f1"),
+        (delete(A, E), "delete fa in d2, cannot be done: fa is in d1"),
+        (Op::Append { file: A, parent: E, len: 1 }, "append fa in d2 length 1, cannot be done: fa is in d1"),
+        (link(A, D, B, E), "link fa in d1 to fb in d2, cannot be done: there is a file fb already, in d1"),
+        (rename(A, D, B, E), "rename fa in d1 to fb in d2, cannot be done: fb is in d1"),
+        (rename(A, D, A, DirId(3)), "rename fa in d1 to fa in d3, cannot be done: there is no directory d3"),
+        (
+            rename(A, D, B, D),
+            "rename fa in d1 to fb in d1, cannot be done: fa and fb are hard links to one file, \
+             a rename would do nothing",
+        ),
+    ] {
+        let ops = there.into_iter().chain([op]).collect::<Vec<_>>();
+        let error = drain(Checked::new(ops.into_iter())).unwrap_err().to_string();
+        assert_eq!(error, format!("making operations: operation 4, {said}"));
+    }
+}
+
+proptest! {
+    /// What passes can be done on a real file system, and leaves there what the statistics say.
+    #[test]
+    fn a_file_system_agrees(ops in prop::collection::vec(op_on((0..4u64).boxed(), (0..4u32).boxed()), 0..300)) {
+        let root = tempfile::tempdir().unwrap();
+        let mut disk = Disk(HashMap::from([(ROOT, root.path().to_path_buf())]));
+        let mut source = Checked::new(Single(ops.clone().into_iter()));
+        let (mut passed, mut batch) = (Vec::new(), Vec::new());
+        for op in ops {
+            if source.next_batch(&mut batch).is_ok() {
+                disk.apply(&op).unwrap_or_else(|e| panic!("{op}: {e}"));
+                passed.push(op);
+            }
+        }
+        let stat = Stat::of(passed.into_iter()).unwrap();
+        prop_assert_eq!((stat.live_files, stat.directories), count(root.path()));
+    }
+}
+
+/// A source of batches of one.
+struct Single(std::vec::IntoIter<Op>);
+
+impl Source for Single {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
+        batch.clear();
+        batch.extend(self.0.next());
+        Ok(())
+    }
+}
+
+/// A real file system, by the paths of its directories.
+struct Disk(HashMap<DirId, PathBuf>);
+
+impl Disk {
+    fn apply(&mut self, op: &Op) -> io::Result<()> {
+        let path = |file: FileId, parent| self.0[&parent].join(file.to_string());
+        match *op {
+            Op::Mkdir { dir, parent } => {
+                let path = self.0[&parent].join(dir.to_string());
+                fs::create_dir(&path)?;
+                self.0.insert(dir, path);
+                Ok(())
+            }
+            Op::Rmdir { dir, .. } => fs::remove_dir(&self.0[&dir]),
+            Op::Create { file, parent, .. } => fs::File::create_new(path(file, parent)).map(|_| ()),
+            Op::Write { file, parent, .. }
+            | Op::Append { file, parent, .. }
+            | Op::Truncate { file, parent, .. }
+            | Op::Punch { file, parent, .. }
+            | Op::Fsync { file, parent } => fs::metadata(path(file, parent)).map(|_| ()),
+            Op::Rename { file, parent, to_file, to_parent } => {
+                fs::rename(path(file, parent), path(to_file, to_parent))
+            }
+            Op::Link { file, parent, to_file, to_parent } => {
+                fs::hard_link(path(file, parent), path(to_file, to_parent))
+            }
+            Op::Delete { file, parent } => fs::remove_file(path(file, parent)),
+            Op::Checkpoint { .. } => Ok(()),
+        }
+    }
+}
+
+/// The files and directories below `dir`.
+fn count(dir: &Path) -> (u64, u64) {
+    fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).fold((0, 0), |(files, dirs), path| {
+        if path.is_dir() {
+            let (more_files, more_dirs) = count(&path);
+            (files + more_files, dirs + more_dirs + 1)
+        } else {
+            (files + 1, dirs)
+        }
+    })
+}

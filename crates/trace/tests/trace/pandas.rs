@@ -1,0 +1,38 @@
+//! Others read trace files with their own tools.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{each_kind, write};
+
+/// Prints the columns, the rows that are not empty in them, and some values and metadata.
+const SCRIPT: &str = r#"
+import sys, pandas, pyarrow.parquet
+rows = pandas.read_parquet(sys.argv[1], dtype_backend="pyarrow")
+print(*rows.columns)
+print(*rows.count())
+print(*rows["op"])
+print(rows["file"].max(), rows["dir"].max(), rows["content"][2])
+print(pyarrow.parquet.read_metadata(sys.argv[1]).metadata[b"senesce.tool"].decode())
+"#;
+
+#[test]
+fn pandas_reads_a_trace() {
+    let python = |arguments: &[&str], path: &Path| {
+        Command::new("python3").args(arguments).arg(path).output().ok().filter(|out| out.status.success())
+    };
+    if python(&["-c", "import pandas, pyarrow"], Path::new("")).is_none() {
+        println!("skipped: python3 has no pandas and pyarrow");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.parquet");
+    write(&path, &each_kind());
+    let out = python(&["-c", SCRIPT], &path).expect("pandas reads the trace");
+    let expected = "op file dir size offset to_file to_dir content\n\
+        12 9 11 6 2 2 4 1\n\
+        mkdir rmdir create write append truncate punch rename link delete fsync checkpoint\n\
+        18446744073709551615 4294967295 hole\n\
+        senesce 0.1.0\n";
+    assert_eq!(String::from_utf8_lossy(&out.stdout), expected);
+}
