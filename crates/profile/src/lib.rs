@@ -1,5 +1,17 @@
 //! What a file system looks like: histograms of relative age, file size and directory depth (geriatrix17).
 
+mod capture;
+mod check;
+mod error;
+mod load;
+mod plot;
+
+pub use capture::{AgeBy, Captured, capture};
+pub use check::shares;
+pub use error::Error;
+pub use load::{builtin, load};
+pub use plot::plot;
+
 use serde::{Deserialize, Serialize};
 
 /// A profile: three histograms of the files of a file system. See `docs/src/profiles.md` for the TOML form.

@@ -1,0 +1,157 @@
+//! A profile of a live tree: histograms only, no name leaves the machine.
+
+mod tally;
+mod walk;
+
+use crate::{AgeHistogram, DepthHistogram, Error, Profile, SizeHistogram};
+use std::path::{Path, PathBuf};
+use tally::Tally;
+
+/// What a file's age is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgeBy {
+    /// Its creation, or its last change of contents where the file system keeps no time of creation.
+    Birth,
+    /// Its last change of contents. For trees that were copied here with their times.
+    Modification,
+}
+
+/// A captured profile and what could not be seen.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// The profile.
+    pub profile: Profile,
+    /// Regular files, hard links counted once.
+    pub files: u64,
+    /// Directories, the root included.
+    pub directories: u64,
+    /// Sum of the files' sizes in bytes.
+    pub bytes: u64,
+    /// Further names of files that have several.
+    pub hard_links: u64,
+    /// Symbolic links, devices, sockets and pipes, which a profile does not hold.
+    pub other: u64,
+    /// Files without a time of creation, whose age is counted from their last change instead.
+    pub without_birth: u64,
+    /// Directories of other file systems, which were not entered.
+    pub other_file_systems: u64,
+    /// Entries that could not be looked at.
+    pub unreadable: u64,
+    /// The first of them, with the reason.
+    pub unreadable_examples: Vec<(PathBuf, String)>,
+    /// How many of the youngest age bins were merged into one to keep the bound at [`MOST_OPERATIONS`].
+    pub merged_ages: usize,
+}
+
+/// The most operations a file that a captured profile may ask for. A file made a second ago in a tree of ten
+/// years would ask for hundreds of millions; the youngest bins are merged until the bound is at most this.
+pub const MOST_OPERATIONS: f64 = 100.0;
+
+/// Walks the tree at `path` with `threads` threads and makes its profile, named `name`.
+pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result<Captured, Error> {
+    let io = |e: rustix::io::Errno| Error::Io { path: path.to_owned(), source: e.into() };
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
+    let tally = walk::walk(path, age_by, now, threads).map_err(io)?;
+    if tally.files == 0 {
+        return Err(Error::Nothing(path.to_owned()));
+    }
+    let space = rustix::fs::statvfs(path).map_err(io)?;
+    let used = space.f_blocks.saturating_sub(space.f_bfree);
+    let fullness = (space.f_blocks > 0).then(|| round(used as f64 / space.f_blocks as f64, 4));
+    let (age, merged_ages) = ages(&tally);
+    let profile = Profile {
+        name: name.to_owned(),
+        title: "A live file system".to_owned(),
+        source: "senesce profile capture".to_owned(),
+        year: year(now),
+        files: Some(tally.files),
+        fullness,
+        age,
+        size: sizes(&tally),
+        depth: depths(&tally),
+    };
+    profile.check()?;
+    Ok(Captured {
+        profile,
+        files: tally.files,
+        directories: tally.directories,
+        bytes: tally.bytes,
+        hard_links: tally.hard_links,
+        other: tally.other,
+        without_birth: tally.without_birth,
+        other_file_systems: tally.other_file_systems,
+        unreadable: tally.unreadable,
+        unreadable_examples: tally.unreadable_examples,
+        merged_ages,
+    })
+}
+
+/// Ages by powers of two of a second; the last edge is the oldest file's age.
+fn ages(tally: &Tally) -> (AgeHistogram, usize) {
+    let oldest = tally.oldest.max(1) as f64;
+    let last = tally.age.iter().rposition(|&n| n > 0).unwrap_or(0);
+    let mut upper: Vec<f64> = (0..=last).map(|k| 2f64.powi(k as i32)).collect();
+    let mut weight: Vec<f64> = tally.age[..=last].iter().map(|&n| n as f64).collect();
+    upper[last] = oldest;
+    // A last bin much narrower than its neighbour would make the bound large for no gain.
+    if last > 0 && oldest < 1.25 * upper[last - 1] {
+        upper.remove(last - 1);
+        let narrow = weight.remove(last);
+        weight[last - 1] += narrow;
+    }
+    let mut merged = 0;
+    let mut histogram = AgeHistogram { upper, weight };
+    while histogram.upper.len() > 1 && bound(&histogram) > MOST_OPERATIONS {
+        histogram.upper.remove(0);
+        let youngest = histogram.weight.remove(0);
+        histogram.weight[0] += youngest;
+        merged += 1;
+    }
+    (histogram, if merged > 0 { merged + 1 } else { 0 })
+}
+
+fn bound(age: &AgeHistogram) -> f64 {
+    let any = SizeHistogram { upper_bytes: vec![1], weight: vec![1.0] };
+    let root = DepthHistogram { depth: vec![0], weight: vec![1.0], subdirectories: vec![0] };
+    let (name, title, source) = (String::new(), String::new(), String::new());
+    let profile = Profile {
+        name,
+        title,
+        source,
+        year: 0,
+        files: None,
+        fullness: None,
+        age: age.clone(),
+        size: any,
+        depth: root,
+    };
+    profile.bound_operations_per_file()
+}
+
+/// Sizes by powers of two of a byte, empty files apart.
+fn sizes(tally: &Tally) -> SizeHistogram {
+    let last = tally.size.iter().rposition(|&n| n > 0).unwrap_or(0);
+    SizeHistogram {
+        upper_bytes: (0..=last).map(|i| if i == 0 { 0 } else { 1 << (i - 1) }).collect(),
+        weight: tally.size[..=last].iter().map(|&n| n as f64).collect(),
+    }
+}
+
+fn depths(tally: &Tally) -> DepthHistogram {
+    let levels = tally.depth.len().max(tally.subdirectories.len());
+    let at = |v: &[u64], i: usize| v.get(i).copied().unwrap_or(0);
+    DepthHistogram {
+        depth: (0..levels as u32).collect(),
+        weight: (0..levels).map(|d| at(&tally.depth, d) as f64).collect(),
+        subdirectories: (0..levels).map(|d| at(&tally.subdirectories, d)).collect(),
+    }
+}
+
+/// The year of a time in seconds since 1970, by the mean length of a Gregorian year: good to a day.
+fn year(seconds: i64) -> u16 {
+    (1970 + seconds / 31_556_952).clamp(0, i64::from(u16::MAX)) as u16
+}
+
+fn round(value: f64, digits: i32) -> f64 {
+    (value * 10f64.powi(digits)).round() / 10f64.powi(digits)
+}

@@ -1,0 +1,107 @@
+//! Whether a profile makes sense, and what it costs to age like it.
+
+use crate::{Error, Profile};
+
+/// The most bins that a histogram may have; more would be a mistake.
+const MOST_BINS: usize = 4096;
+
+/// The deepest directory that a profile may have: the names of the whole path must fit the kernel's limit.
+const DEEPEST: u32 = 256;
+
+/// Weights as shares of their sum.
+pub fn shares(weights: &[f64]) -> Vec<f64> {
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / total).collect()
+}
+
+impl Profile {
+    /// Checks that every histogram has rising edges and weights that can be shares.
+    pub fn check(&self) -> Result<(), Error> {
+        self.check_age().map_err(|why| self.wrong("age", why))?;
+        self.check_size().map_err(|why| self.wrong("size", why))?;
+        self.check_depth().map_err(|why| self.wrong("depth", why))
+    }
+
+    fn wrong(&self, section: &'static str, why: String) -> Error {
+        Error::Histogram { profile: self.name.clone(), section, why }
+    }
+
+    fn check_age(&self) -> Result<(), String> {
+        let upper = &self.age.upper;
+        if upper.iter().any(|e| !e.is_finite() || *e <= 0.0) || !rises(upper) {
+            return Err("upper edges must be numbers above 0 that rise".to_owned());
+        }
+        check_weights("upper", upper.len(), &self.age.weight)
+    }
+
+    fn check_size(&self) -> Result<(), String> {
+        let upper = &self.size.upper_bytes;
+        if !rises(upper) {
+            return Err("upper_bytes must rise".to_owned());
+        }
+        if upper.last().is_some_and(|&last| last > i64::MAX as u64) {
+            return Err("upper_bytes must be below 2^63, the largest size of a file".to_owned());
+        }
+        check_weights("upper_bytes", upper.len(), &self.size.weight)
+    }
+
+    fn check_depth(&self) -> Result<(), String> {
+        let depth = &self.depth.depth;
+        if !rises(depth) || depth.last().is_some_and(|&d| d > DEEPEST) {
+            return Err(format!("depths must rise and be at most {DEEPEST}"));
+        }
+        if self.depth.subdirectories.len() != depth.len() {
+            let (n, m) = (self.depth.subdirectories.len(), depth.len());
+            return Err(format!("{n} numbers of subdirectories for {m} depths; there must be one for each"));
+        }
+        if self.depth.subdirectories.iter().any(|&n| n > u64::from(u32::MAX)) {
+            return Err("subdirectories must be below 2^32".to_owned());
+        }
+        check_weights("depth", depth.len(), &self.depth.weight)
+    }
+
+    /// T/K: the least number of operations (creations and deletions) a live file that can meet the age
+    /// histogram, max(2·max_{b<B} g_b/s_b, 1/s_B) (DESIGN §4).
+    pub fn bound_operations_per_file(&self) -> f64 {
+        let oldest = self.age.upper[self.age.upper.len() - 1];
+        let mut lower = 0.0;
+        let mut bound: f64 = 0.0;
+        for (b, (upper, share)) in self.age.upper.iter().zip(shares(&self.age.weight)).enumerate() {
+            let span = (upper - lower) / oldest;
+            let last = b + 1 == self.age.upper.len();
+            bound = bound.max(if last { 1.0 / span } else { 2.0 * share / span });
+            lower = *upper;
+        }
+        bound
+    }
+
+    /// The bytes created over capacity that go with the bound at the given fullness, when sizes are churned as
+    /// they are distributed: half of what follows the filling are creations.
+    pub fn bound_overwrites(&self, fullness: f64) -> f64 {
+        fullness * (self.bound_operations_per_file() + 1.0) / 2.0
+    }
+}
+
+fn rises<T: PartialOrd>(values: &[T]) -> bool {
+    values.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+fn check_weights(edges_name: &str, edges: usize, weights: &[f64]) -> Result<(), String> {
+    if edges == 0 || edges > MOST_BINS {
+        return Err(format!("a histogram has 1 to {MOST_BINS} bins, this one has {edges}"));
+    }
+    if weights.len() != edges {
+        return Err(format!(
+            "{} weights for {edges} bins of {edges_name}; there must be one for each",
+            weights.len()
+        ));
+    }
+    if let Some(bad) = weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
+        return Err(format!("weight {bad} is not a number of at least 0"));
+    }
+    let total: f64 = weights.iter().sum();
+    if total <= 0.0 || !total.is_finite() {
+        return Err("all weights are 0; at least one must be more".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Finding profiles: built in, or in a TOML file.
+
+use crate::{Error, Profile};
+use std::path::Path;
+
+/// The built-in profiles: one line each.
+const BUILTIN: [(&str, &str); 8] = [
+    ("agrawal", include_str!("../../../profiles/agrawal.toml")),
+    ("dabre", include_str!("../../../profiles/dabre.toml")),
+    ("douceur", include_str!("../../../profiles/douceur.toml")),
+    ("grundman", include_str!("../../../profiles/grundman.toml")),
+    ("meyer", include_str!("../../../profiles/meyer.toml")),
+    ("pramod", include_str!("../../../profiles/pramod.toml")),
+    ("wang_lanl", include_str!("../../../profiles/wang_lanl.toml")),
+    ("wang_os", include_str!("../../../profiles/wang_os.toml")),
+];
+
+/// The names of the built-in profiles.
+pub fn builtin() -> impl Iterator<Item = &'static str> {
+    BUILTIN.iter().map(|(name, _)| *name)
+}
+
+/// The built-in profile of that name, or the one in the file of that path.
+pub fn load(name_or_path: &str) -> Result<Profile, Error> {
+    if let Some((name, text)) = BUILTIN.iter().find(|(name, _)| *name == name_or_path) {
+        return Profile::parse(text, name);
+    }
+    let path = Path::new(name_or_path);
+    match std::fs::read_to_string(path) {
+        Ok(text) => Profile::parse(&text, name_or_path),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let known = builtin().collect::<Vec<_>>().join(", ");
+            Err(Error::Unknown { name: name_or_path.to_owned(), known })
+        }
+        Err(source) => Err(Error::Io { path: path.to_owned(), source }),
+    }
+}
+
+impl Profile {
+    /// Reads a profile from TOML and checks it. `place` says in errors where the text came from.
+    pub fn parse(text: &str, place: &str) -> Result<Profile, Error> {
+        let profile: Profile = toml::from_str(text)
+            .map_err(|e| Error::Syntax { place: place.to_owned(), why: one_line(&e, text) })?;
+        profile.check()?;
+        Ok(profile)
+    }
+
+    /// The profile as TOML that [`Profile::parse`] reads back the same.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a profile is plain data")
+    }
+}
+
+/// The error with its line number, without the excerpt that the TOML library draws over several lines.
+fn one_line(error: &toml::de::Error, text: &str) -> String {
+    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let message = error.message().replace('\n', " ");
+    line.map_or(message.clone(), |line| format!("line {line}: {message}"))
+}
