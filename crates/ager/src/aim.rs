@@ -156,4 +156,3 @@ impl Aim {
 
 /// The largest fullness that is accepted.
 pub const MOST_FULL: f64 = 0.98;
-

@@ -24,8 +24,7 @@ impl Fit {
     /// Root mean square over the bins of the difference between the share reached and the target, as
     /// Geriatrix reports it (geriatrix17, §4).
     pub fn rms_error(&self) -> f64 {
-        let squares: f64 =
-            self.target.iter().enumerate().map(|(i, g)| (self.reached(i) - g).powi(2)).sum();
+        let squares: f64 = self.target.iter().enumerate().map(|(i, g)| (self.reached(i) - g).powi(2)).sum();
         (squares / self.target.len() as f64).sqrt()
     }
 

@@ -106,7 +106,8 @@ impl Greedy {
         }
         let calendar = self.calendar.as_ref().expect("stable aging has its windows");
         let now = self.counters.operations() + 1;
-        if now > calendar.total || self.most_created.is_some_and(|most| self.counters.created_blocks as f64 >= most)
+        if now > calendar.total
+            || self.most_created.is_some_and(|most| self.counters.created_blocks as f64 >= most)
         {
             return None;
         }

@@ -86,7 +86,9 @@ impl Planned {
             self.guest = Some(slot);
             return self.create(slot, time);
         }
-        let chosen = self.rng.below(self.ephemeral.len());
+        let (a, b) = (self.rng.below(self.ephemeral.len()), self.rng.below(self.ephemeral.len()));
+        let size = |i: usize| self.slots[self.ephemeral[i] as usize].size;
+        let chosen = if (self.excess > 0.0) == (size(b) < size(a)) { b } else { a };
         let slot = self.ephemeral.swap_remove(chosen);
         if (slot as usize) < self.files { &mut self.empty } else { &mut self.spare }.push(slot);
         self.delete(slot)
@@ -114,14 +116,17 @@ impl Planned {
     /// Fills an empty slot. A survivor takes one that lives at the end: there is always one, since as many of
     /// these are empty as spare ones hold a file, and a deletion has just emptied one of either.
     ///
-    /// Of two random slots, the one is taken whose size brings the bytes created nearer to the mean, so that a
-    /// few very large files cannot make the churn larger or smaller than was asked for.
+    /// Of two random slots, the one is taken whose size brings the bytes created nearer to the mean, as it is of
+    /// two random files to delete, so that a few very large files cannot make the churn larger or smaller than
+    /// was asked for.
     fn refill(&mut self, time: u64) -> Op {
         let survives = self.is_survivor(time);
         let choices = self.empty.len() + if survives { 0 } else { self.spare.len() };
         let (a, b) = (self.rng.below(choices), self.rng.below(choices));
         let size = |i: usize| self.slots[self.vacant(i) as usize].size;
-        let chosen = if (self.excess > 0.0) == (size(b) < size(a)) { b } else { a };
+        // A survivor keeps its slot from further churn, so it takes the one that the churn can spare.
+        let larger = (self.excess > 0.0) == survives;
+        let chosen = if larger == (size(b) > size(a)) { b } else { a };
         let slot = match chosen.checked_sub(self.empty.len()) {
             None => self.empty.swap_remove(chosen),
             Some(spare) => self.spare.swap_remove(spare),

@@ -137,8 +137,9 @@ impl Sizes {
     /// The number of files whose blocks come nearest to `wanted`. Whole files in rare bins make the total jump,
     /// so a fixed point is not sure to exist; the best of some steps is taken and the tilt does the rest.
     fn choose_count(&mut self, wanted: u64) -> Result<(), Error> {
-        let mean: f64 = self.bins.iter().zip(&self.share).map(|(b, s)| s * b.blocks(QUANTILES, 1.0)).sum::<f64>()
-            / QUANTILES as f64;
+        let mean: f64 =
+            self.bins.iter().zip(&self.share).map(|(b, s)| s * b.blocks(QUANTILES, 1.0)).sum::<f64>()
+                / QUANTILES as f64;
         if mean <= 0.0 {
             return Err(Error::Conditions("the profile has empty files only, which fill nothing".into()));
         }

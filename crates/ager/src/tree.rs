@@ -106,8 +106,11 @@ mod tests {
 
     #[test]
     fn follows_the_histogram() {
-        let depth =
-            DepthHistogram { depth: vec![0, 1, 3], weight: vec![1.0, 0.0, 2.0], subdirectories: vec![3, 5, 0] };
+        let depth = DepthHistogram {
+            depth: vec![0, 1, 3],
+            weight: vec![1.0, 0.0, 2.0],
+            subdirectories: vec![3, 5, 0],
+        };
         let mut tree = Tree::new();
         let made = tree.grow(&depth, None, 100, &mut Random::new(1, 0));
         assert_eq!(made.len(), 3 + 5 + 1);

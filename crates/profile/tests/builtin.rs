@@ -20,8 +20,8 @@ fn bounds_are_the_published_ones() {
     for (name, operations, overwrites) in BOUNDS {
         let profile = load(name).unwrap();
         let (t, o) = (profile.bound_operations_per_file(), profile.bound_overwrites(0.8));
-        assert!((t - operations).abs() <= 0.051, "{name}: T/K {t}");
-        assert!((o - overwrites).abs() <= 0.051, "{name}: overwrites {o}");
+        assert!((t - operations).abs() <= 0.06, "{name}: T/K {t}");
+        assert!((o - overwrites).abs() <= 0.06, "{name}: overwrites {o}");
     }
     assert_eq!(builtin().count(), BOUNDS.len());
 }

@@ -67,7 +67,8 @@ impl Cells {
 
     /// The depth that lacks most files.
     pub fn depth_lacking_most(&self, share: &[f64]) -> usize {
-        self.most_over(&self.by_depth, share, -1.0, |i| share[i] > 0.0).expect("a checked histogram has weight")
+        self.most_over(&self.by_depth, share, -1.0, |i| share[i] > 0.0)
+            .expect("a checked histogram has weight")
     }
 
     /// Takes out a random file of the cell that has most too many: by age, in it by size, in that by depth.
