@@ -1,0 +1,119 @@
+//! What came of an aging.
+
+use ager::{Conditions, LeftOut, Plan, Reached};
+use replay::Failure;
+use serde::{Deserialize, Serialize};
+
+/// Why an aging ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StoppedBy {
+    /// All operations of the bound were applied.
+    Bound,
+    /// The overwrites asked for were reached.
+    Overwrites,
+    /// The time was over.
+    Time,
+    /// The goodness of fit was reached.
+    Fit,
+    /// The file system was full and the policy was to stop.
+    Full,
+}
+
+/// An aged file system, in numbers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Aged {
+    /// Name in the work directory.
+    pub name: String,
+    /// Kind of file system.
+    pub fs: String,
+    /// Profile.
+    pub profile: String,
+    /// Seed.
+    pub seed: u64,
+    /// Nominal size in bytes.
+    pub size_bytes: u64,
+    /// Threads of the replay.
+    pub threads: usize,
+    /// Creations and deletions.
+    pub operations: u64,
+    /// Files created.
+    pub creations: u64,
+    /// Files deleted.
+    pub deletions: u64,
+    /// Bytes created, in whole blocks, over capacity.
+    pub overwrites: f64,
+    /// The least number of operations that can meet the age histogram.
+    pub bound_operations: u64,
+    /// The overwrites that go with it.
+    pub bound_overwrites: f64,
+    /// Root-mean-square error of the age histogram.
+    pub age_rms_error: f64,
+    /// Root-mean-square error of the size histogram.
+    pub size_rms_error: f64,
+    /// Root-mean-square error of the depth histogram.
+    pub depth_rms_error: f64,
+    /// The least of the three histograms' chi-square p-values.
+    pub fit_p_value: f64,
+    /// Why it ended.
+    pub stopped_by: StoppedBy,
+    /// Operations (directories included) replayed per second in this run.
+    pub operations_per_s: f64,
+    /// Seconds of replay in this run.
+    pub replay_s: f64,
+    /// Seconds of filling in this run.
+    pub fill_s: f64,
+    /// Live files.
+    pub live_files: u64,
+    /// Their bytes, in whole blocks, over capacity.
+    pub fullness: f64,
+    /// Directories below the root.
+    pub directories: u64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// Which, and why.
+    pub failures: Vec<Failure>,
+    /// Digest of all operations, from the first.
+    pub trace_sha256: String,
+    /// What the file system's own checker said: `None` where it has none.
+    pub checker_clean: Option<bool>,
+    /// Sizes left out because they do not fit.
+    pub left_out: Vec<LeftOut>,
+    /// All that was reached, with the histograms.
+    pub reached: Reached,
+}
+
+/// The parts of [`Aged`] that follow from the plan and what was reached.
+pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, reached: Reached) -> Aged {
+    Aged {
+        name: name.to_owned(),
+        fs: fs.to_owned(),
+        profile: conditions.profile.name.clone(),
+        seed: conditions.seed,
+        size_bytes: conditions.capacity_bytes,
+        threads: 0,
+        operations: reached.operations,
+        creations: reached.creations,
+        deletions: reached.deletions,
+        overwrites: reached.overwrites,
+        bound_operations: plan.bound_operations,
+        bound_overwrites: plan.bound_overwrites,
+        age_rms_error: reached.age.rms_error(),
+        size_rms_error: reached.size.rms_error(),
+        depth_rms_error: reached.depth.rms_error(),
+        fit_p_value: reached.p_value(),
+        stopped_by: if conditions.overwrites.is_some() { StoppedBy::Overwrites } else { StoppedBy::Bound },
+        operations_per_s: 0.0,
+        replay_s: 0.0,
+        fill_s: 0.0,
+        live_files: reached.live_files,
+        fullness: reached.fullness,
+        directories: plan.directories,
+        errors: 0,
+        failures: Vec::new(),
+        trace_sha256: String::new(),
+        checker_clean: None,
+        left_out: plan.left_out.clone(),
+        reached,
+    }
+}

@@ -1,0 +1,98 @@
+//! What an earlier aging left to do.
+
+use super::AgeSpec;
+use crate::manifest::{Home, Made, Manifest, Stage};
+use crate::Error;
+use ager::{Ager, Leg};
+use trace::{TraceDigest, TraceInfo, TraceWriter};
+
+/// The manifest that the aging starts from: a new one, or that of an aging that goes on.
+pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
+    let (work, name) = (spec.work.display(), &spec.name);
+    let found = Manifest::load(&spec.work, name)?;
+    match (found, spec.resume) {
+        (Some(manifest), true) => go_on(spec, manifest),
+        (Some(_), false) => Err(Error::Refused(format!(
+            "{name} has been aged in {work} already; go on with --resume, or choose another --name or --work"
+        ))),
+        (None, true) => Err(Error::Refused(format!("{work} holds no aging named {name} that could be resumed"))),
+        (None, false) => Ok(Manifest {
+            version: Manifest::version(),
+            name: name.clone(),
+            made: spec.made.clone(),
+            mkfs: None,
+            fs_version: String::new(),
+            data: spec.data,
+            on_full: spec.on_full,
+            fill: spec.fill,
+            legs: vec![Leg { conditions: spec.conditions.clone(), done: 0 }],
+            redo_to: 0,
+            stage: Stage::Replaying,
+            run: 0,
+        }),
+    }
+}
+
+fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
+    let home = manifest.made.home.clone();
+    let asked = match home {
+        // The directory has been given a name of its own when it was made.
+        Home::Dir(_) => Made { home, ..spec.made.clone() },
+        _ => spec.made.clone(),
+    };
+    if asked != manifest.made {
+        return Err(Error::Refused(format!(
+            "{} was made otherwise (file system, size, place, mkfs or mount options); resume it as it was made, \
+             or choose another --name",
+            spec.name
+        )));
+    }
+    if spec.conditions != *manifest.conditions() {
+        if manifest.redo_to > manifest.legs.last().map_or(0, |leg| leg.done) {
+            return Err(Error::Refused(format!(
+                "{} was killed on its way; resume it once under its old conditions before changing them",
+                spec.name
+            )));
+        }
+        manifest.legs.push(Leg { conditions: spec.conditions.clone(), done: 0 });
+        manifest.redo_to = 0;
+    }
+    manifest.data = spec.data;
+    manifest.on_full = spec.on_full;
+    manifest.fill = spec.fill;
+    manifest.stage = Stage::Replaying;
+    Ok(manifest)
+}
+
+/// The ager of the last leg before its first operation; the operations of the legs before it go through the
+/// digest and into the trace.
+pub(super) fn last_leg(
+    legs: &[Leg],
+    digest: &mut TraceDigest,
+    mut writer: Option<&mut TraceWriter>,
+) -> Result<Box<dyn Ager>, Error> {
+    for (i, leg) in legs.iter().enumerate() {
+        let ager = ager::go_on(&legs[..i], &leg.conditions)?;
+        if i + 1 == legs.len() {
+            return Ok(ager);
+        }
+        let mut feed = crate::feed::Feed::new(ager, digest, writer.as_deref_mut());
+        feed.skip(leg.done)?;
+    }
+    unreachable!("an aging has at least one leg")
+}
+
+/// The trace file that was asked for.
+pub(super) fn trace_writer(spec: &AgeSpec) -> Result<Option<TraceWriter>, Error> {
+    let info = TraceInfo {
+        tool: crate::TOOL.to_owned(),
+        seed: Some(spec.conditions.seed),
+        source: serde_json::to_value(spec.conditions.method)
+            .ok()
+            .and_then(|name| name.as_str().map(str::to_owned))
+            .expect("a method is a word"),
+        parameters: serde_json::to_string(&spec.conditions).expect("plain data"),
+        block_size: ager::BLOCK_BYTES,
+    };
+    Ok(spec.save_trace.as_ref().map(|path| TraceWriter::create(path, &info)).transpose()?)
+}

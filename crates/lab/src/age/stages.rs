@@ -1,0 +1,302 @@
+//! The stages of an aging: make, replay, fill, check. Each is recorded before the next begins.
+
+use super::outcome::{Aged, StoppedBy, aged};
+use super::{AgeSpec, resume};
+use crate::feed::Feed;
+use crate::manifest::{Home, Made, Manifest, Stage};
+use crate::store::{Measurement, NewRun, Store};
+use crate::work::Work;
+use crate::{Error, Watch, say, space};
+use disk::Session;
+use fs::{DirTarget, Place, Target};
+use replay::{Ended, Flow, Options, Replay};
+use std::sync::Arc;
+use std::time::Instant;
+use trace::{Source as _, TraceDigest, TraceWriter};
+
+/// Operations between checkpoints: so many are done again at most after a crash.
+const CHECKPOINT: u64 = 500_000;
+
+/// Operations between two looks at the goodness of fit, which takes a look at every live file.
+const FIT_CHECK: u64 = 65_536;
+
+/// Ages a file system as `spec` says.
+pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
+    let mut manifest = resume::manifest(spec)?;
+    let plan = ager::go_on(&manifest.legs[..manifest.legs.len() - 1], &spec.conditions)?.plan().clone();
+    say::plan(&plan, &spec.conditions, watch);
+    let already = allocated_bytes(&spec.made.home);
+    space::check(&spec.made, &plan, spec.data, spec.fill, already)?;
+    if let Some(made) = spec.made.spec()? {
+        fs::ready(made.kind)?;
+    }
+
+    let work = Work::take(&spec.work)?;
+    let store = work.store()?;
+    let session = Session::begin()?;
+    let target = if spec.resume { open(&session, &manifest.made)? } else { make(&session, spec, &mut manifest)? };
+    manifest.mkfs = target.mkfs_command().or(manifest.mkfs);
+    manifest.fs_version = target.version();
+    let new = NewRun {
+        kind: "age",
+        name: &spec.name,
+        command: &spec.command,
+        seed: Some(spec.conditions.seed),
+        parameters: serde_json::json!({"made": manifest.made, "conditions": spec.conditions}),
+    };
+    manifest.run = store.begin(&new)?.0;
+    manifest.save(&spec.work)?;
+    work.keep();
+
+    let mut stages = Stages { spec, manifest, target: Some(target) };
+    let result = stages.run(&plan, watch);
+    let run = stages.manifest.run();
+    match &result {
+        Ok(aged) => {
+            store.record_all(run, &measurements(aged))?;
+            store.record_document(run, "", "aged", aged)?;
+            store.record_document(run, "", "manifest", &stages.manifest)?;
+            store.end(run, "done", None)?;
+        }
+        Err(e @ Error::Interrupted(_)) => store.end(run, "interrupted", Some(&e.to_string()))?,
+        Err(e) => store.end(run, "failed", Some(&e.to_string()))?,
+    }
+    result
+}
+
+/// Makes the file system and records where it is.
+fn make(session: &Arc<Session>, spec: &AgeSpec, manifest: &mut Manifest) -> Result<Box<dyn Target>, Error> {
+    if let Home::Dir(parent) = &spec.made.home {
+        let target = DirTarget::make(parent)?;
+        manifest.made.home = Home::Dir(target.path().to_owned());
+        return Ok(Box::new(target));
+    }
+    let mut made = spec.made.spec()?.expect("all but directories are made");
+    if let Place::Device { erase, .. } = &mut made.place {
+        *erase = spec.erase.clone();
+    }
+    if let Place::Image(path) = &made.place
+        && let Some(dir) = path.parent()
+    {
+        std::fs::create_dir_all(dir).map_err(Error::io("making", dir))?;
+    }
+    Ok(fs::make(session, &made)?)
+}
+
+/// Mounts the file system of an earlier run.
+pub(crate) fn open(session: &Arc<Session>, made: &Made) -> Result<Box<dyn Target>, Error> {
+    match (&made.home, made.spec()?) {
+        (Home::Dir(path), _) => Ok(Box::new(DirTarget::open(path)?)),
+        (_, Some(spec)) => Ok(fs::open(session, &spec)?),
+        (_, None) => unreachable!("only directories have no specification"),
+    }
+}
+
+/// Bytes that an image of an earlier run takes already.
+fn allocated_bytes(home: &Home) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    match home {
+        Home::Image(path) => std::fs::metadata(path).map_or(0, |m| m.blocks() * 512),
+        Home::Device(_) | Home::Dir(_) => 0,
+    }
+}
+
+struct Stages<'a> {
+    spec: &'a AgeSpec,
+    manifest: Manifest,
+    target: Option<Box<dyn Target>>,
+}
+
+impl Stages<'_> {
+    fn run(&mut self, plan: &ager::Plan, watch: &mut dyn Watch) -> Result<Aged, Error> {
+        let mut aged = self.replay(plan, watch)?;
+        if self.manifest.fill {
+            aged.fill_s = self.fill(watch)?;
+        }
+        aged.checker_clean = self.check(watch)?;
+        self.manifest.stage = Stage::Done;
+        self.manifest.save(&self.spec.work)?;
+        self.target.take().expect("the target is there until now").close()?;
+        Ok(aged)
+    }
+
+    fn target(&mut self) -> &mut dyn Target {
+        self.target.as_deref_mut().expect("the target is there until the end")
+    }
+
+    fn replay(&mut self, plan: &ager::Plan, watch: &mut dyn Watch) -> Result<Aged, Error> {
+        let mut digest = TraceDigest::new();
+        let mut writer = resume::trace_writer(self.spec)?;
+        let ager = resume::last_leg(&self.manifest.legs, &mut digest, writer.as_mut())?;
+        let mut feed = Feed::new(ager, &mut digest, writer.as_mut());
+        feed.skip(self.leg().done)?;
+        let made = self.manifest.made.spec()?;
+        let options = Options {
+            threads: self.spec.threads()?,
+            data: self.manifest.data,
+            inline_limit_bytes: made.map_or(0, |spec| spec.kind.inline_limit_bytes()),
+            on_full: self.manifest.on_full,
+            seed: self.spec.conditions.seed,
+            redo_first: self.manifest.redo_to - self.leg().done,
+        };
+        let root = self.target().root().to_owned();
+        let mut replay = Replay::posix(&root, &options)?;
+        let start = Instant::now();
+        let first = self.leg().done;
+        watch.phase("aging", feed.remaining());
+        let stopped_by = loop {
+            if let Some(why) = self.to_checkpoint(&mut replay, &mut feed, start, first, watch)? {
+                break why;
+            }
+        };
+        let (replay_s, applied) = (start.elapsed().as_secs_f64(), self.leg().done - first);
+        let whole = feed.passed == self.leg().done;
+        let reached = feed.ager.reached();
+        drop(feed);
+        let (reached, digest) = if whole { (reached, digest) } else { self.retrace()? };
+
+        let mut aged = aged(&self.spec.name, &self.manifest.made.fs, &self.spec.conditions, plan, reached);
+        aged.stopped_by = stopped_by.unwrap_or(aged.stopped_by);
+        aged.threads = options.threads;
+        aged.replay_s = replay_s;
+        aged.operations_per_s = if applied == 0 { 0.0 } else { applied as f64 / replay_s };
+        aged.errors = replay.errors().iter().map(|f| f.count).sum();
+        aged.failures = replay.errors().to_vec();
+        aged.trace_sha256 = digest.finish();
+        for failure in &aged.failures {
+            watch.say(&format!(
+                "{} × {} failed: {}, first {}",
+                failure.count, failure.kind, failure.error, failure.first
+            ));
+        }
+        writer.map(TraceWriter::finish).transpose()?;
+        Ok(aged)
+    }
+
+    /// Replays up to the next checkpoint. Gives why the replay ends there, if it does: `Some(None)` at the end
+    /// of all operations.
+    fn to_checkpoint(
+        &mut self,
+        replay: &mut Replay,
+        feed: &mut Feed,
+        start: Instant,
+        first: u64,
+        watch: &mut dyn Watch,
+    ) -> Result<Option<Option<StoppedBy>>, Error> {
+        let size = if self.spec.fit.is_some() { FIT_CHECK } else { CHECKPOINT };
+        let done = self.leg().done;
+        self.manifest.redo_to = self.manifest.redo_to.max(done + size);
+        self.manifest.save(&self.spec.work)?;
+        feed.allow(size);
+        let over = |start: Instant| self.spec.time.is_some_and(|time| start.elapsed() >= time);
+        let outcome = replay.run(feed, None, &mut |progress| {
+            watch.at(done - first + progress.operations);
+            if disk::interrupted() || over(start) { Flow::Stop } else { Flow::Go }
+        })?;
+        self.target().settle()?;
+        let leg = self.manifest.legs.last_mut().expect("an aging has at least one leg");
+        leg.done += outcome.operations;
+        self.manifest.redo_to = leg.done;
+        self.manifest.save(&self.spec.work)?;
+        if disk::interrupted() {
+            return Err(Error::Interrupted(format!(
+                "{} operations of {} are applied and on disk; the same command with --resume goes on",
+                self.leg().done,
+                self.spec.name
+            )));
+        }
+        Ok(match outcome.ended {
+            Ended::Full => Some(Some(StoppedBy::Full)),
+            Ended::Watch => Some(Some(StoppedBy::Time)),
+            Ended::Most | Ended::Source => {
+                if self.spec.fit.is_some_and(|fit| feed.ager.reached().p_value() >= fit) {
+                    Some(Some(StoppedBy::Fit))
+                } else if outcome.operations < size {
+                    Some(None)
+                } else {
+                    None
+                }
+            }
+        })
+    }
+
+    fn leg(&self) -> &ager::Leg {
+        self.manifest.legs.last().expect("an aging has at least one leg")
+    }
+
+    /// What was reached and its digest, where the replay ended before what the ager had given.
+    fn retrace(&self) -> Result<(ager::Reached, TraceDigest), Error> {
+        let mut digest = TraceDigest::new();
+        let ager = resume::last_leg(&self.manifest.legs, &mut digest, None)?;
+        let mut feed = Feed::new(ager, &mut digest, None);
+        feed.skip(self.leg().done)?;
+        let reached = feed.ager.reached();
+        drop(feed);
+        Ok((reached, digest))
+    }
+
+    /// Fills the survivors in place. Returns the seconds it took.
+    fn fill(&mut self, watch: &mut dyn Watch) -> Result<f64, Error> {
+        self.manifest.stage = Stage::Filling;
+        self.manifest.save(&self.spec.work)?;
+        let start = Instant::now();
+        let root = self.target().root().to_owned();
+        let threads = self.spec.threads()?;
+        watch.phase("filling", None);
+        let filled = replay::fill(&root, self.spec.conditions.seed, threads, &mut |bytes| {
+            watch.at(bytes);
+            if disk::interrupted() { Flow::Stop } else { Flow::Go }
+        })?;
+        if disk::interrupted() {
+            let name = &self.spec.name;
+            return Err(Error::Interrupted(format!("{name} is aged but not filled; --resume fills it")));
+        }
+        if let Some(first) = filled.errors.first() {
+            let n = filled.errors.iter().map(|e| e.count).sum::<u64>();
+            return Err(Error::Failed(format!(
+                "{n} files could not be filled with data: {} on {}; is the place of the image full?",
+                first.error, first.first
+            )));
+        }
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// Lets the file system's own checker look.
+    fn check(&mut self, watch: &mut dyn Watch) -> Result<Option<bool>, Error> {
+        watch.phase("checking", None);
+        let Some(check) = self.target().check()? else { return Ok(None) };
+        if !check.clean {
+            let last = check.output.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("no output");
+            return Err(Error::Failed(format!("{} finds the aged file system damaged: {last}", check.command)));
+        }
+        Ok(Some(true))
+    }
+}
+
+fn measurements(aged: &Aged) -> Vec<Measurement> {
+    let one = |measure: &str, unit: &str, value: f64| Measurement {
+        subject: String::new(),
+        measure: measure.to_owned(),
+        unit: unit.to_owned(),
+        repetition: 1,
+        value,
+    };
+    vec![
+        one("operations", "operations", aged.operations as f64),
+        one("creations", "files", aged.creations as f64),
+        one("deletions", "files", aged.deletions as f64),
+        one("overwrites", "capacities", aged.overwrites),
+        one("bound_operations", "operations", aged.bound_operations as f64),
+        one("bound_overwrites", "capacities", aged.bound_overwrites),
+        one("age_rms_error", "share", aged.age_rms_error),
+        one("size_rms_error", "share", aged.size_rms_error),
+        one("depth_rms_error", "share", aged.depth_rms_error),
+        one("fit_p_value", "probability", aged.fit_p_value),
+        one("operations_per_s", "operations/s", aged.operations_per_s),
+        one("replay_s", "s", aged.replay_s),
+        one("fill_s", "s", aged.fill_s),
+        one("live_files", "files", aged.live_files as f64),
+        one("fullness", "share", aged.fullness),
+        one("errors", "operations", aged.errors as f64),
+    ]
+}

@@ -1,0 +1,133 @@
+//! Compares an aged file system with its unaged copy: the same logical tree, copied in directory order to a
+//! freshly made file system of the same kind, size and options.
+
+mod layout;
+mod measure;
+mod pair;
+mod unaged;
+
+pub use pair::{Pair, Side, interval, ratio};
+
+use crate::manifest::{Manifest, Stage};
+use crate::store::{NewRun, RunId, Store};
+use crate::work::Work;
+use crate::{Error, Watch};
+use disk::Session;
+use fs::Target;
+use measure::Measuring;
+use probe::Reader;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What a comparison is asked to be.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompareSpec {
+    /// Names of aged file systems in the work directory.
+    pub names: Vec<String>,
+    /// The work directory.
+    #[serde(skip)]
+    pub work: PathBuf,
+    /// How many times the cold scan is repeated on each side.
+    pub repeat: u64,
+    /// What reads the files.
+    pub reader: Reader,
+    /// Whether a new large file is written, to see into how many pieces it breaks.
+    pub new_file: bool,
+    /// Whether an earlier comparison that did not end goes on.
+    #[serde(skip)]
+    pub resume: bool,
+    /// The full command line, for the record.
+    #[serde(skip)]
+    pub command: String,
+}
+
+/// The two sides of a comparison.
+pub const SUBJECTS: [&str; 2] = ["aged", "unaged"];
+
+/// Compares each named file system. Results are in the store as soon as they are known.
+pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, Error> {
+    if spec.repeat == 0 {
+        return Err(Error::Refused("--repeat must be at least 1".to_owned()));
+    }
+    let manifests = spec.names.iter().map(|name| aged(spec, name)).collect::<Result<Vec<_>, _>>()?;
+    let work = Work::take(&spec.work)?;
+    let store = work.store()?;
+    manifests.iter().map(|manifest| compare_one(spec, manifest, &store, watch)).collect()
+}
+
+/// The manifest of a file system whose aging is complete.
+fn aged(spec: &CompareSpec, name: &str) -> Result<Manifest, Error> {
+    let work = spec.work.display();
+    let Some(manifest) = Manifest::load(&spec.work, name)? else {
+        return Err(Error::Refused(format!(
+            "{work} holds no aged file system named {name}; `senesce age --work {work}` makes one"
+        )));
+    };
+    if manifest.stage != Stage::Done {
+        return Err(Error::Refused(format!("the aging of {name} did not end; `senesce age --resume` finishes it")));
+    }
+    Ok(manifest)
+}
+
+fn compare_one(
+    spec: &CompareSpec,
+    manifest: &Manifest,
+    store: &Store,
+    watch: &mut dyn Watch,
+) -> Result<Pair, Error> {
+    let run = start(spec, manifest, store)?;
+    let result = sides(spec, manifest, store, run, watch);
+    match &result {
+        Ok(_) => store.end(run, "done", None)?,
+        Err(e @ Error::Interrupted(_)) => store.end(run, "interrupted", Some(&e.to_string()))?,
+        Err(e) => store.end(run, "failed", Some(&e.to_string()))?,
+    }
+    result?;
+    Pair::load(store, run)
+}
+
+/// The run to record under: a new one, or the last of the same parameters that did not end.
+fn start(spec: &CompareSpec, manifest: &Manifest, store: &Store) -> Result<RunId, Error> {
+    let parameters = serde_json::json!({
+        "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "aged_run": manifest.run
+    });
+    let same = |run: &crate::store::Run| {
+        run.kind == "compare" && run.name == manifest.name && run.state != "done" && run.parameters == parameters
+    };
+    if spec.resume && let Some(run) = store.runs()?.into_iter().rev().find(same) {
+        store.again(run.id)?;
+        return Ok(run.id);
+    }
+    let seed = Some(manifest.conditions().seed);
+    let run =
+        store.begin(&NewRun { kind: "compare", name: &manifest.name, command: &spec.command, seed, parameters })?;
+    if let Some(aged) = store.document::<serde_json::Value>(manifest.run(), "", "aged")? {
+        store.record_document(run, "", "aged", &aged)?;
+    }
+    store.record_document(run, "", "manifest", manifest)?;
+    Ok(run)
+}
+
+/// Opens one side, makes the other, measures both, and takes the unaged one away again.
+fn sides(
+    spec: &CompareSpec,
+    manifest: &Manifest,
+    store: &Store,
+    run: RunId,
+    watch: &mut dyn Watch,
+) -> Result<(), Error> {
+    let session = Session::begin()?;
+    let mut aged = crate::age::open(&session, &manifest.made)?;
+    watch.phase(&format!("{}: copying to a fresh file system", manifest.name), None);
+    let mut unaged = unaged::make(&session, &spec.work, manifest, aged.as_ref())?;
+    let mut measuring = Measuring { spec, manifest, store, run, watch };
+    let measured = {
+        let mut targets: [&mut dyn Target; 2] = [aged.as_mut(), unaged.target_mut()];
+        measuring.all(&mut targets)
+    };
+    let closed = aged.close();
+    let removed = unaged.remove();
+    measured?;
+    closed?;
+    removed
+}

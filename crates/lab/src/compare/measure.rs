@@ -1,0 +1,190 @@
+//! All measurements of a comparison, each recorded as soon as it is known.
+
+use super::{CompareSpec, SUBJECTS};
+use crate::manifest::Manifest;
+use crate::store::{Measurement, RunId, Store};
+use crate::{Error, Watch};
+use fs::Target;
+use probe::{Hdd, Recorder, StaticLayout};
+
+/// Ring buffer of each processor for block requests, in KiB.
+const TRACE_BUFFER_KB: u32 = 16 * 1024;
+
+/// A comparison on its way.
+pub struct Measuring<'a> {
+    pub spec: &'a CompareSpec,
+    pub manifest: &'a Manifest,
+    pub store: &'a Store,
+    pub run: RunId,
+    pub watch: &'a mut dyn Watch,
+}
+
+impl Measuring<'_> {
+    /// Measures both sides; what an earlier, unfinished run has measured is not measured again.
+    pub fn all(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
+        for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
+            self.static_layout(*target, subject)?;
+            self.free_space(*target, subject)?;
+        }
+        if self.manifest.fill {
+            self.scans(targets)?;
+        } else {
+            self.watch.say("not filled with data (--no-fill): scans are modelled from extent maps alone");
+        }
+        if self.spec.new_file && self.manifest.fill {
+            for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
+                self.new_file(*target, subject)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn phase(&mut self, what: &str) {
+        self.watch.phase(&format!("{}: {what}", self.manifest.name), None);
+    }
+
+    /// Layout from extent maps, and what a modelled disk would take to read it.
+    fn static_layout(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
+        if self.store.document::<serde_json::Value>(self.run, subject, "static_layout")?.is_some() {
+            return Ok(());
+        }
+        self.phase(&format!("extent maps of the {subject} side"));
+        let layout = probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
+        let mut numbers = vec![
+            number(subject, "files", "files", 1, layout.files as f64),
+            number(subject, "extents", "extents", 1, layout.extents as f64),
+        ];
+        let scores = [
+            ("layout_score", "share", layout.layout_score),
+            ("scan_layout_score", "share", layout.scan_layout_score),
+            ("degree_of_fragmentation", "ratio", layout.degree_of_fragmentation),
+            ("extent_map_hdd_s_per_gib", "s/GiB", self.modelled(&layout)),
+        ];
+        for (measure, unit, value) in scores {
+            numbers.extend(value.map(|value| number(subject, measure, unit, 1, value)));
+        }
+        self.store.record_all(self.run, &numbers)?;
+        self.store.record_document(self.run, subject, "static_layout", &layout)
+    }
+
+    fn hdd(&self) -> Hdd {
+        Hdd::rpm7200(self.manifest.made.size_bytes)
+    }
+
+    /// Seconds per GiB that the modelled disk takes to read all files in scan order, nothing else.
+    fn modelled(&self, layout: &StaticLayout) -> Option<f64> {
+        let bytes: u64 = layout.scan_requests.iter().map(|r| u64::from(r.sectors) * disk::SECTOR_BYTES).sum();
+        (bytes > 0).then(|| per_gib(self.hdd().service_s(&layout.scan_requests), bytes))
+    }
+
+    fn free_space(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
+        let Some(extents) = target.free_extents()? else {
+            self.watch.say("free space: this file system does not tell where its free extents lie");
+            return Ok(());
+        };
+        let free = probe::free_space(&extents);
+        self.store.record_all(
+            self.run,
+            &[
+                number(subject, "free_extents", "extents", 1, free.extents as f64),
+                number(subject, "free_bytes", "B", 1, free.total_bytes as f64),
+                number(subject, "free_mean_bytes", "B", 1, free.mean_bytes),
+                number(subject, "free_largest_bytes", "B", 1, free.largest_bytes as f64),
+            ],
+        )?;
+        self.store.record_document(self.run, subject, "free_space", &free)
+    }
+
+    /// Cold scans, the sides in turn so that a drift of the machine meets both.
+    fn scans(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
+        let traced = probe::available();
+        if let Err(why) = &traced {
+            self.watch.say(&format!("block requests cannot be traced, so no dynamic layout score: {why}"));
+        }
+        let census = [probe::census(targets[0].root())?, probe::census(targets[1].root())?];
+        let done = self.store.measurements(self.run)?;
+        let name = self.manifest.name.clone();
+        self.watch.phase(&format!("{name}: cold scans"), Some(2 * self.spec.repeat));
+        for repetition in 1..=self.spec.repeat {
+            // Each repetition begins with the other side.
+            let order = if repetition % 2 == 1 { [0, 1] } else { [1, 0] };
+            for side in order {
+                let subject = SUBJECTS[side];
+                let measured = |m: &Measurement| {
+                    m.subject == subject && m.measure == "scan_s_per_gib" && m.repetition == repetition
+                };
+                if done.iter().any(measured) {
+                    continue;
+                }
+                let numbers =
+                    self.scan(targets[side], &census[side], subject, repetition, traced.is_ok())?;
+                self.store.record_all(self.run, &numbers)?;
+                if disk::interrupted() {
+                    return Err(Error::Interrupted(format!(
+                        "what was measured of {name} is stored; the same command with --resume does the rest"
+                    )));
+                }
+                self.watch.at(2 * (repetition - 1) + 1 + u64::from(side == order[1]));
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        target: &mut dyn Target,
+        census: &probe::Census,
+        subject: &str,
+        repetition: u64,
+        traced: bool,
+    ) -> Result<Vec<Measurement>, Error> {
+        let chilled = target.chill()?;
+        self.store.record_document(self.run, subject, "chilled", &chilled)?;
+        let recorder = match target.device() {
+            Some((_, devno)) if traced => Some(Recorder::start(devno, TRACE_BUFFER_KB)?),
+            _ => None,
+        };
+        let scan = probe::scan(target.root(), self.spec.reader, census)?;
+        let requests = recorder.map(Recorder::stop).transpose()?;
+        let one = |measure: &str, unit: &str, value: f64| number(subject, measure, unit, repetition, value);
+        let mut numbers = vec![
+            one("scan_s_per_gib", "s/GiB", scan.s_per_gib),
+            one("scan_wall_s", "s", scan.wall_s),
+            one("scan_cpu_s", "s", scan.cpu_s),
+            one("scan_allocated_bytes", "B", scan.allocated_bytes as f64),
+        ];
+        if let Some(requests) = requests {
+            let layout = probe::dynamic_layout(&requests, target.block_bytes());
+            let hdd_s = self.hdd().service_s(&requests);
+            numbers.extend(layout.score.map(|s| one("dynamic_layout_score", "share", s)));
+            numbers.extend(layout.data_only_score.map(|s| one("dynamic_layout_score_data", "share", s)));
+            numbers.push(one("scan_requests", "requests", layout.requests as f64));
+            numbers.push(one("scan_read_bytes", "B", layout.bytes as f64));
+            numbers.push(one("modelled_hdd_s_per_gib", "s/GiB", per_gib(hdd_s, census.allocated_bytes)));
+        }
+        Ok(numbers)
+    }
+
+    /// Into how many pieces does a new large file break? Last of all, for it uses the free space.
+    fn new_file(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
+        self.phase(&format!("a new file on the {subject} side"));
+        let free = disk::free_bytes(target.root())?;
+        let new = probe::new_file(target.root(), probe::new_file_bytes(free))?;
+        self.store.record_all(
+            self.run,
+            &[
+                number(subject, "new_file_bytes", "B", 1, new.bytes as f64),
+                number(subject, "new_file_fragments", "extents", 1, new.fragments as f64),
+                number(subject, "new_file_write_s", "s", 1, new.write_s),
+            ],
+        )
+    }
+}
+
+fn number(subject: &str, measure: &str, unit: &str, repetition: u64, value: f64) -> Measurement {
+    Measurement { subject: subject.to_owned(), measure: measure.to_owned(), unit: unit.to_owned(), repetition, value }
+}
+
+fn per_gib(seconds: f64, bytes: u64) -> f64 {
+    seconds / (bytes as f64 / (1u64 << 30) as f64)
+}

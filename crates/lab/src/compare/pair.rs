@@ -1,0 +1,152 @@
+//! An aged file system beside its unaged copy, in numbers: read back from the store, so that what is printed is
+//! what is kept.
+
+use super::SUBJECTS;
+use crate::manifest::Manifest;
+use crate::stats::{Interval, median_interval};
+use crate::store::{Measurement, RunId, Store};
+use crate::Error;
+use serde::Serialize;
+
+/// One comparison.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pair {
+    /// Name of the aged file system in its work directory.
+    pub name: String,
+    /// Kind of file system.
+    pub fs: String,
+    /// Profile it was aged with.
+    pub profile: String,
+    /// Nominal size in bytes.
+    pub size_bytes: u64,
+    /// The aged side.
+    pub aged: Side,
+    /// The unaged side.
+    pub unaged: Side,
+    /// Median of aged over unaged scan cost as measured on this machine, by repetition.
+    pub aging_ratio: Option<f64>,
+    /// The same with its 95 % interval.
+    pub aging_ratio_interval: Option<Interval>,
+    /// Aged over unaged scan cost on a modelled 7200 rpm disk that is sent the same requests. Not a measurement
+    /// of this machine.
+    pub modelled_hdd_aging_ratio: Option<f64>,
+    /// The same with its 95 % interval.
+    pub modelled_hdd_aging_ratio_interval: Option<Interval>,
+    /// Aged over unaged scan cost on the modelled disk from extent maps alone: data only, no metadata.
+    pub extent_map_hdd_aging_ratio: Option<f64>,
+}
+
+/// One side of a comparison: medians of its repetitions.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Side {
+    /// Seconds per GiB of the cold scan, as measured.
+    pub scan_s_per_gib: Option<f64>,
+    /// Seconds of processor time of the scan.
+    pub scan_cpu_s: Option<f64>,
+    /// Read requests that reached the device.
+    pub scan_requests: Option<f64>,
+    /// Bytes that were read from the device.
+    pub scan_read_bytes: Option<f64>,
+    /// Seconds per GiB that a modelled 7200 rpm disk takes for these requests.
+    pub modelled_hdd_s_per_gib: Option<f64>,
+    /// Dynamic layout score of the scan.
+    pub dynamic_layout_score: Option<f64>,
+    /// The same without requests for metadata.
+    pub dynamic_layout_score_data: Option<f64>,
+    /// Layout score of all files.
+    pub layout_score: Option<f64>,
+    /// Scan layout score.
+    pub scan_layout_score: Option<f64>,
+    /// Degree of fragmentation of all files.
+    pub degree_of_fragmentation: Option<f64>,
+    /// Seconds per GiB of the modelled disk from extent maps alone.
+    pub extent_map_hdd_s_per_gib: Option<f64>,
+    /// Files.
+    pub files: Option<f64>,
+    /// Extents of all files.
+    pub extents: Option<f64>,
+    /// Free extents.
+    pub free_extents: Option<f64>,
+    /// Their sum in bytes.
+    pub free_bytes: Option<f64>,
+    /// Their mean length in bytes.
+    pub free_mean_bytes: Option<f64>,
+    /// The longest in bytes.
+    pub free_largest_bytes: Option<f64>,
+    /// Size of the new file that was written.
+    pub new_file_bytes: Option<f64>,
+    /// Extents that it broke into.
+    pub new_file_fragments: Option<f64>,
+}
+
+impl Pair {
+    /// Reads a comparison back.
+    pub fn load(store: &Store, run: RunId) -> Result<Pair, Error> {
+        let manifest: Manifest = store
+            .document(run, "", "manifest")?
+            .ok_or_else(|| Error::Refused(format!("run {} in the store is no comparison", run.0)))?;
+        let numbers = store.measurements(run)?;
+        let [aged, unaged] = SUBJECTS.map(|subject| Side::of(&numbers, subject));
+        let ratio = |measure| ratio(&numbers, measure);
+        let (measured, modelled, mapped) =
+            (ratio("scan_s_per_gib"), ratio("modelled_hdd_s_per_gib"), ratio("extent_map_hdd_s_per_gib"));
+        Ok(Pair {
+            name: manifest.name.clone(),
+            fs: manifest.made.fs.clone(),
+            profile: manifest.conditions().profile.name.clone(),
+            size_bytes: manifest.made.size_bytes,
+            aged,
+            unaged,
+            aging_ratio: measured.map(|i| i.median),
+            aging_ratio_interval: measured,
+            modelled_hdd_aging_ratio: modelled.map(|i| i.median),
+            modelled_hdd_aging_ratio_interval: modelled,
+            extent_map_hdd_aging_ratio: mapped.map(|i| i.median),
+        })
+    }
+}
+
+impl Side {
+    fn of(numbers: &[Measurement], subject: &str) -> Side {
+        let median = |measure: &str| interval(numbers, subject, measure).map(|i| i.median);
+        Side {
+            scan_s_per_gib: median("scan_s_per_gib"),
+            scan_cpu_s: median("scan_cpu_s"),
+            scan_requests: median("scan_requests"),
+            scan_read_bytes: median("scan_read_bytes"),
+            modelled_hdd_s_per_gib: median("modelled_hdd_s_per_gib"),
+            dynamic_layout_score: median("dynamic_layout_score"),
+            dynamic_layout_score_data: median("dynamic_layout_score_data"),
+            layout_score: median("layout_score"),
+            scan_layout_score: median("scan_layout_score"),
+            degree_of_fragmentation: median("degree_of_fragmentation"),
+            extent_map_hdd_s_per_gib: median("extent_map_hdd_s_per_gib"),
+            files: median("files"),
+            extents: median("extents"),
+            free_extents: median("free_extents"),
+            free_bytes: median("free_bytes"),
+            free_mean_bytes: median("free_mean_bytes"),
+            free_largest_bytes: median("free_largest_bytes"),
+            new_file_bytes: median("new_file_bytes"),
+            new_file_fragments: median("new_file_fragments"),
+        }
+    }
+}
+
+/// Median and interval of a measure of one side.
+pub fn interval(numbers: &[Measurement], subject: &str, measure: &str) -> Option<Interval> {
+    let of = |m: &&Measurement| m.subject == subject && m.measure == measure;
+    median_interval(&numbers.iter().filter(of).map(|m| m.value).collect::<Vec<_>>())
+}
+
+/// Median and interval of aged over unaged, each repetition a pair.
+pub fn ratio(numbers: &[Measurement], measure: &str) -> Option<Interval> {
+    let aged = numbers.iter().filter(|m| m.measure == measure && m.subject == SUBJECTS[0]);
+    let ratios = aged.filter_map(|aged| {
+        let other = |m: &&Measurement| {
+            m.measure == measure && m.subject == SUBJECTS[1] && m.repetition == aged.repetition
+        };
+        numbers.iter().find(other).map(|unaged| aged.value / unaged.value)
+    });
+    median_interval(&ratios.collect::<Vec<_>>())
+}

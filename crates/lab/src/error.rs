@@ -1,0 +1,44 @@
+//! What can go wrong with an experiment. The crates below say what they tried; here is what only the lab knows.
+
+use std::path::PathBuf;
+
+/// An error of an experiment.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
+pub enum Error {
+    #[error(transparent)]
+    Ager(#[from] ager::Error),
+    #[error(transparent)]
+    Disk(#[from] disk::Error),
+    #[error(transparent)]
+    FileSystem(#[from] fs::Error),
+    #[error(transparent)]
+    Probe(#[from] probe::Error),
+    #[error(transparent)]
+    Profile(#[from] profile::Error),
+    #[error(transparent)]
+    Replay(#[from] replay::Error),
+    #[error(transparent)]
+    Trace(#[from] trace::Error),
+    #[error("result store {}: {source}", path.display())]
+    Store { path: PathBuf, source: rusqlite::Error },
+    #[error("{action} {}: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    /// The user asked for something that cannot be done.
+    #[error("{0}")]
+    Refused(String),
+    /// The measured file system is damaged, or the measurement is not to be trusted.
+    #[error("{0}")]
+    Failed(String),
+    /// A signal asked the run to end.
+    #[error("interrupted; {0}")]
+    Interrupted(String),
+}
+
+impl Error {
+    /// For `map_err` on operations on one file.
+    pub(crate) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { action, path, source }
+    }
+}

@@ -1,0 +1,124 @@
+//! All numbers of a store as one flat table, for other programs.
+
+use crate::{Error, Measurement, Run, Store};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::io::Write;
+use std::sync::Arc;
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Apache Parquet, zstd.
+    Parquet,
+    /// Comma-separated values with a header (RFC 4180).
+    Csv,
+    /// One JSON array of objects.
+    Json,
+}
+
+/// The columns that hold text, then those that hold numbers.
+const TEXT: [&str; 14] = [
+    "kind", "name", "state", "started", "finished", "tool", "command", "seed", "parameters", "cpu", "kernel", "subject",
+    "measure", "unit",
+];
+
+/// Writes every measurement of every run, with what is known of the run beside it. Returns how many.
+pub fn export(store: &Store, format: Format, out: &mut (impl Write + Send)) -> Result<usize, Error> {
+    let mut rows = Vec::new();
+    for run in store.runs()? {
+        for m in store.measurements(run.id)? {
+            rows.push((run.clone(), m));
+        }
+    }
+    let written = match format {
+        Format::Json => json(&rows, out),
+        Format::Csv => csv(&rows, out),
+        Format::Parquet => parquet(&rows, out),
+    };
+    written.map_err(|e| Error::Failed(format!("writing the export: {e}")))?;
+    Ok(rows.len())
+}
+
+type Row = (Run, Measurement);
+
+fn text((run, m): &Row) -> [String; 14] {
+    let seed = run.seed.map(|s| s.to_string()).unwrap_or_default();
+    [
+        run.kind.clone(),
+        run.name.clone(),
+        run.state.clone(),
+        run.started.clone(),
+        run.finished.clone().unwrap_or_default(),
+        run.tool.clone(),
+        run.command.clone(),
+        seed,
+        run.parameters.to_string(),
+        run.machine.cpu.clone(),
+        run.machine.kernel.clone(),
+        m.subject.clone(),
+        m.measure.clone(),
+        m.unit.clone(),
+    ]
+}
+
+fn json(rows: &[Row], out: &mut impl Write) -> std::io::Result<()> {
+    let objects = rows.iter().map(|row| {
+        let mut object: serde_json::Map<_, _> =
+            TEXT.iter().zip(text(row)).map(|(name, value)| (name.to_string(), value.into())).collect();
+        object.insert("parameters".to_owned(), row.0.parameters.clone());
+        object.insert("run".to_owned(), row.0.id.0.into());
+        object.insert("repetition".to_owned(), row.1.repetition.into());
+        object.insert("value".to_owned(), row.1.value.into());
+        object
+    });
+    serde_json::to_writer_pretty(&mut *out, &objects.collect::<Vec<_>>())?;
+    writeln!(out)
+}
+
+fn csv(rows: &[Row], out: &mut impl Write) -> std::io::Result<()> {
+    writeln!(out, "run,{},repetition,value", TEXT.join(","))?;
+    for row in rows {
+        let fields: Vec<String> = text(row).iter().map(|field| quoted(field)).collect();
+        writeln!(out, "{},{},{},{}", row.0.id.0, fields.join(","), row.1.repetition, row.1.value)?;
+    }
+    Ok(())
+}
+
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+}
+
+fn parquet(rows: &[Row], out: &mut (impl Write + Send)) -> parquet::errors::Result<()> {
+    let texts: String = TEXT.iter().map(|name| format!("required binary {name} (UTF8);")).collect();
+    let schema = format!(
+        "message measurement {{ required int64 run; {texts} required int64 repetition; required double value; }}"
+    );
+    let properties =
+        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    let mut file = SerializedFileWriter::new(out, Arc::new(parse_message_type(&schema)?), Arc::new(properties))?;
+    let mut group = file.next_row_group()?;
+    let mut number = |values: Vec<i64>, group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, _>| {
+        let mut column = group.next_column()?.expect("a column of the schema");
+        column.typed::<Int64Type>().write_batch(&values, None, None)?;
+        column.close()
+    };
+    number(rows.iter().map(|r| r.0.id.0).collect(), &mut group)?;
+    let texts: Vec<[String; 14]> = rows.iter().map(text).collect();
+    for i in 0..TEXT.len() {
+        let values: Vec<ByteArray> = texts.iter().map(|t| ByteArray::from(t[i].as_str())).collect();
+        let mut column = group.next_column()?.expect("a column of the schema");
+        column.typed::<ByteArrayType>().write_batch(&values, None, None)?;
+        column.close()?;
+    }
+    number(rows.iter().map(|r| r.1.repetition as i64).collect(), &mut group)?;
+    let mut column = group.next_column()?.expect("a column of the schema");
+    let values: Vec<f64> = rows.iter().map(|r| r.1.value).collect();
+    column.typed::<DoubleType>().write_batch(&values, None, None)?;
+    column.close()?;
+    group.close()?;
+    file.close().map(drop)
+}

@@ -1,0 +1,174 @@
+//! What is known of an aged file system beside its image: how it was made and aged, and how far. It is written
+//! anew, whole, at every checkpoint, so that an aging that was killed goes on where it was.
+
+use crate::{Error, store::RunId};
+use ager::{Conditions, Leg};
+use fs::{Place, Spec};
+use replay::{Data, OnFull};
+use serde::{Deserialize, Serialize};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The layout that this program writes and reads.
+const VERSION: u32 = 1;
+
+/// Where an aged file system lives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Home {
+    /// In an image file.
+    Image(PathBuf),
+    /// On a block device.
+    Device(PathBuf),
+    /// In a directory of a file system that is mounted already.
+    Dir(PathBuf),
+}
+
+/// How an aged file system was made: what its unaged copy must be made like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// Where it lives.
+    pub home: Home,
+    /// Kind of file system, or `dir`.
+    pub fs: String,
+    /// Nominal size in bytes.
+    pub size_bytes: u64,
+    /// Further options of mkfs.
+    pub mkfs_opts: Vec<String>,
+    /// Options of mount.
+    pub mount_opts: Vec<String>,
+    /// Read-ahead of the loop device in KiB.
+    pub read_ahead_kb: u32,
+}
+
+impl Made {
+    /// What the file-system crate needs to make or open it; `None` for a directory.
+    pub fn spec(&self) -> Result<Option<Spec>, Error> {
+        let place = match &self.home {
+            Home::Image(path) => Place::Image(path.clone()),
+            Home::Device(path) => Place::Device { path: path.clone(), erase: None },
+            Home::Dir(_) => return Ok(None),
+        };
+        Ok(Some(Spec {
+            kind: fs::find(&self.fs)?,
+            place,
+            size_bytes: self.size_bytes,
+            mkfs_opts: self.mkfs_opts.clone(),
+            mount_opts: self.mount_opts.clone(),
+            read_ahead_kb: self.read_ahead_kb,
+        }))
+    }
+}
+
+/// How far an aging has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Operations are being replayed.
+    Replaying,
+    /// The survivors are being filled with data.
+    Filling,
+    /// All done.
+    Done,
+}
+
+/// An aged file system and how it came to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Layout of this file.
+    pub version: u32,
+    /// Name of the aged file system in its work directory.
+    pub name: String,
+    /// How it was made.
+    pub made: Made,
+    /// The command that made it, as the file system's own program was called.
+    pub mkfs: Option<String>,
+    /// Versions of the file system's program and driver.
+    pub fs_version: String,
+    /// How data comes.
+    pub data: Data,
+    /// What happens when the file system is full.
+    pub on_full: OnFull,
+    /// Whether survivors are filled with data at the end.
+    pub fill: bool,
+    /// The aging so far. `done` of the last leg counts what is applied and on disk.
+    pub legs: Vec<Leg>,
+    /// Operations of the last leg that may have been applied already, beyond `done`.
+    pub redo_to: u64,
+    /// How far it has come.
+    pub stage: Stage,
+    /// The run in the store.
+    pub run: i64,
+}
+
+impl Manifest {
+    /// Where the manifest of `name` lies.
+    pub fn path(work: &Path, name: &str) -> PathBuf {
+        work.join(format!("{name}.json"))
+    }
+
+    /// The run in the store.
+    pub fn run(&self) -> RunId {
+        RunId(self.run)
+    }
+
+    /// The conditions of the last leg.
+    pub fn conditions(&self) -> &Conditions {
+        &self.legs.last().expect("an aging has at least one leg").conditions
+    }
+
+    /// The manifest of `name`, if there is one.
+    pub fn load(work: &Path, name: &str) -> Result<Option<Manifest>, Error> {
+        let path = Manifest::path(work, name);
+        let text = match std::fs::read(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(Error::io("reading", &path))?,
+        };
+        let manifest = Manifest::parse(&text).map_err(|why| {
+            Error::Refused(format!("{} does not describe an aged file system: {why}", path.display()))
+        })?;
+        Ok(Some(manifest))
+    }
+
+    fn parse(text: &[u8]) -> Result<Manifest, String> {
+        let manifest: Manifest = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+        if manifest.version != VERSION {
+            return Err(format!("layout {}, this program knows {VERSION}", manifest.version));
+        }
+        if manifest.legs.is_empty() {
+            return Err("it has no conditions of aging".to_owned());
+        }
+        for leg in &manifest.legs {
+            leg.conditions.profile.check().map_err(|e| e.to_string())?;
+        }
+        Ok(manifest)
+    }
+
+    /// Puts this manifest in the place of the one before, on disk before it returns.
+    pub fn save(&self, work: &Path) -> Result<(), Error> {
+        let path = Manifest::path(work, &self.name);
+        let new = work.join(format!(".{}.json.new", self.name));
+        let text = serde_json::to_vec_pretty(self).expect("plain data");
+        let mut file = std::fs::File::create(&new).map_err(Error::io("making", &new))?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(Error::io("writing", &new))?;
+        std::fs::rename(&new, &path).map_err(Error::io("replacing", &path))
+    }
+
+    /// A manifest with this program's layout.
+    pub(crate) fn version() -> u32 {
+        VERSION
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(Manifest::parse(&bytes).is_err());
+        }
+    }
+}

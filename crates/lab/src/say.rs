@@ -1,0 +1,36 @@
+//! What is said to a person about plans and sizes.
+
+use crate::Watch;
+use ager::{Conditions, Plan};
+
+/// Says the bound before the start, and what cannot be kept.
+pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) {
+    let profile = &conditions.profile.name;
+    watch.say(&format!(
+        "{profile}: {} live files, {} ({:.0} % of {}), in {} directories",
+        plan.live_files,
+        bytes(plan.live_bytes),
+        100.0 * conditions.fullness,
+        bytes(conditions.capacity_bytes),
+        plan.directories
+    ));
+    watch.say(&format!(
+        "bound: {} operations, {:.1} overwrites; planned: {} operations",
+        plan.bound_operations, plan.bound_overwrites, plan.operations
+    ));
+    if let Some(error) = plan.age_rms_error.filter(|&e| e > 0.001) {
+        watch.say(&format!("the ages can only be met to a root-mean-square error of {error:.4}"));
+    }
+    for left in &plan.left_out {
+        let (from, to) = (bytes(left.lower_bytes), bytes(left.upper_bytes));
+        watch.say(&format!("left out: files above {from} up to {to} ({:.4} %) do not fit", 100.0 * left.share));
+    }
+}
+
+/// A number of bytes as people say it.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let unit = (n.max(1).ilog2() / 10) as usize;
+    let value = n as f64 / (1u64 << (10 * unit)) as f64;
+    if value.fract() == 0.0 { format!("{value} {}", UNITS[unit]) } else { format!("{value:.1} {}", UNITS[unit]) }
+}
