@@ -1,1 +1,30 @@
-//! (being written)
+//! Measures of a file system, one file each (DESIGN §2 and §3): what reading it costs, how its files and its
+//! free space lie on the disk, and which requests a workload sends there.
+
+pub mod blocktrace;
+mod census;
+mod dynamic_layout;
+mod error;
+mod fiemap;
+mod free_space;
+mod hdd;
+mod new_file;
+mod sample;
+mod scan;
+mod static_layout;
+pub mod walk;
+
+pub use blocktrace::Recorder;
+pub use census::{Census, census};
+pub use dynamic_layout::{DynamicLayout, dynamic_layout};
+pub use error::Error;
+pub use fiemap::{ExtentFlags, FileExtent, file_extents};
+pub use free_space::{FreeBin, FreeSpace, free_space};
+pub use hdd::{Hdd, modelled_scan_s};
+pub use new_file::{NewFile, new_file, new_file_bytes};
+pub use sample::FileMap;
+pub use scan::{Reader, Scan, scan};
+pub use static_layout::{SizeClass, StaticLayout, static_layout};
+
+/// What every probe returns.
+pub type Result<T> = std::result::Result<T, Error>;

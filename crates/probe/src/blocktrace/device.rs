@@ -1,0 +1,83 @@
+//! The block device that is recorded: events name whole disks, so a partition is a range of one.
+
+use crate::{Error, Result};
+use disk::Request;
+use std::path::Path;
+
+/// A disk, or a partition of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Device {
+    /// The disk's number as the kernel holds it.
+    pub(super) disk: u32,
+    start_sector: u64,
+    end_sector: u64,
+}
+
+impl Device {
+    /// Looks the device up in sysfs.
+    pub(super) fn find((major, minor): (u32, u32)) -> Result<Device> {
+        let what = || format!("recording the requests of block device {major}:{minor}");
+        let path = format!("/sys/dev/block/{major}:{minor}");
+        let dir = Path::new(&path)
+            .canonicalize()
+            .map_err(|error| Error::cannot(what(), format!("there is no such device ({path}: {error})")))?;
+        let read = |name: &str| {
+            let file = dir.join(name);
+            std::fs::read_to_string(&file).map_err(Error::io("reading", &file))
+        };
+        let partition = dir.join("partition").exists();
+        let disk_dir = if partition { dir.join("..") } else { dir.clone() };
+        if !disk_dir.join("mq").exists() {
+            let why = "it has no request queue of its own; name the disk below it";
+            return Err(Error::cannot(what(), why));
+        }
+        let number = |text: &str| {
+            text.trim().parse().map_err(|_| Error::cannot(what(), format!("{text:?} in {path} is no number")))
+        };
+        let (disk, start_sector, end_sector) = if partition {
+            let start = number(&read("start")?)?;
+            let disk = read("../dev")?;
+            let (major, minor) = disk.split_once(':').unwrap_or((&disk, ""));
+            (((number(major)? as u32), (number(minor)? as u32)), start, start + number(&read("size")?)?)
+        } else {
+            ((major, minor), 0, u64::MAX)
+        };
+        // The kernel's dev_t has 12 bits of major and 20 of minor number.
+        Ok(Device { disk: disk.0 << 20 | disk.1, start_sector, end_sector })
+    }
+
+    /// The request with its address counted from the device's start, unless it is to another partition. Bare
+    /// flushes have no address and concern the whole disk.
+    pub(super) fn own(&self, request: Request) -> Option<Request> {
+        if request.sectors == 0 {
+            return Some(request);
+        }
+        let within = request.sector >= self.start_sector && request.sector < self.end_sector;
+        within.then(|| Request { sector: request.sector - self.start_sector, ..request })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disk::RequestKind;
+
+    #[test]
+    fn requests_of_other_partitions_are_left_out() {
+        let device = Device { disk: 0, start_sector: 2048, end_sector: 4096 };
+        let read = |sector, sectors| {
+            let kind = RequestKind::Read;
+            Request { time_ns: 1, kind, metadata: false, readahead: false, sector, sectors }
+        };
+        assert_eq!(device.own(read(2056, 8)), Some(read(8, 8)));
+        assert_eq!(device.own(read(2040, 8)), None);
+        assert_eq!(device.own(read(4096, 8)), None);
+        assert_eq!(device.own(read(0, 0)), Some(read(0, 0)));
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_named() {
+        let error = Device::find((4000, 7)).unwrap_err().to_string();
+        assert!(error.contains("4000:7") && error.contains("no such device"), "{error}");
+    }
+}

@@ -1,0 +1,122 @@
+//! An own instance of the kernel's tracing: buffers and events apart from those of other users.
+
+use crate::{Error, Result};
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What the names of our instances begin with; the process id follows.
+const PREFIX: &str = "senesce-";
+
+/// An instance, removed on drop.
+pub(super) struct Instance {
+    /// Its directory; below the descriptor of a mount that `_tracefs` keeps.
+    dir: PathBuf,
+    _tracefs: OwnedFd,
+}
+
+impl Instance {
+    /// Makes an instance, and removes those that killed processes left behind.
+    pub(super) fn create() -> Result<Instance> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let tracefs = tracefs()?;
+        let instances = instances(&tracefs);
+        remove_stale_in(&instances);
+        let mut name = format!("{PREFIX}{}", std::process::id());
+        match COUNT.fetch_add(1, Ordering::Relaxed) {
+            0 => {}
+            several => name += &format!("-{several}"),
+        }
+        let dir = instances.join(name);
+        std::fs::create_dir(&dir).map_err(Error::io("making a tracing instance at", &dir))?;
+        Ok(Instance { dir, _tracefs: tracefs })
+    }
+
+    /// The path of one of its files.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// Reads one of its files.
+    pub(super) fn read(&self, name: &str) -> Result<String> {
+        let path = self.path(name);
+        std::fs::read_to_string(&path).map_err(Error::io("reading", &path))
+    }
+
+    /// Reads one of its files and parses it.
+    pub(super) fn parse<T>(&self, name: &str, parse: fn(&str) -> Option<T>) -> Result<T> {
+        parse(&self.read(name)?).ok_or_else(|| {
+            Error::cannot(
+                format!("understanding the kernel's description of its tracing in {name}"),
+                "a field is missing or has an unknown size; this kernel is not supported",
+            )
+        })
+    }
+
+    /// Sets one of its files.
+    pub(super) fn write(&self, name: &str, value: &str) -> Result<()> {
+        let path = self.path(name);
+        std::fs::write(&path, value).map_err(Error::io("setting", &path))
+    }
+
+    /// The names of the CPUs that it has buffers for.
+    pub(super) fn cpus(&self) -> Result<Vec<String>> {
+        let path = self.path("per_cpu");
+        let names = std::fs::read_dir(&path)
+            .and_then(|dir| dir.map(|entry| Ok(entry?.file_name())).collect::<std::io::Result<Vec<_>>>())
+            .map_err(Error::io("listing", &path))?;
+        Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next instance, once this process is gone.
+        let _ = std::fs::remove_dir(&self.dir);
+    }
+}
+
+/// A mount of tracefs that nobody else sees and that goes with its descriptor, so that nothing has to be
+/// mounted before or unmounted after.
+fn tracefs() -> Result<OwnedFd> {
+    let mount = || {
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(&context)?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        openat(&mount, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    };
+    mount().map_err(|error: rustix::io::Errno| {
+        let advice = match error {
+            rustix::io::Errno::PERM | rustix::io::Errno::ACCESS => ": it takes root",
+            rustix::io::Errno::NODEV => ": this kernel is built without tracing",
+            _ => "",
+        };
+        Error::cannot("mounting tracefs to record block requests", format!("{error}{advice}"))
+    })
+}
+
+fn instances(tracefs: &OwnedFd) -> PathBuf {
+    Path::new("/proc/self/fd").join(tracefs.as_raw_fd().to_string()).join("instances")
+}
+
+/// Removes the tracing instances of processes that were killed.
+pub fn remove_stale() -> Result<()> {
+    remove_stale_in(&instances(&tracefs()?));
+    Ok(())
+}
+
+/// As far as they let themselves be removed: the kernel refuses while anyone holds one open, which also keeps
+/// those of a process that this process cannot see.
+fn remove_stale_in(instances: &Path) {
+    for entry in std::fs::read_dir(instances).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let gone = |id: &str| !Path::new("/proc").join(id).exists();
+        if owner.and_then(|owner| owner.split('-').next()).is_some_and(gone) {
+            let _ = std::fs::remove_dir(entry.path());
+        }
+    }
+}

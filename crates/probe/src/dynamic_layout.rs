@@ -1,0 +1,112 @@
+//! The dynamic layout score: how sequential the read requests of a workload were at the block device
+//! (DESIGN §3; Conway et al. 2017, §3.3).
+
+use disk::{Request, RequestKind, SECTOR_BYTES};
+use serde::{Deserialize, Serialize};
+
+/// How sequential the reads of a workload were.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DynamicLayout {
+    /// The score over all reads; none with fewer than two blocks.
+    pub score: Option<f64>,
+    /// The score over the reads that the file system did not mark as metadata.
+    pub data_only_score: Option<f64>,
+    /// Read requests.
+    pub requests: u64,
+    /// Blocks they cut into.
+    pub blocks: u64,
+    /// Bytes they asked for.
+    pub bytes: u64,
+}
+
+/// Scores the reads among `requests`, which are in order of issue. Request i is b_i = max(1, ⌈its bytes /
+/// `block_bytes`⌉) blocks; the score is Σ[(b_i − 1) + (it begins where request i − 1 ended)] / (Σ b_i − 1).
+pub fn dynamic_layout(requests: &[Request], block_bytes: u64) -> DynamicLayout {
+    let reads = || requests.iter().filter(|request| request.kind == RequestKind::Read);
+    let all = Chain::of(reads(), block_bytes);
+    DynamicLayout {
+        score: all.score(),
+        data_only_score: Chain::of(reads().filter(|read| !read.metadata), block_bytes).score(),
+        requests: reads().count() as u64,
+        blocks: all.blocks,
+        bytes: reads().map(|read| u64::from(read.sectors) * SECTOR_BYTES).sum(),
+    }
+}
+
+/// Blocks one after another, and how many of them lie directly behind their predecessor.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Chain {
+    /// Blocks so far.
+    pub(crate) blocks: u64,
+    behind: u64,
+    end: Option<u64>,
+}
+
+impl Chain {
+    fn of<'a>(reads: impl Iterator<Item = &'a Request>, block_bytes: u64) -> Chain {
+        let mut chain = Chain::default();
+        for read in reads {
+            chain.run(read.sector * SECTOR_BYTES, u64::from(read.sectors) * SECTOR_BYTES, block_bytes);
+        }
+        chain
+    }
+
+    /// Appends a run of bytes on disk: each of its blocks but the first lies behind its predecessor.
+    pub(crate) fn run(&mut self, start_bytes: u64, len_bytes: u64, block_bytes: u64) {
+        let blocks = len_bytes.div_ceil(block_bytes).max(1);
+        self.blocks += blocks;
+        self.behind += blocks - 1 + u64::from(self.end == Some(start_bytes));
+        self.end = Some(start_bytes + len_bytes);
+    }
+
+    /// Blocks behind their predecessor, and blocks that have a predecessor.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.behind, self.blocks.saturating_sub(1))
+    }
+
+    /// The share of the blocks with a predecessor that lie directly behind it.
+    pub(crate) fn score(&self) -> Option<f64> {
+        let (behind, of) = self.counts();
+        (of > 0).then(|| behind as f64 / of as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(sector: u64, sectors: u32) -> Request {
+        Request { time_ns: 0, kind: RequestKind::Read, metadata: false, readahead: false, sector, sectors }
+    }
+
+    #[test]
+    fn the_score_is_worked_out_by_hand() {
+        // Blocks: 4, then 2 directly behind, 1 for half a block elsewhere, 1 directly behind that.
+        let requests = [read(0, 32), read(32, 16), read(1000, 4), read(1004, 8)];
+        let layout = dynamic_layout(&requests, 4096);
+        assert_eq!((layout.requests, layout.blocks, layout.bytes), (4, 8, 60 * 512));
+        assert_eq!(layout.score, Some(6.0 / 7.0));
+        assert_eq!(layout.data_only_score, layout.score);
+    }
+
+    #[test]
+    fn only_reads_count_and_metadata_can_be_left_out() {
+        let meta = Request { metadata: true, ..read(500, 8) };
+        let write = Request { kind: RequestKind::Write, ..read(64, 800) };
+        let layout = dynamic_layout(&[read(0, 8), write, meta, read(8, 8)], 4096);
+        assert_eq!((layout.score, layout.data_only_score), (Some(0.0), Some(1.0)));
+        assert_eq!((layout.requests, layout.blocks), (3, 3));
+    }
+
+    #[test]
+    fn one_block_has_no_score() {
+        assert_eq!(dynamic_layout(&[read(0, 8)], 4096).score, None);
+        assert_eq!(dynamic_layout(&[], 4096).score, None);
+    }
+
+    #[test]
+    fn backwards_is_never_sequential() {
+        let requests: Vec<_> = (0..10).rev().map(|block| read(block * 8, 8)).collect();
+        assert_eq!(dynamic_layout(&requests, 4096).score, Some(0.0));
+    }
+}

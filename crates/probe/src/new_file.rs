@@ -1,0 +1,101 @@
+//! Into how many pieces a new file falls: what the free space of a file system is worth (Kadekodi et al.
+//! 2017, Figure 3, copies in a file of 2 GB).
+
+use crate::static_layout::pieces;
+use crate::{Error, Result, file_extents};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What a new file came to.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NewFile {
+    /// Its size.
+    pub bytes: u64,
+    /// Runs of blocks without a gap on disk that it fell into.
+    pub fragments: u64,
+    /// Seconds it took to write it and make it durable.
+    pub write_s: f64,
+}
+
+/// Bytes written at a time.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// The size of a new file that suits a file system: 2 GB, or half of what is free if that is less.
+pub fn new_file_bytes(free_bytes: u64) -> u64 {
+    (free_bytes / 2).min(2_000_000_000)
+}
+
+/// Writes a file of `bytes` incompressible bytes below `root`, counts its fragments and removes it.
+pub fn new_file(root: &Path, bytes: u64) -> Result<NewFile> {
+    let path = root.join(format!(".senesce-new-file-{}", std::process::id()));
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .map_err(Error::io("creating", &path))?;
+    let made = Made(path);
+    let doing = "writing a new file";
+    let mut buffer = random_buffer()?;
+    let start = Instant::now();
+    let mut written = 0;
+    while written < bytes {
+        let len = (bytes - written).min(WRITE_BYTES as u64) as usize;
+        stamp(&mut buffer, written);
+        file.write_all(&buffer[..len]).map_err(Error::io(doing, &made.0))?;
+        written += len as u64;
+    }
+    file.sync_all().map_err(Error::io(doing, &made.0))?;
+    let write_s = start.elapsed().as_secs_f64();
+    let extents = file_extents(&file, true).map_err(Error::io("mapping the extents of", &made.0))?;
+    Ok(NewFile { bytes, fragments: pieces(&extents).len() as u64, write_s })
+}
+
+/// Makes every block of the buffer unlike any other of the file, so that nothing is deduplicated.
+fn stamp(buffer: &mut [u8], offset: u64) {
+    for (index, block) in buffer.chunks_exact_mut(4096).enumerate() {
+        block[..8].copy_from_slice(&(offset + index as u64 * 4096).to_ne_bytes());
+    }
+}
+
+fn random_buffer() -> Result<Vec<u8>> {
+    let source = Path::new("/dev/urandom");
+    let mut buffer = vec![0; WRITE_BYTES];
+    File::open(source)
+        .and_then(|mut file| file.read_exact(&mut buffer))
+        .map_err(Error::io("reading random bytes from", source))?;
+    Ok(buffer)
+}
+
+/// A file that is removed whatever happens.
+struct Made(PathBuf);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // An error changes no figure, and the one that led here is the one to report.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_size_is_2_gb_or_half_of_what_is_free() {
+        assert_eq!(new_file_bytes(1_000_000), 500_000);
+        assert_eq!(new_file_bytes(1 << 40), 2_000_000_000);
+        assert_eq!(new_file_bytes(0), 0);
+    }
+
+    #[test]
+    fn no_block_is_like_another() {
+        let mut buffer = vec![0; 3 * 4096];
+        stamp(&mut buffer, 8192);
+        let blocks: std::collections::HashSet<_> = buffer.chunks(4096).collect();
+        assert_eq!(blocks.len(), 3);
+    }
+}

@@ -1,0 +1,101 @@
+//! A sample of the files of a tree with their extents, small enough to draw.
+
+use crate::fiemap::FileExtent;
+use serde::{Deserialize, Serialize};
+
+/// Most files a sample holds.
+const MAX_FILES: usize = 240;
+
+/// Most extents a sample holds.
+const MAX_EXTENTS: usize = 20_000;
+
+/// Where one file lies.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FileMap {
+    /// Size of the file.
+    pub size_bytes: u64,
+    /// Runs of (place in the file, place on disk, length), in bytes.
+    pub extents: Vec<(u64, u64, u64)>,
+}
+
+/// Picks files evenly from a sequence whose length is not known before its end: takes every `stride`-th, and
+/// each time that comes to too many, drops every second and doubles the stride.
+pub(crate) struct Sample {
+    stride: u64,
+    seen: u64,
+    files: Vec<FileMap>,
+}
+
+impl Sample {
+    pub(crate) fn new() -> Sample {
+        Sample { stride: 1, seen: 0, files: Vec::new() }
+    }
+
+    /// Offers the next file, as runs without a gap.
+    pub(crate) fn offer(&mut self, size_bytes: u64, pieces: &[FileExtent]) {
+        if self.seen.is_multiple_of(self.stride) {
+            if self.files.len() == MAX_FILES {
+                every(&mut self.files, 2);
+                self.stride *= 2;
+            }
+            let extents = pieces.iter().map(|piece| (piece.logical, piece.physical, piece.len)).collect();
+            self.files.push(FileMap { size_bytes, extents });
+        }
+        self.seen += 1;
+    }
+
+    /// The sample. Where the files hold too many extents, each keeps its first and every k-th after it.
+    pub(crate) fn finish(mut self) -> Vec<FileMap> {
+        let extents: usize = self.files.iter().map(|file| file.extents.len()).sum();
+        if extents > MAX_EXTENTS {
+            // Rounding up adds at most one extent a file.
+            let step = extents.div_ceil(MAX_EXTENTS - MAX_FILES);
+            self.files.iter_mut().for_each(|file| every(&mut file.extents, step));
+        }
+        self.files
+    }
+}
+
+/// Keeps the first and every `step`-th after it.
+fn every<T>(items: &mut Vec<T>, step: usize) {
+    let mut index = 0usize;
+    items.retain(|_| {
+        index += 1;
+        (index - 1).is_multiple_of(step)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fiemap::ExtentFlags;
+    use proptest::prelude::*;
+
+    fn sample(files: u64, extents: u64) -> Vec<FileMap> {
+        let pieces: Vec<_> = (0..extents)
+            .map(|i| FileExtent { logical: i, physical: 2 * i, len: 1, flags: ExtentFlags::default() })
+            .collect();
+        let mut sample = Sample::new();
+        (0..files).for_each(|size| sample.offer(size, &pieces));
+        sample.finish()
+    }
+
+    #[test]
+    fn few_files_are_all_kept_whole() {
+        let files = sample(240, 3);
+        assert_eq!(files.len(), 240);
+        assert_eq!(files[7], FileMap { size_bytes: 7, extents: vec![(0, 0, 1), (1, 2, 1), (2, 4, 1)] });
+    }
+
+    proptest! {
+        #[test]
+        fn many_are_thinned_evenly(files in 1u64..3000, extents in 1u64..300) {
+            let sample = sample(files, extents);
+            prop_assert!(sample.len() <= MAX_FILES && sample.len() as u64 >= files.min(MAX_FILES as u64 / 2));
+            prop_assert!(sample.iter().map(|file| file.extents.len()).sum::<usize>() <= MAX_EXTENTS);
+            let gaps: Vec<_> = sample.windows(2).map(|pair| pair[1].size_bytes - pair[0].size_bytes).collect();
+            prop_assert!(gaps.windows(2).all(|pair| pair[0] == pair[1]));
+            prop_assert!(sample.iter().all(|file| !file.extents.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The scan: what reading every file of a tree costs (DESIGN §3; Conway et al. 2017, §3.2).
+
+use crate::walk::walk;
+use crate::{Census, Error, Result};
+use rustix::fs::FileType;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What reads the tree.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reader {
+    /// `grep -r` for a string that does not occur, as published. It takes the names of a directory in the
+    /// order in which the file system lists them.
+    Grep,
+    /// Reads each regular file whole, in scan order (see [`crate::walk`]), 1 MiB at a time.
+    Builtin,
+}
+
+/// The cost of reading a tree.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Scan {
+    /// What read it.
+    pub reader: Reader,
+    /// Seconds that passed.
+    pub wall_s: f64,
+    /// Seconds of processor time the reader took, in itself and in the kernel on its behalf.
+    pub cpu_s: f64,
+    /// Regular files of the tree.
+    pub files: u64,
+    /// Sum of their sizes.
+    pub bytes: u64,
+    /// Sum of the space they take on disk.
+    pub allocated_bytes: u64,
+    /// The scan cost: seconds per allocated GiB; none where nothing is allocated.
+    pub s_per_gib: Option<f64>,
+}
+
+/// Reads the tree below `root` and times it. The caller sees to cold caches; `census` counts the tree, and
+/// was taken before they were dropped.
+pub fn scan(root: &Path, reader: Reader, census: &Census) -> Result<Scan> {
+    let start = Instant::now();
+    let cpu = match reader {
+        Reader::Grep => grep(root)?,
+        Reader::Builtin => read_all(root)?,
+    };
+    let wall_s = start.elapsed().as_secs_f64();
+    let gib = census.allocated_bytes as f64 / (1u64 << 30) as f64;
+    Ok(Scan {
+        reader,
+        wall_s,
+        cpu_s: cpu.as_secs_f64(),
+        files: census.files,
+        bytes: census.bytes,
+        allocated_bytes: census.allocated_bytes,
+        s_per_gib: (census.allocated_bytes > 0).then(|| wall_s / gib),
+    })
+}
+
+/// Searches the tree for a random string and returns the processor time that took.
+fn grep(root: &Path) -> Result<Duration> {
+    let child = Command::new("grep")
+        .args(["-r", "-F", "-e", &random_string()?, "--"])
+        .arg(root)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let tried = || format!("running grep -r on {}", root.display());
+    let mut child = child.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            Error::cannot(tried(), "no grep in PATH: install it, or use the built-in reader")
+        }
+        _ => Error::cannot(tried(), error.to_string()),
+    })?;
+    let mut complaint = String::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        stderr.read_to_string(&mut complaint).map_err(|error| Error::cannot(tried(), error.to_string()))?;
+    }
+    let (status, cpu) = wait(child.id()).map_err(|error| Error::cannot(tried(), error.to_string()))?;
+    // Exit status 1 says that nothing matched: all was read.
+    match (libc::WIFEXITED(status), libc::WEXITSTATUS(status)) {
+        (true, 1) => Ok(cpu),
+        (true, 0) => {
+            Err(Error::cannot(tried(), "the random string was found, so not all was read: try again"))
+        }
+        _ => Err(Error::cannot(tried(), format!("it failed: {}", complaint.trim()))),
+    }
+}
+
+/// Waits for a child of ours; returns its wait status and the processor time it took.
+fn wait(pid: u32) -> std::io::Result<(i32, Duration)> {
+    let mut status = 0;
+    // SAFETY: all bits zero is a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are to live variables of the types that wait4 fills.
+        if unsafe { libc::wait4(pid as libc::pid_t, &mut status, 0, &mut usage) } >= 0 {
+            let time = |t: libc::timeval| {
+                Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64)
+            };
+            return Ok((status, time(usage.ru_utime) + time(usage.ru_stime)));
+        }
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// 32 letters that no file holds but by a chance of 26⁻³².
+fn random_string() -> Result<String> {
+    let source = Path::new("/dev/urandom");
+    let mut bytes = [0; 32];
+    File::open(source)
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .map_err(Error::io("reading random bytes from", source))?;
+    Ok(bytes.iter().map(|byte| (b'a' + byte % 26) as char).collect())
+}
+
+/// Reads every regular file of the tree whole and returns the processor time that took.
+fn read_all(root: &Path) -> Result<Duration> {
+    let start = thread_cpu();
+    let mut buffer = vec![0; 1 << 20];
+    walk(root, |entry| {
+        if entry.file_type == FileType::RegularFile {
+            let mut file = File::from(entry.open().map_err(Error::io("opening", &entry.path()))?);
+            while file.read(&mut buffer).map_err(Error::io("reading", &entry.path()))? > 0 {}
+        }
+        Ok(())
+    })?;
+    Ok(thread_cpu().saturating_sub(start))
+}
+
+/// Processor time of this thread so far.
+fn thread_cpu() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::census;
+
+    #[test]
+    fn both_readers_report_the_same_tree() {
+        let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+        std::fs::create_dir(dir.path().join("sub")).unwrap();
+        std::fs::write(dir.path().join("sub/a"), vec![b'x'; 64 << 20]).unwrap();
+        std::fs::write(dir.path().join("-b"), "text\n").unwrap();
+        let counts = census(dir.path()).unwrap();
+        for reader in [Reader::Grep, Reader::Builtin] {
+            let scan = scan(dir.path(), reader, &counts).unwrap();
+            assert_eq!((scan.files, scan.bytes), (2, (64 << 20) + 5));
+            let gib = scan.allocated_bytes as f64 / (1u64 << 30) as f64;
+            assert!((scan.s_per_gib.unwrap() * gib - scan.wall_s).abs() < 1e-9);
+            assert!(scan.cpu_s > 0.0 && scan.cpu_s < scan.wall_s + 0.02, "{scan:?}");
+        }
+    }
+
+    #[test]
+    fn a_tree_that_is_not_there_fails_with_its_name() {
+        for reader in [Reader::Grep, Reader::Builtin] {
+            let error = scan(Path::new("/nonexistent/tree"), reader, &Census::default()).unwrap_err();
+            assert!(error.to_string().contains("/nonexistent/tree"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_empty_tree_has_no_cost_per_gib() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(scan(dir.path(), Reader::Grep, &Census::default()).unwrap().s_per_gib, None);
+    }
+}

@@ -1,0 +1,328 @@
+//! The static layout of a tree: how its files lie on disk, from their extent maps alone (DESIGN §3; the
+//! layout score is from Smith & Seltzer 1997).
+
+use crate::census::Links;
+use crate::dynamic_layout::Chain;
+use crate::sample::{FileMap, Sample};
+use crate::walk::{Entry, walk};
+use crate::{Error, FileExtent, Result, file_extents};
+use disk::Extent;
+use rustix::fs::{CWD, FileType, Mode, OFlags, openat, syncfs};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// How the files of a tree lie on disk.
+///
+/// Inline data has no blocks, holes are stepped over, unwritten extents count, and a file with several names
+/// counts once. Compressed extents are taken at their length in the file, so their scores are too low.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StaticLayout {
+    /// Size of the blocks that the scores count.
+    pub block_bytes: u64,
+    /// Regular files that were mapped.
+    pub files: u64,
+    /// Those among them that have blocks.
+    pub files_with_blocks: u64,
+    /// Extents: runs without a gap in the file or on disk, those longer than the file system's longest
+    /// extent counted as the several that they must be.
+    pub extents: u64,
+    /// Blocks.
+    pub blocks: u64,
+    /// Share of the blocks 2…n of the files that lie directly behind their predecessor; none where no file
+    /// has two.
+    pub layout_score: Option<f64>,
+    /// Extents over the least number the file system could have used; none without extents.
+    pub degree_of_fragmentation: Option<f64>,
+    /// The layout score of all blocks of all files as one chain, in scan order.
+    pub scan_layout_score: Option<f64>,
+    /// The same figures for files by size, classes without files left out.
+    pub by_size: Vec<SizeClass>,
+    /// Files that could not be mapped: gone meanwhile, or access denied.
+    pub skipped: u64,
+    /// Some files, evenly picked in scan order: at most 240 with 20,000 extents together.
+    pub block_map: Vec<FileMap>,
+    /// What a scan reads from disk, in order; for [`crate::modelled_scan_s`].
+    pub scan_extents: Vec<Extent>,
+}
+
+/// The layout of the files of one size class: up to `upper_bytes`, more than half of that.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SizeClass {
+    /// The largest size, a power of two; the first class is 4 KiB and holds all that is smaller.
+    pub upper_bytes: u64,
+    /// Files.
+    pub files: u64,
+    /// Their extents.
+    pub extents: u64,
+    /// Their layout score.
+    pub layout_score: Option<f64>,
+    /// Their degree of fragmentation.
+    pub degree_of_fragmentation: Option<f64>,
+}
+
+/// Maps every file below `root`. Delayed data is written back first, so that all of it has a place.
+/// `max_extent_bytes` is the longest extent the file system can make (128 MiB on ext4 with 4 KiB blocks).
+pub fn static_layout(root: &Path, block_bytes: u64, max_extent_bytes: u64) -> Result<StaticLayout> {
+    let fd = openat(CWD, root, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(Error::io("opening", root))?;
+    syncfs(&fd).map_err(Error::io("writing back the file system of", root))?;
+    let mut survey = Survey::new(block_bytes, max_extent_bytes);
+    let mut links = Links::default();
+    let mut skipped = 0;
+    walk(root, |entry| {
+        if entry.file_type != FileType::RegularFile {
+            return Ok(());
+        }
+        let stat = entry.stat()?;
+        if !links.first_name(&stat) {
+            return Ok(());
+        }
+        match entry.open().and_then(|file| file_extents(file, false)) {
+            Ok(extents) => survey.add(stat.st_size as u64, &extents),
+            Err(Errno::NOENT | Errno::ACCESS | Errno::PERM) => skipped += 1,
+            Err(error) => return Err(unmapped(entry, error)),
+        }
+        Ok(())
+    })?;
+    Ok(survey.finish(skipped))
+}
+
+fn unmapped(entry: &Entry, error: Errno) -> Error {
+    match error {
+        Errno::OPNOTSUPP | Errno::NOTTY => Error::cannot(
+            format!("mapping the extents of {}", entry.path().display()),
+            "its file system does not tell where files lie (no FIEMAP): layout can be measured on ext4, XFS, \
+             Btrfs and others that do",
+        ),
+        _ => Error::io("mapping the extents of", &entry.path())(error),
+    }
+}
+
+/// Merges extents that follow each other both in the file and on disk, and leaves out those without blocks.
+pub(crate) fn pieces(extents: &[FileExtent]) -> Vec<FileExtent> {
+    let mut pieces: Vec<FileExtent> = Vec::new();
+    for extent in extents.iter().filter(|extent| extent.flags.has_blocks() && extent.len > 0) {
+        match pieces.last_mut() {
+            Some(last) if last.logical_end() == extent.logical && last.physical_end() == extent.physical => {
+                last.len += extent.len;
+            }
+            _ => pieces.push(*extent),
+        }
+    }
+    pieces
+}
+
+/// Sums of layout figures: of a file, a size class or a tree.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    files: u64,
+    extents: u64,
+    least_extents: u64,
+    blocks: u64,
+    behind: u64,
+    behind_of: u64,
+}
+
+impl Sums {
+    /// The figures of one file.
+    fn of_file(pieces: &[FileExtent], block_bytes: u64, max_extent_bytes: u64) -> Sums {
+        let mut chain = Chain::default();
+        let mut sums = Sums { files: 1, ..Sums::default() };
+        let mut data_run = 0;
+        for (index, piece) in pieces.iter().enumerate() {
+            chain.run(piece.physical, piece.len, block_bytes);
+            sums.extents += piece.len.div_ceil(max_extent_bytes);
+            data_run += piece.len;
+            if pieces.get(index + 1).is_none_or(|next| next.logical != piece.logical_end()) {
+                sums.least_extents += data_run.div_ceil(max_extent_bytes);
+                data_run = 0;
+            }
+        }
+        sums.blocks = chain.blocks;
+        (sums.behind, sums.behind_of) = chain.counts();
+        sums
+    }
+
+    fn add(&mut self, other: Sums) {
+        self.files += other.files;
+        self.extents += other.extents;
+        self.least_extents += other.least_extents;
+        self.blocks += other.blocks;
+        self.behind += other.behind;
+        self.behind_of += other.behind_of;
+    }
+
+    fn layout_score(&self) -> Option<f64> {
+        (self.behind_of > 0).then(|| self.behind as f64 / self.behind_of as f64)
+    }
+
+    fn degree_of_fragmentation(&self) -> Option<f64> {
+        (self.least_extents > 0).then(|| self.extents as f64 / self.least_extents as f64)
+    }
+}
+
+/// The layout of a tree while its files come in.
+struct Survey {
+    block_bytes: u64,
+    max_extent_bytes: u64,
+    all: Sums,
+    files_with_blocks: u64,
+    classes: BTreeMap<u64, Sums>,
+    chain: Chain,
+    sample: Sample,
+    scan_extents: Vec<Extent>,
+}
+
+impl Survey {
+    fn new(block_bytes: u64, max_extent_bytes: u64) -> Survey {
+        Survey {
+            block_bytes,
+            max_extent_bytes,
+            all: Sums::default(),
+            files_with_blocks: 0,
+            classes: BTreeMap::new(),
+            chain: Chain::default(),
+            sample: Sample::new(),
+            scan_extents: Vec::new(),
+        }
+    }
+
+    /// Takes in the next file in scan order.
+    fn add(&mut self, size_bytes: u64, extents: &[FileExtent]) {
+        let pieces = pieces(extents);
+        let sums = Sums::of_file(&pieces, self.block_bytes, self.max_extent_bytes);
+        self.all.add(sums);
+        self.classes.entry(size_bytes.next_power_of_two().max(4096)).or_default().add(sums);
+        if pieces.is_empty() {
+            return;
+        }
+        self.files_with_blocks += 1;
+        self.sample.offer(size_bytes, &pieces);
+        for piece in &pieces {
+            self.chain.run(piece.physical, piece.len, self.block_bytes);
+            match self.scan_extents.last_mut() {
+                Some(last) if last.end_bytes() == piece.physical => last.len_bytes += piece.len,
+                _ => self.scan_extents.push(Extent { start_bytes: piece.physical, len_bytes: piece.len }),
+            }
+        }
+    }
+
+    fn finish(self, skipped: u64) -> StaticLayout {
+        let class = |(upper_bytes, sums): (u64, Sums)| SizeClass {
+            upper_bytes,
+            files: sums.files,
+            extents: sums.extents,
+            layout_score: sums.layout_score(),
+            degree_of_fragmentation: sums.degree_of_fragmentation(),
+        };
+        StaticLayout {
+            block_bytes: self.block_bytes,
+            files: self.all.files,
+            files_with_blocks: self.files_with_blocks,
+            extents: self.all.extents,
+            blocks: self.all.blocks,
+            layout_score: self.all.layout_score(),
+            degree_of_fragmentation: self.all.degree_of_fragmentation(),
+            scan_layout_score: self.chain.score(),
+            by_size: self.classes.into_iter().map(class).collect(),
+            skipped,
+            block_map: self.sample.finish(),
+            scan_extents: self.scan_extents,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ExtentFlags;
+
+    const BLOCK: u64 = 4096;
+
+    /// An extent of blocks: place in the file, place on disk, length.
+    fn extent(logical: u64, physical: u64, len: u64) -> FileExtent {
+        let flags = ExtentFlags::default();
+        FileExtent { logical: logical * BLOCK, physical: physical * BLOCK, len: len * BLOCK, flags }
+    }
+
+    fn flagged(flags: ExtentFlags, extent: FileExtent) -> FileExtent {
+        FileExtent { flags, ..extent }
+    }
+
+    fn layout(max_extent_blocks: u64, files: &[&[FileExtent]]) -> StaticLayout {
+        let mut survey = Survey::new(BLOCK, max_extent_blocks * BLOCK);
+        for extents in files {
+            survey.add(extents.last().map_or(0, |last| last.logical_end()), extents);
+        }
+        survey.finish(0)
+    }
+
+    #[test]
+    fn one_run_is_perfect_and_alternating_blocks_are_not() {
+        let whole = layout(32768, &[&[extent(0, 100, 10)]]);
+        assert_eq!((whole.layout_score, whole.degree_of_fragmentation), (Some(1.0), Some(1.0)));
+        let torn = layout(32768, &[&[extent(0, 100, 1), extent(1, 102, 1), extent(2, 104, 1)]]);
+        assert_eq!((torn.layout_score, torn.degree_of_fragmentation), (Some(0.0), Some(3.0)));
+        assert_eq!((torn.extents, torn.blocks), (3, 3));
+    }
+
+    #[test]
+    fn the_aggregate_is_a_sum_and_not_a_mean() {
+        // 9 of 9 and 0 of 1: 9 of 10, where the mean of the scores were one half.
+        let both = layout(32768, &[&[extent(0, 0, 10)], &[extent(0, 50, 1), extent(1, 40, 1)]]);
+        assert_eq!((both.layout_score, both.degree_of_fragmentation), (Some(0.9), Some(1.5)));
+        // In one chain of 12 blocks, two joints are broken.
+        assert_eq!(both.scan_layout_score, Some(9.0 / 11.0));
+    }
+
+    #[test]
+    fn holes_are_stepped_over_and_count_as_no_fragmentation() {
+        let sparse = layout(32768, &[&[extent(0, 100, 2), extent(10, 102, 2), extent(20, 300, 1)]]);
+        assert_eq!((sparse.layout_score, sparse.degree_of_fragmentation), (Some(3.0 / 4.0), Some(1.0)));
+        assert_eq!(sparse.scan_extents.len(), 2);
+    }
+
+    #[test]
+    fn written_and_unwritten_neighbours_are_one_extent() {
+        let unwritten = flagged(ExtentFlags::UNWRITTEN, extent(5, 105, 5));
+        let layout = layout(32768, &[&[extent(0, 100, 5), unwritten]]);
+        assert_eq!((layout.extents, layout.blocks), (1, 10));
+        assert_eq!((layout.layout_score, layout.degree_of_fragmentation), (Some(1.0), Some(1.0)));
+    }
+
+    #[test]
+    fn files_without_two_blocks_have_no_score() {
+        let inline = flagged(ExtentFlags::INLINE, extent(0, 0, 1));
+        let none = layout(32768, &[&[extent(0, 7, 1)], &[inline], &[]]);
+        assert_eq!((none.files, none.files_with_blocks, none.blocks), (3, 1, 1));
+        assert_eq!((none.layout_score, none.scan_layout_score), (None, None));
+        assert_eq!(none.degree_of_fragmentation, Some(1.0));
+    }
+
+    #[test]
+    fn extents_can_be_no_longer_than_the_longest() {
+        // 25 blocks in extents of 10 at most: 3 at least, however long the run on disk.
+        let whole = layout(10, &[&[extent(0, 0, 25)]]);
+        assert_eq!((whole.extents, whole.degree_of_fragmentation), (3, Some(1.0)));
+        let torn = layout(10, &[&[extent(0, 0, 15), extent(15, 50, 10)]]);
+        assert_eq!((torn.extents, torn.degree_of_fragmentation), (3, Some(1.0)));
+        let worse = layout(10, &[&[extent(0, 0, 12), extent(12, 50, 13)]]);
+        assert_eq!((worse.extents, worse.degree_of_fragmentation), (4, Some(4.0 / 3.0)));
+    }
+
+    #[test]
+    fn files_fall_into_size_classes() {
+        let layout = layout(
+            32768,
+            &[&[], &[extent(0, 0, 1)], &[extent(0, 5, 2)], &[extent(0, 10, 1), extent(1, 20, 2)]],
+        );
+        let classes: Vec<_> = layout
+            .by_size
+            .iter()
+            .map(|class| (class.upper_bytes, class.files, class.extents, class.layout_score))
+            .collect();
+        assert_eq!(classes, [(4096, 2, 1, None), (8192, 1, 1, Some(1.0)), (16384, 1, 2, Some(0.5))]);
+    }
+}
