@@ -1,7 +1,39 @@
 //! The disk below a file system: images, loop devices, named block devices, and what was asked of them.
+//!
+//! Everything made here outlives the process that made it unless somebody takes it down. So each loop device,
+//! mount and temporary file is recorded in a [`Session`] before it is made, undone when dropped, and undone by
+//! [`cleanup`] when the process was killed before it could.
 
+mod block_device;
+mod cache;
+mod error;
 mod extent;
+mod file_lock;
+mod image;
+mod interrupt;
+mod isolate;
+mod lock;
+mod loop_device;
+mod mount;
+mod mount_table;
+mod registry;
 mod request;
+mod tool;
 
+pub use block_device::BlockDevice;
+pub use cache::{Residue, drop_device_cache, drop_file_cache, drop_inode_cache};
+pub use error::{Error, IoContext};
 pub use extent::Extent;
+pub use image::{Image, free_bytes};
+pub use interrupt::{catch_interrupts, interrupted};
+pub use isolate::isolate;
+pub use lock::WorkLock;
+pub use loop_device::LoopDevice;
+pub use mount::Mount;
+pub use mount_table::{MountPoint, mount_points};
+pub use registry::{Cleaned, Entry, Recorded, Session, cleanup, run_dir};
 pub use request::{Request, RequestKind, SECTOR_BYTES};
+pub use tool::{command, run_tool};
+
+/// Label of the file systems made by this program, by which it knows them again.
+pub const LABEL: &str = "senesce";

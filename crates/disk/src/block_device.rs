@@ -1,0 +1,195 @@
+//! Block devices that the user named: used only when nothing else does, and erased only when confirmed.
+
+use crate::LABEL;
+use crate::error::{Error, IoContext};
+use crate::mount_table::mount_points;
+use crate::tool::{command, run_tool};
+use rustix::fs::{OFlags, ioctl_blksszget, major, minor};
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// A block device that was free when it was claimed. Nothing holds it until it is mounted: a hold would keep
+/// `mkfs` and the kernel off it just as it does others.
+#[derive(Clone, Debug)]
+pub struct BlockDevice {
+    path: PathBuf,
+    devno: (u32, u32),
+    size_bytes: u64,
+}
+
+impl BlockDevice {
+    /// Claims a device to make a file system on. `erase` is what the user gave to `--erase` and must spell the same
+    /// name. A device that holds anything but a file system of ours is refused all the same.
+    pub fn claim(path: &Path, erase: Option<&str>) -> Result<BlockDevice, Error> {
+        let refuse = |why: String| Error::Device { device: path.to_owned(), why };
+        let name = path.display();
+        match erase {
+            None => {
+                let why =
+                    format!("making a file system erases all that is on it; confirm with --erase {name}");
+                return Err(refuse(why));
+            }
+            Some(erase) if Path::new(erase).as_os_str() != path.as_os_str() => {
+                let why = format!("--erase names {erase}; spell both the same to confirm");
+                return Err(refuse(why));
+            }
+            Some(_) => {}
+        }
+        let this = Self::open(path)?;
+        match signature(path)? {
+            Some(found) => {
+                let why = format!("it holds data ({found}); if that can go, first `wipefs --all {name}`");
+                Err(refuse(why))
+            }
+            None => Ok(this),
+        }
+    }
+
+    /// Takes a device that holds a file system already; it must not be in use by anything.
+    pub fn open(path: &Path) -> Result<BlockDevice, Error> {
+        let refuse = |why: String| Error::Device { device: path.to_owned(), why };
+        let data = std::fs::metadata(path).context("opening the device", path)?;
+        if !data.file_type().is_block_device() {
+            return Err(refuse(
+                "it is no block device; use --dir for directories, no --device for images".into(),
+            ));
+        }
+        let devno = (major(data.rdev()), minor(data.rdev()));
+        if let Some(why) = used_by(devno)? {
+            return Err(refuse(why));
+        }
+        // The kernel knows users that leave no other trace, such as mounts in other namespaces.
+        let exclusive = File::options().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(path);
+        let mut file = match exclusive {
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
+                return Err(refuse("the kernel says that it is in use; `lsblk` may show by what".into()));
+            }
+            result => result.context("opening the device", path)?,
+        };
+        ioctl_blksszget(&file).context("asking for the sector size of", path)?;
+        let size_bytes = file.seek(SeekFrom::End(0)).context("asking for the size of", path)?;
+        Ok(BlockDevice { path: path.to_owned(), devno, size_bytes })
+    }
+
+    /// The name that the user gave.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its major and minor number.
+    pub fn devno(&self) -> (u32, u32) {
+        self.devno
+    }
+
+    /// How large it is.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+}
+
+/// What uses the device or a partition of it, and what to do about that.
+fn used_by(devno: (u32, u32)) -> Result<Option<String>, Error> {
+    let sys = PathBuf::from(format!("/sys/dev/block/{}:{}", devno.0, devno.1));
+    let mut devices = vec![(devno, sys.clone())];
+    for entry in std::fs::read_dir(&sys).context("reading", &sys)? {
+        let path = entry.context("reading", &sys)?.path();
+        if path.join("partition").exists() {
+            let text = std::fs::read_to_string(path.join("dev")).context("reading", &path)?;
+            devices.extend(parse_devno(&text).map(|devno| (devno, path)));
+        }
+    }
+    let is_ours = |number: (u32, u32)| devices.iter().any(|(devno, _)| *devno == number);
+    // Mounts of the system, which after `isolate` are not ours, and our own.
+    for pid in ["1", "self"] {
+        for mount in mount_points(pid)? {
+            if is_ours(mount.devno) || number_of(&mount.source).is_some_and(is_ours) {
+                let dir = mount.dir.display();
+                return Ok(Some(format!("it is mounted on {dir}; first `umount {dir}`")));
+            }
+        }
+    }
+    let swaps = Path::new("/proc/swaps");
+    let text = std::fs::read_to_string(swaps).context("reading", swaps)?;
+    for swap in text.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
+        if number_of(Path::new(swap)).is_some_and(is_ours) {
+            return Ok(Some(format!("it is swap space; first `swapoff {swap}`")));
+        }
+    }
+    for (_, path) in &devices {
+        let holder = std::fs::read_dir(path.join("holders")).ok().and_then(|mut dir| dir.next()?.ok());
+        if let Some(holder) = holder {
+            let name = holder.file_name();
+            return Ok(Some(format!("it is part of {}; take that down first", name.to_string_lossy())));
+        }
+    }
+    Ok(None)
+}
+
+fn number_of(path: &Path) -> Option<(u32, u32)> {
+    let data = std::fs::metadata(path).ok()?;
+    data.file_type().is_block_device().then(|| (major(data.rdev()), minor(data.rdev())))
+}
+
+fn parse_devno(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// What `blkid` finds on the device: a file system other than ours, a partition table, or both at odds.
+fn signature(device: &Path) -> Result<Option<String>, Error> {
+    let output = run_tool(command("blkid").args(["-p", "-o", "export"]).arg(device), "util-linux")?;
+    match output.status.code() {
+        Some(2) => Ok(None),
+        Some(0) => Ok(foreign(&String::from_utf8_lossy(&output.stdout))),
+        _ => Ok(Some("signatures that contradict each other".into())),
+    }
+}
+
+/// What `blkid -o export` names, unless it is a file system of ours.
+fn foreign(export: &str) -> Option<String> {
+    let value = |key: &str| export.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    match (value("PTTYPE"), value("TYPE")) {
+        (Some(table), _) => Some(format!("a {table} partition table")),
+        (None, Some(_)) if value("LABEL") == Some(LABEL) => None,
+        (None, Some(kind)) => Some(match value("LABEL") {
+            Some(label) => format!("{kind}, labelled {label}"),
+            None => kind.to_owned(),
+        }),
+        (None, None) => Some("a signature without a name".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_file_systems_of_ours_are_not_foreign() {
+        assert_eq!(foreign("DEVNAME=/dev/x\nLABEL=senesce\nTYPE=ext4\n"), None);
+        assert_eq!(foreign("LABEL=photos\nTYPE=ext4\n").unwrap(), "ext4, labelled photos");
+        assert_eq!(foreign("LABEL=senesce\nTYPE=ext4\nPTTYPE=dos\n").unwrap(), "a dos partition table");
+        assert_eq!(foreign("PARTLABEL=senesce\nTYPE=xfs\n").unwrap(), "xfs");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_has_no_label_of_ours_is_foreign(export in "([A-Z_]{1,9}=[a-z ]{0,9}\n){0,5}") {
+            prop_assume!(!export.contains("LABEL=senesce\n"));
+            prop_assert!(foreign(&export).is_some());
+        }
+
+        #[test]
+        fn numbers_come_back(major: u32, minor: u32) {
+            prop_assert_eq!(parse_devno(&format!("{major}:{minor}\n")), Some((major, minor)));
+        }
+
+        #[test]
+        fn any_text_is_survived(text in "\\PC*") {
+            parse_devno(&text);
+            foreign(&text);
+        }
+    }
+}

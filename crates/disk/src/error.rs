@@ -1,0 +1,98 @@
+//! What can go wrong with disks. Each message says what was tried, on what, why it failed and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of making, claiming or taking down a disk.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A system call failed.
+    #[error("{doing} {}: {source}{}", path.display(), advice(source))]
+    Io {
+        /// What was tried, as in "creating the image".
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A block device that must not be used.
+    #[error("not using {}: {why}", device.display())]
+    Device {
+        /// The device that was named.
+        device: PathBuf,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// Another run works in the same directory.
+    #[error(
+        "another run (process {pid}) is using {}; wait for it or choose another --work", dir.display()
+    )]
+    WorkInUse {
+        /// The directory.
+        dir: PathBuf,
+        /// The process, as it wrote itself down.
+        pid: String,
+    },
+    /// Another run works on the same image.
+    #[error("the image {} is in use by another run; wait for it or choose another image", .0.display())]
+    ImageInUse(PathBuf),
+    /// The kernel did not mount a file system.
+    #[error("mounting {} as {kind}: {why}", device.display())]
+    Mount {
+        /// What was to be mounted.
+        device: PathBuf,
+        /// The name of the file system.
+        kind: String,
+        /// The kernel's own words where it has any.
+        why: String,
+    },
+    /// A file system that does not come off.
+    #[error(
+        "unmounting {0}: it is still in use; close what has files open there (`fuser -vm {0}` lists them), \
+         then `senesce cleanup`", dir.display()
+    )]
+    MountBusy {
+        /// Where it is mounted.
+        dir: PathBuf,
+    },
+    /// A program of another package is missing.
+    #[error("{tool} is not installed: apt install {package}")]
+    MissingTool {
+        /// The program.
+        tool: String,
+        /// The Debian package that has it.
+        package: &'static str,
+    },
+    /// A record of what a run made cannot be understood.
+    #[error("{} is no record of a run ({why}); look at what it names, then delete it", path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Turns a failed system call into an [`Error`] by saying what it was for.
+pub trait IoContext<T> {
+    /// Names what was tried, on which path.
+    fn context(self, doing: &'static str, path: &Path) -> Result<T, Error>;
+}
+
+impl<T, E: Into<io::Error>> IoContext<T> for Result<T, E> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T, Error> {
+        self.map_err(|e| Error::Io { doing, path: path.to_owned(), source: e.into() })
+    }
+}
+
+/// What to do about the failures that users meet most.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => "; run it as root",
+        io::ErrorKind::AlreadyExists => "; delete it or choose another name",
+        io::ErrorKind::StorageFull => "; free some space or choose another place",
+        io::ErrorKind::ReadOnlyFilesystem => "; choose a place that can be written",
+        _ => "",
+    }
+}

@@ -1,0 +1,108 @@
+//! Disk images: sparse files that a loop device makes into disks.
+
+use crate::error::{Error, IoContext};
+use rustix::fs::{statfs, statvfs};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// `f_type` of tmpfs, whose free space is a promise that only memory can keep.
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+
+/// A disk image. Where its blocks lie on the backing store is not to matter: layout is measured in it, not below.
+#[derive(Clone, Debug)]
+pub struct Image {
+    path: PathBuf,
+    size_bytes: u64,
+}
+
+impl Image {
+    /// Creates an image that takes no space yet; a file of that name is an error.
+    pub fn create(path: &Path, size_bytes: u64) -> Result<Image, Error> {
+        let file = File::create_new(path).context("creating the image", path)?;
+        let sized = file.set_len(size_bytes).and_then(|()| std::fs::canonicalize(path));
+        if sized.is_err() {
+            // What is left would be an image of no size.
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(Image { path: sized.context("sizing the image", path)?, size_bytes })
+    }
+
+    /// Finds an image that is there.
+    pub fn open(path: &Path) -> Result<Image, Error> {
+        let path = std::fs::canonicalize(path).context("opening the image", path)?;
+        let data = std::fs::metadata(&path).context("opening the image", &path)?;
+        if !data.is_file() {
+            let why = "it is no image but a device or directory; use --device or --dir".into();
+            return Err(Error::Device { device: path, why });
+        }
+        Ok(Image { path, size_bytes: data.len() })
+    }
+
+    /// Where it is: an absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How large a disk it is.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+}
+
+/// Bytes that can still be written below `dir`; in a tmpfs no more than there is memory for.
+pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
+    let doing = "asking for the free space of";
+    let numbers = statvfs(dir).context(doing, dir)?;
+    let free = numbers.f_bavail * numbers.f_frsize;
+    if statfs(dir).context(doing, dir)?.f_type as u64 != TMPFS_MAGIC {
+        return Ok(free);
+    }
+    let meminfo = Path::new("/proc/meminfo");
+    let text = std::fs::read_to_string(meminfo).context("reading", meminfo)?;
+    Ok(mem_available_bytes(&text).map_or(free, |memory| free.min(memory)))
+}
+
+/// `MemAvailable` of the text of `/proc/meminfo`.
+fn mem_available_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn an_image_is_sparse_and_never_overwrites() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("disk.img");
+        let image = Image::create(&path, 1 << 40).unwrap();
+        assert_eq!(std::fs::metadata(image.path()).unwrap().blocks(), 0);
+        assert_eq!(Image::open(&path).unwrap().size_bytes(), 1 << 40);
+        let message = Image::create(&path, 4096).unwrap_err().to_string();
+        assert!(message.ends_with("delete it or choose another name"), "{message}");
+        assert_eq!(Image::open(&path).unwrap().size_bytes(), 1 << 40);
+        assert!(Image::open(dir.path()).is_err());
+    }
+
+    #[test]
+    fn free_space_is_some() {
+        assert!(free_bytes(Path::new("/")).unwrap() > 0);
+        assert!(free_bytes(Path::new("/does/not/exist")).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn memory_is_found_wherever_the_line_is(kb in 0u64..1 << 50, before in "([A-Za-z]{1,9}: +[0-9]{1,9} kB\n)*") {
+            let text = format!("{before}MemAvailable:   {kb} kB\nSwap: 1 kB\n");
+            prop_assert_eq!(mem_available_bytes(&text), Some(kb * 1024));
+        }
+
+        #[test]
+        fn any_text_is_survived(text in "(MemAvailable:)?\\PC*") {
+            mem_available_bytes(&text);
+        }
+    }
+}

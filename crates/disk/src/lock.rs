@@ -1,0 +1,61 @@
+//! One run at a time in a working directory.
+
+use crate::error::{Error, IoContext};
+use crate::file_lock::FileLock;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// The right to work in a directory, given up when dropped or when the process ends, however it ends.
+#[derive(Debug)]
+pub struct WorkLock {
+    _lock: FileLock,
+}
+
+impl WorkLock {
+    /// Name of the lock file, which stays: deleting it would let two runs hold two files of one name.
+    pub const FILE: &str = ".senesce.lock";
+
+    /// Takes `dir`, or says which process has it.
+    pub fn take(dir: &Path) -> Result<WorkLock, Error> {
+        let path = dir.join(Self::FILE);
+        let mut options = File::options();
+        options.create(true).read(true).write(true).truncate(false);
+        let file = options.open(&path).context("opening the lock", &path)?;
+        match FileLock::try_take(file).context("locking", &path)? {
+            Ok(mut lock) => {
+                lock.file
+                    .set_len(0)
+                    .and_then(|()| writeln!(lock.file, "{}", std::process::id()))
+                    .context("writing the lock", &path)?;
+                Ok(WorkLock { _lock: lock })
+            }
+            Err(mut file) => {
+                let mut pid = String::new();
+                let known = file.read_to_string(&mut pid).is_ok() && !pid.trim().is_empty();
+                let pid = if known { pid.trim().to_owned() } else { "unknown".to_owned() };
+                Err(Error::WorkInUse { dir: dir.to_owned(), pid })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_run_is_told_who_has_the_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = WorkLock::take(dir.path()).unwrap();
+        let message = WorkLock::take(dir.path()).unwrap_err().to_string();
+        let expected = format!(
+            "another run (process {}) is using {}; wait for it or choose another --work",
+            std::process::id(),
+            dir.path().display()
+        );
+        assert_eq!(message, expected);
+        drop(first);
+        WorkLock::take(dir.path()).unwrap();
+    }
+}

@@ -1,0 +1,260 @@
+//! Loop devices: what makes a disk of an image.
+
+use crate::error::{Error, IoContext};
+use crate::file_lock::FileLock;
+use crate::registry::{Entry, Recorded, Session};
+use rustix::fs::{fstat, major, minor};
+use rustix::io::Errno;
+use rustix::ioctl::{Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
+use std::ffi::c_void;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+// From <linux/loop.h>.
+const LOOP_CLR_FD: Opcode = 0x4C01;
+const LOOP_CONFIGURE: Opcode = 0x4C0A;
+const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+
+/// Sector size of the disk.
+const BLOCK_BYTES: u32 = 512;
+
+/// How often another process may snatch the free device before we give up.
+const TRIES: u32 = 64;
+
+/// An image as a block device. Dropping it detaches it; the kernel does so if the process is killed.
+#[derive(Debug)]
+pub struct LoopDevice {
+    device: PathBuf,
+    devno: (u32, u32),
+    direct_io: bool,
+    /// Keeps the device attached, for it clears itself at its last close.
+    handle: Option<File>,
+    /// Keeps other runs from the image.
+    _lock: FileLock,
+    recorded: Option<Recorded>,
+}
+
+impl LoopDevice {
+    /// Attaches `image`, with direct I/O where its file system takes that, so that no block is cached twice.
+    pub fn attach(session: &Arc<Session>, image: &Path, read_ahead_kb: u32) -> Result<LoopDevice, Error> {
+        let image = &std::fs::canonicalize(image).context("attaching the image", image)?;
+        let file = File::options().read(true).write(true).open(image).context("opening the image", image)?;
+        let Ok(lock) = FileLock::try_take(file).context("locking the image", image)? else {
+            return Err(Error::ImageInUse(image.clone()));
+        };
+        if let Some(device) = attached(image)?.first() {
+            let why = format!("it is attached already; first `losetup -d {}`", device.display());
+            return Err(Error::Device { device: image.clone(), why });
+        }
+        let recorded = session.record(Entry::Loop { backing: image.clone() })?;
+        let (device, handle) = configure(image)?;
+        let numbers = fstat(&handle).context("looking at", &device)?.st_rdev;
+        let mut this = LoopDevice {
+            device,
+            devno: (major(numbers), minor(numbers)),
+            direct_io: false,
+            handle: Some(handle),
+            _lock: lock,
+            recorded: Some(recorded),
+        };
+        let sys = this.sys();
+        let dio = sys.join("loop/dio");
+        this.direct_io = std::fs::read_to_string(&dio).context("reading", &dio)?.trim() == "1";
+        let ahead = sys.join("queue/read_ahead_kb");
+        std::fs::write(&ahead, read_ahead_kb.to_string()).context("setting", &ahead)?;
+        Ok(this)
+    }
+
+    /// The block device.
+    pub fn device(&self) -> &Path {
+        &self.device
+    }
+
+    /// Its major and minor number.
+    pub fn devno(&self) -> (u32, u32) {
+        self.devno
+    }
+
+    /// Whether reads and writes pass by the page cache of the image.
+    pub fn direct_io(&self) -> bool {
+        self.direct_io
+    }
+
+    /// Detaches the image, and waits until it is.
+    pub fn detach(mut self) -> Result<(), Error> {
+        self.clear()
+    }
+
+    fn sys(&self) -> PathBuf {
+        Path::new("/sys/dev/block").join(format!("{}:{}", self.devno.0, self.devno.1))
+    }
+
+    fn clear(&mut self) -> Result<(), Error> {
+        let Some(handle) = self.handle.take() else { return Ok(()) };
+        clear(&self.device, handle)
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        if let (Err(_), Some(recorded)) = (self.clear(), self.recorded.take()) {
+            recorded.keep();
+        }
+    }
+}
+
+/// Detaches every loop device that has `backing`, unless a living run holds that. Returns the devices.
+pub fn detach_all(backing: &Path) -> Result<Vec<PathBuf>, Error> {
+    // Held to the end, so that no run attaches the image meanwhile. An image that was deleted nobody holds.
+    let _lock = match File::open(backing) {
+        Ok(file) => match FileLock::try_take(file).context("locking the image", backing)? {
+            Ok(lock) => Some(lock),
+            Err(_) => return Ok(Vec::new()),
+        },
+        Err(_) => None,
+    };
+    let devices = attached(backing)?;
+    for device in &devices {
+        let handle = File::open(device).context("opening", device)?;
+        clear(device, handle)?;
+    }
+    Ok(devices)
+}
+
+/// The loop devices that have `backing`, deleted or not.
+fn attached(backing: &Path) -> Result<Vec<PathBuf>, Error> {
+    let block = Path::new("/sys/block");
+    let mut devices = Vec::new();
+    for entry in std::fs::read_dir(block).context("reading", block)? {
+        let entry = entry.context("reading", block)?;
+        let Ok(file) = std::fs::read_to_string(entry.path().join("loop/backing_file")) else { continue };
+        let file = file.trim_end_matches('\n');
+        if Path::new(file.strip_suffix(" (deleted)").unwrap_or(file)) == backing {
+            devices.push(Path::new("/dev").join(entry.file_name()));
+        }
+    }
+    Ok(devices)
+}
+
+/// Finds a free loop device and gives it the image.
+fn configure(image: &Path) -> Result<(PathBuf, File), Error> {
+    let read_write = || File::options().read(true).write(true).clone();
+    let control_path = Path::new("/dev/loop-control");
+    let control = read_write().open(control_path).context("asking for a loop device at", control_path)?;
+    // A file of its own, without our lock, which must go when we do.
+    let backing = read_write().open(image).context("opening the image", image)?;
+    let mut result = Err(Errno::BUSY);
+    for _ in 0..TRIES {
+        // SAFETY: the request takes no argument and returns a number.
+        let number =
+            unsafe { ioctl(&control, GetFree) }.context("finding a free loop device at", control_path)?;
+        let device = PathBuf::from(format!("/dev/loop{number}"));
+        let handle = read_write().open(&device).context("opening", &device)?;
+        let config = LoopConfig::new(&backing, image);
+        // SAFETY: the structure is laid out as the kernel's `loop_config`, which the request reads.
+        result = unsafe { ioctl(&handle, Setter::<LOOP_CONFIGURE, LoopConfig>::new(config)) };
+        match result {
+            Ok(()) => return Ok((device, handle)),
+            Err(Errno::BUSY) => {}
+            Err(_) => break,
+        }
+    }
+    result.context("attaching to a loop device the image", image).map(|()| unreachable!("a success returned"))
+}
+
+fn clear(device: &Path, handle: File) -> Result<(), Error> {
+    // SAFETY: the request takes no argument.
+    match unsafe { ioctl(&handle, NoArg::<LOOP_CLR_FD>::new()) } {
+        // It has cleared itself.
+        Err(Errno::NXIO) => return Ok(()),
+        result => result.context("detaching", device)?,
+    }
+    drop(handle);
+    // Somebody who has it open, as udev for a moment, delays it.
+    let name = device.file_name().unwrap_or_default();
+    let state = Path::new("/sys/block").join(name).join("loop/backing_file");
+    for wait_ms in [1, 10, 50, 100, 200, 500, 1000, 0] {
+        if !state.exists() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(wait_ms));
+    }
+    let why = "it is still in use and detaches when its last user closes it (`lsblk` shows mounts)".into();
+    Err(Error::Device { device: device.to_owned(), why })
+}
+
+/// The request for the number of a free loop device, which is its result.
+struct GetFree;
+
+// SAFETY: the request reads and writes no memory; its result is the number.
+unsafe impl Ioctl for GetFree {
+    type Output = IoctlOutput;
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        LOOP_CTL_GET_FREE
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn output_from_ptr(number: IoctlOutput, _: *mut c_void) -> rustix::io::Result<IoctlOutput> {
+        Ok(number)
+    }
+}
+
+/// `struct loop_config` with the `struct loop_info64` in it.
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+    reserved: [u64; 8],
+}
+
+const _: () = assert!(size_of::<LoopConfig>() == 304);
+
+impl LoopConfig {
+    fn new(backing: &File, image: &Path) -> LoopConfig {
+        let mut file_name = [0; 64];
+        let bytes = image.as_os_str().as_encoded_bytes();
+        let len = bytes.len().min(file_name.len() - 1);
+        file_name[..len].copy_from_slice(&bytes[..len]);
+        LoopConfig {
+            fd: backing.as_raw_fd() as u32,
+            block_size: BLOCK_BYTES,
+            device: 0,
+            inode: 0,
+            rdevice: 0,
+            offset: 0,
+            size_limit: 0,
+            number: 0,
+            encrypt_type: 0,
+            encrypt_key_size: 0,
+            flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
+            file_name,
+            crypt_name: [0; 64],
+            encrypt_key: [0; 32],
+            init: [0; 2],
+            reserved: [0; 8],
+        }
+    }
+}

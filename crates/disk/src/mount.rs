@@ -1,0 +1,170 @@
+//! File systems mounted on directories of our own, and taken off again.
+//!
+//! The kernel's newer mount calls are used, because they say in words what is wrong with an option.
+
+use crate::error::{Error, IoContext};
+use crate::registry::{Entry, Recorded, Session, run_dir};
+use rustix::fs::CWD;
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, UnmountFlags, fsconfig_create,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount,
+};
+use std::io::{ErrorKind, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A mounted file system; dropping it unmounts it.
+#[derive(Debug)]
+pub struct Mount {
+    device: PathBuf,
+    kind: String,
+    options: Vec<String>,
+    dir: PathBuf,
+    mounted: bool,
+    recorded: Option<Recorded>,
+}
+
+impl Mount {
+    /// Mounts `device` on a fresh directory. Each option may hold several, separated by commas, as after
+    /// `mount -o`.
+    pub fn new(
+        session: &Arc<Session>,
+        device: &Path,
+        kind: &str,
+        options: &[String],
+    ) -> Result<Mount, Error> {
+        let (dir, recorded) = fresh_dir(session)?;
+        let mut mount = Mount {
+            device: device.to_owned(),
+            kind: kind.to_owned(),
+            options: options.to_vec(),
+            dir,
+            mounted: false,
+            recorded: Some(recorded),
+        };
+        mount.mount()?;
+        Ok(mount)
+    }
+
+    /// Where it is mounted.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Takes the file system off the directory, which stays.
+    pub fn unmount(&mut self) -> Result<(), Error> {
+        if self.mounted {
+            unmount(&self.dir)?;
+            self.mounted = false;
+        }
+        Ok(())
+    }
+
+    /// Mounts the file system again after [`Mount::unmount`].
+    pub fn mount(&mut self) -> Result<(), Error> {
+        if !self.mounted {
+            self.try_mount()?;
+            self.mounted = true;
+        }
+        Ok(())
+    }
+
+    fn try_mount(&self) -> Result<(), Error> {
+        let wrong = |why: String| Error::Mount { device: self.device.clone(), kind: self.kind.clone(), why };
+        let context = fsopen(&self.kind, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|e| match e {
+            Errno::NODEV => wrong(format!("this kernel has no {0}; try `modprobe {0}`", self.kind)),
+            e => wrong(words(e)),
+        })?;
+        let mut attributes = MountAttrFlags::empty();
+        let configured = fsconfig_set_string(&context, "source", &self.device)
+            .and_then(|()| {
+                let mut options = self.options.iter().flat_map(|o| o.split(',')).filter(|o| !o.is_empty());
+                options.try_for_each(|option| configure(&context, option, &mut attributes))
+            })
+            .and_then(|()| fsconfig_create(&context))
+            .and_then(|()| fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes));
+        let tree = configured.map_err(|e| wrong(complaints(context, e)))?;
+        move_mount(&tree, "", CWD, &self.dir, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+            .map_err(|e| wrong(words(e)))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let off = self.unmount().is_ok() && std::fs::remove_dir(&self.dir).is_ok();
+        if let (false, Some(recorded)) = (off, self.recorded.take()) {
+            recorded.keep();
+        }
+    }
+}
+
+/// Makes a directory in the run directory to mount on.
+fn fresh_dir(session: &Arc<Session>) -> Result<(PathBuf, Recorded), Error> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let dir = run_dir().join(format!("mnt-{}-{number}", std::process::id()));
+        let recorded = session.record(Entry::Mount { dir: dir.clone() })?;
+        match std::fs::create_dir(&dir) {
+            // An ended process of the same number left it.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            result => return result.context("creating", &dir).map(|()| (dir, recorded)),
+        }
+    }
+}
+
+/// Hands one option to where it belongs: what is true of the mount alone, or of the file system.
+fn configure(context: &OwnedFd, option: &str, attributes: &mut MountAttrFlags) -> rustix::io::Result<()> {
+    match option {
+        "nosuid" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NOSUID),
+        "nodev" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NODEV),
+        "noexec" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NOEXEC),
+        "noatime" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NOATIME),
+        "nodiratime" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NODIRATIME),
+        "strictatime" => attributes.insert(MountAttrFlags::MOUNT_ATTR_STRICTATIME),
+        "relatime" | "rw" | "defaults" => {}
+        "ro" => {
+            attributes.insert(MountAttrFlags::MOUNT_ATTR_RDONLY);
+            return fsconfig_set_flag(context, "ro");
+        }
+        _ => {
+            return match option.split_once('=') {
+                Some((key, value)) => fsconfig_set_string(context, key, value),
+                None => fsconfig_set_flag(context, option),
+            };
+        }
+    }
+    Ok(())
+}
+
+/// The kernel's own words about a failed mount, or those for the error's number.
+fn complaints(context: OwnedFd, error: Errno) -> String {
+    let mut log = std::fs::File::from(context);
+    let mut message = [0; 1024];
+    let mut said = Vec::new();
+    // Each read gives one message; the first letter says whether it is an error.
+    while let Ok(n @ 1..) = log.read(&mut message) {
+        let text = String::from_utf8_lossy(&message[..n]);
+        said.extend(text.trim_end().strip_prefix("e ").map(str::to_owned));
+    }
+    if said.is_empty() { format!("{}; `dmesg` may say more", words(error)) } else { said.join("; ") }
+}
+
+fn words(error: Errno) -> String {
+    std::io::Error::from(error).to_string()
+}
+
+/// Unmounts what is on `dir`; somebody who just looks around is waited for.
+pub fn unmount(dir: &Path) -> Result<(), Error> {
+    for wait_ms in [1, 10, 50, 100, 200, 500, 1000, 0] {
+        match rustix::mount::unmount(dir, UnmountFlags::NOFOLLOW) {
+            Err(Errno::BUSY) => std::thread::sleep(Duration::from_millis(wait_ms)),
+            result => return result.context("unmounting", dir),
+        }
+    }
+    Err(Error::MountBusy { dir: dir.to_owned() })
+}

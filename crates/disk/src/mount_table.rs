@@ -1,0 +1,94 @@
+//! What is mounted where: the table `/proc/<pid>/mountinfo`.
+
+use crate::error::{Error, IoContext};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// One line of the table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MountPoint {
+    /// Device number of the file system; Btrfs and its like have one that no device carries.
+    pub devno: (u32, u32),
+    /// Where it is mounted.
+    pub dir: PathBuf,
+    /// Its type, as in `ext4`.
+    pub kind: String,
+    /// What is mounted, as it was named then.
+    pub source: PathBuf,
+}
+
+/// The mounts that the process `pid` sees; `"self"` is this one.
+pub fn mount_points(pid: &str) -> Result<Vec<MountPoint>, Error> {
+    let path = Path::new("/proc").join(pid).join("mountinfo");
+    let text = std::fs::read(&path).context("reading", &path)?;
+    Ok(text.split(|b| *b == b'\n').filter_map(parse).collect())
+}
+
+/// Lines that are not understood are none of ours.
+fn parse(line: &[u8]) -> Option<MountPoint> {
+    let mut fields = line.split(|b| *b == b' ');
+    let devno = std::str::from_utf8(fields.nth(2)?).ok()?;
+    let (major, minor) = devno.split_once(':')?;
+    let dir = unescape(fields.nth(1)?);
+    // Any number of optional fields ends with a dash.
+    fields.find(|f| *f == b"-")?;
+    let kind = String::from_utf8(fields.next()?.to_vec()).ok()?;
+    let source = unescape(fields.next()?);
+    Some(MountPoint { devno: (major.parse().ok()?, minor.parse().ok()?), dir, kind, source })
+}
+
+/// The kernel writes space, tab, newline and backslash as three octal digits.
+fn unescape(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, tail)) = rest.split_first() {
+        let code = match tail {
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] if *first == b'\\' => {
+                Some((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'))
+            }
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &tail[3..] } else { tail };
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    fn escape(bytes: &[u8]) -> String {
+        bytes.iter().fold(String::new(), |text, b| match b {
+            b' ' | b'\t' | b'\n' | b'\\' => format!("{text}\\{b:03o}"),
+            _ => format!("{text}{}", char::from(*b)),
+        })
+    }
+
+    #[test]
+    fn the_root_is_mounted() {
+        assert!(mount_points("self").unwrap().iter().any(|m| m.dir == Path::new("/")));
+    }
+
+    proptest! {
+        #[test]
+        fn every_path_comes_back(dir in "/[ \t\n\\\\a-z0-9]{0,20}", source in "[ \\\\/a-z0-9]{1,20}", optional in "(shared:[0-9] )*",
+                major in 0u32..4096, minor: u32) {
+            let (d, s) = (escape(dir.as_bytes()), escape(source.as_bytes()));
+            let line = format!("36 35 {major}:{minor} / {d} rw,noatime {optional}- ext4 {s} rw,errors=continue");
+            let mount = parse(line.as_bytes()).unwrap();
+            prop_assert_eq!(mount.dir.as_os_str().as_bytes(), dir.as_bytes());
+            prop_assert_eq!(mount.source.as_os_str().as_bytes(), source.as_bytes());
+            prop_assert_eq!(mount.devno, (major, minor));
+            prop_assert_eq!(mount.kind, "ext4");
+        }
+
+        #[test]
+        fn any_line_is_survived(line in prop::collection::vec(any::<u8>(), 0..200)) {
+            parse(&line);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Taking down what killed runs have left.
+
+use super::journal::Journal;
+use super::{Entry, run_dir};
+use crate::WorkLock;
+use crate::error::{Error, IoContext};
+use crate::loop_device::detach_all;
+use crate::mount::unmount;
+use crate::mount_table::mount_points;
+use std::collections::HashSet;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The marker of a directory that is ours.
+const MARKER: &str = ".senesce";
+
+/// What [`cleanup`] did, a sentence each.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cleaned {
+    /// What was taken down.
+    pub undone: Vec<String>,
+    /// Runs that live and were left alone.
+    pub running: Vec<String>,
+    /// What could not be taken down, why, and what to do.
+    pub failed: Vec<String>,
+}
+
+/// Takes down all that runs made which have since ended without doing so themselves: mounts, loop devices,
+/// temporary files and trace instances. What no journal names is never touched.
+pub fn cleanup() -> Result<Cleaned, Error> {
+    let dir = run_dir();
+    let mut cleaned = Cleaned::default();
+    let mut alive = HashSet::new();
+    let mut ended = HashSet::new();
+    for path in journals(&dir)? {
+        match Journal::take(&path) {
+            Ok(Some(mut journal)) => match journal.read() {
+                Ok(contents) => {
+                    let (pid, entries) = contents.map_or((None, Vec::new()), |c| (Some(c.pid), c.entries));
+                    let failures = cleaned.failed.len();
+                    // The newest first: a mount comes off before the loop device below it.
+                    entries.iter().rev().for_each(|entry| cleaned.note(undo(entry, &dir)));
+                    ended.extend(pid);
+                    if cleaned.failed.len() == failures {
+                        journal.remove();
+                    }
+                }
+                Err(e) => cleaned.failed.push(e.to_string()),
+            },
+            Ok(None) if path.exists() => {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                alive.extend(name.split('-').next().and_then(|pid| pid.parse::<u32>().ok()));
+                cleaned.running.push(format!("process {name}"));
+            }
+            Ok(None) => {}
+            Err(e) => cleaned.failed.push(e.to_string()),
+        }
+    }
+    for pid in ended.difference(&alive) {
+        cleaned.note(remove_trace_instance(*pid));
+    }
+    Ok(cleaned)
+}
+
+impl Cleaned {
+    fn note(&mut self, outcome: Result<Vec<String>, Error>) {
+        match outcome {
+            Ok(done) => self.undone.extend(done),
+            Err(e) => self.failed.push(e.to_string()),
+        }
+    }
+}
+
+fn journals(dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = match std::fs::read_dir(dir) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        result => result.context("reading", dir)?,
+    };
+    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+    let mut paths = paths.context("reading", dir)?;
+    paths.retain(|path| path.extension().is_some_and(|e| e == "json"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// Undoes one entry; what is gone already needs nothing.
+fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
+    match entry {
+        Entry::Loop { backing } => {
+            let devices = detach_all(backing)?;
+            Ok(devices
+                .iter()
+                .map(|d| format!("detached {} from {}", d.display(), backing.display()))
+                .collect())
+        }
+        Entry::Mount { dir } => {
+            let mut done = Vec::new();
+            while mount_points("self")?.iter().any(|m| m.dir == *dir) {
+                unmount(dir)?;
+                done.push(format!("unmounted {}", dir.display()));
+            }
+            if dir.starts_with(run_dir) {
+                gone(std::fs::remove_dir(dir)).context("removing", dir)?;
+            }
+            Ok(done)
+        }
+        Entry::Directory { path } => {
+            if !path.exists() {
+                return Ok(Vec::new());
+            }
+            must_be_ours(path)?;
+            if let Some(mount) = mount_points("self")?.iter().find(|m| m.dir.starts_with(path)) {
+                return Err(Error::MountBusy { dir: mount.dir.clone() });
+            }
+            gone(std::fs::remove_dir_all(path)).context("removing", path)?;
+            Ok(vec![format!("removed {}", path.display())])
+        }
+        Entry::File { path } => {
+            if !path.exists() {
+                return Ok(Vec::new());
+            }
+            must_be_ours(path)?;
+            gone(std::fs::remove_file(path)).context("removing", path)?;
+            Ok(vec![format!("removed {}", path.display())])
+        }
+    }
+}
+
+/// A journal alone is not enough to delete by: the directory must say that it is ours too.
+fn must_be_ours(path: &Path) -> Result<(), Error> {
+    let marked = |dir: &Path| {
+        dir.starts_with(run_dir()) || dir.join(MARKER).exists() || dir.join(WorkLock::FILE).exists()
+    };
+    if marked(path) || path.parent().is_some_and(marked) {
+        return Ok(());
+    }
+    let why = format!("no {MARKER} marks it as ours; delete it by hand if it is not needed");
+    Err(Error::Journal { path: path.to_owned(), why })
+}
+
+fn remove_trace_instance(pid: u32) -> Result<Vec<String>, Error> {
+    let path = PathBuf::from(format!("/sys/kernel/tracing/instances/senesce-{pid}"));
+    if !path.is_dir() {
+        return Ok(Vec::new());
+    }
+    gone(std::fs::remove_dir(&path)).context("removing", &path)?;
+    Ok(vec![format!("removed {}", path.display())])
+}
+
+/// Somebody else may have been faster.
+fn gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}

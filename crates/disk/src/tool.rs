@@ -1,0 +1,38 @@
+//! Programs of other packages: found where administrators' tools live, and named when they are not there.
+
+use crate::error::{Error, IoContext};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A command that is looked for in `/usr/sbin` and `/sbin` too, and whose messages are in English.
+pub fn command(name: &str) -> Command {
+    let mut path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
+    path.push(":/usr/sbin:/sbin");
+    let mut command = Command::new(name);
+    command.env("PATH", path).env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}
+
+/// Runs `command` to its end. A program that is not there is an error that names its Debian package.
+pub fn run_tool(command: &mut Command, package: &'static str) -> Result<Output, Error> {
+    let tool = command.get_program().to_owned();
+    match command.output() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            Err(Error::MissingTool { tool: tool.to_string_lossy().into_owned(), package })
+        }
+        result => result.context("running", Path::new(&tool)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_tool_is_named_with_its_package() {
+        let error = run_tool(&mut command("mkfs.nothing"), "nothing-progs").unwrap_err();
+        assert_eq!(error.to_string(), "mkfs.nothing is not installed: apt install nothing-progs");
+    }
+}
