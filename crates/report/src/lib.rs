@@ -4,7 +4,9 @@
 //! and the script (`web/`, bundled into `web/dist/page.js`) into one file that needs no network.
 
 pub mod data;
+mod from_store;
 mod page;
 
 pub use data::Page;
+pub use from_store::from_store;
 pub use page::render;

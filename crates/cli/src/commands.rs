@@ -1,0 +1,50 @@
+//! One file a subcommand.
+
+mod age;
+mod cleanup;
+mod compare;
+mod demo;
+mod doctor;
+mod export;
+mod generate;
+mod probe;
+mod profile;
+mod report;
+mod trace;
+
+use crate::args::{Command, Senesce};
+use anyhow::Result;
+
+/// Carries out what was asked for.
+pub fn run(args: Senesce) -> Result<()> {
+    // Before any thread starts, so that every mount belongs to this process alone and dies with it.
+    if matches!(args.command, Command::Age(_) | Command::Compare(_) | Command::Demo(_) | Command::Probe(_)) {
+        disk::isolate()?;
+        disk::catch_interrupts();
+    }
+    match args.command {
+        Command::Doctor(json) => doctor::run(&json),
+        Command::Demo(demo) => demo::run(&demo),
+        Command::Age(age) => age::run(&age),
+        Command::Probe(probe) => probe::run(&probe.probe),
+        Command::Compare(compare) => compare::run(&compare),
+        Command::Profile(profile) => profile::run(&profile.action),
+        Command::Trace(trace) => trace::run(&trace.action),
+        Command::Report(report) => report::run(&report),
+        Command::Export(export) => export::run(&export),
+        Command::Cleanup(json) => cleanup::run(&json),
+        Command::Man { dir } => generate::man(&dir),
+        Command::Completions { shell } => generate::completions(shell),
+    }
+}
+
+/// The command line as it was given, for the record.
+fn command_line() -> String {
+    let quoted = |arg: std::ffi::OsString| {
+        let arg = arg.to_string_lossy().into_owned();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+        if !arg.is_empty() && arg.chars().all(plain) { arg } else { format!("'{}'", arg.replace('\'', "'\\''")) }
+    };
+    let args = std::env::args_os().skip(1).map(quoted);
+    std::iter::once("senesce".to_owned()).chain(args).collect::<Vec<_>>().join(" ")
+}

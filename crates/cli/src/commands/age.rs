@@ -1,0 +1,118 @@
+//! `senesce age`.
+
+use crate::args::{self, Age};
+use crate::output;
+use crate::progress::Progress;
+use ager::Conditions;
+use anyhow::{Context as _, Result, bail};
+use lab::{AgeSpec, Aged, Home, Made};
+use std::path::{Path, PathBuf};
+
+/// Where images in memory are kept.
+const MEMORY: &str = "/dev/shm/senesce";
+
+pub fn run(args: &Age) -> Result<()> {
+    let spec = spec(args)?;
+    let mut progress = Progress::new();
+    if args.plan_only {
+        let planned = lab::plan_only(&spec, &mut progress)?;
+        drop(progress);
+        return if args.json {
+            output::json(&planned)
+        } else {
+            show(&planned.aged)?;
+            output::line(&format!(
+                "planned {:.1} million operations/s, at most {} of memory",
+                planned.planned_operations_per_s / 1e6,
+                lab::bytes(planned.peak_rss_bytes)
+            ))
+        };
+    }
+    let aged = lab::age(&spec, &mut progress)?;
+    drop(progress);
+    if args.json { output::json(&aged) } else { show(&aged) }
+}
+
+fn spec(args: &Age) -> Result<AgeSpec> {
+    let profile = profile::load(&args.profile)?;
+    let fs = if args.dir.is_some() { "dir".to_owned() } else { fs::find(&args.fs)?.name().to_owned() };
+    let name = args.name.clone().unwrap_or_else(|| format!("{fs}-{}-{}", profile.name, args.seed));
+    if name.is_empty() || name.starts_with('.') || name.contains('/') || name.contains('\0') {
+        bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
+    }
+    let image = |dir: &Path| Home::Image(dir.join(format!("{name}.img")));
+    let home = match (&args.dir, &args.device, &args.image_dir) {
+        (Some(dir), _, _) => Home::Dir(dir.clone()),
+        (_, Some(device), _) => Home::Device(device.clone()),
+        (_, _, Some(dir)) => image(&absolute(dir)?),
+        _ if args.memory => image(Path::new(MEMORY)),
+        _ => image(&absolute(&args.work.work)?),
+    };
+    let fullness = args.fullness.or(profile.fullness).unwrap_or(0.8);
+    Ok(AgeSpec {
+        name,
+        work: args.work.work.clone(),
+        made: Made {
+            home,
+            fs,
+            size_bytes: args.size,
+            mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
+            mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
+            read_ahead_kb: args.read_ahead_kb,
+        },
+        erase: args.erase.clone(),
+        conditions: Conditions {
+            method: match args.method {
+                args::Method::Planned => ager::Method::Planned,
+                args::Method::Greedy => ager::Method::Greedy,
+            },
+            profile,
+            capacity_bytes: args.size,
+            fullness,
+            seed: args.seed,
+            overwrites: args.overwrites,
+        },
+        time: args.time,
+        fit: args.fit,
+        threads: args.threads.map(usize::from),
+        data: match args.data {
+            args::Data::Auto => replay::Data::Auto,
+            args::Data::Fallocate => replay::Data::Fallocate,
+            args::Data::Write => replay::Data::Write,
+        },
+        on_full: match args.on_full {
+            args::OnFull::Skip => replay::OnFull::Skip,
+            args::OnFull::Stop => replay::OnFull::Stop,
+        },
+        fill: !args.no_fill,
+        save_trace: args.save_trace.clone(),
+        resume: args.resume,
+        command: super::command_line(),
+    })
+}
+
+/// Manifests hold absolute paths, so that they mean the same from any directory.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("finding {}", path.display()))
+}
+
+fn show(aged: &Aged) -> Result<()> {
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    output::table(
+        &[&aged.name, ""],
+        [
+            row("operations", format!("{} ({} at the bound)", aged.operations, aged.bound_operations)),
+            row("overwrites", format!("{:.2} ({:.2} at the bound)", aged.overwrites, aged.bound_overwrites)),
+            row("live files", aged.live_files.to_string()),
+            row("fullness", format!("{:.4}", aged.fullness)),
+            row("age error (rms)", format!("{:.2e}", aged.age_rms_error)),
+            row("size error (rms)", format!("{:.2e}", aged.size_rms_error)),
+            row("depth error (rms)", format!("{:.2e}", aged.depth_rms_error)),
+            row("fit (p-value)", format!("{:.3}", aged.fit_p_value)),
+            row("stopped by", format!("{:?}", aged.stopped_by).to_lowercase()),
+            row("operations/s", format!("{:.0}", aged.operations_per_s)),
+            row("errors", aged.errors.to_string()),
+            row("trace", aged.trace_sha256.clone()),
+        ],
+    )
+}

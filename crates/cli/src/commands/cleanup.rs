@@ -1,0 +1,26 @@
+//! `senesce cleanup`.
+
+use crate::args::Json;
+use crate::output;
+use anyhow::{Result, bail};
+
+pub fn run(args: &Json) -> Result<()> {
+    let cleaned = disk::cleanup()?;
+    if args.json {
+        output::json(&cleaned)?;
+    } else {
+        for done in &cleaned.undone {
+            output::line(done)?;
+        }
+        for running in &cleaned.running {
+            output::line(&format!("left alone: {running}"))?;
+        }
+        if cleaned.undone.is_empty() && cleaned.failed.is_empty() {
+            output::line("nothing was left behind")?;
+        }
+    }
+    if !cleaned.failed.is_empty() {
+        bail!("could not take down: {}", cleaned.failed.join("; "));
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! `senesce demo`: the whole story, small.
+
+use crate::args::Demo;
+use crate::progress::Progress;
+use ager::{Conditions, Method};
+use anyhow::{Context as _, Result, bail};
+use lab::{AgeSpec, CompareSpec, Home, Made, Manifest, STORE, Watch as _};
+use std::path::Path;
+
+/// The profile of the demonstration: Windows desktops of 2004.
+const PROFILE: &str = "agrawal";
+
+pub fn run(args: &Demo) -> Result<()> {
+    let mut progress = Progress::new();
+    let work = std::path::absolute(&args.work).context("finding the work directory")?;
+    let mut names = Vec::new();
+    for kind in fs::kinds() {
+        if let Err(why) = fs::ready(*kind) {
+            progress.say(&format!("{} skipped: {why}", kind.name()));
+            continue;
+        }
+        let name = kind.name().to_owned();
+        discard(&work, &name)?;
+        progress.say(&format!("== aging {name}, {}, as {PROFILE}", lab::bytes(args.size)));
+        lab::age(&spec(args, &work, &name)?, &mut progress)?;
+        names.push(name);
+    }
+    if names.is_empty() {
+        bail!("no file system can be made here; `senesce doctor` says what is missing");
+    }
+    let comparison = CompareSpec {
+        names: names.clone(),
+        work: work.clone(),
+        repeat: args.repeat,
+        reader: probe::Reader::Grep,
+        new_file: true,
+        resume: false,
+        command: super::command_line(),
+    };
+    progress.say("== comparing each with an unaged copy");
+    let pairs = lab::compare(&comparison, &mut progress)?;
+    drop(progress);
+    super::compare::show(&pairs)?;
+    let page = work.join("report.html");
+    super::report::write(&work, &names, &page)?;
+    eprintln!("\nThe report: {}", page.display());
+    Ok(())
+}
+
+fn spec(args: &Demo, work: &Path, name: &str) -> Result<AgeSpec> {
+    Ok(AgeSpec {
+        name: name.to_owned(),
+        work: work.to_owned(),
+        made: Made {
+            home: Home::Image(work.join(format!("{name}.img"))),
+            fs: name.to_owned(),
+            size_bytes: args.size,
+            mkfs_opts: Vec::new(),
+            mount_opts: Vec::new(),
+            read_ahead_kb: 128,
+        },
+        erase: None,
+        conditions: Conditions {
+            method: Method::Planned,
+            profile: profile::load(PROFILE)?,
+            capacity_bytes: args.size,
+            fullness: 0.8,
+            seed: args.seed,
+            overwrites: None,
+        },
+        time: None,
+        fit: None,
+        threads: None,
+        data: replay::Data::Auto,
+        on_full: replay::OnFull::Skip,
+        fill: true,
+        save_trace: None,
+        resume: false,
+        command: super::command_line(),
+    })
+}
+
+/// Takes away what an earlier demonstration made under this name, and nothing else.
+fn discard(work: &Path, name: &str) -> Result<()> {
+    if !work.join(STORE).is_file() || Manifest::load(work, name)?.is_none() {
+        return Ok(());
+    }
+    // Not while another run is at it.
+    let _lock = disk::WorkLock::take(work)?;
+    for file in [format!("{name}.img"), format!("{name}.unaged.img"), format!("{name}.json")] {
+        let path = work.join(file);
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(e).with_context(|| format!("removing {}", path.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

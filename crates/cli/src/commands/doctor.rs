@@ -1,0 +1,63 @@
+//! `senesce doctor`.
+
+use crate::args::Json;
+use crate::output;
+use anyhow::Result;
+use serde::Serialize;
+
+/// One thing that was looked at.
+#[derive(Serialize)]
+struct Finding {
+    what: String,
+    works: bool,
+    /// What it is good for, or how to get it.
+    detail: String,
+}
+
+pub fn run(args: &Json) -> Result<()> {
+    let findings = findings();
+    if args.json {
+        return output::json(&findings);
+    }
+    output::table(
+        &["", "", ""],
+        findings.into_iter().map(|f| vec![if f.works { "✓" } else { "✗" }.to_owned(), f.what, f.detail]),
+    )
+}
+
+fn findings() -> Vec<Finding> {
+    let root = rustix::process::geteuid().is_root();
+    let mut findings = vec![
+        finding("root", root, "images, devices and cold caches", "run as root; without, only --dir works"),
+        finding(
+            "loop devices",
+            std::path::Path::new("/dev/loop-control").exists(),
+            "file systems on images",
+            "load the kernel module loop (modprobe loop)",
+        ),
+    ];
+    let traced = probe::available();
+    let detail = traced.clone().err().unwrap_or_default();
+    findings.push(finding("block tracepoints", traced.is_ok(), "dynamic layout scores", &detail));
+    findings.push(finding("grep", on_path("grep"), "scans by grep -r", "apt install grep, or use --reader builtin"));
+    for kind in fs::kinds() {
+        let ready = fs::ready(*kind);
+        let remedy = ready.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        let what = kind.name();
+        let version = if ready.is_ok() { kind.version() } else { String::new() };
+        findings.push(finding(what, ready.is_ok(), &version, &remedy));
+    }
+    let free = disk::free_bytes(std::path::Path::new("/dev/shm"));
+    let detail = free.as_ref().map(|f| format!("{} for images (--memory)", lab::bytes(*f))).unwrap_or_default();
+    findings.push(finding("/dev/shm", free.is_ok(), &detail, "mount a tmpfs there for images in memory"));
+    findings
+}
+
+fn finding(what: &str, works: bool, good_for: &str, remedy: &str) -> Finding {
+    Finding { what: what.to_owned(), works, detail: if works { good_for } else { remedy }.to_owned() }
+}
+
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}

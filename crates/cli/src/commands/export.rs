@@ -1,0 +1,40 @@
+//! `senesce export`.
+
+use crate::args::{self, Export};
+use anyhow::{Context as _, Result, bail};
+use lab::{Format, STORE, Store};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+
+pub fn run(args: &Export) -> Result<()> {
+    let store = open(&args.work.work)?;
+    let format = match args.format {
+        args::Format::Parquet => Format::Parquet,
+        args::Format::Csv => Format::Csv,
+        args::Format::Json => Format::Json,
+    };
+    match &args.output {
+        Some(path) => {
+            let writing = || format!("writing {}", path.display());
+            let mut file = std::io::BufWriter::new(std::fs::File::create(path).with_context(writing)?);
+            lab::export(&store, format, &mut file)?;
+            file.flush().with_context(writing)?;
+        }
+        None if format == Format::Parquet && std::io::stdout().is_terminal() => {
+            bail!("Parquet is not for a terminal; name a file with --output")
+        }
+        None => {
+            lab::export(&store, format, &mut std::io::stdout())?;
+        }
+    }
+    Ok(())
+}
+
+/// The store of a work directory; it must be there.
+pub fn open(work: &Path) -> Result<Store> {
+    let path = work.join(STORE);
+    if !path.is_file() {
+        bail!("{} holds no results; `senesce age` and `senesce compare` make some", work.display());
+    }
+    Ok(Store::open(&path)?)
+}

@@ -1,0 +1,164 @@
+//! `senesce probe`.
+
+mod subject;
+
+use crate::args::ProbeKind;
+use crate::output::{self, number};
+use crate::progress::Progress;
+use ::probe::{Hdd, Recorder};
+use anyhow::{Result, bail};
+use lab::Watch as _;
+use serde_json::json;
+use subject::Open;
+
+/// Ring buffer of each processor for block requests, in KiB.
+const TRACE_BUFFER_KB: u32 = 16 * 1024;
+
+pub fn run(kind: &ProbeKind) -> Result<()> {
+    match kind {
+        ProbeKind::Scan { subject, reader, repeat } => {
+            with(subject, |open| scan(open, super::compare::reader(*reader), *repeat, subject.json))
+        }
+        ProbeKind::Layout { subject } => with(subject, |open| layout(open, subject.json)),
+        ProbeKind::FreeSpace { subject } => with(subject, |open| free_space(open, subject.json)),
+        ProbeKind::NewFile { subject, size } => with(subject, |open| new_file(open, *size, subject.json)),
+    }
+}
+
+/// Opens, measures, and closes, whether the measuring went well or not.
+fn with(subject: &crate::args::Subject, measure: impl FnOnce(&mut Open) -> Result<()>) -> Result<()> {
+    let mut open = Open::new(&subject.path)?;
+    let measured = measure(&mut open);
+    let closed = open.close();
+    measured.and(closed)
+}
+
+fn scan(open: &mut Open, reader: ::probe::Reader, repeat: u64, json: bool) -> Result<()> {
+    let mut progress = Progress::new();
+    let census = ::probe::census(open.root())?;
+    if census.files == 0 {
+        bail!("{} holds no files to read", open.root().display());
+    }
+    let traced = ::probe::available();
+    let mut scans = Vec::new();
+    let mut cold = Vec::new();
+    progress.phase("cold scans", Some(repeat));
+    for n in 0..repeat {
+        cold = open.chill()?;
+        let device = open.device();
+        let recorder = match (&device, &traced) {
+            (Some((_, devno)), Ok(())) => Some(Recorder::start(*devno, TRACE_BUFFER_KB)?),
+            _ => None,
+        };
+        let scan = ::probe::scan(open.root(), reader, &census)?;
+        let requests = recorder.map(Recorder::stop).transpose()?;
+        let dynamic = requests.as_ref().map(|requests| ::probe::dynamic_layout(requests, open.block_bytes()));
+        let disk_bytes = device.as_ref().and_then(|(path, _)| device_bytes(path));
+        let modelled = requests.as_ref().zip(disk_bytes).map(|(requests, disk_bytes)| {
+            let gib = census.allocated_bytes as f64 / (1u64 << 30) as f64;
+            Hdd::rpm7200(disk_bytes).service_s(requests) / gib
+        });
+        scans.push(json!({
+            "scan": scan, "dynamic_layout": dynamic, "modelled_hdd_s_per_gib": modelled, "disk_bytes": disk_bytes,
+        }));
+        progress.at(n + 1);
+        if disk::interrupted() {
+            bail!("interrupted after {} of {repeat} scans", n + 1);
+        }
+    }
+    drop(progress);
+    if json {
+        return output::json(&json!({"census": census, "cold": cold, "scans": scans}));
+    }
+    if let Err(why) = traced {
+        eprintln!("no dynamic layout score: {why}");
+    }
+    for line in cold {
+        eprintln!("{line}");
+    }
+    let field = |scan: &serde_json::Value, path: &str| number(scan.pointer(path).and_then(|v| v.as_f64()));
+    output::table(
+        &["wall s", "CPU s", "s/GiB", "requests", "dynamic layout score", "modelled 7200 rpm s/GiB"],
+        scans.iter().map(|scan| {
+            [
+                "/scan/wall_s",
+                "/scan/cpu_s",
+                "/scan/s_per_gib",
+                "/dynamic_layout/requests",
+                "/dynamic_layout/score",
+                "/modelled_hdd_s_per_gib",
+            ]
+            .map(|path| field(scan, path))
+            .to_vec()
+        }),
+    )
+}
+
+/// Size of a block device in bytes.
+fn device_bytes(device: &std::path::Path) -> Option<u64> {
+    use std::io::Seek as _;
+    std::fs::File::open(device).ok()?.seek(std::io::SeekFrom::End(0)).ok()
+}
+
+fn layout(open: &mut Open, json: bool) -> Result<()> {
+    let layout = ::probe::static_layout(open.root(), open.block_bytes(), open.max_extent_bytes())?;
+    if json {
+        return output::json(&layout);
+    }
+    output::table(
+        &["files", "extents", "layout score", "degree of fragmentation", "scan layout score"],
+        [vec![
+            layout.files.to_string(),
+            layout.extents.to_string(),
+            number(layout.layout_score),
+            number(layout.degree_of_fragmentation),
+            number(layout.scan_layout_score),
+        ]],
+    )?;
+    output::table(
+        &["size up to", "files", "layout score", "degree of fragmentation"],
+        layout.by_size.iter().map(|c| {
+            let size = lab::bytes(c.upper_bytes);
+            vec![size, c.files.to_string(), number(c.layout_score), number(c.degree_of_fragmentation)]
+        }),
+    )
+}
+
+fn free_space(open: &mut Open, json: bool) -> Result<()> {
+    let Some(extents) = open.free_extents()? else {
+        bail!("{} does not tell where its free extents lie", open.root().display());
+    };
+    let free = ::probe::free_space(&extents);
+    if json {
+        return output::json(&free);
+    }
+    output::table(
+        &["free extents", "bytes", "mean", "largest"],
+        [vec![
+            free.extents.to_string(),
+            lab::bytes(free.total_bytes),
+            lab::bytes(free.mean_bytes as u64),
+            lab::bytes(free.largest_bytes),
+        ]],
+    )?;
+    output::table(
+        &["from", "extents", "bytes"],
+        free.histogram
+            .iter()
+            .map(|bin| vec![lab::bytes(bin.lower_bytes), bin.extents.to_string(), lab::bytes(bin.bytes)]),
+    )
+}
+
+fn new_file(open: &mut Open, size: Option<u64>, json: bool) -> Result<()> {
+    let free = disk::free_bytes(open.root())?;
+    let new = ::probe::new_file(open.root(), size.unwrap_or_else(|| ::probe::new_file_bytes(free)))?;
+    if json {
+        return output::json(&new);
+    }
+    output::line(&format!(
+        "{} in {} extents, written in {:.2} s",
+        lab::bytes(new.bytes),
+        new.fragments,
+        new.write_s
+    ))
+}

@@ -1,0 +1,102 @@
+//! `senesce trace`.
+
+use crate::args::TraceAction;
+use crate::output;
+use ::trace::{BATCH, JsonlReader, Op, Source, Stat, TraceInfo, TraceReader, TraceWriter, write_jsonl};
+use anyhow::{Context as _, Result};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write as _};
+use std::path::Path;
+
+pub fn run(action: &TraceAction) -> Result<()> {
+    match action {
+        TraceAction::Show { file, first } => show(file, *first),
+        TraceAction::Convert { from, to } => convert(from, to),
+        TraceAction::Stat { file, json } => stat(file, *json),
+    }
+}
+
+/// A trace of either form; JSON lines by the name's ending.
+fn open(path: &Path) -> Result<(Box<dyn Source>, Option<TraceInfo>)> {
+    if is_jsonl(path) {
+        let file = File::open(path).with_context(|| format!("reading trace {}", path.display()))?;
+        return Ok((Box::new(JsonlReader::new(BufReader::new(file), path)), None));
+    }
+    let reader = TraceReader::open(path)?;
+    let info = reader.info().clone();
+    Ok((Box::new(reader), Some(info)))
+}
+
+fn is_jsonl(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "jsonl")
+}
+
+fn show(path: &Path, first: u64) -> Result<()> {
+    let (mut source, info) = open(path)?;
+    if let Some(info) = info {
+        let seed = info.seed.map_or_else(|| "none".to_owned(), |s| s.to_string());
+        let fields = [
+            ("made by", info.tool),
+            ("source", info.source),
+            ("seed", seed),
+            ("block size", format!("{} B", info.block_size)),
+            ("parameters", info.parameters),
+            ("operations", source.remaining().map_or_else(String::new, |n| n.to_string())),
+        ];
+        for (name, value) in fields {
+            output::line(&format!("{name:<12}{value}"))?;
+        }
+    }
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut shown = 0;
+    while shown < first {
+        source.next_batch(&mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        for op in batch.iter().take((first - shown) as usize) {
+            output::line(&op.to_string())?;
+        }
+        shown += batch.len() as u64;
+    }
+    Ok(())
+}
+
+fn convert(from: &Path, to: &Path) -> Result<()> {
+    let (mut source, info) = open(from)?;
+    if is_jsonl(to) {
+        let writing = || format!("writing {}", to.display());
+        let mut file = BufWriter::new(File::create(to).with_context(writing)?);
+        write_jsonl(&mut *source, &mut file)?;
+        return file.flush().with_context(writing);
+    }
+    let info = info.unwrap_or_else(|| TraceInfo {
+        tool: lab::TOOL.to_owned(),
+        seed: None,
+        source: "jsonl".to_owned(),
+        parameters: "{}".to_owned(),
+        block_size: ager::BLOCK_BYTES,
+    });
+    let mut writer = TraceWriter::create(to, &info)?;
+    let mut batch: Vec<Op> = Vec::with_capacity(BATCH);
+    loop {
+        source.next_batch(&mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        writer.write(&batch)?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+fn stat(path: &Path, json: bool) -> Result<()> {
+    let (source, _) = open(path)?;
+    let stat = Stat::of(source)?;
+    if json {
+        return output::json(&stat);
+    }
+    let value = serde_json::to_value(&stat)?;
+    let rows = value.as_object().into_iter().flatten().map(|(name, value)| vec![name.clone(), value.to_string()]);
+    output::table(&["", ""], rows)
+}

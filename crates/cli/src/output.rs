@@ -1,0 +1,36 @@
+//! What goes to standard output: one JSON document, or text for people.
+
+use anyhow::{Context as _, Result};
+use comfy_table::{Table, presets};
+use serde::Serialize;
+use std::io::Write as _;
+
+/// Prints `value` as one JSON document.
+pub fn json(value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    line(&text)
+}
+
+/// Prints text and a line end.
+pub fn line(text: &str) -> Result<()> {
+    writeln!(std::io::stdout(), "{text}").context("writing to standard output")
+}
+
+/// Prints rows under headings.
+pub fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(headings);
+    for row in rows {
+        table.add_row(row);
+    }
+    line(&table.trim_fmt())
+}
+
+/// A number of a table; a dash where it was not measured.
+pub fn number(value: Option<f64>) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(v) if v.abs() >= 1000.0 => format!("{v:.0}"),
+        Some(v) => format!("{v:.3}"),
+    }
+}

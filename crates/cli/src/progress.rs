@@ -1,0 +1,49 @@
+//! Progress on a terminal: rate, time to completion, current phase. In a pipe only what is worth a line.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::Watch;
+use std::time::Duration;
+
+const KNOWN: &str = "{msg:<28} {wide_bar} {human_pos}/{human_len} {per_sec} ETA {eta}";
+const UNKNOWN: &str = "{msg:<28} {spinner} {human_pos} {elapsed}";
+
+/// Progress on standard error.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    pub fn new() -> Progress {
+        Progress { bar: ProgressBar::hidden() }
+    }
+}
+
+impl Watch for Progress {
+    fn phase(&mut self, name: &str, total: Option<u64>) {
+        self.bar.finish_and_clear();
+        self.bar = match total {
+            Some(total) => ProgressBar::new(total),
+            None => ProgressBar::new_spinner(),
+        };
+        // Hidden by itself where standard error is no terminal.
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template(if total.is_some() { KNOWN } else { UNKNOWN });
+        self.bar.set_style(style.expect("the templates are constant"));
+        self.bar.set_message(name.to_owned());
+        self.bar.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    fn at(&mut self, done: u64) {
+        self.bar.set_position(done);
+    }
+
+    fn say(&mut self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

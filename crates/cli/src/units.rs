@@ -1,0 +1,80 @@
+//! Sizes and times as people write them.
+
+use std::time::Duration;
+
+/// Bytes: a number, alone or with KiB, MiB, GiB, TiB (or K, M, G, T, meaning the same).
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text)?;
+    let factor = match unit.trim_end_matches("iB") {
+        "" | "B" => 1u64,
+        "K" | "k" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
+        _ => return Err(format!("{unit:?} is no unit of size; use KiB, MiB, GiB or TiB")),
+    };
+    let bytes = number * factor as f64;
+    if bytes < 1.0 || bytes >= 2f64.powi(63) {
+        return Err("a size is at least 1 byte and less than 8 EiB".to_owned());
+    }
+    Ok(bytes.round() as u64)
+}
+
+/// A time: a number with s, min or h.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split(text)?;
+    let factor = match unit {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("{unit:?} is no unit of time; use s, min or h, as in 10min")),
+    };
+    let seconds = number * factor;
+    if seconds <= 0.0 || seconds > 1e9 {
+        return Err("a time is more than 0 and at most 30 years".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// A share of a whole, above 0 and at most 1.
+pub fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("must be a number above 0 and at most 1".to_owned()),
+    }
+}
+
+fn split(text: &str) -> Result<(f64, &str), String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number = text[..end].parse().map_err(|_| format!("{text:?} does not begin with a number"))?;
+    Ok((number, text[end..].trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_and_times_are_what_they_say() {
+        let sizes = [("4096", 4096), ("1K", 1024), ("1.5 KiB", 1536), ("2GiB", 1 << 31), ("1TiB", 1 << 40)];
+        for (text, bytes) in sizes {
+            assert_eq!(size(text), Ok(bytes));
+        }
+        for (text, seconds) in [("90s", 90), ("2min", 120), ("0.5h", 1800)] {
+            assert_eq!(time(text), Ok(Duration::from_secs(seconds)));
+        }
+        for bad in ["", "0", "-1", "GiB", "1.2.3", "5 apples", "1e3", "9999999TiB", "0.1B"] {
+            assert!(size(bad).is_err(), "{bad}");
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in "\\PC{0,12}") {
+            let _ = (size(&text), time(&text), share(&text));
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Drawing a page from the result store: every number on it was recorded there.
+
+use crate::data::{self, Page};
+use ager::Fit;
+use lab::{Aged, Error, Manifest, Run, RunId, SUBJECTS, Store};
+use serde::de::DeserializeOwned;
+use std::collections::HashSet;
+
+/// The page of the last complete comparison of each name; of the names given, or of all if none is.
+pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page, Error> {
+    let runs = store.runs()?;
+    let wanted = |run: &&Run| {
+        run.kind == "compare" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
+    };
+    let mut seen = HashSet::new();
+    let mut latest: Vec<&Run> = runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)).collect();
+    latest.reverse();
+    if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
+        return Err(Error::Refused(format!(
+            "the store has no complete comparison of {missing}; `senesce compare {missing}` makes one"
+        )));
+    }
+    let Some(last) = latest.last() else {
+        return Err(Error::Refused("the store has no complete comparison; `senesce compare` makes one".to_owned()));
+    };
+    let comparisons = latest.iter().map(|run| comparison(store, run)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Page {
+        title: title(&comparisons),
+        made: last.finished.clone().unwrap_or_else(|| last.started.clone()),
+        tool: last.tool.clone(),
+        command: command.to_owned(),
+        machine: machine(last),
+        method: method(store, &latest)?,
+        notes: notes(&comparisons),
+        comparisons,
+    })
+}
+
+fn title(comparisons: &[data::Comparison]) -> String {
+    let mut kinds: Vec<&str> = Vec::new();
+    let mut profiles: Vec<&str> = Vec::new();
+    for c in comparisons {
+        if !kinds.contains(&c.fs.as_str()) {
+            kinds.push(&c.fs);
+        }
+        if !profiles.contains(&c.profile.as_str()) {
+            profiles.push(&c.profile);
+        }
+    }
+    format!("{} aged with {}", kinds.join(", "), profiles.join(", "))
+}
+
+fn machine(run: &Run) -> Vec<(String, String)> {
+    let m = &run.machine;
+    [
+        ("Processor", m.cpu.clone()),
+        ("Logical processors", m.cpus.to_string()),
+        ("Memory", lab::bytes(m.memory_bytes)),
+        ("Kernel", m.kernel.clone()),
+        ("System", m.system.clone()),
+        ("Architecture", m.architecture.clone()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+fn method(store: &Store, runs: &[&Run]) -> Result<Vec<(String, String)>, Error> {
+    let run = runs[runs.len() - 1];
+    let parameter = |name: &str| run.parameters.get(name).map_or_else(String::new, |v| v.to_string().replace('"', ""));
+    let mut rows = vec![
+        ("Unaged".to_owned(), "the same tree copied in directory order to a fresh file system of the same kind, size and options".to_owned()),
+        ("Scan".to_owned(), format!("{} reader, every file from a cold cache, {} repetitions on each side in turn; GiB are allocated bytes", parameter("reader"), parameter("repeat"))),
+        ("Interval".to_owned(), "median with the distribution-free 95 % interval of order statistics; needs 6 repetitions".to_owned()),
+        ("Modelled disk".to_owned(), "7200 rpm: seek 1 + 14·√(distance/D) ms, 4.17 ms half turn, 150 MB/s, short forward gaps read through; D is the size of the file system. It is sent the very requests of the scan; it is a model, not a measurement".to_owned()),
+        ("Dynamic layout score".to_owned(), "share of 4 KiB blocks read right behind the block read before, over the read requests that reached the device".to_owned()),
+        ("Fit".to_owned(), "root-mean-square error of shares by bin; p-value: the least of the chi-square tests of age, size and depth".to_owned()),
+    ];
+    for subject in SUBJECTS {
+        if let Some(cold) = store.document::<Vec<String>>(run.id, subject, "chilled")? {
+            rows.push((format!("Cold ({subject})"), cold.join("; ")));
+        }
+    }
+    Ok(rows)
+}
+
+fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if comparisons.iter().any(|c| c.aging_ratio.is_some()) {
+        notes.push(
+            "Wall time on an image in memory or on a virtual disk says little of how layout costs on a real one: \
+             there is no seek to pay for. Read the measured ratio beside the modelled one."
+                .to_owned(),
+        );
+    }
+    for c in comparisons.iter().filter(|c| c.fs == "btrfs") {
+        notes.push(format!("{}: addresses are logical ones of Btrfs, as its extent maps tell them.", c.name));
+    }
+    notes
+}
+
+fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
+    let missing = |what: &str| Error::Refused(format!("run {} in the store lacks {what}", run.id.0));
+    let manifest: Manifest = store.document(run.id, "", "manifest")?.ok_or_else(|| missing("its manifest"))?;
+    let aged: Aged = store.document(run.id, "", "aged")?.ok_or_else(|| missing("the outcome of the aging"))?;
+    let numbers = store.measurements(run.id)?;
+    let conditions = manifest.conditions();
+    let ratio = |measure| lab::ratio(&numbers, measure).map(interval);
+    // A modelled scan that was never read comes from extent maps.
+    let modelled = ratio("modelled_hdd_s_per_gib").or_else(|| ratio("extent_map_hdd_s_per_gib"));
+    Ok(data::Comparison {
+        name: manifest.name.clone(),
+        fs: manifest.made.fs.clone(),
+        fs_version: manifest.fs_version.clone(),
+        mkfs: manifest.mkfs.clone().unwrap_or_else(|| "none: an existing directory".to_owned()),
+        size_bytes: manifest.made.size_bytes,
+        profile: conditions.profile.name.clone(),
+        fullness: conditions.fullness,
+        seed: conditions.seed,
+        aged: side(store, run.id, SUBJECTS[0], &numbers)?,
+        unaged: side(store, run.id, SUBJECTS[1], &numbers)?,
+        aging_ratio: ratio("scan_s_per_gib"),
+        modelled_ratio: modelled,
+        aging: aging(&aged),
+    })
+}
+
+fn side(store: &Store, run: RunId, subject: &str, numbers: &[lab::Measurement]) -> Result<data::Side, Error> {
+    let of = |measure| lab::interval(numbers, subject, measure);
+    let median = |measure| of(measure).map(|i| i.median);
+    let layout: serde_json::Value = store.document(run, subject, "static_layout")?.unwrap_or_default();
+    let free: serde_json::Value = store.document(run, subject, "free_space")?.unwrap_or_default();
+    Ok(data::Side {
+        scan_s_per_gib: of("scan_s_per_gib").map(interval),
+        modelled_hdd_s_per_gib: of("modelled_hdd_s_per_gib").or_else(|| of("extent_map_hdd_s_per_gib")).map(interval),
+        dynamic_layout_score: of("dynamic_layout_score").map(interval),
+        layout_score: median("layout_score"),
+        scan_layout_score: median("scan_layout_score"),
+        degree_of_fragmentation: median("degree_of_fragmentation"),
+        free_extents: median("free_extents").unwrap_or(0.0) as u64,
+        free_mean_bytes: median("free_mean_bytes").unwrap_or(0.0),
+        free_largest_bytes: median("free_largest_bytes").unwrap_or(0.0) as u64,
+        free_histogram: part(&free, "histogram"),
+        by_size: part(&layout, "by_size"),
+        new_file_fragments: median("new_file_fragments").map(|n| n as u64),
+        new_file_bytes: median("new_file_bytes").map(|n| n as u64),
+        block_map: part(&layout, "block_map"),
+        raw: numbers.iter().filter(|m| m.subject == subject).map(measurement).collect(),
+    })
+}
+
+/// A list in a document; empty if it is not there.
+fn part<T: DeserializeOwned>(document: &serde_json::Value, name: &str) -> Vec<T> {
+    document.get(name).and_then(|list| serde_json::from_value(list.clone()).ok()).unwrap_or_default()
+}
+
+fn measurement(m: &lab::Measurement) -> data::Measurement {
+    data::Measurement {
+        measure: m.measure.clone(),
+        unit: m.unit.clone(),
+        repetition: m.repetition,
+        value: m.value,
+    }
+}
+
+fn interval(i: lab::Interval) -> data::Interval {
+    data::Interval { median: i.median, low: i.low, high: i.high, n: i.n }
+}
+
+fn aging(aged: &Aged) -> data::Aging {
+    let stopped_by = serde_json::to_value(aged.stopped_by).ok();
+    data::Aging {
+        operations: aged.operations,
+        creations: aged.creations,
+        deletions: aged.deletions,
+        overwrites: aged.overwrites,
+        bound_operations: aged.bound_operations,
+        bound_overwrites: aged.bound_overwrites,
+        operations_per_s: aged.operations_per_s,
+        live_files: aged.live_files,
+        stopped_by: stopped_by.and_then(|s| s.as_str().map(str::to_owned)).unwrap_or_default(),
+        age_rms_error: aged.age_rms_error,
+        size_rms_error: aged.size_rms_error,
+        depth_rms_error: aged.depth_rms_error,
+        fit_p_value: aged.fit_p_value,
+        age: fit(&aged.reached.age),
+        size: fit(&aged.reached.size),
+        depth: fit(&aged.reached.depth),
+    }
+}
+
+fn fit(fit: &Fit) -> Vec<data::FitBin> {
+    let bins = fit.label.iter().zip(&fit.target).enumerate();
+    bins.map(|(i, (label, &target))| data::FitBin { label: label.clone(), target, reached: fit.reached(i) }).collect()
+}
