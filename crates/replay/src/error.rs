@@ -1,0 +1,32 @@
+//! What ends a replay, a fill or a verification. What fails of single operations is counted instead.
+
+use std::io;
+use std::path::PathBuf;
+
+/// An error that leaves nothing to go on with.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The directory to work in could not be opened.
+    #[error(
+        "opening {path} to {purpose}: {source}; is the file system mounted there, and may you write to it?"
+    )]
+    Root {
+        /// The directory.
+        path: PathBuf,
+        /// What for.
+        purpose: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The source of operations failed.
+    #[error("getting operations to replay: {0}")]
+    Source(#[from] trace::Error),
+    /// What was written could not be forced to disk.
+    #[error("forcing {path} to disk: {source}; the kernel's log says what the device did")]
+    Sync {
+        /// The directory.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,120 @@
+//! The ledger of what failed, by kind of operation and error.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use trace::Op;
+
+use crate::{OnFull, Trouble};
+
+/// Operations of one kind that failed for one reason.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind of operation, of [`Op::KINDS`].
+    pub kind: String,
+    /// The error, such as `ENOSPC`, or why the operation was skipped.
+    pub error: String,
+    /// How many there were.
+    pub count: u64,
+    /// One of the first of them, in words.
+    pub first: String,
+}
+
+/// All failures of a replay. Failing is rare, so one lock serves all threads.
+pub(crate) struct Ledger {
+    entries: Mutex<Vec<(usize, Trouble, Failure)>>,
+    errors: AtomicU64,
+    stop_when_full: bool,
+    full: AtomicBool,
+}
+
+impl Ledger {
+    pub fn new(on_full: OnFull) -> Self {
+        Self {
+            entries: Mutex::default(),
+            errors: AtomicU64::new(0),
+            stop_when_full: on_full == OnFull::Stop,
+            full: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that `op` was not done.
+    #[cold]
+    pub fn record(&self, op: &Op, trouble: Trouble) {
+        if trouble != Trouble::NeverMade {
+            self.errors.fetch_add(1, Relaxed);
+        }
+        if trouble.is_full() && self.stop_when_full {
+            self.full.store(true, Relaxed);
+        }
+        let mut entries = self.entries.lock().expect("no thread panics while it counts");
+        match entries.iter_mut().find(|(kind, why, _)| *kind == op.kind() && *why == trouble) {
+            Some((.., failure)) => failure.count += 1,
+            None => {
+                let (kind, error) = (Op::KINDS[op.kind()].to_string(), name(trouble));
+                entries.push((op.kind(), trouble, Failure { kind, error, count: 1, first: op.to_string() }));
+            }
+        }
+    }
+
+    /// How many operations the system refused, those skipped in consequence not counted.
+    pub fn errors(&self) -> u64 {
+        self.errors.load(Relaxed)
+    }
+
+    /// Whether the file system is full and the run is to end for it.
+    pub fn is_full(&self) -> bool {
+        self.full.load(Relaxed)
+    }
+
+    /// A new run begins: perhaps there is room again.
+    pub fn try_again(&self) {
+        self.full.store(false, Relaxed);
+    }
+
+    /// All failures, in the order in which the first of each came.
+    pub fn failures(&self) -> Vec<Failure> {
+        let entries = self.entries.lock().expect("no thread panics while it counts");
+        entries.iter().map(|(.., failure)| failure.clone()).collect()
+    }
+}
+
+/// The error's name in `errno.h`, for those a file system gives.
+fn name(trouble: Trouble) -> String {
+    let Trouble::Os(errno) = trouble else {
+        return "skipped: file was never made".into();
+    };
+    let name = match errno {
+        Errno::ACCESS => "EACCES",
+        Errno::BUSY => "EBUSY",
+        Errno::DQUOT => "EDQUOT",
+        Errno::EXIST => "EEXIST",
+        Errno::FBIG => "EFBIG",
+        Errno::INVAL => "EINVAL",
+        Errno::IO => "EIO",
+        Errno::ISDIR => "EISDIR",
+        Errno::LOOP => "ELOOP",
+        Errno::MFILE => "EMFILE",
+        Errno::MLINK => "EMLINK",
+        Errno::NAMETOOLONG => "ENAMETOOLONG",
+        Errno::NFILE => "ENFILE",
+        Errno::NOENT => "ENOENT",
+        Errno::NOMEM => "ENOMEM",
+        Errno::NOSPC => "ENOSPC",
+        Errno::NOSYS => "ENOSYS",
+        Errno::NOTDIR => "ENOTDIR",
+        Errno::NOTEMPTY => "ENOTEMPTY",
+        Errno::NXIO => "ENXIO",
+        Errno::OPNOTSUPP => "EOPNOTSUPP",
+        Errno::PERM => "EPERM",
+        Errno::ROFS => "EROFS",
+        Errno::STALE => "ESTALE",
+        Errno::TXTBSY => "ETXTBSY",
+        Errno::UCLEAN => "EUCLEAN",
+        Errno::XDEV => "EXDEV",
+        other => return format!("errno {}", other.raw_os_error()),
+    };
+    name.into()
+}

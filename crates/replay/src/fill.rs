@@ -1,0 +1,145 @@
+//! Gives aged files their contents: writes what was only preallocated, in place, so that no block moves.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags, fstat, openat, syncfs};
+use rustix::io;
+use trace::FileId;
+
+use crate::data::Filler;
+use crate::fiemap::{UNWRITTEN, extents};
+use crate::walk::{self, Directory, Walk};
+use crate::{Error, Flow, Result};
+
+/// What [`fill()`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Filled {
+    /// Files that were looked at.
+    pub files: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Files and directories that could not be read, or written to the end.
+    pub errors: u64,
+}
+
+/// How many files travel to a thread together.
+const LOAD: usize = 64;
+/// How often the watch is asked while all threads are busy.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Writes [`crate::contents()`] to the unwritten ranges, and to no others, of all files below `root` that a replay
+/// made; then forces all to disk. Directories and files come in ascending order of their numbers. It may be stopped
+/// by `watch`, which is told the bytes written so far, and be run again to do the rest.
+///
+/// Blocks keep their places, except those that a snapshot shares. The memory it takes is bounded by the largest
+/// directory and the deepest path.
+pub fn fill(root: &Path, seed: u64, threads: usize, watch: &mut dyn FnMut(u64) -> Flow) -> Result<Filled> {
+    let opened = walk::open_root(root, "fill the files in it")?;
+    let tally = Tally::default();
+    thread::scope(|scope| {
+        let (to, loads) = bounded(2 * threads.max(1));
+        for _ in 0..threads.max(1) {
+            let (loads, tally) = (loads.clone(), &tally);
+            scope.spawn(move || work(&loads, seed, tally));
+        }
+        drop(loads);
+        Giver { to, tally: &tally, watch }.give(&opened);
+    });
+    syncfs(&opened).map_err(|errno| Error::Sync { path: root.into(), source: errno.into() })?;
+    let count = |counter: &AtomicU64| counter.load(Relaxed);
+    Ok(Filled { files: count(&tally.files), bytes: count(&tally.bytes), errors: count(&tally.errors) })
+}
+
+/// Files of one directory.
+type Load = (Arc<OwnedFd>, Vec<FileId>);
+
+#[derive(Default)]
+struct Tally {
+    files: AtomicU64,
+    bytes: AtomicU64,
+    errors: AtomicU64,
+    stopped: AtomicBool,
+    /// Held while a file with several names is filled: two threads must not find the same range unwritten.
+    linked: Mutex<()>,
+}
+
+/// Goes through the tree and gives out files.
+struct Giver<'g> {
+    to: Sender<Load>,
+    tally: &'g Tally,
+    watch: &'g mut dyn FnMut(u64) -> Flow,
+}
+
+impl Giver<'_> {
+    /// Gives out all files from `root` down.
+    fn give(&mut self, root: &OwnedFd) {
+        for directory in Walk::new(root) {
+            let Ok(Directory { fd, files, .. }) = directory else {
+                self.tally.errors.fetch_add(1, Relaxed);
+                continue;
+            };
+            let fd = Arc::new(fd);
+            if files.chunks(LOAD).any(|files| self.send((fd.clone(), files.to_vec())) == Flow::Stop) {
+                return self.tally.stopped.store(true, Relaxed);
+            }
+        }
+    }
+
+    fn send(&mut self, mut load: Load) -> Flow {
+        loop {
+            if (self.watch)(self.tally.bytes.load(Relaxed)) == Flow::Stop {
+                return Flow::Stop;
+            }
+            match self.to.send_timeout(load, PATIENCE) {
+                Ok(()) => return Flow::Go,
+                Err(SendTimeoutError::Timeout(back)) => load = back,
+                Err(SendTimeoutError::Disconnected(_)) => {
+                    unreachable!("threads take files until there are none")
+                }
+            }
+        }
+    }
+}
+
+fn work(loads: &Receiver<Load>, seed: u64, tally: &Tally) {
+    let mut filler = Filler::default();
+    for (dir, files) in loads {
+        for file in files {
+            if tally.stopped.load(Relaxed) {
+                return;
+            }
+            tally.files.fetch_add(1, Relaxed);
+            if fill_file(&dir, file, seed, &mut filler, tally).is_err() {
+                tally.errors.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+fn fill_file(dir: &OwnedFd, file: FileId, seed: u64, filler: &mut Filler, tally: &Tally) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = openat(dir, file.to_string(), flags, Mode::empty())?;
+    let stat = fstat(&fd)?;
+    let _one = (stat.st_nlink > 1).then(|| tally.linked.lock());
+    // First all that is unwritten, then the writing, which changes the map that is being read.
+    let size = stat.st_size as u64;
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    extents(&fd, |extent| {
+        let end = (extent.logical + extent.length).min(size);
+        if extent.flags & UNWRITTEN != 0 && extent.logical < end {
+            ranges.push((extent.logical, end));
+        }
+        Ok(())
+    })?;
+    for (start, end) in ranges {
+        filler.fill(seed, fd.as_fd(), file, start, end - start)?;
+        tally.bytes.fetch_add(end - start, Relaxed);
+    }
+    Ok(())
+}

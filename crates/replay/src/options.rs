@@ -1,0 +1,89 @@
+//! What a replay can be told.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How a trace is replayed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// How many threads apply operations. With one, nothing runs beside the caller.
+    pub threads: usize,
+    /// How files get their blocks where the trace leaves it open ([`trace::Content::Auto`]).
+    pub data: Data,
+    /// Up to this size [`Data::Auto`] writes files, because the file system may keep them inside their inode
+    /// (Btrfs does) and preallocation would give them blocks instead. Larger ones are preallocated.
+    pub inline_limit_bytes: u64,
+    /// What to do when the file system is full.
+    pub on_full: OnFull,
+    /// What the contents of files are made from, see [`crate::contents()`].
+    pub seed: u64,
+    /// This many operations at the start may have been applied before, by a replay that was cut short: what they
+    /// would do may be done already. Appends to files made before them are the exception: they are done twice.
+    pub redo_first: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            data: Data::Auto,
+            inline_limit_bytes: 2048,
+            on_full: OnFull::Skip,
+            seed: 0,
+            redo_first: 0,
+        }
+    }
+}
+
+/// How files get their blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Data {
+    /// Whatever is fastest and gives a created file the layout of a written one: preallocation above
+    /// [`Options::inline_limit_bytes`], writing below and where preallocation is not supported. Writes and appends
+    /// are written, because a file system may move blocks that are overwritten.
+    Auto,
+    /// Blocks are preallocated, by creates, writes and appends alike, and no byte is written.
+    Fallocate,
+    /// Bytes are written, and forced to disk every 32 MiB, lest files be deleted before they get blocks.
+    Write,
+}
+
+impl FromStr for Data {
+    type Err = String;
+
+    fn from_str(word: &str) -> std::result::Result<Self, String> {
+        match word {
+            "auto" => Ok(Data::Auto),
+            "fallocate" => Ok(Data::Fallocate),
+            "write" => Ok(Data::Write),
+            _ => Err(format!("there is no way `{word}` to give files blocks; take auto, fallocate or write")),
+        }
+    }
+}
+
+/// What to do when the file system is full (`ENOSPC`, `EDQUOT`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFull {
+    /// Leave out the file that does not fit, with all that the trace does to it later, and go on.
+    Skip,
+    /// End the run.
+    Stop,
+}
+
+impl FromStr for OnFull {
+    type Err = String;
+
+    fn from_str(word: &str) -> std::result::Result<Self, String> {
+        match word {
+            "skip" => Ok(OnFull::Skip),
+            "stop" => Ok(OnFull::Stop),
+            _ => Err(format!(
+                "there is nothing `{word}` to do when the file system is full; take skip or stop"
+            )),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The engine that works on a mounted file system, with system calls relative to open directories.
+
+mod names;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use rustix::fd::AsFd;
+use rustix::fs::{FallocateFlags, fallocate, fstat, fsync, ftruncate, syncfs};
+use rustix::io::{Errno, retry_on_intr};
+use trace::{DirId, Op};
+
+use self::names::Name;
+use crate::data::{Ways, Writer};
+use crate::dirs::Dirs;
+use crate::lost::Lost;
+use crate::tree::Tree;
+use crate::{Engine, Error, Options, Trouble, limits, walk};
+
+/// Applies operations below one directory of a mounted file system.
+pub struct Posix {
+    shared: Arc<Shared>,
+    dirs: Dirs,
+    writer: Writer,
+    name: Name,
+    to_name: Name,
+}
+
+/// What the engines of one replay have in common.
+struct Shared {
+    tree: Arc<Tree>,
+    lost: Lost,
+    redo: Arc<AtomicBool>,
+}
+
+impl Posix {
+    /// As many engines as asked for, working together below `root`. While `redo` is set, what is done already
+    /// does not count as an error.
+    pub(crate) fn crew(
+        root: &Path,
+        options: &Options,
+        size: usize,
+        redo: &Arc<AtomicBool>,
+    ) -> crate::Result<Vec<Posix>> {
+        let purpose = "replay a trace into it";
+        let opened = walk::open_root(root, purpose)?;
+        let again =
+            opened.try_clone().map_err(|source| Error::Root { path: root.into(), purpose, source })?;
+        let ways = Arc::new(Ways::new(again, options));
+        let tree = Arc::new(Tree::new(opened));
+        let shared = Arc::new(Shared { tree: tree.clone(), lost: Lost::default(), redo: redo.clone() });
+        let capacity = limits::open_directories() / size;
+        let engine = |_| Posix {
+            shared: shared.clone(),
+            dirs: Dirs::new(tree.clone(), capacity),
+            writer: Writer::new(ways.clone()),
+            name: Name::default(),
+            to_name: Name::default(),
+        };
+        Ok((0..size).map(engine).collect())
+    }
+
+    fn attempt(&mut self, op: &Op) -> Result<(), Trouble> {
+        match *op {
+            Op::Mkdir { dir, parent } => self.mkdir(dir, parent)?,
+            Op::Rmdir { dir, parent } => self.rmdir(dir, parent)?,
+            Op::Create { file, parent, size, content } => self.create(file, parent, size, content)?,
+            Op::Write { file, parent, offset, len } => {
+                let fd = self.open(file, parent)?;
+                self.writer.update(fd.as_fd(), file, offset, len)?;
+            }
+            Op::Append { file, parent, len } => {
+                let fd = self.open(file, parent)?;
+                let end = fstat(&fd)?.st_size as u64;
+                self.writer.update(fd.as_fd(), file, end, len)?;
+            }
+            Op::Truncate { file, parent, size } => {
+                let fd = self.open(file, parent)?;
+                retry_on_intr(|| ftruncate(&fd, size))?;
+            }
+            Op::Punch { file, parent, offset, len } => {
+                let fd = self.open(file, parent)?;
+                let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                if len > 0 {
+                    retry_on_intr(|| fallocate(&fd, flags, offset, len))?;
+                }
+            }
+            Op::Rename { file, parent, to_file, to_parent } => {
+                self.rename((parent, file), (to_parent, to_file))?
+            }
+            Op::Link { file, parent, to_file, to_parent } => {
+                self.link((parent, file), (to_parent, to_file))?
+            }
+            Op::Delete { file, parent } => self.delete(file, parent)?,
+            Op::Fsync { file, parent } => {
+                let fd = self.open(file, parent)?;
+                retry_on_intr(|| fsync(&fd))?;
+            }
+            Op::Checkpoint { .. } => syncfs(self.shared.tree.root())?,
+        }
+        Ok(())
+    }
+
+    /// Whether what is being applied may have been applied before.
+    fn redoes(&self) -> bool {
+        self.shared.redo.load(Relaxed)
+    }
+}
+
+impl Engine for Posix {
+    fn apply(&mut self, op: &Op) -> Result<(), Trouble> {
+        match self.attempt(op) {
+            // This was done before, or a later operation was that took away what this one needs.
+            Err(Trouble::Os(Errno::NOENT)) if self.redoes() => Ok(()),
+            done => done,
+        }
+    }
+
+    fn forget(&mut self, dir: DirId) {
+        self.dirs.forget(dir);
+    }
+}

@@ -1,0 +1,158 @@
+//! Which operations may run side by side.
+//!
+//! Operations on one name are done by one lane, in their order. So are those on one directory, once there are many
+//! directories, because the kernel lets only one thread at a time change a directory: two lanes would wait for each
+//! other. An operation that ties lanes together runs alone.
+
+use std::collections::HashSet;
+
+use trace::{DirId, FileId, Op};
+
+/// From this many directories a lane on, each directory has a lane.
+const DIRS_PER_LANE: usize = 8;
+
+/// Where an operation is to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Route {
+    /// In its turn in a lane.
+    Lane(usize),
+    /// At once: it depends on nothing that could be waiting in a lane.
+    Now,
+    /// When all lanes are empty.
+    Alone,
+}
+
+/// Deals out the operations of a trace, in their order.
+pub(crate) struct Router {
+    lanes: usize,
+    dirs: usize,
+    by_dir: bool,
+    /// Names of files that have, or had, several. They share a lane, because what is done under one name is seen
+    /// under the others.
+    linked: HashSet<(DirId, FileId)>,
+    /// Those of them that are gone once the lanes are empty.
+    unlinked: Vec<(DirId, FileId)>,
+}
+
+impl Router {
+    pub fn new(lanes: usize) -> Self {
+        Self { lanes, dirs: 0, by_dir: false, linked: HashSet::new(), unlinked: Vec::new() }
+    }
+
+    /// Where `op` is to run. If alone, the caller empties the lanes before anything else.
+    pub fn route(&mut self, op: &Op) -> Route {
+        let route = self.find(op);
+        if route == Route::Alone {
+            for name in self.unlinked.drain(..) {
+                self.linked.remove(&name);
+            }
+            self.follow(op);
+        }
+        route
+    }
+
+    fn find(&mut self, op: &Op) -> Route {
+        match *op {
+            Op::Create { file, parent, .. }
+            | Op::Write { file, parent, .. }
+            | Op::Append { file, parent, .. }
+            | Op::Truncate { file, parent, .. }
+            | Op::Punch { file, parent, .. }
+            | Op::Fsync { file, parent } => Route::Lane(self.lane(parent, file)),
+            Op::Delete { file, parent } => {
+                if self.is_linked(parent, file) {
+                    self.unlinked.push((parent, file));
+                }
+                Route::Lane(self.lane(parent, file))
+            }
+            Op::Rename { file, parent, to_file, to_parent } => {
+                let (from, to) = (self.lane(parent, file), self.lane(to_parent, to_file));
+                let linked = self.is_linked(parent, file) || self.is_linked(to_parent, to_file);
+                if from == to && !linked { Route::Lane(from) } else { Route::Alone }
+            }
+            Op::Mkdir { .. } => {
+                self.dirs += 1;
+                let many = self.dirs >= DIRS_PER_LANE * self.lanes;
+                if many && !self.by_dir { Route::Alone } else { Route::Now }
+            }
+            Op::Rmdir { .. } | Op::Link { .. } | Op::Checkpoint { .. } => Route::Alone,
+        }
+    }
+
+    /// Takes note of what an operation that runs alone changes for those after it.
+    fn follow(&mut self, op: &Op) {
+        match *op {
+            Op::Mkdir { .. } => self.by_dir = true,
+            Op::Rmdir { .. } => self.dirs = self.dirs.saturating_sub(1),
+            Op::Link { file, parent, to_file, to_parent } => {
+                self.linked.extend([(parent, file), (to_parent, to_file)]);
+            }
+            Op::Rename { file, parent, to_file, to_parent } => {
+                let linked = self.linked.remove(&(parent, file));
+                self.linked.remove(&(to_parent, to_file));
+                if linked {
+                    self.linked.insert((to_parent, to_file));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_linked(&self, parent: DirId, file: FileId) -> bool {
+        !self.linked.is_empty() && self.linked.contains(&(parent, file))
+    }
+
+    fn lane(&self, parent: DirId, file: FileId) -> usize {
+        if self.is_linked(parent, file) {
+            return 0;
+        }
+        let number = if self.by_dir { u64::from(parent.0) } else { file.0 };
+        // The upper half of the product depends on all bits of the number; it is scaled to the lanes.
+        let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        ((hash * self.lanes as u64) >> 32) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: FileId = FileId(1);
+    const PARENT: DirId = DirId(1);
+
+    fn fsync(file: FileId, parent: DirId) -> Op {
+        Op::Fsync { file, parent }
+    }
+
+    #[test]
+    fn many_directories_have_a_lane_each() {
+        let mut router = Router::new(2);
+        for dir in 1..=16 {
+            let expected = if dir == 16 { Route::Alone } else { Route::Now };
+            assert_eq!(router.route(&Op::Mkdir { dir: DirId(dir), parent: DirId(0) }), expected);
+        }
+        let lane = |router: &mut Router, dir: u64| router.route(&fsync(FileId(dir * 7), DirId(dir as u32)));
+        let firsts = (1..1000).filter(|&dir| lane(&mut router, dir) == Route::Lane(0)).count();
+        assert!((400..600).contains(&firsts), "{firsts} of 999 directories have the first lane");
+        assert_eq!(router.route(&fsync(FileId(1), PARENT)), router.route(&fsync(FileId(2), PARENT)));
+    }
+
+    #[test]
+    fn names_of_one_file_share_a_lane_until_they_are_gone() {
+        let mut router = Router::new(64);
+        let (to_file, to_parent) = (FileId(2), DirId(2));
+        assert_ne!(router.route(&fsync(FILE, PARENT)), Route::Lane(0));
+        let link = Op::Link { file: FILE, parent: PARENT, to_file, to_parent };
+        assert_eq!(router.route(&link), Route::Alone);
+        assert_eq!(router.route(&fsync(FILE, PARENT)), Route::Lane(0));
+        assert_eq!(router.route(&fsync(to_file, to_parent)), Route::Lane(0));
+        assert_eq!(router.route(&Op::Delete { file: FILE, parent: PARENT }), Route::Lane(0));
+        assert_eq!(
+            router.route(&fsync(FILE, PARENT)),
+            Route::Lane(0),
+            "its deletion may still be waiting there"
+        );
+        assert_eq!(router.route(&Op::Checkpoint { number: 1 }), Route::Alone);
+        assert_ne!(router.route(&fsync(FILE, PARENT)), Route::Lane(0));
+    }
+}

@@ -1,0 +1,67 @@
+//! Which directory lies in which.
+
+use std::collections::HashMap;
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use rustix::fd::OwnedFd;
+use rustix::io::{self, Errno};
+use trace::DirId;
+
+use crate::Trouble;
+use crate::walk::{Directory, Walk};
+
+/// The parents of all live directories, known to all engines of a replay. They are asked for only when a directory
+/// has to be opened, so that a lock does no harm.
+pub(crate) struct Tree {
+    root: OwnedFd,
+    /// `None` for a directory that could not be made.
+    parents: RwLock<HashMap<DirId, Option<DirId>>>,
+    searched: AtomicBool,
+}
+
+impl Tree {
+    pub fn new(root: OwnedFd) -> Self {
+        Self { root, parents: RwLock::default(), searched: AtomicBool::new(false) }
+    }
+
+    pub fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+
+    /// The directory that holds `dir`. One that is not known was made by an earlier replay: then the tree is
+    /// searched, once.
+    pub fn parent(&self, dir: DirId) -> Result<DirId, Trouble> {
+        if let Some(parent) = self.known(dir) {
+            return parent.ok_or(Trouble::NeverMade);
+        }
+        if !self.searched.swap(true, Relaxed) {
+            self.search()?;
+        }
+        self.known(dir).ok_or(Trouble::Os(Errno::NOENT))?.ok_or(Trouble::NeverMade)
+    }
+
+    /// Takes note of a directory, or that it could not be made if `parent` is `None`.
+    pub fn insert(&self, dir: DirId, parent: Option<DirId>) {
+        self.parents.write().expect("no thread panics while it holds the parents").insert(dir, parent);
+    }
+
+    /// Forgets a directory.
+    pub fn remove(&self, dir: DirId) {
+        self.parents.write().expect("no thread panics while it holds the parents").remove(&dir);
+    }
+
+    /// Whether there is a directory `dir`, as far as is known without a search.
+    pub fn known(&self, dir: DirId) -> Option<Option<DirId>> {
+        self.parents.read().expect("no thread panics while it holds the parents").get(&dir).copied()
+    }
+
+    fn search(&self) -> io::Result<()> {
+        let mut parents = self.parents.write().expect("no thread panics while it holds the parents");
+        for found in Walk::new(&self.root).skip(1) {
+            let Directory { number, parent, .. } = found?;
+            parents.entry(number).or_insert(Some(parent));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Reads back what a replay or a fill has written.
+
+use std::path::Path;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags, fstat, openat};
+use rustix::io::{self, Errno, pread, retry_on_intr};
+use trace::FileId;
+
+use crate::fiemap::{UNWRITTEN, extents};
+use crate::judge::first_wrong;
+use crate::walk::{self, Walk};
+use crate::{Result, contents};
+
+/// What [`verify()`] found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Verified {
+    /// Files that were looked at.
+    pub files: u64,
+    /// Bytes that were read and compared.
+    pub bytes: u64,
+    /// Files with a wrong byte, and files and directories that could not be read.
+    pub wrong: u64,
+    /// Where the first wrong byte is, or why the first of them could not be read.
+    pub first_wrong: Option<String>,
+}
+
+/// How much is read and compared at once.
+const CHUNK: usize = 256 << 10;
+/// Zeros that fill so much, aligned, were never left over in a block that was written.
+const BLOCK: usize = 4096;
+
+/// Compares the written ranges of all files below `root` that a replay made with [`contents()`] of the same seed.
+///
+/// Holes and preallocated ranges hold nothing to compare; where a file system does not tell them apart from written
+/// ones (tmpfs), whole blocks of zeros pass. What has been renamed is right if it was right before, so two files
+/// whose blocks have changed places would not be noticed.
+pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
+    let opened = walk::open_root(root, "verify the files in it")?;
+    let mut verified = Verified::default();
+    let mut reader = Reader { seed, read: vec![0; CHUNK], expected: vec![0; CHUNK] };
+    let mut walk = Walk::new(&opened);
+    while let Some(directory) = walk.next() {
+        let path = walk.path();
+        match directory {
+            Ok(directory) => {
+                for file in directory.files {
+                    verified.files += 1;
+                    match reader.check(&directory.fd, file, &mut verified.bytes) {
+                        Ok(None) => {}
+                        Ok(Some(offset)) => verified.count(|| format!("{path}{file} at byte {offset}")),
+                        Err(errno) => verified.count(|| format!("{path}{file} cannot be read: {errno}")),
+                    }
+                }
+            }
+            Err(errno) => verified.count(|| format!("a directory in {path} cannot be read: {errno}")),
+        }
+    }
+    Ok(verified)
+}
+
+impl Verified {
+    fn count(&mut self, what: impl FnOnce() -> String) {
+        self.wrong += 1;
+        self.first_wrong.get_or_insert_with(what);
+    }
+}
+
+struct Reader {
+    seed: u64,
+    read: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+impl Reader {
+    /// Reads the written ranges of a file and says where the first wrong byte is.
+    fn check(&mut self, dir: &OwnedFd, file: FileId, bytes: &mut u64) -> io::Result<Option<u64>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(dir, file.to_string(), flags, Mode::empty())?;
+        let size = fstat(&fd)?.st_size as u64;
+        let mut written = Vec::new();
+        let mapped = extents(&fd, |extent| {
+            if extent.flags & UNWRITTEN == 0 {
+                written.push((extent.logical, (extent.logical + extent.length).min(size)));
+            }
+            Ok(())
+        });
+        let zeros_pass = mapped == Err(Errno::OPNOTSUPP);
+        match mapped {
+            Err(Errno::OPNOTSUPP) => written.push((0, size)),
+            mapped => mapped?,
+        }
+        for (mut start, end) in written {
+            while start < end {
+                let len = (end - start).min(CHUNK as u64) as usize;
+                let len = read_all(&fd, start, &mut self.read[..len])?;
+                if len == 0 {
+                    return Ok(Some(start));
+                }
+                *bytes += len as u64;
+                if let Some(wrong) = self.compare(file, start, len, zeros_pass) {
+                    return Ok(Some(start + wrong as u64));
+                }
+                start += len as u64;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says where in the `len` bytes that were read at `start` the first wrong one is.
+    fn compare(&mut self, file: FileId, start: u64, len: usize, zeros_pass: bool) -> Option<usize> {
+        let (read, expected) = (&self.read[..len], &mut self.expected[..len]);
+        contents(self.seed, file, start, expected);
+        if read == expected {
+            return None;
+        }
+        let empty = |block: &[u8]| block.len() == BLOCK && block.iter().all(|byte| *byte == 0);
+        match read.chunks(BLOCK).position(empty) {
+            Some(block) if !zeros_pass => Some(block * BLOCK),
+            _ => first_wrong(self.seed, file, start, read),
+        }
+    }
+}
+
+fn read_all(fd: &OwnedFd, start: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match retry_on_intr(|| pread(fd, &mut buffer[done..], start + done as u64))? {
+            0 => break,
+            read => done += read,
+        }
+    }
+    Ok(done)
+}
