@@ -73,6 +73,11 @@ impl BlockDevice {
         Ok(BlockDevice { path: path.to_owned(), devno, size_bytes })
     }
 
+    /// Whether it holds a file system that this program made.
+    pub fn is_ours(&self) -> Result<bool, Error> {
+        Ok(probe(&self.path)?.is_some_and(|export| foreign(&export).is_none()))
+    }
+
     /// The name that the user gave.
     pub fn path(&self) -> &Path {
         &self.path
@@ -137,13 +142,18 @@ fn parse_devno(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What `blkid` finds on the device: a file system other than ours, a partition table, or both at odds.
+/// What the device holds that is not ours: a file system, a partition table, or both at odds.
 fn signature(device: &Path) -> Result<Option<String>, Error> {
+    Ok(probe(device)?.and_then(|export| foreign(&export)))
+}
+
+/// What `blkid` says of the device; `None` if it finds no signature.
+fn probe(device: &Path) -> Result<Option<String>, Error> {
     let output = run_tool(command("blkid").args(["-p", "-o", "export"]).arg(device), "util-linux")?;
     match output.status.code() {
         Some(2) => Ok(None),
-        Some(0) => Ok(foreign(&String::from_utf8_lossy(&output.stdout))),
-        _ => Ok(Some("signatures that contradict each other".into())),
+        // Contradicting signatures give another status and no names.
+        _ => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
     }
 }
 
@@ -157,7 +167,7 @@ fn foreign(export: &str) -> Option<String> {
             Some(label) => format!("{kind}, labelled {label}"),
             None => kind.to_owned(),
         }),
-        (None, None) => Some("a signature without a name".to_owned()),
+        (None, None) => Some("signatures that `blkid` cannot tell apart".to_owned()),
     }
 }
 

@@ -54,12 +54,18 @@ pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
     let doing = "asking for the free space of";
     let numbers = statvfs(dir).context(doing, dir)?;
     let free = numbers.f_bavail * numbers.f_frsize;
-    if statfs(dir).context(doing, dir)?.f_type as u64 != TMPFS_MAGIC {
+    if !in_memory(dir)? {
         return Ok(free);
     }
     let meminfo = Path::new("/proc/meminfo");
     let text = std::fs::read_to_string(meminfo).context("reading", meminfo)?;
     Ok(mem_available_bytes(&text).map_or(free, |memory| free.min(memory)))
+}
+
+/// Whether what lies at `path` is kept in memory, so that reading it reaches no disk.
+pub fn in_memory(path: &Path) -> Result<bool, Error> {
+    let numbers = statfs(path).context("asking for the file system of", path)?;
+    Ok(numbers.f_type as u64 == TMPFS_MAGIC)
 }
 
 /// `MemAvailable` of the text of `/proc/meminfo`.

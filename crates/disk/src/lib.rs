@@ -16,6 +16,7 @@ mod lock;
 mod loop_device;
 mod mount;
 mod mount_table;
+mod read_ahead;
 mod registry;
 mod request;
 mod tool;
@@ -24,16 +25,20 @@ pub use block_device::BlockDevice;
 pub use cache::{Residue, drop_device_cache, drop_file_cache, drop_inode_cache};
 pub use error::{Error, IoContext};
 pub use extent::Extent;
-pub use image::{Image, free_bytes};
+pub use image::{Image, free_bytes, in_memory};
 pub use interrupt::{catch_interrupts, interrupted};
 pub use isolate::isolate;
 pub use lock::WorkLock;
 pub use loop_device::LoopDevice;
 pub use mount::Mount;
 pub use mount_table::{MountPoint, mount_points};
+pub use read_ahead::ReadAhead;
 pub use registry::{Cleaned, Entry, Recorded, Session, cleanup, run_dir};
 pub use request::{Request, RequestKind, SECTOR_BYTES};
-pub use tool::{command, run_tool};
+pub use tool::{command, require_tool, run_tool};
 
 /// Label of the file systems made by this program, by which it knows them again.
 pub const LABEL: &str = "senesce";
+
+/// Name of the file that marks a directory as ours: without it, nothing in it is ever deleted or aged.
+pub const MARKER: &str = ".senesce";

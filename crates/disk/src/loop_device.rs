@@ -2,6 +2,7 @@
 
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
+use crate::read_ahead::ReadAhead;
 use crate::registry::{Entry, Recorded, Session};
 use rustix::fs::{fstat, major, minor};
 use rustix::io::Errno;
@@ -32,6 +33,7 @@ pub struct LoopDevice {
     device: PathBuf,
     devno: (u32, u32),
     direct_io: bool,
+    read_ahead: Option<ReadAhead>,
     /// Keeps the device attached, for it clears itself at its last close.
     handle: Option<File>,
     /// Keeps other runs from the image.
@@ -58,15 +60,14 @@ impl LoopDevice {
             device,
             devno: (major(numbers), minor(numbers)),
             direct_io: false,
+            read_ahead: None,
             handle: Some(handle),
             _lock: lock,
             recorded: Some(recorded),
         };
-        let sys = this.sys();
-        let dio = sys.join("loop/dio");
+        let dio = PathBuf::from(format!("/sys/dev/block/{}:{}/loop/dio", this.devno.0, this.devno.1));
         this.direct_io = std::fs::read_to_string(&dio).context("reading", &dio)?.trim() == "1";
-        let ahead = sys.join("queue/read_ahead_kb");
-        std::fs::write(&ahead, read_ahead_kb.to_string()).context("setting", &ahead)?;
+        this.read_ahead = Some(ReadAhead::set(this.devno, read_ahead_kb)?);
         Ok(this)
     }
 
@@ -90,12 +91,9 @@ impl LoopDevice {
         self.clear()
     }
 
-    fn sys(&self) -> PathBuf {
-        Path::new("/sys/dev/block").join(format!("{}:{}", self.devno.0, self.devno.1))
-    }
-
     fn clear(&mut self) -> Result<(), Error> {
         let Some(handle) = self.handle.take() else { return Ok(()) };
+        self.read_ahead = None;
         clear(&self.device, handle)
     }
 }

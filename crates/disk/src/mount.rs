@@ -123,10 +123,17 @@ fn configure(context: &OwnedFd, option: &str, attributes: &mut MountAttrFlags) -
         "nosuid" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NOSUID),
         "nodev" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NODEV),
         "noexec" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NOEXEC),
-        "noatime" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NOATIME),
+        "noatime" | "relatime" | "strictatime" => {
+            // Of several the last one holds.
+            attributes.remove(MountAttrFlags::MOUNT_ATTR__ATIME);
+            attributes.insert(match option {
+                "noatime" => MountAttrFlags::MOUNT_ATTR_NOATIME,
+                "relatime" => MountAttrFlags::MOUNT_ATTR_RELATIME,
+                _ => MountAttrFlags::MOUNT_ATTR_STRICTATIME,
+            });
+        }
         "nodiratime" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NODIRATIME),
-        "strictatime" => attributes.insert(MountAttrFlags::MOUNT_ATTR_STRICTATIME),
-        "relatime" | "rw" | "defaults" => {}
+        "rw" | "defaults" => {}
         "ro" => {
             attributes.insert(MountAttrFlags::MOUNT_ATTR_RDONLY);
             return fsconfig_set_flag(context, "ro");

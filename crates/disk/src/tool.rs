@@ -1,6 +1,7 @@
 //! Programs of other packages: found where administrators' tools live, and named when they are not there.
 
 use crate::error::{Error, IoContext};
+use rustix::fs::Access;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
@@ -8,11 +9,22 @@ use std::process::{Command, Output, Stdio};
 
 /// A command that is looked for in `/usr/sbin` and `/sbin` too, and whose messages are in English.
 pub fn command(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.env("PATH", search_path()).env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}
+
+fn search_path() -> OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
     path.push(":/usr/sbin:/sbin");
-    let mut command = Command::new(name);
-    command.env("PATH", path).env("LC_ALL", "C").stdin(Stdio::null());
-    command
+    path
+}
+
+/// Checks that the program `name` is there, before work begins that would need it in the end.
+pub fn require_tool(name: &str, package: &'static str) -> Result<(), Error> {
+    let found = std::env::split_paths(&search_path())
+        .any(|dir| rustix::fs::access(dir.join(name), Access::EXEC_OK).is_ok());
+    if found { Ok(()) } else { Err(Error::MissingTool { tool: name.to_owned(), package }) }
 }
 
 /// Runs `command` to its end. A program that is not there is an error that names its Debian package.
@@ -34,5 +46,8 @@ mod tests {
     fn a_missing_tool_is_named_with_its_package() {
         let error = run_tool(&mut command("mkfs.nothing"), "nothing-progs").unwrap_err();
         assert_eq!(error.to_string(), "mkfs.nothing is not installed: apt install nothing-progs");
+        let missing = require_tool("mkfs.nothing", "nothing-progs").unwrap_err();
+        assert_eq!(missing.to_string(), error.to_string());
+        require_tool("sh", "dash").unwrap();
     }
 }

@@ -2,17 +2,14 @@
 
 use super::journal::Journal;
 use super::{Entry, run_dir};
-use crate::WorkLock;
 use crate::error::{Error, IoContext};
 use crate::loop_device::detach_all;
 use crate::mount::unmount;
 use crate::mount_table::mount_points;
+use crate::{MARKER, WorkLock};
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-
-/// The marker of a directory that is ours.
-const MARKER: &str = ".senesce";
 
 /// What [`cleanup`] did, a sentence each.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
