@@ -1,0 +1,24 @@
+# The two commands of a newcomer are `make demo` and `make test`.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+
+.PHONY: all setup build demo test bench clean
+
+all: build
+
+setup:
+	scripts/setup
+
+build:
+	cargo build --release
+
+demo: setup build
+	target/release/senesce demo
+
+test: setup
+	scripts/test
+
+bench: setup build
+	scripts/bench
+
+clean:
+	cargo clean
