@@ -1,0 +1,106 @@
+//! Small file systems on loop devices, taken down whatever happens to the test.
+
+// Each test program uses a part of it.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Says why and returns false unless tests can make loop devices and mount.
+pub fn can_mount() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("skipped: it takes root to make and mount a file system");
+    }
+    root
+}
+
+/// Runs a program; its output, if it succeeds.
+pub fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {complaint}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A loop device over a sparse image in memory.
+pub struct Loop {
+    pub device: String,
+    dir: TempDir,
+}
+
+impl Loop {
+    pub fn new(bytes: u64) -> Loop {
+        let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+        let image = dir.path().join("image");
+        std::fs::File::create(&image).unwrap().set_len(bytes).unwrap();
+        let device = run("losetup", &["--find", "--show", image.to_str().unwrap()]).trim().to_owned();
+        Loop { device, dir }
+    }
+
+    /// Its (major, minor) number.
+    pub fn devno(&self) -> (u32, u32) {
+        let device = rustix::fs::stat(self.device.as_str()).unwrap().st_rdev;
+        (rustix::fs::major(device), rustix::fs::minor(device))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.device]).status();
+    }
+}
+
+/// A mounted file system.
+pub struct Mounted {
+    at: PathBuf,
+    pub disk: Loop,
+}
+
+impl Mounted {
+    /// Makes a file system of 512 MiB; none, with a word why, if this machine cannot.
+    pub fn new(kind: &str) -> Option<Mounted> {
+        let mkfs = format!("mkfs.{kind}");
+        if !["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|dir| Path::new(dir).join(&mkfs).exists()) {
+            eprintln!("skipped: no {mkfs}");
+            return None;
+        }
+        let disk = Loop::new(512 << 20);
+        run(&mkfs, &["-q", &disk.device]);
+        let at = disk.dir.path().join("mount");
+        std::fs::create_dir(&at).unwrap();
+        run("mount", &[&disk.device, at.to_str().unwrap()]);
+        Some(Mounted { at, disk })
+    }
+
+    /// A directory for the test's files, as some file systems come with a directory of their own.
+    pub fn root(&self) -> PathBuf {
+        let root = self.at.join("root");
+        std::fs::create_dir_all(&root).unwrap();
+        root
+    }
+
+    /// Unmounts it. Another test that starts a program holds copies of this one's descriptors for a moment.
+    fn unmount(&self) -> bool {
+        (0..100).any(|_| {
+            let done = Command::new("umount").arg("-q").arg(&self.at).status().is_ok_and(|s| s.success());
+            if !done {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            done
+        })
+    }
+
+    /// Mounts it anew, so that nothing is cached.
+    pub fn chill(&self) {
+        assert!(self.unmount());
+        run("mount", &[&self.disk.device, self.at.to_str().unwrap()]);
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.unmount();
+    }
+}
