@@ -27,7 +27,8 @@ pub use instance::remove_stale;
 
 /// Whether requests can be recorded on this machine, or why not.
 pub fn available() -> std::result::Result<(), String> {
-    Instance::create().map(drop).map_err(|error| error.to_string())
+    let format = || Instance::create()?.parse(&format!("{EVENT}/format"), EventFormat::parse);
+    format().map(drop).map_err(|error: Error| error.to_string())
 }
 
 /// A recording of the requests of one block device, from [`Recorder::start`] to [`Recorder::stop`].
@@ -48,13 +49,12 @@ impl Recorder {
         let instance = Instance::create()?;
         instance.write("buffer_size_kb", &buffer_kb_per_cpu.to_string())?;
         instance.write("trace_clock", "mono")?;
-        let event = "events/block/block_rq_issue";
         let decoder = Decoder {
             layout: instance.parse("events/header_page", PageLayout::parse)?,
-            format: instance.parse(&format!("{event}/format"), EventFormat::parse)?,
+            format: instance.parse(&format!("{EVENT}/format"), EventFormat::parse)?,
             device,
         };
-        instance.write(&format!("{event}/filter"), &format!("dev == {}", device.disk))?;
+        instance.write(&format!("{EVENT}/filter"), &format!("dev == {}", device.disk))?;
         let stop = Arc::new(AtomicBool::new(false));
         let mut recorder = Recorder { readers: Vec::new(), stop, instance };
         for cpu in recorder.instance.cpus()? {
@@ -67,13 +67,13 @@ impl Recorder {
             let stop = recorder.stop.clone();
             recorder.readers.push(std::thread::spawn(move || read_cpu(pipe, &decoder, &stop)));
         }
-        recorder.instance.write(&format!("{event}/enable"), "1")?;
+        recorder.instance.write(&format!("{EVENT}/enable"), "1")?;
         Ok(recorder)
     }
 
     /// Ends the recording. The requests come sorted by their time of issue.
     pub fn stop(mut self) -> Result<Vec<Request>> {
-        self.instance.write("events/block/block_rq_issue/enable", "0")?;
+        self.instance.write(&format!("{EVENT}/enable"), "0")?;
         self.stop.store(true, Ordering::Release);
         let mut requests = Vec::new();
         for reader in self.readers.drain(..) {
@@ -107,6 +107,9 @@ impl Drop for Recorder {
         }
     }
 }
+
+/// The tracepoint of requests at their issue to the device's driver.
+const EVENT: &str = "events/block/block_rq_issue";
 
 const RECORDING: &str = "recording block requests";
 
