@@ -1,7 +1,7 @@
 //! Records the requests a block device is sent, from the kernel's tracepoint `block_rq_issue`.
 //!
 //! An own tracefs instance leaves other users of tracing undisturbed. Events are read raw, page by page, one
-//! thread a CPU, because as text they cost more than the workload; see [`ring`] for the pages and [`format`]
+//! thread a CPU, because as text they cost more than the workload; see `ring` for the pages and `format`
 //! for the events. A lost event is an error: a log with gaps would give a wrong layout score.
 
 mod device;
