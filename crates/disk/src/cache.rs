@@ -21,12 +21,17 @@ pub enum Residue {
     Unknown,
 }
 
-/// Writes back and drops the cached pages of a file, then says how much stayed.
+/// Writes back and drops the cached pages of the file at `path`, then says how much stayed.
 pub fn drop_file_cache(path: &Path) -> Result<Residue, Error> {
     let file = File::open(path).context("opening", path)?;
     file.sync_data().context("writing back", path)?;
-    fadvise(&file, 0, None, Advice::DontNeed).context("dropping the cached pages of", path)?;
-    cached_bytes(&file).context("counting the cached pages of", path)
+    drop_pages(&file).context("dropping the cached pages of", path)
+}
+
+/// Drops the cached pages of a file that need no writing back, then says how much stayed.
+pub fn drop_pages(file: &File) -> io::Result<Residue> {
+    fadvise(file, 0, None, Advice::DontNeed)?;
+    cached_bytes(file)
 }
 
 /// Writes back and drops the cached blocks of a block device.

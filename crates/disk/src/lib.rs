@@ -22,7 +22,7 @@ mod request;
 mod tool;
 
 pub use block_device::BlockDevice;
-pub use cache::{Residue, drop_device_cache, drop_file_cache, drop_inode_cache};
+pub use cache::{Residue, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};
 pub use error::{Error, IoContext};
 pub use extent::Extent;
 pub use image::{Image, free_bytes, in_memory};

@@ -1,1 +1,20 @@
-//! (being written)
+//! File systems: make, mount, chill, check, free extents, version; and the trees on them: walk and copy.
+//!
+//! A new file system is one file below `kind/` and one line in [`kinds`].
+
+mod copy;
+mod dir;
+mod error;
+mod ioctl;
+mod kind;
+mod target;
+mod tree_fds;
+mod volume;
+mod walk;
+
+pub use copy::{Copied, copy_tree};
+pub use dir::DirTarget;
+pub use error::Error;
+pub use kind::{FileSystem, find, kinds, ready};
+pub use target::{Check, Place, Spec, Target, make, open};
+pub use walk::{Entry, walk_sorted};

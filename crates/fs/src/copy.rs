@@ -1,0 +1,183 @@
+//! The unaged copy: the same tree, written in scan order to a fresh file system.
+//!
+//! Data goes through read and write, never by sharing blocks, for the copy is to be laid out anew.
+
+use crate::Error;
+use crate::tree_fds::TreeFds;
+use crate::walk::{Entry, walk_sorted};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, openat};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes read at once.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// What was copied.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Copied {
+    /// Names of files and symbolic links.
+    pub files: u64,
+    /// Directories, without the root.
+    pub directories: u64,
+    /// Bytes of data, without holes.
+    pub bytes: u64,
+}
+
+/// Copies the tree below `from` into the directory `to`: data, holes, hard and symbolic links, permissions; and
+/// has it all on disk when it returns.
+pub fn copy_tree(from: &Path, to: &Path) -> Result<Copied, Error> {
+    let opening = |e| Error::io("opening", to)(e);
+    let mut copy = Copy {
+        root: File::open(to).map_err(opening)?,
+        to: TreeFds::new(to).map_err(opening)?,
+        linked: HashMap::new(),
+        copied: Copied::default(),
+        buffer: vec![0; BUFFER_BYTES],
+    };
+    match walk_sorted(from, &mut |entry| copy.entry(entry)) {
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
+            return Err(Error::Full { to: to.to_owned(), copied_bytes: copy.copied.bytes });
+        }
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::Interrupted => {
+            return Err(Error::Interrupted(to.to_owned()));
+        }
+        result => result?,
+    }
+    // Delayed allocation may find out only now that there is no space.
+    match rustix::fs::syncfs(&copy.root) {
+        Err(Errno::NOSPC) => Err(Error::Full { to: to.to_owned(), copied_bytes: copy.copied.bytes }),
+        result => result.map(|()| copy.copied).map_err(Error::io("writing back", to)),
+    }
+}
+
+struct Copy {
+    root: File,
+    to: TreeFds,
+    /// The first copy of each inode with several names.
+    linked: HashMap<u64, PathBuf>,
+    copied: Copied,
+    buffer: Vec<u8>,
+}
+
+impl Copy {
+    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        if disk::interrupted() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        while self.to.depth() > entry.depth as usize {
+            self.to.leave()?;
+        }
+        match entry.kind {
+            FileType::Directory => {
+                rustix::fs::mkdirat(self.to.here(), entry.name, Mode::RWXU)?;
+                self.to.enter(entry.name)?;
+                // We must be able to write there even if others may not.
+                rustix::fs::fchmod(self.to.here(), entry.mode | Mode::RWXU)?;
+                self.copied.directories += 1;
+            }
+            FileType::RegularFile => {
+                self.file(entry)?;
+                self.copied.files += 1;
+            }
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(entry.dir, entry.name, Vec::new())?;
+                rustix::fs::symlinkat(target, self.to.here(), entry.name)?;
+                self.copied.files += 1;
+            }
+            _ => return Err(io::Error::other("only files, directories and symbolic links can be copied")),
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, entry: &Entry) -> io::Result<()> {
+        if entry.links > 1 {
+            if let Some(first) = self.linked.get(&entry.ino) {
+                rustix::fs::linkat(&self.root, first, self.to.here(), entry.name, AtFlags::empty())?;
+                return Ok(());
+            }
+            self.linked.insert(entry.ino, entry.path.to_owned());
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let from = File::from(openat(entry.dir, entry.name, OFlags::RDONLY | flags, Mode::empty())?);
+        let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | flags;
+        let to = File::from(openat(self.to.here(), entry.name, create, Mode::RUSR | Mode::WUSR)?);
+        let mut at = 0;
+        while let Some((start, end)) = data_from(&from, at)? {
+            at = self.range(&from, &to, start, end)?;
+            if at < end {
+                // It has become shorter meanwhile.
+                break;
+            }
+        }
+        if at < entry.size_bytes {
+            to.set_len(entry.size_bytes)?;
+        }
+        Ok(rustix::fs::fchmod(&to, entry.mode)?)
+    }
+
+    /// Copies what lies between `at` and `end`. Returns how far it came.
+    fn range(&mut self, from: &File, to: &File, mut at: u64, end: u64) -> io::Result<u64> {
+        while at < end {
+            if disk::interrupted() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let len = (end - at).min(self.buffer.len() as u64) as usize;
+            let read = from.read_at(&mut self.buffer[..len], at)?;
+            if read == 0 {
+                break;
+            }
+            to.write_all_at(&self.buffer[..read], at)?;
+            at += read as u64;
+            self.copied.bytes += read as u64;
+        }
+        Ok(at)
+    }
+}
+
+/// The first run of data at or behind `at`.
+fn data_from(file: &File, at: u64) -> io::Result<Option<(u64, u64)>> {
+    match rustix::fs::seek(file, SeekFrom::Data(at)) {
+        Err(Errno::NXIO) => Ok(None),
+        start => {
+            let start = start?;
+            Ok(Some((start, rustix::fs::seek(file, SeekFrom::Hole(start))?)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    #[test]
+    fn the_copy_is_the_same_tree() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let a = |name: &str| from.path().join(name);
+        let b = |name: &str| to.path().join(name);
+        std::fs::create_dir_all(a("d/e")).unwrap();
+        std::fs::write(a("d/f"), vec![3; 3 << 20]).unwrap();
+        std::fs::write(a("empty"), "").unwrap();
+        std::fs::hard_link(a("d/f"), a("z")).unwrap();
+        symlink("d/f", a("link")).unwrap();
+        std::fs::set_permissions(a("empty"), PermissionsExt::from_mode(0o4711)).unwrap();
+        std::fs::set_permissions(a("d/e"), PermissionsExt::from_mode(0o555)).unwrap();
+        let holes = File::create(a("holes")).unwrap();
+        holes.write_all_at(b"data", 1 << 20).unwrap();
+        holes.set_len(8 << 20).unwrap();
+
+        let copied = copy_tree(from.path(), to.path()).unwrap();
+        assert_eq!((copied.files, copied.directories), (5, 2));
+        assert_eq!(std::fs::read(b("d/f")).unwrap(), std::fs::read(a("d/f")).unwrap());
+        assert_eq!(std::fs::read(b("holes")).unwrap(), std::fs::read(a("holes")).unwrap());
+        let data = |path| std::fs::metadata(path).unwrap();
+        assert_eq!(data(b("holes")).blocks(), data(a("holes")).blocks());
+        assert_eq!(data(b("z")).ino(), data(b("d/f")).ino());
+        assert_eq!(data(b("empty")).mode(), data(a("empty")).mode());
+        assert_eq!(std::fs::read_link(b("link")).unwrap(), Path::new("d/f"));
+    }
+}

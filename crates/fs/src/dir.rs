@@ -1,0 +1,170 @@
+//! A plain directory as a target: works without root and on any file system, but tells less.
+
+use crate::target::{Check, Target};
+use crate::volume::settle;
+use crate::walk::walk_sorted;
+use crate::{Error, find, ioctl};
+use disk::{Extent, MARKER, Residue, drop_inode_cache, drop_pages, mount_points};
+use rustix::fs::{FileType, Mode, OFlags, openat};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A directory that is ours: the tree in it is aged, the marker beside the tree says so.
+#[derive(Debug)]
+pub struct DirTarget {
+    path: PathBuf,
+    tree: PathBuf,
+    kind: String,
+    block_bytes: u64,
+}
+
+impl DirTarget {
+    /// Makes a fresh directory in `parent`, named `senesce-` and a number.
+    pub fn make(parent: &Path) -> Result<DirTarget, Error> {
+        let mut number = 1;
+        let path = loop {
+            let path = parent.join(format!("senesce-{number:04}"));
+            match std::fs::create_dir(&path) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                result => break result.map(|()| path.clone()).map_err(Error::io("creating", &path))?,
+            }
+        };
+        let marker = path.join(MARKER);
+        File::create_new(&marker)
+            .and_then(|_| std::fs::create_dir(path.join("tree")))
+            .map_err(Error::io("creating", &marker))?;
+        Self::open(&path)
+    }
+
+    /// Takes a directory that [`DirTarget::make`] made.
+    pub fn open(path: &Path) -> Result<DirTarget, Error> {
+        let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
+        let tree = path.join("tree");
+        if !path.join(MARKER).is_file() || !tree.is_dir() {
+            return Err(Error::NotOurs(path));
+        }
+        let numbers = rustix::fs::statvfs(&tree).map_err(Error::io("asking for the block size of", &tree))?;
+        let mounts = mount_points("self")?;
+        // Of mounts on one directory the last is seen.
+        let mount =
+            mounts.iter().rev().filter(|m| path.starts_with(&m.dir)).max_by_key(|m| m.dir.as_os_str().len());
+        let kind = mount.map_or_else(|| "dir".to_owned(), |m| m.kind.clone());
+        Ok(DirTarget { path, tree, kind, block_bytes: numbers.f_bsize })
+    }
+
+    /// The directory with the tree and the marker.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Target for DirTarget {
+    fn root(&self) -> &Path {
+        &self.tree
+    }
+
+    /// Everything that others do on it is seen there too.
+    fn device(&self) -> Option<(PathBuf, (u32, u32))> {
+        let dev = std::fs::metadata(&self.tree).ok()?.dev();
+        let number = (rustix::fs::major(dev), rustix::fs::minor(dev));
+        let name = std::fs::read_link(format!("/sys/dev/block/{}:{}", number.0, number.1)).ok()?;
+        Some((Path::new("/dev").join(name.file_name()?), number))
+    }
+
+    fn settle(&self) -> Result<(), Error> {
+        settle(&self.tree)
+    }
+
+    fn chill(&mut self) -> Result<Vec<String>, Error> {
+        self.settle()?;
+        let (mut files, mut stayed, mut unknown) = (0_u64, 0, false);
+        walk_sorted(&self.tree, &mut |entry| {
+            if entry.kind == FileType::RegularFile {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                match drop_pages(&File::from(openat(entry.dir, entry.name, flags, Mode::empty())?))? {
+                    Residue::Bytes(n) => stayed += n,
+                    Residue::Unknown => unknown = true,
+                }
+                files += 1;
+            }
+            Ok(())
+        })?;
+        let mut said = vec![match (stayed, unknown) {
+            (_, true) => format!("dropped the cached pages of {files} files, unverified: needs Linux 6.5"),
+            (0, _) => format!("dropped the cached pages of {files} files, none stayed"),
+            (n, _) => format!("could not drop {n} cached bytes of {files} files"),
+        }];
+        said.push(match drop_inode_cache() {
+            Ok(()) => "dropped cached directory entries and inodes".to_owned(),
+            Err(e) => format!("could not drop cached directory entries and inodes: {e}"),
+        });
+        said.push("could not drop cached metadata blocks: a directory cannot be unmounted".to_owned());
+        Ok(said)
+    }
+
+    /// The file system is mounted and not ours.
+    fn check(&mut self) -> Result<Option<Check>, Error> {
+        Ok(None)
+    }
+
+    /// Those of the whole file system.
+    fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
+        Ok(ioctl::fsmap::free_extents(&self.tree).ok())
+    }
+
+    fn kind_name(&self) -> &str {
+        &self.kind
+    }
+
+    fn version(&self) -> String {
+        format!("Linux {}", rustix::system::uname().release().to_string_lossy())
+    }
+
+    fn mkfs_command(&self) -> Option<String> {
+        None
+    }
+
+    fn block_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    /// Of a file system that is not known any file might be one extent.
+    fn max_extent_bytes(&self) -> u64 {
+        find(&self.kind).map_or(u64::MAX, |kind| kind.max_extent_bytes(self.block_bytes))
+    }
+
+    /// The directory stays: what is in it is the result.
+    fn close(self: Box<Self>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_directories_of_our_own_are_touched() {
+        let parent = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::fs::write(parent.path().join("thesis"), "").unwrap();
+        let message = DirTarget::open(parent.path()).unwrap_err().to_string();
+        assert!(message.contains("was not made by senesce"), "{message}");
+        let first = DirTarget::make(parent.path()).unwrap();
+        let second = DirTarget::make(parent.path()).unwrap();
+        assert_ne!(first.path(), second.path());
+        assert_eq!(std::fs::read_dir(first.root()).unwrap().count(), 0);
+        assert_eq!(DirTarget::open(first.path()).unwrap().root(), first.root());
+    }
+
+    #[test]
+    fn chilling_says_what_it_did() {
+        let parent = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut target = DirTarget::make(parent.path()).unwrap();
+        std::fs::write(target.root().join("file"), vec![1; 1 << 20]).unwrap();
+        let said = target.chill().unwrap();
+        assert!(said[0].starts_with("dropped the cached pages of 1 files"), "{said:?}");
+        assert!(said.last().unwrap().contains("cannot be unmounted"), "{said:?}");
+    }
+}

@@ -1,0 +1,87 @@
+//! What can go wrong with file systems. Each message says what was tried, on what, why it failed and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of making, measuring, walking or copying a file system.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The disk below.
+    #[error(transparent)]
+    Disk(#[from] disk::Error),
+    /// A system call failed.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as in "visiting".
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// No file system has this name.
+    #[error("no file system named {name:?}; there are {known}")]
+    UnknownKind {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Smaller than the file system's program takes.
+    #[error("{kind} needs at least {least_mib} MiB, not {size_bytes} bytes; choose a larger --size")]
+    TooSmall {
+        /// The file system.
+        kind: &'static str,
+        /// The least size that works.
+        least_mib: u64,
+        /// The size asked for.
+        size_bytes: u64,
+    },
+    /// `mkfs` failed.
+    #[error("making the file system with `{command}`: {why}")]
+    Mkfs {
+        /// The command as it was run.
+        command: String,
+        /// Its last words.
+        why: String,
+    },
+    /// A directory without our marker.
+    #[error(
+        "{} was not made by senesce, so nothing in it is touched; name the directory that an earlier run made, \
+         or a parent to make a new one in", .0.display()
+    )]
+    NotOurs(PathBuf),
+    /// The copy does not fit.
+    #[error(
+        "copying to {}: no space is left after {copied_bytes} bytes; the copy needs as large a file system as the \
+         original, made with the same options", to.display()
+    )]
+    Full {
+        /// Where the copy goes.
+        to: PathBuf,
+        /// Bytes of data copied until then.
+        copied_bytes: u64,
+    },
+    /// Ctrl-C during a copy.
+    #[error("copying to {}: interrupted; the copy is not whole, begin it anew", .0.display())]
+    Interrupted(PathBuf),
+    /// Btrfs without the tree that lists free space.
+    #[error("{}: this Btrfs has no free-space tree; mount it once with `-o space_cache=v2`", .0.display())]
+    NoFreeSpaceTree(PathBuf),
+    /// The kernel's answer makes no sense.
+    #[error("{}: the kernel's list of free space is damaged ({why}); check the file system", path.display())]
+    Answer {
+        /// Where the file system is mounted.
+        path: PathBuf,
+        /// What is wrong.
+        why: &'static str,
+    },
+}
+
+impl Error {
+    /// For `map_err` on operations on one path.
+    pub(crate) fn io<E: Into<io::Error>>(doing: &'static str, path: &Path) -> impl FnOnce(E) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { doing, path, source: source.into() }
+    }
+}

@@ -1,0 +1,5 @@
+//! Questions to file systems that only an ioctl answers: where is free space?
+
+pub mod btrfs;
+mod free_space_tree;
+pub mod fsmap;

@@ -1,0 +1,91 @@
+//! Free space of ext4 and XFS: `FS_IOC_GETFSMAP` of `<linux/fsmap.h>` lists what every block is used for.
+
+use disk::Extent;
+use rustix::ioctl::{Updater, ioctl, opcode};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Records asked for at once.
+const RECORDS: usize = 1024;
+
+/// `FMR_OWN_FREE` together with the flag that says that the owner is a special one.
+const OWNER_FREE: u64 = 1;
+const FLAG_SPECIAL_OWNER: u32 = 0x10;
+const FLAG_LAST: u32 = 0x20;
+
+/// `struct fsmap`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Record {
+    device: u32,
+    flags: u32,
+    physical: u64,
+    owner: u64,
+    offset: u64,
+    length: u64,
+    reserved: [u64; 3],
+}
+
+/// `struct fsmap_head` without records, whose size is part of the request's number.
+#[repr(C)]
+struct Head {
+    in_flags: u32,
+    out_flags: u32,
+    count: u32,
+    entries: u32,
+    reserved: [u64; 6],
+    keys: [Record; 2],
+}
+
+#[repr(C)]
+struct Query {
+    head: Head,
+    records: [Record; RECORDS],
+}
+
+/// The free extents of the file system that holds `root`, by address. What is delayed is written back first.
+pub fn free_extents(root: &Path) -> io::Result<Vec<Extent>> {
+    let root = File::open(root)?;
+    rustix::fs::syncfs(&root)?;
+    let last = Record {
+        device: u32::MAX,
+        flags: u32::MAX,
+        physical: u64::MAX,
+        owner: u64::MAX,
+        offset: u64::MAX,
+        ..Record::default()
+    };
+    let head = Head {
+        in_flags: 0,
+        out_flags: 0,
+        count: RECORDS as u32,
+        entries: 0,
+        reserved: [0; 6],
+        keys: [Record::default(), last],
+    };
+    let mut query = Box::new(Query { head, records: [Record::default(); RECORDS] });
+    let mut free: Vec<Extent> = Vec::new();
+    loop {
+        const GETFSMAP: u32 = opcode::read_write::<Head>(b'X', 59);
+        // SAFETY: the kernel fills in no more records than `count` says, and so many lie behind the head.
+        unsafe { ioctl(&root, Updater::<GETFSMAP, Query>::new(&mut query)) }?;
+        let records = &query.records[..(query.head.entries as usize).min(RECORDS)];
+        let is_free = |r: &&Record| r.flags & FLAG_SPECIAL_OWNER != 0 && r.owner == OWNER_FREE;
+        for record in records.iter().filter(is_free) {
+            push(&mut free, Extent { start_bytes: record.physical, len_bytes: record.length });
+        }
+        match records.last() {
+            Some(last) if last.flags & FLAG_LAST == 0 => query.head.keys[0] = *last,
+            _ => return Ok(free),
+        }
+    }
+}
+
+/// An extent that two answers share is one.
+fn push(free: &mut Vec<Extent>, extent: Extent) {
+    match free.last_mut() {
+        Some(last) if last.end_bytes() == extent.start_bytes => last.len_bytes += extent.len_bytes,
+        _ => free.push(extent),
+    }
+}

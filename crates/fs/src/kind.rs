@@ -1,0 +1,104 @@
+//! The file systems that can be made.
+
+mod btrfs;
+mod ext4;
+mod xfs;
+
+use crate::Error;
+use disk::{Extent, require_tool, run_tool};
+use std::path::Path;
+use std::process::Command;
+
+/// A kind of file system: what there is to know about it.
+pub trait FileSystem: Sync {
+    /// Its name, which is the one that mount takes too.
+    fn name(&self) -> &'static str;
+
+    /// The programs needed, and the Debian package that has them.
+    fn tools(&self) -> (&'static [&'static str], &'static str);
+
+    /// Makes it in the first `size_bytes` of `device`, labelled [`disk::LABEL`], with the user's further options.
+    /// What could differ between two runs of the same command is fixed where `mkfs` lets us.
+    fn mkfs(&self, device: &Path, size_bytes: u64, opts: &[String]) -> Command;
+
+    /// Checks it, unmounted, without changing anything. Status 0 says that it is clean.
+    fn check(&self, device: &Path) -> Command;
+
+    /// Prints the version of its programs.
+    fn version_command(&self) -> Command;
+
+    /// Options of mount before those of the user.
+    fn default_mount_opts(&self) -> &'static [&'static str] {
+        // Reading must not write.
+        &["noatime"]
+    }
+
+    /// The least size that its `mkfs` takes.
+    fn min_size_bytes(&self) -> u64;
+
+    /// Threads that age it fastest on a machine with so many processors.
+    fn default_threads(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    /// Files up to this size that are written lie in metadata, without blocks of their own.
+    fn inline_limit_bytes(&self) -> u64 {
+        0
+    }
+
+    /// The longest extent it can make of blocks of that size.
+    fn max_extent_bytes(&self, block_bytes: u64) -> u64;
+
+    /// The free extents of the file system mounted at `root`, by address.
+    fn free_extents(&self, root: &Path) -> Result<Vec<Extent>, Error> {
+        crate::ioctl::fsmap::free_extents(root).map_err(Error::io("listing the free space of", root))
+    }
+
+    /// Sets the read-ahead where the file system does not take that of its device.
+    fn set_read_ahead(&self, _root: &Path, _kb: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Versions of its programs and of the kernel.
+    fn version(&self) -> String {
+        let tool = run_tool(&mut self.version_command(), self.tools().1).map(|output| {
+            // Some print it on one stream, some on the other.
+            let text = [output.stdout, output.stderr].concat();
+            String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
+        });
+        let kernel = rustix::system::uname();
+        let tool = tool.unwrap_or_else(|e| e.to_string());
+        format!("{tool}; Linux {}", kernel.release().to_string_lossy())
+    }
+}
+
+/// All file systems that can be made.
+pub fn kinds() -> &'static [&'static dyn FileSystem] {
+    &[&ext4::Ext4, &xfs::Xfs, &btrfs::Btrfs]
+}
+
+/// The file system of that name.
+pub fn find(name: &str) -> Result<&'static dyn FileSystem, Error> {
+    kinds().iter().find(|kind| kind.name() == name).copied().ok_or_else(|| {
+        let known: Vec<_> = kinds().iter().map(|kind| kind.name()).collect();
+        Error::UnknownKind { name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
+/// Checks that the programs of a file system are installed.
+pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
+    let (tools, package) = kind.tools();
+    Ok(tools.iter().try_for_each(|tool| require_tool(tool, package))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_file_system_is_told_what_there_is() {
+        assert_eq!(find("xfs").unwrap().name(), "xfs");
+        let message = find("zfs").err().unwrap().to_string();
+        assert_eq!(message, "no file system named \"zfs\"; there are ext4, xfs, btrfs");
+    }
+}

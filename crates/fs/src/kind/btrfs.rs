@@ -1,0 +1,73 @@
+//! Btrfs.
+
+use super::FileSystem;
+use crate::Error;
+use crate::ioctl::btrfs;
+use disk::{Extent, LABEL, command};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The B-tree file system.
+pub struct Btrfs;
+
+impl FileSystem for Btrfs {
+    fn name(&self) -> &'static str {
+        "btrfs"
+    }
+
+    fn tools(&self) -> (&'static [&'static str], &'static str) {
+        (&["mkfs.btrfs", "btrfs"], "btrfs-progs")
+    }
+
+    fn mkfs(&self, device: &Path, size_bytes: u64, opts: &[String]) -> Command {
+        let mut command = command("mkfs.btrfs");
+        command.args(["-q", "-f", "-L", LABEL]).args(opts).arg("-b").arg(size_bytes.to_string()).arg(device);
+        command
+    }
+
+    fn check(&self, device: &Path) -> Command {
+        let mut command = command("btrfs");
+        command.args(["check", "--readonly"]).arg(device);
+        command
+    }
+
+    fn version_command(&self) -> Command {
+        let mut command = command("mkfs.btrfs");
+        command.arg("--version");
+        command
+    }
+
+    fn default_mount_opts(&self) -> &'static [&'static str] {
+        // Unlike others it discards in the background, which would disturb a measurement.
+        &["noatime", "nodiscard"]
+    }
+
+    fn min_size_bytes(&self) -> u64 {
+        128 << 20
+    }
+
+    fn default_threads(&self) -> usize {
+        // Measured: a second thread only fights for the locks of the trees.
+        1
+    }
+
+    fn inline_limit_bytes(&self) -> u64 {
+        2048
+    }
+
+    fn max_extent_bytes(&self, _: u64) -> u64 {
+        128 << 20
+    }
+
+    /// Those in block groups for data, as the free-space tree has them. Addresses are logical, as FIEMAP gives
+    /// them for files. Space that belongs to no block group yet is not among them.
+    fn free_extents(&self, root: &Path) -> Result<Vec<Extent>, Error> {
+        btrfs::free_extents(root)
+    }
+
+    fn set_read_ahead(&self, root: &Path, kb: u32) -> Result<(), Error> {
+        let id = btrfs::id(root).map_err(Error::io("asking for the identity of", root))?;
+        let setting = PathBuf::from(format!("/sys/fs/btrfs/{id}/bdi/read_ahead_kb"));
+        std::fs::write(&setting, kb.to_string()).map_err(Error::io("setting", &setting))
+    }
+}

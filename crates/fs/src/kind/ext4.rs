@@ -1,0 +1,87 @@
+//! ext4.
+
+use super::FileSystem;
+use disk::{LABEL, command};
+use std::path::Path;
+use std::process::Command;
+
+/// The seed of directory hashes, which also decides in which block groups top directories go: any fixed one.
+const HASH_SEED: &str = "73656e65-7363-4e65-8573-656e65736365";
+
+/// The fourth extended file system.
+pub struct Ext4;
+
+impl FileSystem for Ext4 {
+    fn name(&self) -> &'static str {
+        "ext4"
+    }
+
+    fn tools(&self) -> (&'static [&'static str], &'static str) {
+        (&["mkfs.ext4", "e2fsck"], "e2fsprogs")
+    }
+
+    fn mkfs(&self, device: &Path, size_bytes: u64, opts: &[String]) -> Command {
+        // The kernel would otherwise write inode tables behind the back of a measurement.
+        let mut extended = format!("lazy_itable_init=0,lazy_journal_init=0,hash_seed={HASH_SEED}");
+        let mut command = command("mkfs.ext4");
+        command.args(["-q", "-F", "-L", LABEL]);
+        let mut opts = opts.iter();
+        while let Some(opt) = opts.next() {
+            // Of several -E only the last would hold.
+            match (opt.strip_prefix("-E"), opts.as_slice()) {
+                (Some(""), [value, ..]) => {
+                    extended = format!("{extended},{value}");
+                    opts.next();
+                }
+                (Some(value), _) => extended = format!("{extended},{value}"),
+                (None, _) => {
+                    command.arg(opt);
+                }
+            }
+        }
+        command.arg("-E").arg(extended).arg(device).arg(format!("{}k", size_bytes / 1024));
+        command
+    }
+
+    fn check(&self, device: &Path) -> Command {
+        let mut command = command("e2fsck");
+        command.arg("-fn").arg(device);
+        command
+    }
+
+    fn version_command(&self) -> Command {
+        let mut command = command("mkfs.ext4");
+        command.arg("-V");
+        command
+    }
+
+    fn min_size_bytes(&self) -> u64 {
+        // Smaller ones get no journal.
+        8 << 20
+    }
+
+    fn max_extent_bytes(&self, block_bytes: u64) -> u64 {
+        32768 * block_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extended_options_of_the_user_are_added_to_ours() {
+        let line = |opts: &[&str]| {
+            let opts: Vec<_> = opts.iter().map(|o| o.to_string()).collect();
+            format!("{:?}", Ext4.mkfs(Path::new("/dev/x"), 1 << 30, &opts))
+        };
+        for opts in [&["-E", "stride=2", "-O", "^has_journal"][..], &["-Estride=2", "-O", "^has_journal"]] {
+            let line = line(opts);
+            assert!(line.contains("hash_seed=73656e65-7363-4e65-8573-656e65736365,stride=2\""), "{line}");
+            assert!(
+                line.contains("\"-O\" \"^has_journal\" \"-E\"") && line.ends_with("\"1048576k\""),
+                "{line}"
+            );
+        }
+    }
+}

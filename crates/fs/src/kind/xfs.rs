@@ -1,0 +1,47 @@
+//! XFS.
+
+use super::FileSystem;
+use disk::{LABEL, command};
+use std::path::Path;
+use std::process::Command;
+
+/// The XFS file system.
+pub struct Xfs;
+
+impl FileSystem for Xfs {
+    fn name(&self) -> &'static str {
+        "xfs"
+    }
+
+    fn tools(&self) -> (&'static [&'static str], &'static str) {
+        (&["mkfs.xfs", "xfs_repair"], "xfsprogs")
+    }
+
+    fn mkfs(&self, device: &Path, size_bytes: u64, opts: &[String]) -> Command {
+        let mut command = command("mkfs.xfs");
+        command.args(["-q", "-f", "-L", LABEL]).args(opts).arg("-d").arg(format!("size={size_bytes}"));
+        command.arg(device);
+        command
+    }
+
+    fn check(&self, device: &Path) -> Command {
+        let mut command = command("xfs_repair");
+        command.arg("-n").arg(device);
+        command
+    }
+
+    fn version_command(&self) -> Command {
+        let mut command = command("mkfs.xfs");
+        command.arg("-V");
+        command
+    }
+
+    fn min_size_bytes(&self) -> u64 {
+        300 << 20
+    }
+
+    fn max_extent_bytes(&self, block_bytes: u64) -> u64 {
+        // An extent record has 21 bits for the length.
+        ((1 << 21) - 1) * block_bytes
+    }
+}

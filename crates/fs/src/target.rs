@@ -1,0 +1,132 @@
+//! What is aged and measured: a file system of our own in an image or on a device, or a plain directory.
+
+use crate::Error;
+use crate::kind::{FileSystem, ready};
+use crate::volume::{Disk, Volume};
+use disk::{BlockDevice, Extent, Image, Session};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file system to make or open.
+#[derive(Clone)]
+pub struct Spec {
+    /// Its kind.
+    pub kind: &'static dyn FileSystem,
+    /// Where it is.
+    pub place: Place,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Further arguments of `mkfs`.
+    pub mkfs_opts: Vec<String>,
+    /// Further options of mount.
+    pub mount_opts: Vec<String>,
+    /// Read-ahead.
+    pub read_ahead_kb: u32,
+}
+
+/// Where a file system is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In an image file, which must not exist if it is to be made.
+    Image(PathBuf),
+    /// On a block device.
+    Device {
+        /// The device.
+        path: PathBuf,
+        /// What the user gave to `--erase`.
+        erase: Option<String>,
+    },
+}
+
+/// What the file system's own checker found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// Whether it is without fault.
+    pub clean: bool,
+    /// The command that was run.
+    pub command: String,
+    /// What it wrote.
+    pub output: String,
+}
+
+/// A tree that can be aged and measured. Dropping it takes down silently what was made for it.
+pub trait Target: Send {
+    /// The root of the tree.
+    fn root(&self) -> &Path;
+
+    /// The block device below, if there is one, with its major and minor number.
+    fn device(&self) -> Option<(PathBuf, (u32, u32))>;
+
+    /// Writes back all that is delayed.
+    fn settle(&self) -> Result<(), Error>;
+
+    /// Makes the tree cold. Says in sentences what was dropped from memory and what could not be.
+    fn chill(&mut self) -> Result<Vec<String>, Error>;
+
+    /// Lets the file system's own checker look, if it can.
+    fn check(&mut self) -> Result<Option<Check>, Error>;
+
+    /// The free extents, by address, if the file system tells.
+    fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
+
+    /// The name of the file system.
+    fn kind_name(&self) -> &str;
+
+    /// Versions of its programs and of the kernel.
+    fn version(&self) -> String;
+
+    /// The command that made it, if this program did just now.
+    fn mkfs_command(&self) -> Option<String>;
+
+    /// Its block size.
+    fn block_bytes(&self) -> u64;
+
+    /// The longest extent it can make.
+    fn max_extent_bytes(&self) -> u64;
+
+    /// Takes down what was made for it, and says if that fails.
+    fn close(self: Box<Self>) -> Result<(), Error>;
+}
+
+/// Makes a file system and mounts it. If that fails, what was made is removed.
+pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
+    ready(spec.kind)?;
+    let (kind, least, size_bytes) = (spec.kind.name(), spec.kind.min_size_bytes(), spec.size_bytes);
+    if size_bytes < least {
+        return Err(Error::TooSmall { kind, least_mib: least >> 20, size_bytes });
+    }
+    match &spec.place {
+        Place::Image(path) => {
+            let image = Image::create(path, size_bytes)?;
+            let path = image.path().to_owned();
+            let made = Disk::image(session, image, spec).and_then(|disk| Volume::make(session, spec, disk));
+            if made.is_err() {
+                // The first error is the one to tell.
+                let _ = std::fs::remove_file(path);
+            }
+            Ok(Box::new(made?))
+        }
+        Place::Device { path, erase } => {
+            let device = BlockDevice::claim(path, erase.as_deref())?;
+            let disk = Disk::device(device, spec)?;
+            Ok(Box::new(Volume::make(session, spec, disk)?))
+        }
+    }
+}
+
+/// Mounts a file system that is there. One on a device that this program did not make is mounted for reading only,
+/// unless `erase` confirms it.
+pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
+    let mut spec = spec.clone();
+    let disk = match &spec.place {
+        Place::Image(path) => Disk::image(session, Image::open(path)?, &spec)?,
+        Place::Device { path, erase } => {
+            let device = BlockDevice::open(path)?;
+            if erase.as_deref().map(Path::new) != Some(path) && !device.is_ours()? {
+                spec.mount_opts.push("ro".to_owned());
+            }
+            Disk::device(device, &spec)?
+        }
+    };
+    Ok(Box::new(Volume::open(session, &spec, disk, None)?))
+}

@@ -1,0 +1,219 @@
+//! A file system of our own: mounted on a directory nobody else uses, on a disk nobody else uses.
+
+use crate::Error;
+use crate::kind::FileSystem;
+use crate::target::{Check, Spec, Target};
+use disk::{
+    BlockDevice, Extent, Image, LoopDevice, Mount, ReadAhead, Residue, Session, drop_device_cache,
+    drop_file_cache, drop_inode_cache, in_memory, run_tool,
+};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+/// The disk below.
+pub enum Disk {
+    /// An image through a loop device.
+    Loop { image: Image, device: LoopDevice },
+    /// A block device.
+    Device { device: BlockDevice, _read_ahead: ReadAhead },
+}
+
+impl Disk {
+    /// Makes a disk of an image.
+    pub fn image(session: &Arc<Session>, image: Image, spec: &Spec) -> Result<Disk, Error> {
+        let device = LoopDevice::attach(session, image.path(), spec.read_ahead_kb)?;
+        Ok(Disk::Loop { image, device })
+    }
+
+    /// Prepares a device.
+    pub fn device(device: BlockDevice, spec: &Spec) -> Result<Disk, Error> {
+        let _read_ahead = ReadAhead::set(device.devno(), spec.read_ahead_kb)?;
+        Ok(Disk::Device { device, _read_ahead })
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Disk::Loop { device, .. } => device.device(),
+            Disk::Device { device, .. } => device.path(),
+        }
+    }
+
+    fn devno(&self) -> (u32, u32) {
+        match self {
+            Disk::Loop { device, .. } => device.devno(),
+            Disk::Device { device, .. } => device.devno(),
+        }
+    }
+}
+
+/// A mounted file system.
+pub struct Volume {
+    kind: &'static dyn FileSystem,
+    // Dropped before the disk below it.
+    mount: Mount,
+    disk: Disk,
+    read_ahead_kb: u32,
+    mkfs: Option<String>,
+    block_bytes: u64,
+}
+
+impl Volume {
+    /// Makes a file system on `disk` and mounts it.
+    pub fn make(session: &Arc<Session>, spec: &Spec, disk: Disk) -> Result<Volume, Error> {
+        let mut mkfs = spec.kind.mkfs(disk.path(), spec.size_bytes, &spec.mkfs_opts);
+        let command = line(&mkfs);
+        let output = run_tool(&mut mkfs, spec.kind.tools().1)?;
+        if !output.status.success() {
+            return Err(Error::Mkfs { command, why: last_words(&output) });
+        }
+        Volume::open(session, spec, disk, Some(command))
+    }
+
+    /// Mounts the file system that is on `disk`.
+    pub fn open(
+        session: &Arc<Session>,
+        spec: &Spec,
+        disk: Disk,
+        mkfs: Option<String>,
+    ) -> Result<Volume, Error> {
+        let defaults = spec.kind.default_mount_opts().iter().map(|o| o.to_string());
+        let options: Vec<_> = defaults.chain(spec.mount_opts.iter().cloned()).collect();
+        let mount = Mount::new(session, disk.path(), spec.kind.name(), &options)?;
+        let numbers = rustix::fs::statvfs(mount.dir())
+            .map_err(Error::io("asking for the block size of", mount.dir()))?;
+        let volume = Volume {
+            kind: spec.kind,
+            mount,
+            disk,
+            read_ahead_kb: spec.read_ahead_kb,
+            mkfs,
+            block_bytes: numbers.f_bsize,
+        };
+        volume.kind.set_read_ahead(volume.root(), volume.read_ahead_kb)?;
+        Ok(volume)
+    }
+
+    fn mount_again(&mut self) -> Result<(), Error> {
+        self.mount.mount()?;
+        self.kind.set_read_ahead(self.mount.dir(), self.read_ahead_kb)
+    }
+
+    /// Drops what the kernel keeps of the disk, and of the image below it.
+    fn chill_disk(&self) -> Result<Vec<String>, Error> {
+        drop_device_cache(self.disk.path())?;
+        let mut said = vec![format!("dropped the cached blocks of {}", self.disk.path().display())];
+        if let Disk::Loop { image, device } = &self.disk {
+            let path = image.path().display();
+            if in_memory(image.path())? {
+                said.push(format!(
+                    "could not make {path} cold: it lies in memory (tmpfs), so no read meets a disk"
+                ));
+                return Ok(said);
+            }
+            said.push(match drop_file_cache(image.path())? {
+                Residue::Bytes(0) => format!("dropped the cached pages of {path}, none stayed"),
+                Residue::Bytes(n) => format!("could not drop {n} cached bytes of {path}"),
+                Residue::Unknown => {
+                    format!("dropped the cached pages of {path}, unverified: needs Linux 6.5")
+                }
+            });
+            if !device.direct_io() {
+                let why = "its file system takes no direct I/O";
+                said.push(format!("could not keep reads of {path} out of the page cache: {why}"));
+            }
+        }
+        Ok(said)
+    }
+}
+
+impl Target for Volume {
+    fn root(&self) -> &Path {
+        self.mount.dir()
+    }
+
+    fn device(&self) -> Option<(PathBuf, (u32, u32))> {
+        Some((self.disk.path().to_owned(), self.disk.devno()))
+    }
+
+    fn settle(&self) -> Result<(), Error> {
+        settle(self.root())
+    }
+
+    fn chill(&mut self) -> Result<Vec<String>, Error> {
+        self.mount.unmount()?;
+        // Even if something cannot be dropped the file system is to be there.
+        let dropped = self.chill_disk().and_then(|said| Ok(drop_inode_cache().map(|()| said)?));
+        self.mount_again()?;
+        let mut said = dropped?;
+        said.insert(0, "unmounted and mounted again".to_owned());
+        said.push("dropped cached directory entries and inodes".to_owned());
+        Ok(said)
+    }
+
+    fn check(&mut self) -> Result<Option<Check>, Error> {
+        self.mount.unmount()?;
+        let mut check = self.kind.check(self.disk.path());
+        let command = line(&check);
+        let output = run_tool(&mut check, self.kind.tools().1);
+        self.mount_again()?;
+        let output = output?;
+        let text = [output.stdout, output.stderr].concat();
+        let output_text = String::from_utf8_lossy(&text).into_owned();
+        Ok(Some(Check { clean: output.status.success(), command, output: output_text }))
+    }
+
+    fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
+        self.kind.free_extents(self.root()).map(Some)
+    }
+
+    fn kind_name(&self) -> &str {
+        self.kind.name()
+    }
+
+    fn version(&self) -> String {
+        self.kind.version()
+    }
+
+    fn mkfs_command(&self) -> Option<String> {
+        self.mkfs.clone()
+    }
+
+    fn block_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    fn max_extent_bytes(&self) -> u64 {
+        self.kind.max_extent_bytes(self.block_bytes)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), Error> {
+        let Volume { mut mount, disk, .. } = *self;
+        mount.unmount()?;
+        if let Disk::Loop { device, .. } = disk {
+            device.detach()?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes back all that is delayed on the file system that holds `root`.
+pub fn settle(root: &Path) -> Result<(), Error> {
+    let doing = "writing back the file system of";
+    let file = File::open(root).map_err(Error::io(doing, root))?;
+    rustix::fs::syncfs(file).map_err(Error::io(doing, root))
+}
+
+/// A command as one would type it.
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// What a failed `mkfs` said last, before it explains its usage.
+fn last_words(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines = text.lines().map(str::trim).take_while(|line| !line.to_lowercase().starts_with("usage:"));
+    lines.filter(|line| !line.is_empty()).last().map_or_else(|| output.status.to_string(), str::to_owned)
+}

@@ -1,0 +1,312 @@
+//! Every file system, for real: made, filled, chilled, checked, its free space against that of other programs, and
+//! nothing left behind.
+
+use disk::{Extent, Session, cleanup, command, mount_points};
+use senesce_fs::{FileSystem, Place, Spec, Target, copy_tree, find, kinds, make, open};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Once};
+
+const MIB: u64 = 1 << 20;
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("skipped: loop devices and mounts need root");
+    }
+    root
+}
+
+/// One run directory for all tests of this process, and none of the system's.
+fn begin() -> Arc<Session> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("SENESCE_RUN_DIR").is_none() {
+            let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
+            // SAFETY: `Once` lets no test of this process go on, and so read the environment, before this is done.
+            unsafe { std::env::set_var("SENESCE_RUN_DIR", dir) };
+        }
+        // What an earlier test left when it failed.
+        cleanup().unwrap();
+    });
+    Session::begin().unwrap()
+}
+
+fn spec(kind: &'static dyn FileSystem, dir: &Path) -> Spec {
+    Spec {
+        kind,
+        place: Place::Image(dir.join(format!("{}.img", kind.name()))),
+        size_bytes: 320 * MIB,
+        mkfs_opts: Vec::new(),
+        mount_opts: Vec::new(),
+        read_ahead_kb: 64,
+    }
+}
+
+fn attached_in(dir: &Path) -> bool {
+    let list = Command::new("losetup").args(["-l", "-n", "-O", "BACK-FILE"]).output().unwrap();
+    String::from_utf8_lossy(&list.stdout).contains(dir.to_str().unwrap())
+}
+
+/// Many files of a few blocks with every other one deleted: free space in pieces.
+fn fragment(root: &Path) {
+    for i in 0..4000 {
+        std::fs::write(root.join(i.to_string()), vec![1; 4096 * (1 + i % 5)]).unwrap();
+    }
+    rustix::fs::syncfs(std::fs::File::open(root).unwrap()).unwrap();
+    for i in (0..4000).step_by(2) {
+        std::fs::remove_file(root.join(i.to_string())).unwrap();
+    }
+}
+
+fn tool(line: &str, last: &Path) -> String {
+    let mut words = line.split(' ');
+    let output = command(words.next().unwrap()).args(words).arg(last).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn sum(extents: &[Extent]) -> u64 {
+    extents.iter().map(|e| e.len_bytes).sum()
+}
+
+fn well_formed(extents: &[Extent]) -> bool {
+    extents.is_sorted() && extents.windows(2).all(|w| w[0].end_bytes() <= w[1].start_bytes)
+}
+
+#[test]
+fn each_is_made_chilled_checked_and_taken_down() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for kind in kinds() {
+        let spec = spec(*kind, dir.path());
+        let mut target = make(&session, &spec).unwrap();
+        let line = target.mkfs_command().unwrap();
+        assert!(line.starts_with(&format!("mkfs.{} ", kind.name())), "{line}");
+        assert_eq!((target.kind_name(), target.block_bytes()), (kind.name(), 4096));
+        assert!(target.version().contains("; Linux ") && !target.version().contains("not installed"));
+        fragment(target.root());
+        let root = target.root().to_owned();
+        let said = target.chill().unwrap();
+        assert!(said.iter().any(|s| s.ends_with("none stayed")), "{said:?}");
+        assert_eq!(std::fs::read(root.join("1")).unwrap(), [1; 8192]);
+        assert_eq!(read_ahead_kb(target.as_ref()), "64");
+        let check = target.check().unwrap().unwrap();
+        assert!(check.clean, "{}: {}", check.command, check.output);
+        assert!(root.join("1").exists());
+        target.close().unwrap();
+        assert!(!attached_in(dir.path()) && !root.exists());
+        let again = open(&session, &spec).unwrap();
+        assert!(again.root().join("1").exists() && again.mkfs_command().is_none());
+        let copy =
+            make(&session, &Spec { place: Place::Image(dir.path().join("copy.img")), ..spec }).unwrap();
+        let copied = copy_tree(again.root(), copy.root()).unwrap();
+        assert_eq!((copied.files, copied.bytes), (2000, 2000 * 3 * 4096));
+        drop((again, copy));
+        assert!(!attached_in(dir.path()));
+        std::fs::remove_file(dir.path().join("copy.img")).unwrap();
+    }
+    let left = mount_points("self").unwrap().into_iter().filter(|m| m.source.starts_with("/dev/loop"));
+    assert!(left.into_iter().all(|m| !m.dir.starts_with(env!("CARGO_TARGET_TMPDIR"))));
+}
+
+/// What reads of the tree will use: that of the device, or of the file system where it has its own.
+fn read_ahead_kb(target: &dyn Target) -> String {
+    let (device, _) = target.device().unwrap();
+    let own = || {
+        let id = tool("blkid -o value -s UUID", &device);
+        std::fs::read_to_string(format!("/sys/fs/btrfs/{}/bdi/read_ahead_kb", id.trim()))
+    };
+    let name = device.file_name().unwrap().to_str().unwrap();
+    let device = || std::fs::read_to_string(format!("/sys/block/{name}/queue/read_ahead_kb")).unwrap();
+    own().unwrap_or_else(|_| device()).trim().to_owned()
+}
+
+#[test]
+fn free_space_of_ext4_is_that_of_e2freefrag() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    let mut target = make(&session, &spec(find("ext4").unwrap(), dir.path())).unwrap();
+    fragment(target.root());
+    let free = target.free_extents().unwrap().unwrap();
+    assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
+    let device = target.device().unwrap().0;
+    // It reads the device, not through the file system.
+    target.chill().unwrap();
+    let report = tool("e2freefrag", &device);
+    let blocks: u64 = number_after(&report, "Free blocks:");
+    assert_eq!(sum(&free), blocks * 4096, "{report}");
+    // It cuts extents at block groups, of which this file system has three.
+    let count = number_after(&report, "Num. free extent:") as i64;
+    assert!((count - free.len() as i64).abs() <= 3, "{count} {}\n{report}", free.len());
+}
+
+#[test]
+fn free_space_of_xfs_is_that_of_xfs_spaceman() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    let target = make(&session, &spec(find("xfs").unwrap(), dir.path())).unwrap();
+    fragment(target.root());
+    target.settle().unwrap();
+    let free = target.free_extents().unwrap().unwrap();
+    assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
+    let report = tool("xfs_spaceman -c", Path::new("freesp -s"));
+    assert!(report.is_empty(), "it needs a path");
+    let output = command("xfs_spaceman").args(["-c", "freesp -s"]).arg(target.root()).output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    let reported =
+        (number_after(&report, "total free extents"), number_after(&report, "total free blocks") * 4096);
+    assert_eq!((free.len() as u64, sum(&free)), reported, "{report}");
+}
+
+#[test]
+fn free_space_of_btrfs_is_what_its_data_block_groups_do_not_use() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    let target = make(&session, &spec(find("btrfs").unwrap(), dir.path())).unwrap();
+    let compare = |least: usize| {
+        let free = target.free_extents().unwrap().unwrap();
+        assert!(well_formed(&free) && free.len() >= least, "{}", free.len());
+        let report = tool("btrfs filesystem df -b", target.root());
+        let line = report.lines().find(|l| l.starts_with("Data")).unwrap();
+        assert_eq!(sum(&free), number_after(line, "total=") - number_after(line, "used="), "{report}");
+    };
+    compare(1);
+    fragment(target.root());
+    compare(500);
+    let tree = tool("btrfs inspect-internal dump-tree -t 10", &target.device().unwrap().0);
+    assert!(tree.contains("FREE_SPACE_BITMAP"), "the test is to meet bitmaps too");
+}
+
+fn number_after(text: &str, label: &str) -> u64 {
+    let rest = &text[text.find(label).unwrap_or_else(|| panic!("no {label} in {text}")) + label.len()..];
+    let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap()
+}
+
+#[test]
+fn what_fails_leaves_nothing() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    for kind in kinds() {
+        let small = Spec { size_bytes: MIB, ..spec(*kind, dir.path()) };
+        let message = make(&session, &small).err().unwrap().to_string();
+        assert!(message.starts_with(&format!("{} needs at least", kind.name())), "{message}");
+        let wrong = Spec { mkfs_opts: vec!["--nonsense".into()], ..spec(*kind, dir.path()) };
+        let message = make(&session, &wrong).err().unwrap().to_string();
+        assert!(message.contains("unrecognized option '--nonsense'"), "{message}");
+        let wrong = Spec { mount_opts: vec!["nonsense".into()], ..spec(*kind, dir.path()) };
+        let message = make(&session, &wrong).err().unwrap().to_string();
+        assert!(message.contains("mounting /dev/loop") && message.contains("nonsense"), "{message}");
+        let least = Spec { size_bytes: kind.min_size_bytes(), ..spec(*kind, dir.path()) };
+        make(&session, &least).unwrap().close().unwrap();
+        std::fs::remove_file(dir.path().join(format!("{}.img", kind.name()))).unwrap();
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    assert!(!attached_in(dir.path()));
+}
+
+#[test]
+fn a_copy_that_does_not_fit_says_so() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("large"), vec![1; 40 << 20]).unwrap();
+    let images = tempfile::tempdir().unwrap();
+    let small = Spec { size_bytes: 32 * MIB, ..spec(find("ext4").unwrap(), images.path()) };
+    let target = make(&session, &small).unwrap();
+    let message = copy_tree(dir.path(), target.root()).unwrap_err().to_string();
+    assert!(message.contains("no space is left after"), "{message}");
+}
+
+#[test]
+fn devices_are_made_and_opened_with_care() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    let image = disk::Image::create(&dir.path().join("disk.img"), 64 * MIB).unwrap();
+    let disk = disk::LoopDevice::attach(&session, image.path(), 128).unwrap();
+    let name = disk.device().to_str().unwrap().to_owned();
+    let on = |erase: Option<&str>| Spec {
+        place: Place::Device { path: disk.device().to_owned(), erase: erase.map(str::to_owned) },
+        size_bytes: 32 * MIB,
+        ..spec(find("ext4").unwrap(), dir.path())
+    };
+    assert!(make(&session, &on(None)).err().unwrap().to_string().contains("--erase"));
+    let target = make(&session, &on(Some(&name))).unwrap();
+    assert!(rustix::fs::statvfs(target.root()).unwrap().f_blocks * 4096 < 32 * MIB);
+    assert!(make(&session, &on(Some(&name))).err().unwrap().to_string().contains("mounted"));
+    target.close().unwrap();
+    // It is ours, so it may be written again without being erased.
+    let target = open(&session, &on(None)).unwrap();
+    std::fs::write(target.root().join("file"), "").unwrap();
+    drop(target);
+    assert!(command("e2label").arg(&name).arg("photos").status().unwrap().success());
+    let target = open(&session, &on(None)).unwrap();
+    assert!(std::fs::write(target.root().join("file"), "").is_err());
+    let ahead = std::fs::read_to_string(format!("/sys/block/{}/queue/read_ahead_kb", &name[5..])).unwrap();
+    assert_eq!(ahead.trim(), "64");
+    target.close().unwrap();
+    let ahead = std::fs::read_to_string(format!("/sys/block/{}/queue/read_ahead_kb", &name[5..])).unwrap();
+    assert_eq!(ahead.trim(), "128");
+}
+
+#[test]
+fn cleanup_takes_down_the_file_system_of_a_killed_run() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let run = tempfile::tempdir().unwrap();
+    let itself = |test: &str| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([test, "--exact", "--ignored", "--nocapture"]);
+        command.env("SENESCE_RUN_DIR", run.path()).env("SENESCE_TEST_DIR", dir.path()).stdout(Stdio::piped());
+        command
+    };
+    let mut child = itself("makes_one_and_waits").spawn().unwrap();
+    let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line.ends_with("ready")));
+    assert!(attached_in(dir.path()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(itself("cleans_up").status().unwrap().success());
+    assert!(!attached_in(dir.path()));
+    assert!(mount_points("self").unwrap().iter().all(|m| !m.dir.starts_with(run.path())));
+    assert_eq!(std::fs::read_dir(run.path()).unwrap().count(), 0);
+}
+
+#[test]
+#[ignore = "run by another, to be killed"]
+fn makes_one_and_waits() {
+    let Some(dir) = std::env::var_os("SENESCE_TEST_DIR") else { return };
+    let target = make(&begin(), &spec(find("xfs").unwrap(), Path::new(&dir))).unwrap();
+    println!("ready");
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    drop(target);
+}
+
+#[test]
+#[ignore = "run by another"]
+fn cleans_up() {
+    assert_eq!(cleanup().unwrap().failed, [""; 0]);
+}
