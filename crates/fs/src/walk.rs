@@ -36,6 +36,7 @@ pub struct Entry<'a> {
 }
 
 /// Calls `visit` for every name below `root`, a directory before what lies in it. Symbolic links are not followed.
+/// The directory `lost+found` at the root is left out: it belongs to the file system, not to the tree.
 pub fn walk_sorted(root: &Path, visit: &mut dyn FnMut(&Entry) -> io::Result<()>) -> Result<(), Error> {
     let mut path = PathBuf::new();
     walk(root, &mut path, visit).map_err(Error::io("visiting", &root.join(path)))
@@ -57,6 +58,10 @@ fn walk(root: &Path, path: &mut PathBuf, visit: &mut dyn FnMut(&Entry) -> io::Re
         path.push(OsStr::from_bytes(name.to_bytes()));
         let stat = statat(fds.here(), &name, AtFlags::SYMLINK_NOFOLLOW)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
+        if levels.len() == 1 && kind == FileType::Directory && name.as_c_str() == c"lost+found" {
+            path.pop();
+            continue;
+        }
         visit(&Entry {
             dir: fds.here(),
             name: &name,
@@ -109,7 +114,7 @@ mod tests {
     #[test]
     fn files_and_directories_come_in_one_byte_order() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["b", "b/z", "b/c"] {
+        for name in ["b", "b/z", "b/c", "lost+found"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
         for name in ["a", "B", "b/a", "b/c/x", "é", "b-"] {

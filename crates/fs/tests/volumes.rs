@@ -134,11 +134,11 @@ fn free_space_of_ext4_is_that_of_e2freefrag() {
     let dir = tempfile::tempdir().unwrap();
     let mut target = make(&session, &spec(find("ext4").unwrap(), dir.path())).unwrap();
     fragment(target.root());
+    // It reads the device, not through the file system; and unmounting gives up what was reserved for growth.
+    target.chill().unwrap();
     let free = target.free_extents().unwrap().unwrap();
     assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
     let device = target.device().unwrap().0;
-    // It reads the device, not through the file system.
-    target.chill().unwrap();
     let report = tool("e2freefrag", &device);
     let blocks: u64 = number_after(&report, "Free blocks:");
     assert_eq!(sum(&free), blocks * 4096, "{report}");
@@ -159,8 +159,6 @@ fn free_space_of_xfs_is_that_of_xfs_spaceman() {
     target.settle().unwrap();
     let free = target.free_extents().unwrap().unwrap();
     assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
-    let report = tool("xfs_spaceman -c", Path::new("freesp -s"));
-    assert!(report.is_empty(), "it needs a path");
     let output = command("xfs_spaceman").args(["-c", "freesp -s"]).arg(target.root()).output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
     let reported =
@@ -209,7 +207,7 @@ fn what_fails_leaves_nothing() {
         assert!(message.starts_with(&format!("{} needs at least", kind.name())), "{message}");
         let wrong = Spec { mkfs_opts: vec!["--nonsense".into()], ..spec(*kind, dir.path()) };
         let message = make(&session, &wrong).err().unwrap().to_string();
-        assert!(message.contains("unrecognized option '--nonsense'"), "{message}");
+        assert!(message.contains("--nonsense") && message.contains("option"), "{message}");
         let wrong = Spec { mount_opts: vec!["nonsense".into()], ..spec(*kind, dir.path()) };
         let message = make(&session, &wrong).err().unwrap().to_string();
         assert!(message.contains("mounting /dev/loop") && message.contains("nonsense"), "{message}");

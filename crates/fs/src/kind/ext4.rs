@@ -24,7 +24,8 @@ impl FileSystem for Ext4 {
         // The kernel would otherwise write inode tables behind the back of a measurement.
         let mut extended = format!("lazy_itable_init=0,lazy_journal_init=0,hash_seed={HASH_SEED}");
         let mut command = command("mkfs.ext4");
-        command.args(["-q", "-F", "-L", LABEL]);
+        // Left alone, it would choose smaller blocks below 512 MiB.
+        command.args(["-q", "-F", "-L", LABEL, "-b", "4096"]);
         let mut opts = opts.iter();
         while let Some(opt) = opts.next() {
             // Of several -E only the last would hold.
