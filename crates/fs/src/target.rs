@@ -66,7 +66,8 @@ pub trait Target: Send {
     /// Lets the file system's own checker look, if it can.
     fn check(&mut self) -> Result<Option<Check>, Error>;
 
-    /// The free extents, by address, if the file system tells.
+    /// The free extents, by address, if the file system tells. What was deleted a moment ago may not be among them
+    /// yet, for some free it in the background: chill first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
 
     /// The name of the file system.

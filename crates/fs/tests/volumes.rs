@@ -154,9 +154,10 @@ fn free_space_of_xfs_is_that_of_xfs_spaceman() {
     }
     let session = begin();
     let dir = tempfile::tempdir().unwrap();
-    let target = make(&session, &spec(find("xfs").unwrap(), dir.path())).unwrap();
+    let mut target = make(&session, &spec(find("xfs").unwrap(), dir.path())).unwrap();
     fragment(target.root());
-    target.settle().unwrap();
+    // It frees in the background what was deleted.
+    target.chill().unwrap();
     let free = target.free_extents().unwrap().unwrap();
     assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
     let output = command("xfs_spaceman").args(["-c", "freesp -s"]).arg(target.root()).output().unwrap();
