@@ -15,10 +15,19 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // One line, whatever a tool below has printed over several.
-            let message: Vec<String> = error.chain().map(ToString::to_string).collect();
-            let lines: Vec<&str> = message[0].lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+            let message = message(&error);
+            let lines: Vec<&str> = message.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
             eprintln!("senesce: {}", lines.join("; "));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The error and its causes, but for those that the error in front of them has in its words already.
+fn message(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
+        "" => cause,
+        said if said.contains(&cause) => said.to_owned(),
+        said => format!("{said}: {cause}"),
+    })
 }

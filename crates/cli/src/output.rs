@@ -19,7 +19,7 @@ pub fn line(text: &str) -> Result<()> {
 /// Prints rows under headings.
 pub fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(headings);
+    table.load_style(presets::NOTHING).set_header(headings);
     for row in rows {
         table.add_row(row);
     }

@@ -11,7 +11,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A directory that is ours: the tree in it is aged, the marker beside the tree says so.
+/// A directory that is ours: the tree in it is aged, the marker beside the tree says so. Or any directory, to be
+/// measured as it is.
 #[derive(Debug)]
 pub struct DirTarget {
     path: PathBuf,
@@ -45,6 +46,16 @@ impl DirTarget {
         if !path.join(MARKER).is_file() || !tree.is_dir() {
             return Err(Error::NotOurs(path));
         }
+        Self::of(path, tree)
+    }
+
+    /// Takes any directory as it is, to be measured and not to be aged.
+    pub fn any(path: &Path) -> Result<DirTarget, Error> {
+        let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
+        Self::of(path.clone(), path)
+    }
+
+    fn of(path: PathBuf, tree: PathBuf) -> Result<DirTarget, Error> {
         let numbers = rustix::fs::statvfs(&tree).map_err(Error::io("asking for the block size of", &tree))?;
         let mounts = mount_points("self")?;
         // Of mounts on one directory the last is seen.
@@ -54,7 +65,7 @@ impl DirTarget {
         Ok(DirTarget { path, tree, kind, block_bytes: numbers.f_bsize })
     }
 
-    /// The directory with the tree and the marker.
+    /// The directory with the tree and, if it is ours, the marker.
     pub fn path(&self) -> &Path {
         &self.path
     }

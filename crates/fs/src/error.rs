@@ -6,6 +6,12 @@ use std::path::{Path, PathBuf};
 /// An error of making, measuring, walking or copying a file system.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// Making and mounting file systems is for root.
+    #[error("making and mounting {0} needs root: run as root, or age a directory with --dir")]
+    NeedsRoot(&'static str),
+    /// No superblock that is known.
+    #[error("{} holds none of the file systems that are known here", .0.display())]
+    NoFileSystem(PathBuf),
     /// The disk below.
     #[error(transparent)]
     Disk(#[from] disk::Error),

@@ -85,8 +85,11 @@ pub fn find(name: &str) -> Result<&'static dyn FileSystem, Error> {
     })
 }
 
-/// Checks that the programs of a file system are installed.
+/// Checks that we may make a file system and that its programs are installed.
 pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Error::NeedsRoot(kind.name()));
+    }
     let (tools, package) = kind.tools();
     Ok(tools.iter().try_for_each(|tool| require_tool(tool, package))?)
 }

@@ -3,6 +3,7 @@
 //! A new file system is one file below `kind/` and one line in [`kinds`].
 
 mod copy;
+mod detect;
 mod dir;
 mod error;
 mod ioctl;
@@ -13,6 +14,7 @@ mod volume;
 mod walk;
 
 pub use copy::{Copied, copy_tree};
+pub use detect::detect;
 pub use dir::DirTarget;
 pub use error::Error;
 pub use kind::{FileSystem, find, kinds, ready};

@@ -35,11 +35,11 @@ pub fn export(store: &Store, format: Format, out: &mut (impl Write + Send)) -> R
         }
     }
     let written = match format {
-        Format::Json => json(&rows, out),
-        Format::Csv => csv(&rows, out),
-        Format::Parquet => parquet(&rows, out),
+        Format::Json => json(&rows, out).map_err(|e| e.to_string()),
+        Format::Csv => csv(&rows, out).map_err(|e| e.to_string()),
+        Format::Parquet => parquet(&rows, out).map_err(|e| e.to_string()),
     };
-    written.map_err(|e| Error::Failed(format!("writing the export: {e}")))?;
+    written.map_err(|why| Error::Failed(format!("writing the export: {why}")))?;
     Ok(rows.len())
 }
 
@@ -101,7 +101,7 @@ fn parquet(rows: &[Row], out: &mut (impl Write + Send)) -> parquet::errors::Resu
         WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
     let mut file = SerializedFileWriter::new(out, Arc::new(parse_message_type(&schema)?), Arc::new(properties))?;
     let mut group = file.next_row_group()?;
-    let mut number = |values: Vec<i64>, group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, _>| {
+    let number = |values: Vec<i64>, group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, _>| {
         let mut column = group.next_column()?.expect("a column of the schema");
         column.typed::<Int64Type>().write_batch(&values, None, None)?;
         column.close()

@@ -7,7 +7,9 @@ use anyhow::{Result, bail};
 pub fn run(args: &Json) -> Result<()> {
     let cleaned = disk::cleanup()?;
     if args.json {
-        output::json(&cleaned)?;
+        output::json(&serde_json::json!({
+            "undone": cleaned.undone, "running": cleaned.running, "failed": cleaned.failed,
+        }))?;
     } else {
         for done in &cleaned.undone {
             output::line(done)?;

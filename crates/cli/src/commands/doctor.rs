@@ -36,7 +36,7 @@ fn findings() -> Vec<Finding> {
             "load the kernel module loop (modprobe loop)",
         ),
     ];
-    let traced = probe::available();
+    let traced = probe::blocktrace::available();
     let detail = traced.clone().err().unwrap_or_default();
     findings.push(finding("block tracepoints", traced.is_ok(), "dynamic layout scores", &detail));
     findings.push(finding("grep", on_path("grep"), "scans by grep -r", "apt install grep, or use --reader builtin"));

@@ -9,7 +9,7 @@ use ::probe::{Hdd, Recorder};
 use anyhow::{Result, bail};
 use lab::Watch as _;
 use serde_json::json;
-use subject::Open;
+use fs::Target;
 
 /// Ring buffer of each processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
@@ -26,20 +26,20 @@ pub fn run(kind: &ProbeKind) -> Result<()> {
 }
 
 /// Opens, measures, and closes, whether the measuring went well or not.
-fn with(subject: &crate::args::Subject, measure: impl FnOnce(&mut Open) -> Result<()>) -> Result<()> {
-    let mut open = Open::new(&subject.path)?;
-    let measured = measure(&mut open);
+fn with(subject: &crate::args::Subject, measure: impl FnOnce(&mut dyn Target) -> Result<()>) -> Result<()> {
+    let mut open = subject::open(&subject.path)?;
+    let measured = measure(open.as_mut());
     let closed = open.close();
-    measured.and(closed)
+    measured.and(Ok(closed?))
 }
 
-fn scan(open: &mut Open, reader: ::probe::Reader, repeat: u64, json: bool) -> Result<()> {
+fn scan(open: &mut dyn Target, reader: ::probe::Reader, repeat: u64, json: bool) -> Result<()> {
     let mut progress = Progress::new();
     let census = ::probe::census(open.root())?;
     if census.files == 0 {
         bail!("{} holds no files to read", open.root().display());
     }
-    let traced = ::probe::available();
+    let traced = ::probe::blocktrace::available();
     let mut scans = Vec::new();
     let mut cold = Vec::new();
     progress.phase("cold scans", Some(repeat));
@@ -56,7 +56,7 @@ fn scan(open: &mut Open, reader: ::probe::Reader, repeat: u64, json: bool) -> Re
         let disk_bytes = device.as_ref().and_then(|(path, _)| device_bytes(path));
         let modelled = requests.as_ref().zip(disk_bytes).map(|(requests, disk_bytes)| {
             let gib = census.allocated_bytes as f64 / (1u64 << 30) as f64;
-            Hdd::rpm7200(disk_bytes).service_s(requests) / gib
+            Hdd::rpm_7200(disk_bytes).service_s(requests) / gib
         });
         scans.push(json!({
             "scan": scan, "dynamic_layout": dynamic, "modelled_hdd_s_per_gib": modelled, "disk_bytes": disk_bytes,
@@ -100,8 +100,9 @@ fn device_bytes(device: &std::path::Path) -> Option<u64> {
     std::fs::File::open(device).ok()?.seek(std::io::SeekFrom::End(0)).ok()
 }
 
-fn layout(open: &mut Open, json: bool) -> Result<()> {
-    let layout = ::probe::static_layout(open.root(), open.block_bytes(), open.max_extent_bytes())?;
+fn layout(open: &mut dyn Target, json: bool) -> Result<()> {
+    let mut layout = ::probe::static_layout(open.root(), open.block_bytes(), open.max_extent_bytes())?;
+    layout.scan_extents.clear();
     if json {
         return output::json(&layout);
     }
@@ -124,7 +125,7 @@ fn layout(open: &mut Open, json: bool) -> Result<()> {
     )
 }
 
-fn free_space(open: &mut Open, json: bool) -> Result<()> {
+fn free_space(open: &mut dyn Target, json: bool) -> Result<()> {
     let Some(extents) = open.free_extents()? else {
         bail!("{} does not tell where its free extents lie", open.root().display());
     };
@@ -149,7 +150,7 @@ fn free_space(open: &mut Open, json: bool) -> Result<()> {
     )
 }
 
-fn new_file(open: &mut Open, size: Option<u64>, json: bool) -> Result<()> {
+fn new_file(open: &mut dyn Target, size: Option<u64>, json: bool) -> Result<()> {
     let free = disk::free_bytes(open.root())?;
     let new = ::probe::new_file(open.root(), size.unwrap_or_else(|| ::probe::new_file_bytes(free)))?;
     if json {

@@ -4,7 +4,7 @@ use super::outcome::{Aged, StoppedBy, aged};
 use super::{AgeSpec, resume};
 use crate::feed::Feed;
 use crate::manifest::{Home, Made, Manifest, Stage};
-use crate::store::{Measurement, NewRun, Store};
+use crate::store::{Measurement, NewRun};
 use crate::work::Work;
 use crate::{Error, Watch, say, space};
 use disk::Session;
@@ -251,11 +251,10 @@ impl Stages<'_> {
             let name = &self.spec.name;
             return Err(Error::Interrupted(format!("{name} is aged but not filled; --resume fills it")));
         }
-        if let Some(first) = filled.errors.first() {
-            let n = filled.errors.iter().map(|e| e.count).sum::<u64>();
+        if filled.errors > 0 {
             return Err(Error::Failed(format!(
-                "{n} files could not be filled with data: {} on {}; is the place of the image full?",
-                first.error, first.first
+                "{} files could not be filled with data; is the place of the image full?",
+                filled.errors
             )));
         }
         Ok(start.elapsed().as_secs_f64())

@@ -1,7 +1,7 @@
 //! The unaged copy of a tree that was never filled with data: the same files, preallocated in directory order.
 
 use crate::Error;
-use rustix::fs::{AtFlags, FallocateFlags, FileType, Mode, OFlags};
+use rustix::fs::{FallocateFlags, FileType, Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub fn copy_layout(from: &Path, to: &Path) -> Result<(), Error> {
     let mut open: Vec<OwnedFd> = vec![rustix::fs::open(to, dir_flags, Mode::empty()).map_err(fail)?];
     fs::walk_sorted(from, &mut |entry| {
         open.truncate(entry.depth as usize + 1);
-        let dir = open.last().expect("the root stays open");
+        let dir = &open[open.len() - 1];
         match entry.kind {
             FileType::Directory => {
                 rustix::fs::mkdirat(dir, entry.name, Mode::from_raw_mode(0o755))?;
@@ -34,7 +34,6 @@ pub fn copy_layout(from: &Path, to: &Path) -> Result<(), Error> {
                 rustix::fs::symlinkat(target, dir, entry.name)?;
             }
         }
-        rustix::fs::statat(dir, entry.name, AtFlags::SYMLINK_NOFOLLOW).map(drop)?;
         Ok(())
     })?;
     rustix::fs::syncfs(&open[0]).map_err(fail)

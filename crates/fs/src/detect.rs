@@ -1,0 +1,43 @@
+//! Which file system lies on an image or device, by the magic number of its superblock.
+
+use crate::kind::{FileSystem, find};
+use crate::Error;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Name, offset and bytes of each magic number.
+const MAGIC: [(&str, u64, &[u8]); 3] =
+    [("ext4", 0x438, &[0x53, 0xef]), ("xfs", 0, b"XFSB"), ("btrfs", 0x1_0040, b"_BHRfS_M")];
+
+/// The file system on `path`.
+pub fn detect(path: &Path) -> Result<&'static dyn FileSystem, Error> {
+    let file = File::open(path).map_err(Error::io("opening", path))?;
+    let matches = |offset, magic: &[u8]| {
+        let mut bytes = vec![0; magic.len()];
+        // A file too short to hold the magic number does not have it.
+        file.read_exact_at(&mut bytes, offset).is_ok() && bytes == magic
+    };
+    match MAGIC.iter().find(|(_, offset, magic)| matches(*offset, magic)) {
+        Some((name, ..)) => find(name),
+        None => Err(Error::NoFileSystem(path.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn superblocks_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, offset, magic) in MAGIC {
+            let path = dir.path().join(name);
+            File::create(&path).unwrap().write_all_at(magic, offset).unwrap();
+            assert_eq!(detect(&path).unwrap().name(), name);
+        }
+        let path = dir.path().join("none");
+        std::fs::write(&path, "XFS").unwrap();
+        assert!(detect(&path).err().unwrap().to_string().contains("holds none of the file systems"));
+    }
+}

@@ -1,0 +1,171 @@
+//! `senesce age` on real file systems.
+
+mod common;
+
+use common::Lab;
+use std::process::Command;
+
+const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+#[test]
+fn ages_exactly_and_the_checker_finds_nothing() {
+    for fs in KINDS {
+        needs!(fs);
+        let lab = Lab::new();
+        let aged = lab.json(&format!("age --fs {fs} --size 512MiB --profile dabre --fullness 0.7 --seed 7 --work work"));
+        let number = |name: &str| aged[name].as_f64().unwrap_or_else(|| panic!("{fs}: {name} in {aged}"));
+        assert_eq!(number("errors"), 0.0, "{fs}: {}", aged["failures"]);
+        assert!(number("operations") <= 1.05 * number("bound_operations"));
+        assert!(number("overwrites") <= 1.15 * number("bound_overwrites"));
+        assert!(number("age_rms_error") <= f64::max(1e-4, 0.5 / number("live_files")));
+        assert_eq!(number("creations") - number("deletions"), number("live_files"));
+        assert!(number("fit_p_value") > 0.99 && number("operations_per_s") > 0.0);
+        assert_eq!(aged["stopped_by"], "bound");
+        assert_eq!(aged["checker_clean"], true);
+        assert_eq!(aged["trace_sha256"].as_str().unwrap().len(), 64);
+
+        let image = lab.work().join(format!("{fs}-dabre-7.img"));
+        let checker: &[&str] = match fs {
+            "ext4" => &["e2fsck", "-fn"],
+            "xfs" => &["xfs_repair", "-n"],
+            _ => &["btrfs", "check", "--readonly"],
+        };
+        let check = Command::new(checker[0]).args(&checker[1..]).arg(&image).output().unwrap();
+        assert!(check.status.success(), "{fs}: {}", common::text(&check.stderr));
+        let files = lab.list(&image);
+        assert_eq!(files.len() as f64, number("live_files"), "{fs}");
+        lab.nothing_left();
+    }
+}
+
+#[test]
+fn the_seed_decides_whatever_the_file_system_and_the_threads() {
+    needs!("ext4");
+    needs!("xfs");
+    let lab = Lab::new();
+    let mut seen = Vec::new();
+    for fs in ["ext4", "xfs"] {
+        for threads in [1, 8] {
+            let name = format!("{fs}-{threads}");
+            let aged = lab.json(&format!(
+                "age --fs {fs} --size 512MiB --profile meyer --seed 3 --overwrites 3 --threads {threads} --name {name} --work work"
+            ));
+            assert_eq!(aged["errors"], 0);
+            seen.push((aged["trace_sha256"].clone(), lab.list(&lab.work().join(format!("{name}.img")))));
+        }
+    }
+    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "one trace, one tree");
+    let other = lab.json("age --fs ext4 --size 512MiB --profile meyer --seed 4 --overwrites 3 --plan-only");
+    assert_ne!(other["trace_sha256"], seen[0].0);
+    let same = lab.json("age --fs ext4 --size 512MiB --profile meyer --seed 3 --overwrites 3 --plan-only");
+    assert_eq!(same["trace_sha256"], seen[0].0);
+}
+
+#[test]
+fn survivors_hold_data_that_is_really_on_disk() {
+    for fs in KINDS {
+        needs!(fs);
+        let lab = Lab::new();
+        lab.run(&format!("age --fs {fs} --size 400MiB --profile wang_os --fullness 0.5 --overwrites 2 --name a --work work"));
+        let mounted = common::Mounted::new(&lab.work().join("a.img"), lab.path());
+        let mut nonzero = 0;
+        let mut files = 0;
+        for entry in std::fs::read_dir(&mounted.dir).unwrap().flatten() {
+            let contents = if entry.file_type().unwrap().is_file() { std::fs::read(entry.path()).unwrap() } else { continue };
+            files += usize::from(contents.len() > 64);
+            nonzero += usize::from(contents.len() > 64 && contents.iter().any(|&b| b != 0) && contents[contents.len() - 9..] != [0; 9]);
+        }
+        assert!(files > 100 && nonzero == files, "{fs}: {nonzero} of {files} files hold data to their end");
+    }
+}
+
+#[test]
+fn stops_by_time_and_goes_on_under_changed_conditions() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let line = "age --fs ext4 --size 512MiB --profile agrawal --seed 1 --name a --work work";
+    let stopped = lab.json(&format!("{line} --time 0.5s"));
+    assert_eq!(stopped["stopped_by"], "time");
+    assert!(stopped["operations"].as_u64() < stopped["bound_operations"].as_u64());
+    let done = lab.json(&format!("{line} --resume"));
+    assert_eq!(done["stopped_by"], "bound");
+    assert_eq!(done["errors"], 0);
+    let whole = lab.json(&line.replace("--name a --work work", "--plan-only"));
+    assert_eq!(done["trace_sha256"], whole["trace_sha256"], "as if it had never stopped");
+    let further = lab.json(&format!("{line} --resume --fullness 0.5"));
+    assert!((further["fullness"].as_f64().unwrap() - 0.5).abs() < 0.02, "{}", further["fullness"]);
+    assert_eq!(further["errors"], 0);
+    assert!(further["age_rms_error"].as_f64().unwrap() <= f64::max(1e-4, 0.5 / further["live_files"].as_f64().unwrap()));
+    assert_eq!(further["checker_clean"], true);
+    lab.nothing_left();
+}
+
+#[test]
+fn stops_by_fit() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let aged = lab.json("age --fs ext4 --size 512MiB --profile agrawal --method greedy --fit 0.000001 --no-fill --name g --work work");
+    assert!(aged["stopped_by"] == "fit" || aged["stopped_by"] == "bound", "{}", aged["stopped_by"]);
+    if aged["stopped_by"] == "fit" {
+        assert!(aged["fit_p_value"].as_f64().unwrap() >= 0.000001);
+    }
+}
+
+#[test]
+fn a_file_system_that_is_too_small_is_aged_as_far_as_it_goes() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let line = "age --fs ext4 --size 256MiB --profile wang_os --fullness 0.98 --overwrites 2 --no-fill --work work";
+    let skipped = lab.json(&format!("{line} --name skip"));
+    assert!(skipped["errors"].as_u64().unwrap() > 0, "the reserve and the tables leave less than 98 %");
+    assert!(skipped["failures"].as_array().unwrap().iter().any(|f| f["error"] == "ENOSPC"));
+    assert_eq!(skipped["checker_clean"], true);
+    let stopped = lab.json(&format!("{line} --name stop --on-full stop"));
+    assert_eq!(stopped["stopped_by"], "full");
+    assert!(stopped["operations"].as_u64() < skipped["operations"].as_u64());
+    lab.nothing_left();
+}
+
+#[test]
+fn a_terabyte_is_aged_without_filling_it() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let aged = lab.json("age --fs ext4 --size 1TiB --profile wang_lanl --fullness 0.01 --overwrites 0.02 --no-fill --name t --work work");
+    assert_eq!(aged["errors"], 0);
+    assert!(aged["live_files"].as_u64().unwrap() > 10_000);
+    use std::os::unix::fs::MetadataExt;
+    let image = std::fs::metadata(lab.work().join("t.img")).unwrap();
+    assert_eq!(image.len(), 1 << 40);
+    assert!(image.blocks() * 512 < 2 << 30, "{} bytes", image.blocks() * 512);
+}
+
+#[test]
+fn a_directory_is_aged_without_any_file_system_being_made() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path().join("place")).unwrap();
+    let aged = lab.json("age --dir place --size 64MiB --profile wang_os --overwrites 2 --name d --work work");
+    assert_eq!(aged["fs"], "dir");
+    assert_eq!(aged["errors"], 0);
+    let made: Vec<_> = std::fs::read_dir(lab.path().join("place")).unwrap().flatten().collect();
+    assert_eq!(made.len(), 1, "one subdirectory of its own");
+    assert!(made[0].file_name().to_string_lossy().starts_with("senesce-"));
+}
+
+#[test]
+fn the_trace_is_kept_and_can_be_looked_at() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let aged = lab.json("age --fs ext4 --size 256MiB --profile wang_os --overwrites 2 --no-fill --work work --save-trace a.parquet");
+    let stat = lab.json("trace stat a.parquet");
+    let text = stat.to_string();
+    assert!(text.contains(&aged["creations"].to_string()) && text.contains(&aged["deletions"].to_string()), "{text}");
+    let shown = lab.run("trace show a.parquet --first 3");
+    assert!(shown.contains("planned") && shown.contains("create"), "{shown}");
+    lab.run("trace convert a.parquet a.jsonl");
+    lab.run("trace convert a.jsonl b.parquet");
+    assert_eq!(lab.json("trace stat b.parquet"), stat);
+    let whole = std::fs::read(lab.path().join("a.parquet")).unwrap();
+    std::fs::write(lab.path().join("cut.parquet"), &whole[..whole.len() / 2]).unwrap();
+    lab.refused("trace stat cut.parquet", "cut.parquet");
+    lab.refused("trace show /dev/null", "/dev/null");
+}

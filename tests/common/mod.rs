@@ -1,0 +1,179 @@
+//! What whole-program tests share: running the program in a directory of their own, and looking for leftovers.
+
+#![allow(dead_code, reason = "no test file uses all of it")]
+
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A directory of a test's own: in memory where there is room, so that images cost no disk.
+pub struct Lab {
+    dir: TempDir,
+}
+
+impl Lab {
+    pub fn new() -> Lab {
+        let shm = Path::new("/dev/shm");
+        let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() };
+        Lab { dir: dir.unwrap() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn work(&self) -> PathBuf {
+        self.path().join("work")
+    }
+
+    /// The program with arguments, in this directory, with a registry of its own.
+    pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_senesce"));
+        command.args(args).current_dir(self.path()).env("SENESCE_RUN_DIR", self.path().join("run"));
+        command
+    }
+
+    /// Runs the program, which must succeed.
+    pub fn run(&self, line: &str) -> String {
+        let output = self.try_run(line);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "senesce {line}\n{out}\n{err}");
+        out
+    }
+
+    /// Runs the program, which must print one JSON document.
+    pub fn json(&self, line: &str) -> Value {
+        let out = self.run(&format!("{line} --json"));
+        serde_json::from_str(&out).unwrap_or_else(|e| panic!("senesce {line}: {e}\n{out}"))
+    }
+
+    pub fn try_run(&self, line: &str) -> Output {
+        self.command(line.split_whitespace()).output().unwrap()
+    }
+
+    /// Runs the program, which must fail with one clear line that holds `expected`, and make nothing.
+    pub fn refused(&self, line: &str, expected: &str) {
+        let before = self.entries();
+        let output = self.try_run(line);
+        let err = text(&output.stderr);
+        let code = output.status.code();
+        assert!(matches!(code, Some(1 | 2)), "senesce {line}: status {code:?}\n{err}");
+        let message: Vec<&str> = err.lines().filter(|l| l.contains(expected)).collect();
+        assert!(!message.is_empty(), "senesce {line}: no {expected:?} in\n{err}");
+        assert!(!err.contains("panicked"), "senesce {line}\n{err}");
+        assert!(output.stdout.is_empty(), "senesce {line}: nothing on standard output");
+        assert_eq!(self.entries(), before, "senesce {line} made something");
+        self.nothing_left();
+    }
+
+    /// What lies in the directory, but for the registry.
+    pub fn entries(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        collect(self.path(), &mut names);
+        names.retain(|n| !n.contains("/run"));
+        names.sort();
+        names
+    }
+
+    /// No loop device, mount, process or trace instance of this test is left.
+    pub fn nothing_left(&self) {
+        let here = self.path().to_str().unwrap();
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        assert!(!mounts.contains(here), "left mounted: {mounts}");
+        assert_eq!(self.loops(), Vec::<String>::new(), "loop devices left");
+    }
+
+    /// Loop devices whose file lies in this directory.
+    pub fn loops(&self) -> Vec<String> {
+        let here = self.path().to_str().unwrap();
+        let mut left = Vec::new();
+        for entry in std::fs::read_dir("/sys/block").unwrap().flatten() {
+            let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
+            if backing.contains(here) {
+                left.push(format!("{} {}", entry.file_name().to_string_lossy(), backing.trim()));
+            }
+        }
+        left
+    }
+
+    /// The sorted list of (path, size) of all files of an image.
+    pub fn list(&self, image: &Path) -> Vec<(String, u64)> {
+        let mount = Mounted::new(image, self.path());
+        let mut files = Vec::new();
+        sizes(&mount.dir, &mount.dir, &mut files);
+        files.sort();
+        files
+    }
+}
+
+/// An image mounted by the test itself.
+pub struct Mounted {
+    pub dir: PathBuf,
+}
+
+impl Mounted {
+    pub fn new(image: &Path, below: &Path) -> Mounted {
+        let dir = below.join(format!("mnt-{}", image.file_name().unwrap().to_string_lossy()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let status = Command::new("mount").args(["-o", "loop,ro"]).arg(image).arg(&dir).status().unwrap();
+        assert!(status.success());
+        Mounted { dir }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.dir).status();
+        let _ = std::fs::remove_dir(&self.dir);
+    }
+}
+
+fn collect(dir: &Path, names: &mut Vec<String>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        names.push(entry.path().display().to_string());
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            collect(&entry.path(), names);
+        }
+    }
+}
+
+fn sizes(root: &Path, dir: &Path, files: &mut Vec<(String, u64)>) {
+    for entry in std::fs::read_dir(dir).unwrap().flatten() {
+        let meta = entry.metadata().unwrap();
+        if meta.is_dir() {
+            sizes(root, &entry.path(), files);
+        } else {
+            files.push((entry.path().strip_prefix(root).unwrap().display().to_string(), meta.len()));
+        }
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Why this test cannot run here, if it cannot: said, and the test returns.
+pub fn cannot(fs: &str) -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("needs root".to_owned());
+    }
+    let doctor = Lab::new().json("doctor");
+    let missing = |what: &str| {
+        let finding = doctor.as_array().unwrap().iter().find(|f| f["what"] == what).unwrap();
+        (!finding["works"].as_bool().unwrap()).then(|| format!("{what}: {}", finding["detail"]))
+    };
+    missing("loop devices").or_else(|| missing(fs))
+}
+
+/// Says why the test is skipped, and returns from it.
+#[macro_export]
+macro_rules! needs {
+    ($fs:expr) => {
+        if let Some(why) = common::cannot($fs) {
+            println!("skipped: {why}");
+            return;
+        }
+    };
+}

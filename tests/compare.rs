@@ -1,0 +1,81 @@
+//! Aged against unaged, the page and the export.
+
+mod common;
+
+use common::Lab;
+use serde_json::Value;
+
+fn score(pair: &Value, side: &str, name: &str) -> f64 {
+    pair[side][name].as_f64().unwrap_or_else(|| panic!("{side}.{name} in {pair}"))
+}
+
+#[test]
+fn aged_file_systems_score_below_their_unaged_copies() {
+    for fs in ["ext4", "xfs", "btrfs"] {
+        needs!(fs);
+        let lab = Lab::new();
+        lab.run(&format!("age --fs {fs} --size 768MiB --profile agrawal --name a --work work"));
+        let compared = lab.json("compare a --work work --repeat 2");
+        let pair = &compared["pairs"][0];
+        assert_eq!(pair["fs"], fs);
+        assert!(pair["aging_ratio"].as_f64().unwrap() > 0.0);
+        for name in ["dynamic_layout_score", "layout_score", "scan_layout_score"] {
+            let (aged, unaged) = (score(pair, "aged", name), score(pair, "unaged", name));
+            assert!(aged < unaged, "{fs}: {name} {aged} aged, {unaged} unaged");
+        }
+        assert_eq!(score(pair, "aged", "files"), score(pair, "unaged", "files"));
+        assert!(score(pair, "aged", "free_extents") > score(pair, "unaged", "free_extents"));
+        assert!(score(pair, "aged", "new_file_fragments") >= score(pair, "unaged", "new_file_fragments"));
+        assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{fs}: {pair}");
+        assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy is taken away");
+        lab.nothing_left();
+
+        lab.run("report --work work -o page.html");
+        let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
+        assert!(page.contains(fs) && page.contains("agrawal") && !page.contains("src=\"http"));
+        let csv = lab.run("export --work work");
+        assert_eq!(csv.lines().filter(|l| l.contains("dynamic_layout_score,share")).count(), 4, "each repetition");
+        lab.run("export --work work --format parquet -o all.parquet");
+        assert!(std::fs::read(lab.path().join("all.parquet")).unwrap().starts_with(b"PAR1"));
+    }
+}
+
+#[test]
+fn without_data_the_extent_maps_are_compared() {
+    needs!("xfs");
+    let lab = Lab::new();
+    lab.run("age --fs xfs --size 1GiB --profile agrawal --no-fill --name a --work work");
+    let compared = lab.json("compare --work work --repeat 2");
+    let pair = &compared["pairs"][0];
+    assert!(pair["aging_ratio"].is_null(), "nothing was read, so nothing was measured");
+    assert!(pair["extent_map_hdd_aging_ratio"].as_f64().unwrap() > 1.0);
+    assert!(score(pair, "aged", "layout_score") < score(pair, "unaged", "layout_score"));
+    lab.run("report --work work -o page.html");
+}
+
+#[test]
+fn what_was_not_aged_cannot_be_compared() {
+    let lab = Lab::new();
+    lab.refused("compare nobody --work work", "no aged file system named nobody");
+    lab.refused("report --work work", "no results");
+    lab.refused("export --work work", "no results");
+}
+
+#[test]
+fn an_image_is_probed() {
+    needs!("ext4");
+    let lab = Lab::new();
+    lab.run("age --fs ext4 --size 256MiB --profile wang_os --overwrites 2 --name a --work work");
+    let layout = lab.json("probe layout work/a.img");
+    assert!(layout["layout_score"].as_f64().is_some_and(|s| s > 0.0 && s <= 1.0), "{layout}");
+    let free = lab.json("probe free-space work/a.img");
+    assert!(free["extents"].as_u64().unwrap() > 0);
+    let scan = lab.json("probe scan work/a.img --reader builtin");
+    assert!(scan["scans"][0]["scan"]["wall_s"].as_f64().unwrap() > 0.0);
+    let new = lab.json("probe new-file work/a.img --size 1MiB");
+    assert_eq!(new["bytes"], 1 << 20);
+    let dir = lab.json("probe layout .");
+    assert!(dir["files"].as_u64().unwrap() > 0);
+    lab.refused("probe scan nowhere", "nowhere");
+    lab.nothing_left();
+}

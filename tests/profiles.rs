@@ -1,0 +1,50 @@
+//! `senesce profile`, and what is made from the table of arguments.
+
+mod common;
+
+use common::Lab;
+
+#[test]
+fn profiles_are_listed_shown_and_drawn() {
+    let lab = Lab::new();
+    let list = lab.json("profile list");
+    assert_eq!(list.as_array().unwrap().len(), 8);
+    assert!(lab.run("profile list").contains("wang_lanl"));
+    assert!(lab.run("profile show dabre").contains("[depth]"));
+    assert!(lab.run("profile show dabre --plot").contains('█'));
+    assert_eq!(lab.json("profile show meyer")["year"], 2009);
+}
+
+#[test]
+fn a_captured_profile_ages() {
+    let lab = Lab::new();
+    let tree = lab.path().join("tree/deep/deeper");
+    std::fs::create_dir_all(&tree).unwrap();
+    for n in 0..200 {
+        std::fs::write(tree.join(n.to_string()), vec![7; n * 50]).unwrap();
+    }
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let captured = lab.json("profile capture tree -o mine.toml");
+    assert_eq!(captured["files"], 200);
+    assert!(lab.run("profile check mine.toml").contains("mine: a profile"));
+    let text = std::fs::read_to_string(lab.path().join("mine.toml")).unwrap();
+    assert!(!text.contains("deeper"));
+    let planned = lab.json("age --profile mine.toml --fullness 0.5 --size 64MiB --plan-only");
+    assert_eq!(planned["profile"], "mine");
+    assert!(planned["live_files"].as_u64().unwrap() > 1000);
+    assert!(planned["age_rms_error"].as_f64().unwrap() < 1e-3);
+}
+
+#[test]
+fn man_pages_completions_and_help_come_from_one_table() {
+    let lab = Lab::new();
+    lab.run("man pages");
+    let page = std::fs::read_to_string(lab.path().join("pages/senesce-age.1")).unwrap();
+    assert!(page.contains("overwrites") && page.contains(".TH"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(lab.run(&format!("completions {shell}")).contains("free-space"), "{shell}");
+    }
+    assert!(lab.run("age --help").contains("--plan-only"));
+    assert!(lab.run("doctor").contains("loop devices"));
+    assert_eq!(lab.run("cleanup").trim(), "nothing was left behind");
+}

@@ -1,0 +1,151 @@
+//! Bad input: one clear line, a status that says so, nothing made.
+
+mod common;
+
+use common::Lab;
+use std::process::Command;
+
+#[test]
+fn bad_arguments_are_refused() {
+    let lab = Lab::new();
+    for (line, expected) in [
+        ("age --profile nobody --work work", "no profile named \"nobody\""),
+        ("age --size 0 --work work", "size"),
+        ("age --size lots --work work", "number"),
+        ("age --fullness 0.99 --work work", "0.98"),
+        ("age --fullness 0 --work work", "fullness"),
+        ("age --fs ntfs --work work", "ntfs"),
+        ("age --overwrites 0.1 --work work", "less than the filling"),
+        ("age --overwrites x --work work", "overwrites"),
+        ("age --name ../a --work work", "cannot name a file"),
+        ("age --device /dev/sda --work work", "--erase"),
+        ("age --resume --work work", "no aging named"),
+        ("age --dir nowhere --size 64MiB --work work", "nowhere"),
+        ("profile show nobody", "no profile named"),
+        ("profile check nowhere.toml", "nowhere.toml"),
+        ("profile capture nowhere -o a.toml", "nowhere"),
+        ("trace show nowhere.parquet", "nowhere.parquet"),
+        ("compare --work nowhere", "nowhere"),
+    ] {
+        lab.refused(line, expected);
+    }
+}
+
+#[test]
+fn bad_profiles_are_refused() {
+    let lab = Lab::new();
+    let good = lab.run("profile show agrawal");
+    for (from, to, expected) in [
+        ("[1.0, 2.0, 8.0", "[-1.0, 2.0, 8.0", "weight -1"),
+        ("weight = [1.0, 7.0", "weight = [0.0, 7.0", ""),
+        ("name = ", "nome = ", "nome"),
+    ] {
+        let bad = good.replace(from, to);
+        assert_ne!(bad, good, "{from}");
+        std::fs::write(lab.path().join("bad.toml"), bad).unwrap();
+        if expected.is_empty() {
+            lab.run("profile check bad.toml");
+        } else {
+            lab.refused("age --profile bad.toml --work work", expected);
+        }
+    }
+    let zeros: String = good.lines().map(|l| if l.starts_with("weight") { "weight = [0, 0]\n".to_owned() } else { format!("{l}\n") }).collect();
+    std::fs::write(lab.path().join("bad.toml"), zeros).unwrap();
+    lab.refused("profile check bad.toml", "weights");
+}
+
+#[test]
+fn data_that_would_not_fit_is_told_before_anything_is_made() {
+    needs!("ext4");
+    Lab::new().refused("age --fs ext4 --size 1TiB --profile wang_lanl --fullness 0.9 --work work", "--no-fill");
+}
+
+#[test]
+fn a_missing_mkfs_is_told() {
+    needs!("xfs");
+    let lab = Lab::new();
+    let empty = lab.path().join("bin");
+    std::fs::create_dir(&empty).unwrap();
+    let output = lab.command("age --fs xfs --size 512MiB --work work".split(' ')).env("PATH", &empty).output().unwrap();
+    let err = common::text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("mkfs.xfs") && err.contains("xfsprogs"), "{err}");
+    assert!(!lab.work().exists(), "nothing made");
+}
+
+#[test]
+fn without_root_it_says_what_works() {
+    if !rustix::process::geteuid().is_root() || Command::new("setpriv").arg("--version").output().is_err() {
+        println!("skipped: needs root and setpriv to become somebody else");
+        return;
+    }
+    // Where somebody else can enter and the program can be run.
+    let dir = tempfile::Builder::new().prefix("senesce-test").tempdir_in("/tmp").unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let program = dir.path().join("senesce");
+    std::fs::copy(env!("CARGO_BIN_EXE_senesce"), &program).unwrap();
+    let as_nobody = |line: &str| {
+        Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .arg(&program)
+            .args(line.split(' '))
+            .current_dir(dir.path())
+            .env("SENESCE_RUN_DIR", dir.path().join("run"))
+            .output()
+            .unwrap()
+    };
+    let refused = as_nobody("age --fs ext4 --size 256MiB --work work");
+    let err = common::text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{err}");
+    assert!(err.contains("root"), "{err}");
+    assert!(!dir.path().join("work").exists(), "nothing made");
+    let place = dir.path().join("place");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let aged = as_nobody("age --dir place --size 32MiB --profile wang_os --overwrites 1.5 --name d --work work --json");
+    assert!(aged.status.success(), "{}", common::text(&aged.stderr));
+}
+
+#[test]
+fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let image = lab.path().join("disk.img");
+    let run = |program: &str, args: &[&str]| {
+        let output = Command::new(program).args(args).output().unwrap();
+        assert!(output.status.success(), "{program} {args:?}: {}", common::text(&output.stderr));
+        common::text(&output.stdout).trim().to_owned()
+    };
+    std::fs::File::create(&image).unwrap().set_len(300 << 20).unwrap();
+    let device = run("losetup", &["--find", "--show", image.to_str().unwrap()]);
+    let _detach = Detach(device.clone());
+    run("mkfs.ext4", &["-q", &device]);
+    let directory = lab.path().join("mounted");
+    std::fs::create_dir(&directory).unwrap();
+    let keep = directory.join("precious");
+    run("mount", &[&device, directory.to_str().unwrap()]);
+    std::fs::write(&keep, "precious").unwrap();
+    let try_age = |erase: &str| {
+        let line = format!("age --device {device} --erase {erase} --size 256MiB --profile wang_os --work work");
+        let output = lab.try_run(&line);
+        assert_eq!(output.status.code(), Some(1));
+        common::text(&output.stderr)
+    };
+    assert!(try_age(&device).contains("mounted"));
+    assert_eq!(std::fs::read_to_string(&keep).unwrap(), "precious");
+    run("umount", &[directory.to_str().unwrap()]);
+    assert!(try_age("/dev/other").contains(&device));
+    let signature = try_age(&device);
+    assert!(signature.contains("ext4") || signature.contains("signature"), "{signature}");
+    assert!(!lab.work().join("ext4-wang_os-42.json").exists());
+}
+
+struct Detach(String);
+
+impl Drop for Detach {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+        let _ = Command::new("losetup").args(["--detach", &self.0]).output();
+    }
+}
