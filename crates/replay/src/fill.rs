@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Blocks keep their places, except those that a snapshot shares. The memory it takes is bounded by the largest
 /// directory and the deepest path.
 pub fn fill(root: &Path, seed: u64, threads: usize, watch: &mut dyn FnMut(u64) -> Flow) -> Result<Filled> {
-    let opened = walk::open_root(root, "fill the files in it")?;
+    let (opened, walk) = walk::begin(root, "fill the files in it")?;
     let tally = Tally::default();
     thread::scope(|scope| {
         let (to, loads) = bounded(2 * threads.max(1));
@@ -49,7 +49,7 @@ pub fn fill(root: &Path, seed: u64, threads: usize, watch: &mut dyn FnMut(u64) -
             scope.spawn(move || work(&loads, seed, tally));
         }
         drop(loads);
-        Giver { to, tally: &tally, watch }.give(&opened);
+        Giver { to, tally: &tally, watch }.give(walk);
     });
     syncfs(&opened).map_err(|errno| Error::Sync { path: root.into(), source: errno.into() })?;
     let count = |counter: &AtomicU64| counter.load(Relaxed);
@@ -77,9 +77,9 @@ struct Giver<'g> {
 }
 
 impl Giver<'_> {
-    /// Gives out all files from `root` down.
-    fn give(&mut self, root: &OwnedFd) {
-        for directory in Walk::new(root) {
+    /// Gives out all files.
+    fn give(&mut self, walk: Walk) {
+        for directory in walk {
             let Ok(Directory { fd, files, .. }) = directory else {
                 self.tally.errors.fetch_add(1, Relaxed);
                 continue;

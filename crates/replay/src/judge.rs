@@ -21,7 +21,7 @@ enum Origin {
 }
 
 /// Says which of `bytes`, which stand at `offset` (a multiple of 8) in the file called `file`, is the first wrong one.
-/// Fewer than 8 bytes pass: they may be any file's.
+/// Fewer than 8 bytes in all pass: they may be any file's.
 pub(crate) fn first_wrong(seed: u64, file: FileId, offset: u64, bytes: &[u8]) -> Option<usize> {
     let judge = Judge { seed, first: offset / 8, bytes };
     let mut before = Origin::File(file);

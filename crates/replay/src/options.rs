@@ -20,7 +20,8 @@ pub struct Options {
     /// What the contents of files are made from, see [`crate::contents()`].
     pub seed: u64,
     /// This many operations at the start may have been applied before, by a replay that was cut short: what they
-    /// would do may be done already. Appends to files made before them are the exception: they are done twice.
+    /// would do may be done already. All comes out right if every file they work on is created by one of them. Of a
+    /// file from before them, appends may be done twice, and it may be lost by a rename if its number is used again.
     pub redo_first: u64,
 }
 

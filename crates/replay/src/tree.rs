@@ -58,7 +58,7 @@ impl Tree {
 
     fn search(&self) -> io::Result<()> {
         let mut parents = self.parents.write().expect("no thread panics while it holds the parents");
-        for found in Walk::new(&self.root).skip(1) {
+        for found in Walk::new(&self.root)?.skip(1) {
             let Directory { number, parent, .. } = found?;
             parents.entry(number).or_insert(Some(parent));
         }

@@ -9,7 +9,7 @@ use trace::FileId;
 
 use crate::fiemap::{UNWRITTEN, extents};
 use crate::judge::first_wrong;
-use crate::walk::{self, Walk};
+use crate::walk;
 use crate::{Result, contents};
 
 /// What [`verify()`] found.
@@ -33,13 +33,13 @@ const BLOCK: usize = 4096;
 /// Compares the written ranges of all files below `root` that a replay made with [`contents()`] of the same seed.
 ///
 /// Holes and preallocated ranges hold nothing to compare; where a file system does not tell them apart from written
-/// ones (tmpfs), whole blocks of zeros pass. What has been renamed is right if it was right before, so two files
-/// whose blocks have changed places would not be noticed.
+/// ones (tmpfs), whole blocks of zeros pass. What was written under an earlier name of a file is known by itself, so two
+/// files whose blocks have changed places would not be noticed; and pieces of less than 15 bytes written under an
+/// earlier name cannot be known, and count as wrong where something else follows them.
 pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
-    let opened = walk::open_root(root, "verify the files in it")?;
+    let (_, mut walk) = walk::begin(root, "verify the files in it")?;
     let mut verified = Verified::default();
     let mut reader = Reader { seed, read: vec![0; CHUNK], expected: vec![0; CHUNK] };
-    let mut walk = Walk::new(&opened);
     while let Some(directory) = walk.next() {
         let path = walk.path();
         match directory {

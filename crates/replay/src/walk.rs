@@ -17,34 +17,43 @@ pub(crate) struct Directory {
     pub files: Vec<FileId>,
 }
 
-/// Opens the directory that a trace was replayed into.
+/// Opens the directory that a trace was or will be replayed into.
 pub(crate) fn open_root(path: &Path, purpose: &'static str) -> crate::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(CWD, path, flags, Mode::empty()).map_err(|errno| Error::Root {
-        path: path.into(),
-        purpose,
-        source: errno.into(),
-    })
+    openat(CWD, path, flags, Mode::empty()).map_err(|errno| error(path, purpose, errno))
+}
+
+/// Opens the directory that a trace was replayed into, to walk through it.
+pub(crate) fn begin(path: &Path, purpose: &'static str) -> crate::Result<(OwnedFd, Walk)> {
+    let root = open_root(path, purpose)?;
+    let walk = Walk::new(&root).map_err(|errno| error(path, purpose, errno))?;
+    Ok((root, walk))
+}
+
+fn error(path: &Path, purpose: &'static str, errno: io::Errno) -> Error {
+    Error::Root { path: path.into(), purpose, source: errno.into() }
 }
 
 /// All directories from `root` down, each before those in it, siblings in ascending order of number. One that cannot
-/// be read gives an error, and the walk goes on behind it. What no replay makes is passed by.
+/// be read gives an error, and the walk goes on behind it. What no replay makes is passed by. However deep it goes,
+/// it holds one directory open.
 pub(crate) struct Walk {
-    next: Option<io::Result<(OwnedFd, DirId, DirId)>>,
+    /// The directory at the end of the way.
+    at: OwnedFd,
     way: Vec<Level>,
+    begun: bool,
 }
 
 /// A directory on the way down.
 struct Level {
-    fd: OwnedFd,
     number: DirId,
     /// The directories in it that are still to visit, the next one last.
     left: Vec<DirId>,
 }
 
 impl Walk {
-    pub fn new(root: &OwnedFd) -> Self {
-        Self { next: Some(reopen(root).map(|fd| (fd, ROOT, ROOT))), way: Vec::new() }
+    pub fn new(root: &OwnedFd) -> io::Result<Self> {
+        Ok(Self { at: reopen(root)?, way: Vec::new(), begun: false })
     }
 
     /// The path of the directory that was given last, from the root.
@@ -52,9 +61,9 @@ impl Walk {
         self.way.iter().skip(1).map(|level| format!("{}/", level.number)).collect()
     }
 
-    fn descend(&mut self, (fd, number, parent): (OwnedFd, DirId, DirId)) -> io::Result<Directory> {
+    fn enter(&mut self, number: DirId, parent: DirId) -> io::Result<Directory> {
         let (mut files, mut left) = (Vec::new(), Vec::new());
-        for entry in Dir::read_from(&fd)? {
+        for entry in Dir::read_from(&self.at)? {
             match parse(entry?.file_name().to_bytes()) {
                 Some(Name::File(file)) => files.push(file),
                 Some(Name::Dir(dir)) => left.push(dir),
@@ -63,8 +72,29 @@ impl Walk {
         }
         files.sort_unstable();
         left.sort_unstable_by(|a, b| b.cmp(a));
-        self.way.push(Level { fd: reopen(&fd)?, number, left });
-        Ok(Directory { fd, number, parent, files })
+        self.way.push(Level { number, left });
+        Ok(Directory { fd: reopen(&self.at)?, number, parent, files })
+    }
+
+    fn step(&mut self) -> io::Result<Option<Directory>> {
+        if !self.begun {
+            self.begun = true;
+            return self.enter(ROOT, ROOT).map(Some);
+        }
+        while let Some(level) = self.way.last_mut() {
+            let parent = level.number;
+            if let Some(dir) = level.left.pop() {
+                let below = open(&self.at, dir_path(dir))?;
+                let above = std::mem::replace(&mut self.at, below);
+                return self.enter(dir, parent).map(Some).inspect_err(|_| self.at = above);
+            }
+            self.way.pop();
+            if !self.way.is_empty() {
+                // Nobody moves directories, so that the way up is the way down. If not, that was it.
+                self.at = open(&self.at, "..".into()).inspect_err(|_| self.way.clear())?;
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -72,24 +102,19 @@ impl Iterator for Walk {
     type Item = io::Result<Directory>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(next) = self.next.take() {
-                return Some(next.and_then(|opened| self.descend(opened)));
-            }
-            let level = self.way.last_mut()?;
-            match level.left.pop() {
-                Some(dir) => self.next = Some(open_dir(&level.fd, dir).map(|fd| (fd, dir, level.number))),
-                None => drop(self.way.pop()),
-            }
-        }
+        self.step().transpose()
     }
 }
 
-fn open_dir(parent: &OwnedFd, dir: DirId) -> io::Result<OwnedFd> {
+fn open(parent: &OwnedFd, name: Vec<u8>) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(parent, name, flags, Mode::empty())
+}
+
+fn dir_path(dir: DirId) -> Vec<u8> {
     let mut name = Vec::new();
     dir_name(dir, &mut name);
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(parent, name.as_slice(), flags, Mode::empty())
+    name
 }
 
 fn reopen(dir: &OwnedFd) -> io::Result<OwnedFd> {

@@ -39,9 +39,11 @@ impl Posix {
         let made = self.try_mkdir(dir, parent);
         match made {
             Ok(()) => self.shared.tree.insert(dir, Some(parent)),
-            // It is there, where the trace wants it or elsewhere: it goes on being what it was.
             Err(Trouble::Os(Errno::EXIST)) if self.redoes() => {
-                self.shared.tree.insert(dir, Some(parent));
+                // If it is known to be elsewhere, that is where a later operation has made it again.
+                if self.shared.tree.known(dir).is_none() {
+                    self.shared.tree.insert(dir, Some(parent));
+                }
                 return Ok(());
             }
             Err(Trouble::Os(Errno::EXIST)) => {}
@@ -66,7 +68,12 @@ impl Posix {
             return Err(Trouble::NeverMade);
         }
         self.dirs.forget(dir);
-        unlinkat(self.dirs.open(parent)?, self.name.dir(dir), AtFlags::REMOVEDIR)?;
+        let redo = self.redoes();
+        match unlinkat(self.dirs.open(parent)?, self.name.dir(dir), AtFlags::REMOVEDIR) {
+            // It was made again and put to use since.
+            Err(Errno::NOTEMPTY | Errno::NOENT) if redo => {}
+            removed => removed?,
+        }
         self.shared.tree.remove(dir);
         Ok(())
     }
@@ -143,11 +150,17 @@ impl Posix {
             self.shared.lost.insert(to.0, to.1);
             return Err(Trouble::NeverMade);
         }
+        let redo = self.redoes();
         let linked = self.at_both(from, to, |from_dir, from_name, to_dir, to_name| {
-            linkat(from_dir, from_name, to_dir, to_name, AtFlags::empty())
+            let link = || linkat(from_dir, from_name, to_dir, to_name, AtFlags::empty());
+            match link() {
+                Err(Errno::EXIST) if redo => {
+                    unlinkat(to_dir, to_name, AtFlags::empty()).and_then(|()| link())
+                }
+                linked => linked,
+            }
         });
         match linked {
-            Err(Trouble::Os(Errno::EXIST)) if self.redoes() => return Ok(()),
             Err(Trouble::Os(Errno::EXIST | Errno::NOENT)) | Ok(()) => {}
             Err(_) => self.shared.lost.insert(to.0, to.1),
         }

@@ -1,0 +1,172 @@
+//! How near replay comes to the ceiling: the same system calls in a plain loop, with everything prepared.
+//!
+//! Creates of 4 to 64 KiB with fallocate, and deletes, over 500 directories of a new file system in memory; replay and
+//! the plain loop take turns. Needs root. `cargo bench -p senesce-replay [-- ROUNDS FS...]`
+
+#[path = "../tests/common/image.rs"]
+mod image;
+
+use std::ffi::CString;
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use image::Image;
+use replay::{Data, Flow, Options, Replay};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, mkdirat, openat, unlinkat};
+use senesce_replay as replay;
+use trace::{Content, DirId, FileId, Op, ROOT};
+
+const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+const DIRS: u64 = 500;
+const LIVE: usize = 20_000;
+const CHURN: usize = 100_000;
+
+fn main() {
+    let rounds = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(5);
+    let trace = trace();
+    println!("{:<6} {:>7} {:>14} {:>14} {:>6}", "fs", "threads", "replay ops/s", "plain ops/s", "ratio");
+    let null = rate(trace.len(), || replay_into(None, &trace, 1));
+    println!("{:<6} {:>7} {:>14.0}", "null", 1, null);
+    let null = rate(trace.len(), || replay_into(None, &trace, 2));
+    println!("{:<6} {:>7} {:>14.0}", "null", 2, null);
+    let named = |fs: &str| std::env::args().any(|word| word == fs);
+    let all = !FILE_SYSTEMS.iter().any(|fs| named(fs));
+    for fs in FILE_SYSTEMS.into_iter().filter(|fs| all || named(fs)) {
+        for threads in [1, 2] {
+            match (0..rounds)
+                .map(|round| turn(fs, threads, &trace, round % 2 == 0))
+                .collect::<Result<Vec<_>, _>>()
+            {
+                Ok(turns) => {
+                    let replay = median(turns.iter().map(|turn| turn.0));
+                    let plain = median(turns.iter().map(|turn| turn.1));
+                    let ratio = median(turns.iter().map(|turn| turn.0 / turn.1));
+                    println!("{fs:<6} {threads:>7} {replay:>14.0} {plain:>14.0} {ratio:>6.2}");
+                }
+                Err(why) => println!("{fs:<6} {threads:>7} skipped: {why}"),
+            }
+        }
+    }
+}
+
+/// Operations a second of a replay and of the plain loop, each on a file system of its own.
+fn turn(fs: &str, threads: usize, trace: &[Op], replay_first: bool) -> Result<(f64, f64), String> {
+    let replay = || {
+        let image = Image::new(fs, 2048, &["-q"])?;
+        Ok::<f64, String>(rate(trace.len(), || replay_into(Some(&image.root()), trace, threads)))
+    };
+    let plain = || {
+        let image = Image::new(fs, 2048, &["-q"])?;
+        Ok::<f64, String>(plain(&image.root(), trace, threads))
+    };
+    Ok(if replay_first {
+        let replay = replay()?;
+        (replay, plain()?)
+    } else {
+        let plain = plain()?;
+        (replay()?, plain)
+    })
+}
+
+fn replay_into(root: Option<&Path>, trace: &[Op], threads: usize) {
+    let options = Options { threads, data: Data::Fallocate, ..Options::default() };
+    let mut replay = match root {
+        Some(root) => Replay::posix(root, &options).expect("the root can be opened"),
+        None => Replay::null(&options),
+    };
+    let mut source = Vec::from(trace).into_iter();
+    let outcome =
+        replay.run(&mut source, None, &mut |_| Flow::Go).expect("a list of operations does not fail");
+    assert_eq!(outcome.operations, trace.len() as u64);
+    assert_eq!(replay.errors(), []);
+}
+
+/// A call with everything it needs.
+struct Call {
+    dir: usize,
+    name: CString,
+    /// The size of a file to create; none is deleted.
+    size: Option<u64>,
+}
+
+fn plain(root: &Path, trace: &[Op], threads: usize) -> f64 {
+    let root = open(CWD, root);
+    let mut dirs = Vec::new();
+    let mut calls: Vec<Vec<Call>> = (0..threads).map(|_| Vec::new()).collect();
+    for op in trace {
+        let (parent, file, size) = match *op {
+            Op::Mkdir { dir, .. } => {
+                mkdirat(&root, dir.to_string(), Mode::from_raw_mode(0o755)).expect("a directory can be made");
+                dirs.push(open(&root, dir.to_string()));
+                continue;
+            }
+            Op::Create { file, parent, size, .. } => (parent, file, Some(size)),
+            Op::Delete { file, parent } => (parent, file, None),
+            _ => unreachable!("the trace has no other operations"),
+        };
+        let dir = parent.0 as usize - 1;
+        let name = CString::new(file.to_string()).expect("names have no zeros");
+        calls[dir % threads].push(Call { dir, name, size });
+    }
+    rate(trace.len(), || {
+        thread::scope(|scope| {
+            let (here, others) = calls.split_first().expect("there is a thread");
+            others.iter().for_each(|calls| drop(scope.spawn(|| make(&dirs, calls))));
+            make(&dirs, here);
+        })
+    })
+}
+
+fn make(dirs: &[OwnedFd], calls: &[Call]) {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for call in calls {
+        let dir = &dirs[call.dir];
+        match call.size {
+            Some(size) => {
+                let fd =
+                    openat(dir, &call.name, flags, Mode::from_raw_mode(0o644)).expect("a file can be made");
+                fallocate(&fd, FallocateFlags::empty(), 0, size).expect("there is room");
+            }
+            None => unlinkat(dir, &call.name, AtFlags::empty()).expect("the file is there"),
+        }
+    }
+}
+
+fn open(dir: impl rustix::fd::AsFd, path: impl rustix::path::Arg) -> OwnedFd {
+    openat(dir, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).expect("it is there")
+}
+
+fn rate(operations: usize, work: impl FnOnce()) -> f64 {
+    let started = Instant::now();
+    work();
+    operations as f64 / started.elapsed().as_secs_f64()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Fills 500 directories, then deletes and creates in turn.
+fn trace() -> Vec<Op> {
+    let mut state = 1u64;
+    let mut below = |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    let mut ops: Vec<Op> = (1..=DIRS).map(|dir| Op::Mkdir { dir: DirId(dir as u32), parent: ROOT }).collect();
+    let mut live: Vec<(FileId, DirId)> = Vec::new();
+    for number in 0..LIVE + CHURN {
+        if live.len() == LIVE {
+            let (file, parent) = live.swap_remove(below(LIVE as u64) as usize);
+            ops.push(Op::Delete { file, parent });
+        }
+        let (file, parent) = (FileId(number as u64), DirId(below(DIRS) as u32 + 1));
+        ops.push(Op::Create { file, parent, size: 4096 + below(60 << 10), content: Content::Auto });
+        live.push((file, parent));
+    }
+    ops
+}

@@ -1,0 +1,122 @@
+//! What happens when there is no room, no support, or no device any more: on real file systems in images.
+
+mod common;
+
+use common::image::Image;
+use common::{creates, dir, replay, tree};
+use rustix::ioctl::{Setter, ioctl, opcode};
+use senesce_replay::{Data, Ended, Flow, OnFull, Options, verify};
+use trace::{DirId, FileId, Op, ROOT};
+
+const MIB: u64 = 1 << 20;
+const DIR: DirId = DirId(1);
+
+fn image(fs: &str, mebibytes: u64, options: &[&str]) -> Option<Image> {
+    Image::new(fs, mebibytes, options).inspect_err(|why| eprintln!("skipped: {why}")).ok()
+}
+
+/// How many operations of a kind failed with an error.
+fn count(replay: &senesce_replay::Replay, kind: &str, error: &str) -> u64 {
+    replay.errors().iter().filter(|e| e.kind == kind && e.error == error).map(|e| e.count).sum()
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_left_out_with_all_that_follows_on_it() {
+    for (threads, data) in [(1, Data::Fallocate), (2, Data::Fallocate), (2, Data::Write)] {
+        let Some(image) = image("ext4", 32, &["-q"]) else { return };
+        let mut ops = vec![Op::Mkdir { dir: DIR, parent: ROOT }];
+        ops.extend(creates(0, 100, DIR, MIB));
+        ops.extend((0..100).map(|file| Op::Truncate { file: FileId(file), parent: DIR, size: MIB / 2 }));
+        ops.extend((0..100).map(|file| Op::Rename {
+            file: FileId(file),
+            parent: DIR,
+            to_file: FileId(1000 + file),
+            to_parent: ROOT,
+        }));
+        ops.extend((0..100).map(|file| Op::Delete { file: FileId(1000 + file), parent: ROOT }));
+        ops.push(Op::Rmdir { dir: DIR, parent: ROOT });
+        let (outcome, whole) = replay(&image.root(), &Options { threads, data, ..Options::default() }, &ops);
+        assert_eq!((outcome.operations, outcome.ended), (ops.len() as u64, Ended::Source));
+        assert_eq!(tree(&image.root()).len(), 0, "{:?}", whole.errors());
+
+        let (_, first) = replay(&image.root(), &Options { threads, data, ..Options::default() }, &ops[..201]);
+        let lost = count(&first, "create", "ENOSPC");
+        assert!((50..90).contains(&lost), "{:?}", first.errors());
+        assert_eq!(count(&first, "truncate", "skipped: file was never made"), lost);
+        assert_eq!(first.errors().len(), 2, "{:?}", first.errors());
+        let sizes = || {
+            std::fs::read_dir(image.root().join("d1")).unwrap().map(|e| e.unwrap().metadata().unwrap().len())
+        };
+        assert!(sizes().all(|size| size == MIB / 2), "no file is left in part");
+        assert_eq!(sizes().count() as u64, 100 - lost);
+        assert_eq!(verify(&image.root(), 0).unwrap().wrong, 0);
+    }
+}
+
+#[test]
+fn a_run_can_stop_where_the_file_system_is_full() {
+    for threads in [1, 2] {
+        let Some(image) = image("ext4", 32, &["-q"]) else { return };
+        let ops: Vec<Op> = creates(0, 5000, ROOT, 64 << 10).collect();
+        let options = Options { threads, on_full: OnFull::Stop, ..Options::default() };
+        let (outcome, mut first) = replay(&image.root(), &options, &ops);
+        assert_eq!(outcome.ended, Ended::Full);
+        let failed = count(&first, "create", "ENOSPC");
+        assert!(failed >= 1 && (threads > 1 || failed == 1), "{:?}", first.errors());
+        assert_eq!(tree(&image.root()).len() as u64, outcome.operations - failed);
+        assert!(outcome.operations < 3000, "{outcome:?}");
+
+        // With room again, the same replay goes on.
+        (0..100).for_each(|file| drop(std::fs::remove_file(image.root().join(format!("f{file:x}")))));
+        let more: Vec<Op> = creates(9000, 20, ROOT, 64 << 10).collect();
+        let again = first.run(&mut more.into_iter(), Some(20), &mut |_| Flow::Go).unwrap();
+        assert_eq!((again.operations, again.ended), (20, Ended::Most));
+    }
+}
+
+#[test]
+fn auto_writes_where_nothing_can_be_preallocated() {
+    let Some(image) = image("ext4", 32, &["-q", "-O", "^extents,^64bit,^metadata_csum"]) else { return };
+    let ops: Vec<Op> = creates(0, 10, ROOT, 10_000).collect();
+    let (_, auto) = replay(&image.root(), &Options::default(), &ops);
+    assert_eq!(auto.errors(), []);
+    assert_eq!(verify(&image.root(), 0).unwrap().bytes, 100_000);
+    let ops: Vec<Op> = creates(10, 10, ROOT, 10_000).collect();
+    let (_, asked) = replay(&image.root(), &Options { data: Data::Fallocate, ..Options::default() }, &ops);
+    assert_eq!(count(&asked, "create", "EOPNOTSUPP"), 10);
+    assert_eq!(tree(&image.root()).len(), 10, "files that cannot be made as asked are not made");
+}
+
+#[test]
+fn a_dead_device_is_counted_and_nothing_panics() {
+    for fs in ["ext4", "xfs"] {
+        let Some(image) = image(fs, 320, &["-q"]) else { continue };
+        let first: Vec<Op> = creates(0, 10, ROOT, 10_000).collect();
+        let (_, mut replay) = replay(&image.root(), &Options { threads: 2, ..Options::default() }, &first);
+        shut_down(&image);
+        let mut ops: Vec<Op> = creates(100, 10, ROOT, 10_000).collect();
+        ops.extend((0..10).map(|file| Op::Delete { file: FileId(file), parent: ROOT }));
+        let outcome = replay.run(&mut ops.into_iter(), None, &mut |_| Flow::Go).unwrap();
+        assert_eq!((outcome.operations, outcome.ended), (20, Ended::Source));
+        assert_eq!(count(&replay, "create", "EIO"), 10, "{fs}: {:?}", replay.errors());
+        assert_eq!(count(&replay, "delete", "EIO"), 10, "{fs}: {:?}", replay.errors());
+    }
+}
+
+/// Has the file system behave as if its device were gone.
+fn shut_down(image: &Image) {
+    const SHUTDOWN: rustix::ioctl::Opcode = opcode::read::<u32>(b'X', 125);
+    const DROP_THE_LOG: u32 = 2;
+    let root = std::fs::File::open(image.root()).unwrap();
+    // SAFETY: the call reads one 32-bit number.
+    unsafe { ioctl(&root, Setter::<SHUTDOWN, u32>::new(DROP_THE_LOG)) }.unwrap();
+}
+
+#[test]
+fn a_file_that_was_there_already_stays_as_it_is() {
+    let root = dir();
+    std::fs::write(root.path().join("f1"), "mine").unwrap();
+    let (_, replay) = replay(root.path(), &Options::default(), &creates(1, 1, ROOT, 10).collect::<Vec<_>>());
+    assert_eq!(count(&replay, "create", "EEXIST"), 1);
+    assert_eq!(std::fs::read(root.path().join("f1")).unwrap(), b"mine");
+}
