@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, fstat, openat};
+use rustix::fs::{Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::{self, Errno, pread, retry_on_intr};
 use trace::FileId;
 
@@ -27,19 +27,22 @@ pub struct Verified {
 
 /// How much is read and compared at once.
 const CHUNK: usize = 256 << 10;
-/// Zeros that fill so much, aligned, were never left over in a block that was written.
+/// Zeros that fill so much, aligned, are not left over at the edge of something written.
 const BLOCK: usize = 4096;
+/// The type of file system that Btrfs says it is.
+const BTRFS: u64 = 0x9123_683e;
 
 /// Compares the written ranges of all files below `root` that a replay made with [`contents()`] of the same seed.
 ///
-/// Holes and preallocated ranges hold nothing to compare; where a file system does not tell them apart from written
-/// ones (tmpfs), whole blocks of zeros pass. What was written under an earlier name of a file is known by itself, so two
+/// Holes and preallocated ranges hold nothing to compare. Where a file system does not tell them apart from written
+/// ones (tmpfs), or writes preallocated blocks that are cut in part (Btrfs), whole blocks of zeros pass. What was written under an earlier name of a file is known by itself, so two
 /// files whose blocks have changed places would not be noticed; and pieces of less than 15 bytes written under an
 /// earlier name cannot be known, and count as wrong where something else follows them.
 pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
-    let (_, mut walk) = walk::begin(root, "verify the files in it")?;
+    let (opened, mut walk) = walk::begin(root, "verify the files in it")?;
     let mut verified = Verified::default();
-    let mut reader = Reader { seed, read: vec![0; CHUNK], expected: vec![0; CHUNK] };
+    let zeros_pass = fstatfs(&opened).is_ok_and(|stat| stat.f_type as u64 == BTRFS);
+    let mut reader = Reader { seed, zeros_pass, read: vec![0; CHUNK], expected: vec![0; CHUNK] };
     while let Some(directory) = walk.next() {
         let path = walk.path();
         match directory {
@@ -68,6 +71,7 @@ impl Verified {
 
 struct Reader {
     seed: u64,
+    zeros_pass: bool,
     read: Vec<u8>,
     expected: Vec<u8>,
 }
@@ -85,7 +89,7 @@ impl Reader {
             }
             Ok(())
         });
-        let zeros_pass = mapped == Err(Errno::OPNOTSUPP);
+        let zeros_pass = self.zeros_pass || mapped == Err(Errno::OPNOTSUPP);
         match mapped {
             Err(Errno::OPNOTSUPP) => written.push((0, size)),
             mapped => mapped?,
