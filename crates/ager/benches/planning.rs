@@ -1,0 +1,110 @@
+//! How fast operations are planned and how much memory it takes: every profile on the least power of two of 2 GiB
+//! that keeps planning busy for seconds, and one file system of ten million live files.
+//!
+//! Each case runs in a process of its own, whose peak of resident memory is the kernel's VmHWM.
+//! `cargo bench -p senesce-ager --bench planning [-- agrawal …]`
+
+use ager::{Conditions, Method};
+use senesce_ager as ager;
+use std::process::Command;
+use std::time::Instant;
+use trace::BATCH;
+
+/// Operations that keep planning busy for seconds.
+const MANY: u64 = 10_000_000;
+
+/// Live files of the largest case.
+const LARGE: u64 = 10_000_000;
+
+/// Operations after which a case ends: the largest would go on for minutes at the same speed.
+const MOST: u64 = 200_000_000;
+
+const LEAST_RATE: f64 = 5e6;
+const MOST_BYTES_A_FILE: f64 = 64.0;
+
+/// The word that marks the process of one case.
+const CASE: &str = "--case";
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [mark, profile, size] = &words[..]
+        && mark == CASE
+    {
+        return run(profile, size.parse().expect("the size is a number"));
+    }
+    let wanted: Vec<&str> = words.iter().map(String::as_str).filter(|w| !w.starts_with("--")).collect();
+    println!(
+        "{:<9} {:>8} {:>11} {:>11} {:>8} {:>8} {:>12} {:>10}  limits >= {:.0} M/s, <= {MOST_BYTES_A_FILE} B/file",
+        "profile", "GiB", "live files", "operations", "layout s", "total s", "ops/s", "B/file", LEAST_RATE / 1e6
+    );
+    for name in profile::builtin() {
+        if wanted.is_empty() || wanted.contains(&name) {
+            start(name, size_with(name, |plan| plan.operations >= MANY));
+        }
+    }
+    if wanted.is_empty() {
+        start("agrawal", size_with("agrawal", |plan| plan.live_files >= LARGE));
+    }
+}
+
+/// Runs a case in a process of its own, which prints its line of the table.
+fn start(profile: &str, size: u64) {
+    let program = std::env::current_exe().expect("a running program has a path");
+    let status = Command::new(program).args([CASE, profile, &size.to_string()]).status();
+    assert!(status.is_ok_and(|s| s.success()), "{profile} at {size} bytes failed");
+}
+
+fn conditions(profile: &str, capacity_bytes: u64) -> Conditions {
+    Conditions {
+        method: Method::Planned,
+        profile: profile::load(profile).expect("a built-in profile loads"),
+        capacity_bytes,
+        fullness: 0.8,
+        seed: 1,
+        overwrites: None,
+    }
+}
+
+/// The least power of two of 2 GiB whose plan is `large`.
+fn size_with(profile: &str, large: impl Fn(&ager::Plan) -> bool) -> u64 {
+    let mut size = 2 << 30;
+    while !large(ager::begin(&conditions(profile, size)).expect("the size can be planned").plan()) {
+        size *= 2;
+    }
+    size
+}
+
+/// Plans an aging and prints its line of the table.
+fn run(profile: &str, size: u64) {
+    let conditions = conditions(profile, size);
+    let before = peak_bytes();
+    let started = Instant::now();
+    let mut ager = ager::begin(&conditions).expect("the size can be planned");
+    let layout = started.elapsed().as_secs_f64();
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut operations = 0;
+    while operations < MOST {
+        ager.advance(BATCH, &mut batch);
+        if batch.is_empty() {
+            break;
+        }
+        operations += std::hint::black_box(&batch).len() as u64;
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let files = ager.plan().live_files;
+    let rate = operations as f64 / seconds;
+    let bytes = (peak_bytes() - before) as f64 / files as f64;
+    let verdict = if rate >= LEAST_RATE && bytes <= MOST_BYTES_A_FILE { "PASS" } else { "MISS" };
+    println!(
+        "{profile:<9} {:>8} {files:>11} {operations:>11} {layout:>8.2} {seconds:>8.2} {rate:>12.0} {bytes:>10.1}  {verdict}",
+        size >> 30
+    );
+}
+
+/// The most memory that was resident so far.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("the kernel tells of this process");
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("a process has a peak");
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("the peak is a number of KiB");
+    kib << 10
+}
