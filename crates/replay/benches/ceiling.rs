@@ -1,6 +1,6 @@
 //! How near replay comes to the ceiling: the same system calls in a plain loop, with everything prepared.
 //!
-//! Creates of 4 to 64 KiB with fallocate, and deletes, over 500 directories of a new file system in memory; replay and
+//! Creates of 4 to 64 KiB with fallocate, deletes, and syncs, over 500 directories of a new file system in memory; replay and
 //! the plain loop take turns. Needs root. `cargo bench -p senesce-replay [-- ROUNDS FS...]`
 
 #[path = "../tests/common/image.rs"]
@@ -8,17 +8,20 @@ mod image;
 
 use std::ffi::CString;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
 use image::Image;
 use replay::{Data, Flow, Options, Replay};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, mkdirat, openat, syncfs, unlinkat};
 use senesce_replay as replay;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+/// As often as replay does.
+const SYNC_BYTES: u64 = 32 << 20;
 const DIRS: u64 = 500;
 const LIVE: usize = 20_000;
 const CHURN: usize = 100_000;
@@ -110,16 +113,18 @@ fn plain(root: &Path, trace: &[Op], threads: usize) -> f64 {
         let name = CString::new(file.to_string()).expect("names have no zeros");
         calls[dir % threads].push(Call { dir, name, size });
     }
+    let (sync, bytes) =
+        (openat(&root, ".", OFlags::RDONLY, Mode::empty()).expect("it is there"), AtomicU64::new(0));
     rate(trace.len(), || {
         thread::scope(|scope| {
             let (here, others) = calls.split_first().expect("there is a thread");
-            others.iter().for_each(|calls| drop(scope.spawn(|| make(&dirs, calls))));
-            make(&dirs, here);
+            others.iter().for_each(|calls| drop(scope.spawn(|| make(&dirs, calls, &sync, &bytes))));
+            make(&dirs, here, &sync, &bytes);
         })
     })
 }
 
-fn make(dirs: &[OwnedFd], calls: &[Call]) {
+fn make(dirs: &[OwnedFd], calls: &[Call], sync: &OwnedFd, bytes: &AtomicU64) {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for call in calls {
         let dir = &dirs[call.dir];
@@ -128,6 +133,10 @@ fn make(dirs: &[OwnedFd], calls: &[Call]) {
                 let fd =
                     openat(dir, &call.name, flags, Mode::from_raw_mode(0o644)).expect("a file can be made");
                 fallocate(&fd, FallocateFlags::empty(), 0, size).expect("there is room");
+                let before = bytes.fetch_add(size, Relaxed);
+                if before / SYNC_BYTES != (before + size) / SYNC_BYTES {
+                    syncfs(sync).expect("memory can be synced");
+                }
             }
             None => unlinkat(dir, &call.name, AtFlags::empty()).expect("the file is there"),
         }

@@ -10,8 +10,9 @@ use trace::{Content, FileId};
 
 use crate::{Data, Options, contents};
 
-/// After this many written bytes all is forced to disk. The kernel would leave written data in memory for many
-/// seconds, in which a replay does what took months: files would be deleted before they had ever been given blocks.
+/// After this many bytes written or preallocated all is forced to disk. The kernel would leave data in memory, and
+/// freed blocks out of use, for many seconds, in which a replay does what took months: files would be deleted before
+/// they had been given blocks, and the blocks of those that had would not be there to be used again.
 const SYNC_BYTES: u64 = 32 << 20;
 
 /// How much is made and written at once.
@@ -40,6 +41,7 @@ impl Ways {
         }
     }
 
+    /// How a file is made whose making may have been left open.
     fn content(&self, asked: Content, size: u64) -> Content {
         match (asked, self.data) {
             (Content::Auto, Data::Write) => Content::Written,
@@ -51,7 +53,7 @@ impl Ways {
         }
     }
 
-    /// Forces all to disk when enough has been written since it was last done.
+    /// Counts bytes, and forces all to disk when there were enough since that was last done.
     fn count(&self, len: u64) -> io::Result<()> {
         let before = self.written.fetch_add(len, Relaxed);
         match before / SYNC_BYTES == (before + len) / SYNC_BYTES {
@@ -85,7 +87,7 @@ impl Writer {
                     self.ways.cannot_preallocate.store(true, Relaxed);
                     self.write(fd, file, 0, size)
                 }
-                done => done,
+                done => done.and_then(|()| self.ways.count(size)),
             },
         }
     }
@@ -94,7 +96,7 @@ impl Writer {
     pub fn update(&mut self, fd: BorrowedFd<'_>, file: FileId, offset: u64, len: u64) -> io::Result<()> {
         match self.ways.data {
             _ if len == 0 => Ok(()),
-            Data::Fallocate => preallocate(fd, offset, len),
+            Data::Fallocate => preallocate(fd, offset, len).and_then(|()| self.ways.count(len)),
             Data::Auto | Data::Write => self.write(fd, file, offset, len),
         }
     }

@@ -44,9 +44,11 @@ impl Default for Options {
 pub enum Data {
     /// Whatever is fastest and gives a created file the layout of a written one: preallocation above
     /// [`Options::inline_limit_bytes`], writing below and where preallocation is not supported. Writes and appends
-    /// are written, because a file system may move blocks that are overwritten.
+    /// are written, because a file system may move blocks that are overwritten. On XFS and Btrfs files and free space
+    /// come out as if written; ext4 scatters written files of some blocks more than preallocated ones.
     Auto,
-    /// Blocks are preallocated, by creates, writes and appends alike, and no byte is written.
+    /// Blocks are preallocated, by creates, writes and appends alike, and no byte is written. All is forced to disk
+    /// every 32 MiB, lest the file system hold back the blocks that deletions have freed.
     Fallocate,
     /// Bytes are written, and forced to disk every 32 MiB, lest files be deleted before they get blocks.
     Write,
