@@ -35,7 +35,15 @@ fn main() {
     let wanted: Vec<&str> = words.iter().map(String::as_str).filter(|w| !w.starts_with("--")).collect();
     println!(
         "{:<9} {:>8} {:>11} {:>11} {:>8} {:>8} {:>12} {:>10}  limits >= {:.0} M/s, <= {MOST_BYTES_A_FILE} B/file",
-        "profile", "GiB", "live files", "operations", "layout s", "total s", "ops/s", "B/file", LEAST_RATE / 1e6
+        "profile",
+        "GiB",
+        "live files",
+        "operations",
+        "layout s",
+        "total s",
+        "ops/s",
+        "B/file",
+        LEAST_RATE / 1e6
     );
     for name in profile::builtin() {
         if wanted.is_empty() || wanted.contains(&name) {

@@ -1,0 +1,128 @@
+//! How fast a live tree is captured, against the fastest walkers that look at every file as well.
+//!
+//! All take turns over one tree in the page cache: one of 320 000 files made in memory, and the trees named. Walkers
+//! that are not on the path are left out.
+//! `cargo bench -p senesce-profile --bench capture [-- TREE …]`
+
+use senesce_profile::{AgeBy, capture};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Turns that each walker has, after one to warm the cache.
+const ROUNDS: usize = 7;
+
+/// Capture may take so many times as long as the fastest other walker.
+const LIMIT: f64 = 1.5;
+
+/// The word that marks the process of one capture.
+const CAPTURE: &str = "--capture";
+
+/// Threads a processor that capture is tried with.
+const THREADS: [usize; 3] = [1, 2, 4];
+
+/// Commands that look at every file, hidden and ignored ones too, and print little. The tree is their last word.
+const PEERS: &[&[&str]] = &[
+    &["fd", "--unrestricted", "--size", "+999ti", "."],
+    &["dust", "-d", "0"],
+    &["pdu", "--max-depth", "1"],
+    &["diskus"],
+    &["dua", "aggregate"],
+    &["erd", "--level", "1", "--hidden", "--no-ignore"],
+    &["gdu", "--non-interactive", "--no-progress", "--summarize"],
+    &["du", "-s"],
+];
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [mark, threads, tree] = &words[..]
+        && mark == CAPTURE
+    {
+        capture(tree.as_ref(), "bench", AgeBy::Birth, threads.parse().expect("threads are a number"))
+            .expect("the tree can be captured");
+        return;
+    }
+    let made = Made::new();
+    race("in memory", &made.0);
+    for tree in words.iter().filter(|w| !w.starts_with("--")) {
+        race(tree, tree.as_ref());
+    }
+}
+
+/// Lets all walkers take turns over a tree and prints the table.
+fn race(label: &str, tree: &Path) {
+    let program = std::env::current_exe().expect("a running program has a path");
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut walkers: Vec<(String, Vec<String>)> = THREADS
+        .iter()
+        .map(|n| n * processors)
+        .map(|n| {
+            let words = vec![program.to_string_lossy().into_owned(), CAPTURE.into(), n.to_string()];
+            (format!("capture, {n} threads"), words)
+        })
+        .collect();
+    let own = walkers.len();
+    walkers.extend(PEERS.iter().map(|p| (p[0].into(), p.iter().map(|&w| w.into()).collect())));
+    walkers.retain(|(_, words)| seconds(words, tree).is_some());
+
+    let mut taken = vec![Vec::new(); walkers.len()];
+    for round in 0..ROUNDS {
+        for i in 0..walkers.len() {
+            let i = (i + round) % walkers.len();
+            taken[i].push(seconds(&walkers[i].1, tree).expect("what ran once runs again"));
+        }
+    }
+    let median: Vec<f64> = taken.iter_mut().map(|t| median(t)).collect();
+    let files = capture(tree, "bench", AgeBy::Birth, processors).expect("the tree can be captured").files;
+    println!("\n{label}: {files} files, median of {ROUNDS}");
+    println!("{:<20} {:>8} {:>10} {:>16}", "walker", "s", "files/s", "capture / walker");
+    for ((name, _), s) in walkers.iter().zip(&median) {
+        println!("{name:<20} {s:>8.3} {:>10.0} {:>16.2}", files as f64 / s, median[1] / s);
+    }
+    let Some(fastest) = median[own..].iter().copied().reduce(f64::min) else {
+        println!("skipped: none of the other walkers is installed");
+        return;
+    };
+    let ratio = median[1] / fastest;
+    let verdict = if ratio <= LIMIT { "PASS" } else { "MISS" };
+    println!("{} over the fastest other: {ratio:.2}, limit {LIMIT}  {verdict}", walkers[1].0);
+}
+
+/// How long a command takes; `None` if it is not there or does not do it.
+fn seconds(words: &[String], tree: &Path) -> Option<f64> {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg(tree).stdout(Stdio::null()).stderr(Stdio::null());
+    let started = Instant::now();
+    let status = command.status().ok()?;
+    status.success().then(|| started.elapsed().as_secs_f64())
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// A tree in memory that is removed at the end.
+struct Made(PathBuf);
+
+impl Made {
+    /// 20 × 20 × 20 directories with 40 files each.
+    fn new() -> Made {
+        let made = Made(Path::new("/dev/shm").join(format!("senesce-bench-{}", std::process::id())));
+        for i in 0..8000 {
+            let dir = made.0.join(format!("{}/{}/{}", i / 400, i / 20 % 20, i % 20));
+            std::fs::create_dir_all(&dir).expect("a directory can be made in /dev/shm");
+            for file in 0..40 {
+                std::fs::write(dir.join(file.to_string()), []).expect("a file can be made in /dev/shm");
+            }
+        }
+        made
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // What cannot be removed is in memory only.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
