@@ -12,7 +12,9 @@ fn ages_exactly_and_the_checker_finds_nothing() {
     for fs in KINDS {
         needs!(fs);
         let lab = Lab::new();
-        let aged = lab.json(&format!("age --fs {fs} --size 512MiB --profile dabre --fullness 0.7 --seed 7 --work work"));
+        let aged = lab.json(&format!(
+            "age --fs {fs} --size 512MiB --profile dabre --fullness 0.7 --seed 7 --work work"
+        ));
         let number = |name: &str| aged[name].as_f64().unwrap_or_else(|| panic!("{fs}: {name} in {aged}"));
         assert_eq!(number("errors"), 0.0, "{fs}: {}", aged["failures"]);
         assert!(number("operations") <= 1.05 * number("bound_operations"));
@@ -66,14 +68,24 @@ fn survivors_hold_data_that_is_really_on_disk() {
     for fs in KINDS {
         needs!(fs);
         let lab = Lab::new();
-        lab.run(&format!("age --fs {fs} --size 400MiB --profile wang_os --fullness 0.5 --overwrites 2 --name a --work work"));
+        lab.run(&format!(
+            "age --fs {fs} --size 400MiB --profile wang_os --fullness 0.5 --overwrites 2 --name a --work work"
+        ));
         let mounted = common::Mounted::new(&lab.work().join("a.img"), lab.path());
         let mut nonzero = 0;
         let mut files = 0;
         for entry in std::fs::read_dir(&mounted.dir).unwrap().flatten() {
-            let contents = if entry.file_type().unwrap().is_file() { std::fs::read(entry.path()).unwrap() } else { continue };
+            let contents = if entry.file_type().unwrap().is_file() {
+                std::fs::read(entry.path()).unwrap()
+            } else {
+                continue;
+            };
             files += usize::from(contents.len() > 64);
-            nonzero += usize::from(contents.len() > 64 && contents.iter().any(|&b| b != 0) && contents[contents.len() - 9..] != [0; 9]);
+            nonzero += usize::from(
+                contents.len() > 64
+                    && contents.iter().any(|&b| b != 0)
+                    && contents[contents.len() - 9..] != [0; 9],
+            );
         }
         assert!(files > 100 && nonzero == files, "{fs}: {nonzero} of {files} files hold data to their end");
     }
@@ -95,7 +107,10 @@ fn stops_by_time_and_goes_on_under_changed_conditions() {
     let further = lab.json(&format!("{line} --resume --fullness 0.5"));
     assert!((further["fullness"].as_f64().unwrap() - 0.5).abs() < 0.02, "{}", further["fullness"]);
     assert_eq!(further["errors"], 0);
-    assert!(further["age_rms_error"].as_f64().unwrap() <= f64::max(1e-4, 0.5 / further["live_files"].as_f64().unwrap()));
+    assert!(
+        further["age_rms_error"].as_f64().unwrap()
+            <= f64::max(1e-4, 0.5 / further["live_files"].as_f64().unwrap())
+    );
     assert_eq!(further["checker_clean"], true);
     lab.nothing_left();
 }
@@ -115,7 +130,8 @@ fn stops_by_fit() {
 fn a_file_system_that_is_too_small_is_aged_as_far_as_it_goes() {
     needs!("ext4");
     let lab = Lab::new();
-    let line = "age --fs ext4 --size 256MiB --profile wang_os --fullness 0.98 --overwrites 2 --no-fill --work work";
+    let line =
+        "age --fs ext4 --size 256MiB --profile wang_os --fullness 0.98 --overwrites 2 --no-fill --work work";
     let skipped = lab.json(&format!("{line} --name skip"));
     assert!(skipped["errors"].as_u64().unwrap() > 0, "the reserve and the tables leave less than 98 %");
     assert!(skipped["failures"].as_array().unwrap().iter().any(|f| f["error"] == "ENOSPC"));
@@ -158,7 +174,10 @@ fn the_trace_is_kept_and_can_be_looked_at() {
     let aged = lab.json("age --fs ext4 --size 256MiB --profile wang_os --overwrites 2 --no-fill --work work --save-trace a.parquet");
     let stat = lab.json("trace stat a.parquet");
     let text = stat.to_string();
-    assert!(text.contains(&aged["creations"].to_string()) && text.contains(&aged["deletions"].to_string()), "{text}");
+    assert!(
+        text.contains(&aged["creations"].to_string()) && text.contains(&aged["deletions"].to_string()),
+        "{text}"
+    );
     let shown = lab.run("trace show a.parquet --first 3");
     assert!(shown.contains("planned") && shown.contains("create"), "{shown}");
     lab.run("trace convert a.parquet a.jsonl");

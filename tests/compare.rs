@@ -34,7 +34,11 @@ fn aged_file_systems_score_below_their_unaged_copies() {
         let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
         assert!(page.contains(fs) && page.contains("agrawal") && !page.contains("src=\"http"));
         let csv = lab.run("export --work work");
-        assert_eq!(csv.lines().filter(|l| l.contains("dynamic_layout_score,share")).count(), 4, "each repetition");
+        assert_eq!(
+            csv.lines().filter(|l| l.contains("dynamic_layout_score,share")).count(),
+            4,
+            "each repetition"
+        );
         lab.run("export --work work --format parquet -o all.parquet");
         assert!(std::fs::read(lab.path().join("all.parquet")).unwrap().starts_with(b"PAR1"));
     }

@@ -11,7 +11,8 @@ const LINE: &str = "age --fs ext4 --size 1GiB --profile agrawal --seed 9 --name 
 
 /// Starts the aging and waits until it has replayed for a while.
 fn start(lab: &Lab, line: &str) -> Child {
-    let child = lab.command(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child =
+        lab.command(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while !lab.work().join("a.json").exists() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the aging does not begin");
@@ -46,7 +47,10 @@ fn interrupted_it_says_how_to_go_on_and_leaves_nothing() {
     assert!(err.contains("--resume goes on"), "{err}");
     lab.nothing_left();
     let resumed = lab.json(&format!("{LINE} --resume"));
-    assert_eq!(resumed["trace_sha256"], lab.json(&LINE.replace("--name a --work work", "--plan-only"))["trace_sha256"]);
+    assert_eq!(
+        resumed["trace_sha256"],
+        lab.json(&LINE.replace("--name a --work work", "--plan-only"))["trace_sha256"]
+    );
     assert_eq!(resumed["errors"], 0);
 }
 

@@ -49,7 +49,10 @@ fn bad_profiles_are_refused() {
             lab.refused("age --profile bad.toml --work work", expected);
         }
     }
-    let zeros: String = good.lines().map(|l| if l.starts_with("weight") { "weight = [0, 0]\n".to_owned() } else { format!("{l}\n") }).collect();
+    let zeros: String = good
+        .lines()
+        .map(|l| if l.starts_with("weight") { "weight = [0, 0]\n".to_owned() } else { format!("{l}\n") })
+        .collect();
     std::fs::write(lab.path().join("bad.toml"), zeros).unwrap();
     lab.refused("profile check bad.toml", "weights");
 }
@@ -57,7 +60,8 @@ fn bad_profiles_are_refused() {
 #[test]
 fn data_that_would_not_fit_is_told_before_anything_is_made() {
     needs!("ext4");
-    Lab::new().refused("age --fs ext4 --size 1TiB --profile wang_lanl --fullness 0.9 --work work", "--no-fill");
+    Lab::new()
+        .refused("age --fs ext4 --size 1TiB --profile wang_lanl --fullness 0.9 --work work", "--no-fill");
 }
 
 #[test]
@@ -66,7 +70,11 @@ fn a_missing_mkfs_is_told() {
     let lab = Lab::new();
     let empty = lab.path().join("bin");
     std::fs::create_dir(&empty).unwrap();
-    let output = lab.command("age --fs xfs --size 512MiB --work work".split(' ')).env("PATH", &empty).output().unwrap();
+    let output = lab
+        .command("age --fs xfs --size 512MiB --work work".split(' '))
+        .env("PATH", &empty)
+        .output()
+        .unwrap();
     let err = common::text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("mkfs.xfs") && err.contains("xfsprogs"), "{err}");
@@ -103,7 +111,9 @@ fn without_root_it_says_what_works() {
     let place = dir.path().join("place");
     std::fs::create_dir(&place).unwrap();
     std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let aged = as_nobody("age --dir place --size 32MiB --profile wang_os --overwrites 1.5 --name d --work work --json");
+    let aged = as_nobody(
+        "age --dir place --size 32MiB --profile wang_os --overwrites 1.5 --name d --work work --json",
+    );
     assert!(aged.status.success(), "{}", common::text(&aged.stderr));
 }
 
@@ -127,7 +137,8 @@ fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
     run("mount", &[&device, directory.to_str().unwrap()]);
     std::fs::write(&keep, "precious").unwrap();
     let try_age = |erase: &str| {
-        let line = format!("age --device {device} --erase {erase} --size 256MiB --profile wang_os --work work");
+        let line =
+            format!("age --device {device} --erase {erase} --size 256MiB --profile wang_os --work work");
         let output = lab.try_run(&line);
         assert_eq!(output.status.code(), Some(1));
         common::text(&output.stderr)

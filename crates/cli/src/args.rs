@@ -7,7 +7,13 @@ use std::time::Duration;
 
 /// Ages a file system the way years of use would, measures what that did to it, and shows it.
 #[derive(Parser)]
-#[command(name = "senesce", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "senesce",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 pub struct Senesce {
     #[command(subcommand)]
     pub command: Command,
@@ -68,7 +74,7 @@ pub struct Demo {
     #[arg(long, value_name = "DIR", default_value = "senesce-demo")]
     pub work: PathBuf,
     /// Size of each file system
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE", default_value = "400MiB", value_parser = units::size)]
     pub size: u64,
     /// Cold scans of each side
     #[arg(long, value_name = "N", default_value_t = 6)]

@@ -43,7 +43,11 @@ fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
         let arg = arg.to_string_lossy().into_owned();
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-        if !arg.is_empty() && arg.chars().all(plain) { arg } else { format!("'{}'", arg.replace('\'', "'\\''")) }
+        if !arg.is_empty() && arg.chars().all(plain) {
+            arg
+        } else {
+            format!("'{}'", arg.replace('\'', "'\\''"))
+        }
     };
     let args = std::env::args_os().skip(1).map(quoted);
     std::iter::once("senesce".to_owned()).chain(args).collect::<Vec<_>>().join(" ")

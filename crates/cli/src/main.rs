@@ -13,6 +13,8 @@ fn main() -> ExitCode {
     let args = args::Senesce::parse();
     match commands::run(args) {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read has read enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // One line, whatever a tool below has printed over several.
             let message = message(&error);
@@ -21,6 +23,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
 }
 
 /// The error and its causes, but for those that the error in front of them has in its words already.

@@ -1,7 +1,7 @@
 //! Which file system lies on an image or device, by the magic number of its superblock.
 
-use crate::kind::{FileSystem, find};
 use crate::Error;
+use crate::kind::{FileSystem, find};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;

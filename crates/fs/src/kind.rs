@@ -21,6 +21,11 @@ pub trait FileSystem: Sync {
     /// What could differ between two runs of the same command is fixed where `mkfs` lets us.
     fn mkfs(&self, device: &Path, size_bytes: u64, opts: &[String]) -> Command;
 
+    /// Further options of `mkfs` that make room for so many files and directories, where it would not by itself.
+    fn room_for(&self, _size_bytes: u64, _inodes: u64) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Checks it, unmounted, without changing anything. Status 0 says that it is clean.
     fn check(&self, device: &Path) -> Command;
 

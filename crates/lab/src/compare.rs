@@ -64,7 +64,9 @@ fn aged(spec: &CompareSpec, name: &str) -> Result<Manifest, Error> {
         )));
     };
     if manifest.stage != Stage::Done {
-        return Err(Error::Refused(format!("the aging of {name} did not end; `senesce age --resume` finishes it")));
+        return Err(Error::Refused(format!(
+            "the aging of {name} did not end; `senesce age --resume` finishes it"
+        )));
     }
     Ok(manifest)
 }
@@ -92,15 +94,25 @@ fn start(spec: &CompareSpec, manifest: &Manifest, store: &Store) -> Result<RunId
         "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "aged_run": manifest.run
     });
     let same = |run: &crate::store::Run| {
-        run.kind == "compare" && run.name == manifest.name && run.state != "done" && run.parameters == parameters
+        run.kind == "compare"
+            && run.name == manifest.name
+            && run.state != "done"
+            && run.parameters == parameters
     };
-    if spec.resume && let Some(run) = store.runs()?.into_iter().rev().find(same) {
+    if spec.resume
+        && let Some(run) = store.runs()?.into_iter().rev().find(same)
+    {
         store.again(run.id)?;
         return Ok(run.id);
     }
     let seed = Some(manifest.conditions().seed);
-    let run =
-        store.begin(&NewRun { kind: "compare", name: &manifest.name, command: &spec.command, seed, parameters })?;
+    let run = store.begin(&NewRun {
+        kind: "compare",
+        name: &manifest.name,
+        command: &spec.command,
+        seed,
+        parameters,
+    })?;
     if let Some(aged) = store.document::<serde_json::Value>(manifest.run(), "", "aged")? {
         store.record_document(run, "", "aged", &aged)?;
     }

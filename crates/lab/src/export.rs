@@ -22,8 +22,20 @@ pub enum Format {
 
 /// The columns that hold text, then those that hold numbers.
 const TEXT: [&str; 14] = [
-    "kind", "name", "state", "started", "finished", "tool", "command", "seed", "parameters", "cpu", "kernel", "subject",
-    "measure", "unit",
+    "kind",
+    "name",
+    "state",
+    "started",
+    "finished",
+    "tool",
+    "command",
+    "seed",
+    "parameters",
+    "cpu",
+    "kernel",
+    "subject",
+    "measure",
+    "unit",
 ];
 
 /// Writes every measurement of every run, with what is known of the run beside it. Returns how many.
@@ -35,11 +47,11 @@ pub fn export(store: &Store, format: Format, out: &mut (impl Write + Send)) -> R
         }
     }
     let written = match format {
-        Format::Json => json(&rows, out).map_err(|e| e.to_string()),
-        Format::Csv => csv(&rows, out).map_err(|e| e.to_string()),
-        Format::Parquet => parquet(&rows, out).map_err(|e| e.to_string()),
+        Format::Json => json(&rows, out),
+        Format::Csv => csv(&rows, out),
+        Format::Parquet => parquet(&rows, out).map_err(std::io::Error::other),
     };
-    written.map_err(|why| Error::Failed(format!("writing the export: {why}")))?;
+    written.map_err(Error::io("writing", std::path::Path::new("the export")))?;
     Ok(rows.len())
 }
 
@@ -89,7 +101,11 @@ fn csv(rows: &[Row], out: &mut impl Write) -> std::io::Result<()> {
 }
 
 fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
 }
 
 fn parquet(rows: &[Row], out: &mut (impl Write + Send)) -> parquet::errors::Result<()> {
@@ -99,7 +115,8 @@ fn parquet(rows: &[Row], out: &mut (impl Write + Send)) -> parquet::errors::Resu
     );
     let properties =
         WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut file = SerializedFileWriter::new(out, Arc::new(parse_message_type(&schema)?), Arc::new(properties))?;
+    let mut file =
+        SerializedFileWriter::new(out, Arc::new(parse_message_type(&schema)?), Arc::new(properties))?;
     let mut group = file.next_row_group()?;
     let number = |values: Vec<i64>, group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, _>| {
         let mut column = group.next_column()?.expect("a column of the schema");

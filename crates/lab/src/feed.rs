@@ -18,7 +18,11 @@ pub struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    pub fn new(ager: Box<dyn Ager>, digest: &'a mut TraceDigest, writer: Option<&'a mut TraceWriter>) -> Feed<'a> {
+    pub fn new(
+        ager: Box<dyn Ager>,
+        digest: &'a mut TraceDigest,
+        writer: Option<&'a mut TraceWriter>,
+    ) -> Feed<'a> {
         Feed { ager, digest, writer, left: 0, passed: 0, planning: Duration::ZERO }
     }
 

@@ -33,7 +33,10 @@ pub struct Made {
     pub fs: String,
     /// Nominal size in bytes.
     pub size_bytes: u64,
-    /// Further options of mkfs.
+    /// Options of mkfs that the plan needs: room for its files.
+    #[serde(default)]
+    pub plan_mkfs_opts: Vec<String>,
+    /// The user's further options of mkfs.
     pub mkfs_opts: Vec<String>,
     /// Options of mount.
     pub mount_opts: Vec<String>,
@@ -53,7 +56,7 @@ impl Made {
             kind: fs::find(&self.fs)?,
             place,
             size_bytes: self.size_bytes,
-            mkfs_opts: self.mkfs_opts.clone(),
+            mkfs_opts: [self.plan_mkfs_opts.clone(), self.mkfs_opts.clone()].concat(),
             mount_opts: self.mount_opts.clone(),
             read_ahead_kb: self.read_ahead_kb,
         }))
@@ -64,6 +67,8 @@ impl Made {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
+    /// The file system is being made; nothing in it is worth keeping yet.
+    Making,
     /// Operations are being replayed.
     Replaying,
     /// The survivors are being filled with data.

@@ -23,7 +23,10 @@ pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) 
     }
     for left in &plan.left_out {
         let (from, to) = (bytes(left.lower_bytes), bytes(left.upper_bytes));
-        watch.say(&format!("left out: files above {from} up to {to} ({:.4} %) do not fit", 100.0 * left.share));
+        watch.say(&format!(
+            "left out: files above {from} up to {to} ({:.4} %) do not fit",
+            100.0 * left.share
+        ));
     }
 }
 
@@ -32,5 +35,9 @@ pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = (n.max(1).ilog2() / 10) as usize;
     let value = n as f64 / (1u64 << (10 * unit)) as f64;
-    if value.fract() == 0.0 { format!("{value} {}", UNITS[unit]) } else { format!("{value:.1} {}", UNITS[unit]) }
+    if value.fract() == 0.0 {
+        format!("{value} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
 }

@@ -14,7 +14,13 @@ const METADATA_BYTES_A_FILE: u64 = 1024;
 const EMPTY_BYTES: u64 = 64 << 20;
 
 /// Refuses an aging whose data would not fit the backing store.
-pub(crate) fn check(made: &Made, plan: &Plan, data: Data, fill: bool, already_bytes: u64) -> Result<(), Error> {
+pub(crate) fn check(
+    made: &Made,
+    plan: &Plan,
+    data: Data,
+    fill: bool,
+    already_bytes: u64,
+) -> Result<(), Error> {
     let metadata = EMPTY_BYTES.min(made.size_bytes / 8) + plan.live_files * METADATA_BYTES_A_FILE;
     let (place, need) = match &made.home {
         // Written churn touches every block sooner or later, and a sparse image never shrinks.

@@ -47,7 +47,11 @@ mod tests {
         for (n, k) in [(6, 1), (7, 1), (8, 1), (9, 2), (10, 2), (15, 4), (20, 6), (30, 10)] {
             let values: Vec<f64> = (1..=n).rev().map(f64::from).collect();
             let interval = median_interval(&values).unwrap();
-            assert_eq!((interval.low, interval.high), (Some(f64::from(k)), Some(f64::from(n + 1 - k))), "{n}");
+            assert_eq!(
+                (interval.low, interval.high),
+                (Some(f64::from(k)), Some(f64::from(n + 1 - k))),
+                "{n}"
+            );
             assert_eq!(interval.median, (f64::from(n) + 1.0) / 2.0);
         }
     }

@@ -165,8 +165,10 @@ impl Store {
     /// Records a number, replacing an earlier one of the same repetition.
     pub fn record(&self, run: RunId, m: &Measurement) -> Result<(), Error> {
         let sql = format!("INSERT OR REPLACE INTO measurement VALUES (?1, ?2, ?3, ?4, ?5, ?6, {NOW})");
-        self.try_(|db| db.execute(&sql, params![run.0, m.subject, m.measure, m.unit, m.repetition as i64, m.value]))
-            .map(drop)
+        self.try_(|db| {
+            db.execute(&sql, params![run.0, m.subject, m.measure, m.unit, m.repetition as i64, m.value])
+        })
+        .map(drop)
     }
 
     /// Records several numbers at once: all or none.
@@ -178,14 +180,25 @@ impl Store {
     }
 
     /// Records what is more than a number, as JSON.
-    pub fn record_document(&self, run: RunId, subject: &str, name: &str, body: &impl Serialize) -> Result<(), Error> {
+    pub fn record_document(
+        &self,
+        run: RunId,
+        subject: &str,
+        name: &str,
+        body: &impl Serialize,
+    ) -> Result<(), Error> {
         let body = serde_json::to_string(body).expect("plain data");
         let sql = "INSERT OR REPLACE INTO document VALUES (?1, ?2, ?3, ?4)";
         self.try_(|db| db.execute(sql, params![run.0, subject, name, body])).map(drop)
     }
 
     /// A document, if it was recorded.
-    pub fn document<T: DeserializeOwned>(&self, run: RunId, subject: &str, name: &str) -> Result<Option<T>, Error> {
+    pub fn document<T: DeserializeOwned>(
+        &self,
+        run: RunId,
+        subject: &str,
+        name: &str,
+    ) -> Result<Option<T>, Error> {
         let sql = "SELECT body FROM document WHERE run = ?1 AND subject = ?2 AND name = ?3";
         let body: Option<String> =
             self.try_(|db| db.query_row(sql, params![run.0, subject, name], |row| row.get(0)).optional())?;

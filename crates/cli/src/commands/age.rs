@@ -56,6 +56,7 @@ fn spec(args: &Age) -> Result<AgeSpec> {
             home,
             fs,
             size_bytes: args.size,
+            plan_mkfs_opts: Vec::new(),
             mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
             mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
             read_ahead_kb: args.read_ahead_kb,

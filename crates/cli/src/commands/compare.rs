@@ -40,11 +40,13 @@ pub fn reader(reader: args::Reader) -> probe::Reader {
 
 /// The names of all file systems in the work directory whose aging is complete.
 fn complete(work: &Path) -> Result<Vec<String>> {
-    let entries = std::fs::read_dir(work).with_context(|| format!("reading the work directory {}", work.display()))?;
+    let entries =
+        std::fs::read_dir(work).with_context(|| format!("reading the work directory {}", work.display()))?;
     let mut names = Vec::new();
     for entry in entries {
         let name = entry?.file_name();
-        let Some(name) = name.to_str().and_then(|n| n.strip_suffix(".json")).filter(|n| !n.starts_with('.')) else {
+        let Some(name) = name.to_str().and_then(|n| n.strip_suffix(".json")).filter(|n| !n.starts_with('.'))
+        else {
             continue;
         };
         if Manifest::load(work, name)?.is_some_and(|manifest| manifest.stage == Stage::Done) {
@@ -69,7 +71,11 @@ pub fn show(pairs: &[Pair]) -> Result<()> {
         output::table(
             &[&pair.name, "aged", "unaged", "aged/unaged"],
             [
-                row("scan s/GiB, modelled 7200 rpm disk", aged.modelled_hdd_s_per_gib, unaged.modelled_hdd_s_per_gib),
+                row(
+                    "scan s/GiB, modelled 7200 rpm disk",
+                    aged.modelled_hdd_s_per_gib,
+                    unaged.modelled_hdd_s_per_gib,
+                ),
                 row("scan s/GiB, measured here", aged.scan_s_per_gib, unaged.scan_s_per_gib),
                 row("dynamic layout score", aged.dynamic_layout_score, unaged.dynamic_layout_score),
                 row("layout score", aged.layout_score, unaged.layout_score),

@@ -10,6 +10,9 @@ use std::path::Path;
 /// The profile of the demonstration: Windows desktops of 2004.
 const PROFILE: &str = "agrawal";
 
+/// Share in use: low enough that a small Btrfs is not slowed by want of room for metadata.
+const FULLNESS: f64 = 0.6;
+
 pub fn run(args: &Demo) -> Result<()> {
     let mut progress = Progress::new();
     let work = std::path::absolute(&args.work).context("finding the work directory")?;
@@ -55,6 +58,7 @@ fn spec(args: &Demo, work: &Path, name: &str) -> Result<AgeSpec> {
             home: Home::Image(work.join(format!("{name}.img"))),
             fs: name.to_owned(),
             size_bytes: args.size,
+            plan_mkfs_opts: Vec::new(),
             mkfs_opts: Vec::new(),
             mount_opts: Vec::new(),
             read_ahead_kb: 128,
@@ -64,7 +68,7 @@ fn spec(args: &Demo, work: &Path, name: &str) -> Result<AgeSpec> {
             method: Method::Planned,
             profile: profile::load(PROFILE)?,
             capacity_bytes: args.size,
-            fullness: 0.8,
+            fullness: FULLNESS,
             seed: args.seed,
             overwrites: None,
         },

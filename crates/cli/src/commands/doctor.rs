@@ -39,7 +39,12 @@ fn findings() -> Vec<Finding> {
     let traced = probe::blocktrace::available();
     let detail = traced.clone().err().unwrap_or_default();
     findings.push(finding("block tracepoints", traced.is_ok(), "dynamic layout scores", &detail));
-    findings.push(finding("grep", on_path("grep"), "scans by grep -r", "apt install grep, or use --reader builtin"));
+    findings.push(finding(
+        "grep",
+        on_path("grep"),
+        "scans by grep -r",
+        "apt install grep, or use --reader builtin",
+    ));
     for kind in fs::kinds() {
         let ready = fs::ready(*kind);
         let remedy = ready.as_ref().err().map(ToString::to_string).unwrap_or_default();
@@ -48,7 +53,8 @@ fn findings() -> Vec<Finding> {
         findings.push(finding(what, ready.is_ok(), &version, &remedy));
     }
     let free = disk::free_bytes(std::path::Path::new("/dev/shm"));
-    let detail = free.as_ref().map(|f| format!("{} for images (--memory)", lab::bytes(*f))).unwrap_or_default();
+    let detail =
+        free.as_ref().map(|f| format!("{} for images (--memory)", lab::bytes(*f))).unwrap_or_default();
     findings.push(finding("/dev/shm", free.is_ok(), &detail, "mount a tmpfs there for images in memory"));
     findings
 }

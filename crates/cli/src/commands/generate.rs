@@ -7,7 +7,8 @@ use std::path::Path;
 
 pub fn man(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
-    clap_mangen::generate_to(Senesce::command(), dir).with_context(|| format!("writing man pages to {}", dir.display()))
+    clap_mangen::generate_to(Senesce::command(), dir)
+        .with_context(|| format!("writing man pages to {}", dir.display()))
 }
 
 pub fn completions(shell: clap_complete::Shell) -> Result<()> {

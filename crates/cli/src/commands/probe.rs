@@ -2,14 +2,14 @@
 
 mod subject;
 
-use crate::args::ProbeKind;
+use crate::args::{ProbeKind, Subject};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use ::probe::{Hdd, Recorder};
 use anyhow::{Result, bail};
+use fs::Target;
 use lab::Watch as _;
 use serde_json::json;
-use fs::Target;
 
 /// Ring buffer of each processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
@@ -21,13 +21,22 @@ pub fn run(kind: &ProbeKind) -> Result<()> {
         }
         ProbeKind::Layout { subject } => with(subject, |open| layout(open, subject.json)),
         ProbeKind::FreeSpace { subject } => with(subject, |open| free_space(open, subject.json)),
-        ProbeKind::NewFile { subject, size } => with(subject, |open| new_file(open, *size, subject.json)),
+        ProbeKind::NewFile { subject, size } => {
+            with_writes(subject, |open| new_file(open, *size, subject.json))
+        }
     }
 }
 
-/// Opens, measures, and closes, whether the measuring went well or not.
-fn with(subject: &crate::args::Subject, measure: impl FnOnce(&mut dyn Target) -> Result<()>) -> Result<()> {
-    let mut open = subject::open(&subject.path)?;
+fn with(subject: &Subject, measure: impl FnOnce(&mut dyn Target) -> Result<()>) -> Result<()> {
+    measured(subject::open(&subject.path, false)?, measure)
+}
+
+fn with_writes(subject: &Subject, measure: impl FnOnce(&mut dyn Target) -> Result<()>) -> Result<()> {
+    measured(subject::open(&subject.path, true)?, measure)
+}
+
+/// Measures, and closes, whether the measuring went well or not.
+fn measured(mut open: Box<dyn Target>, measure: impl FnOnce(&mut dyn Target) -> Result<()>) -> Result<()> {
     let measured = measure(open.as_mut());
     let closed = open.close();
     measured.and(Ok(closed?))

@@ -86,7 +86,14 @@ fn default_threads() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn capture(path: &Path, to: &Path, name: Option<&str>, age_by: AgeBy, threads: usize, json: bool) -> Result<()> {
+fn capture(
+    path: &Path,
+    to: &Path,
+    name: Option<&str>,
+    age_by: AgeBy,
+    threads: usize,
+    json: bool,
+) -> Result<()> {
     let stem = to.file_stem().map(|s| s.to_string_lossy().into_owned());
     let Some(name) = name.map(str::to_owned).or(stem) else { bail!("{} names no file", to.display()) };
     let age_by = match age_by {

@@ -97,6 +97,7 @@ fn stat(path: &Path, json: bool) -> Result<()> {
         return output::json(&stat);
     }
     let value = serde_json::to_value(&stat)?;
-    let rows = value.as_object().into_iter().flatten().map(|(name, value)| vec![name.clone(), value.to_string()]);
+    let rows =
+        value.as_object().into_iter().flatten().map(|(name, value)| vec![name.clone(), value.to_string()]);
     output::table(&["", ""], rows)
 }

@@ -1,8 +1,8 @@
 //! What an earlier aging left to do.
 
 use super::AgeSpec;
-use crate::manifest::{Home, Made, Manifest, Stage};
 use crate::Error;
+use crate::manifest::{Home, Made, Manifest, Stage};
 use ager::{Ager, Leg};
 use trace::{TraceDigest, TraceInfo, TraceWriter};
 
@@ -11,34 +11,51 @@ pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
     let (work, name) = (spec.work.display(), &spec.name);
     let found = Manifest::load(&spec.work, name)?;
     match (found, spec.resume) {
+        // Killed before anything was aged: there is nothing to go on with, and nothing to lose.
+        (Some(manifest), _) if manifest.stage == Stage::Making => {
+            if let Home::Image(path) = &manifest.made.home
+                && path.exists()
+            {
+                std::fs::remove_file(path).map_err(Error::io("removing the half-made", path))?;
+            }
+            Ok(new(spec))
+        }
         (Some(manifest), true) => go_on(spec, manifest),
         (Some(_), false) => Err(Error::Refused(format!(
             "{name} has been aged in {work} already; go on with --resume, or choose another --name or --work"
         ))),
-        (None, true) => Err(Error::Refused(format!("{work} holds no aging named {name} that could be resumed"))),
-        (None, false) => Ok(Manifest {
-            version: Manifest::version(),
-            name: name.clone(),
-            made: spec.made.clone(),
-            mkfs: None,
-            fs_version: String::new(),
-            data: spec.data,
-            on_full: spec.on_full,
-            fill: spec.fill,
-            legs: vec![Leg { conditions: spec.conditions.clone(), done: 0 }],
-            redo_to: 0,
-            stage: Stage::Replaying,
-            run: 0,
-        }),
+        (None, true) => {
+            Err(Error::Refused(format!("{work} holds no aging named {name} that could be resumed")))
+        }
+        (None, false) => Ok(new(spec)),
+    }
+}
+
+/// The manifest of an aging that begins.
+fn new(spec: &AgeSpec) -> Manifest {
+    Manifest {
+        version: Manifest::version(),
+        name: spec.name.clone(),
+        made: spec.made.clone(),
+        mkfs: None,
+        fs_version: String::new(),
+        data: spec.data,
+        on_full: spec.on_full,
+        fill: spec.fill,
+        legs: vec![Leg { conditions: spec.conditions.clone(), done: 0 }],
+        redo_to: 0,
+        stage: Stage::Making,
+        run: 0,
     }
 }
 
 fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
     let home = manifest.made.home.clone();
+    let plan_mkfs_opts = manifest.made.plan_mkfs_opts.clone();
     let asked = match home {
         // The directory has been given a name of its own when it was made.
-        Home::Dir(_) => Made { home, ..spec.made.clone() },
-        _ => spec.made.clone(),
+        Home::Dir(_) => Made { home, plan_mkfs_opts, ..spec.made.clone() },
+        _ => Made { plan_mkfs_opts, ..spec.made.clone() },
     };
     if asked != manifest.made {
         return Err(Error::Refused(format!(

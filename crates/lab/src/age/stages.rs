@@ -25,16 +25,24 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
     let mut manifest = resume::manifest(spec)?;
     let plan = ager::go_on(&manifest.legs[..manifest.legs.len() - 1], &spec.conditions)?.plan().clone();
     say::plan(&plan, &spec.conditions, watch);
-    let already = allocated_bytes(&spec.made.home);
+    let already = if manifest.stage == Stage::Making { 0 } else { allocated_bytes(&spec.made.home) };
     space::check(&spec.made, &plan, spec.data, spec.fill, already)?;
     if let Some(made) = spec.made.spec()? {
         fs::ready(made.kind)?;
+        if manifest.stage == Stage::Making {
+            let inodes = plan.live_files + plan.directories;
+            manifest.made.plan_mkfs_opts = made.kind.room_for(made.size_bytes, inodes);
+        }
     }
 
     let work = Work::take(&spec.work)?;
     let store = work.store()?;
     let session = Session::begin()?;
-    let target = if spec.resume { open(&session, &manifest.made)? } else { make(&session, spec, &mut manifest)? };
+    let target = if manifest.stage == Stage::Making {
+        make(&session, spec, &mut manifest)?
+    } else {
+        open(&session, &manifest.made)?
+    };
     manifest.mkfs = target.mkfs_command().or(manifest.mkfs);
     manifest.fs_version = target.version();
     let new = NewRun {
@@ -45,6 +53,7 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
         parameters: serde_json::json!({"made": manifest.made, "conditions": spec.conditions}),
     };
     manifest.run = store.begin(&new)?.0;
+    manifest.stage = Stage::Replaying;
     manifest.save(&spec.work)?;
     work.keep();
 
@@ -64,14 +73,29 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
     result
 }
 
-/// Makes the file system and records where it is.
+/// Makes the file system and records where it is. The manifest says beforehand that it is being made, so that
+/// what a kill leaves half made is known for ours; if making it fails, nothing is left.
 fn make(session: &Arc<Session>, spec: &AgeSpec, manifest: &mut Manifest) -> Result<Box<dyn Target>, Error> {
+    manifest.save(&spec.work)?;
+    let made = try_make(session, spec, manifest);
+    if made.is_err() {
+        let path = Manifest::path(&spec.work, &spec.name);
+        std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
+    }
+    made
+}
+
+fn try_make(
+    session: &Arc<Session>,
+    spec: &AgeSpec,
+    manifest: &mut Manifest,
+) -> Result<Box<dyn Target>, Error> {
     if let Home::Dir(parent) = &spec.made.home {
         let target = DirTarget::make(parent)?;
         manifest.made.home = Home::Dir(target.path().to_owned());
         return Ok(Box::new(target));
     }
-    let mut made = spec.made.spec()?.expect("all but directories are made");
+    let mut made = manifest.made.spec()?.expect("all but directories are made");
     if let Place::Device { erase, .. } = &mut made.place {
         *erase = spec.erase.clone();
     }
@@ -163,6 +187,9 @@ impl Stages<'_> {
         aged.errors = replay.errors().iter().map(|f| f.count).sum();
         aged.failures = replay.errors().to_vec();
         aged.trace_sha256 = digest.finish();
+        if aged.errors > 0 {
+            watch.say("some operations failed: the figures describe the plan, the tree lacks what failed");
+        }
         for failure in &aged.failures {
             watch.say(&format!(
                 "{} × {} failed: {}, first {}",
@@ -266,7 +293,10 @@ impl Stages<'_> {
         let Some(check) = self.target().check()? else { return Ok(None) };
         if !check.clean {
             let last = check.output.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("no output");
-            return Err(Error::Failed(format!("{} finds the aged file system damaged: {last}", check.command)));
+            return Err(Error::Failed(format!(
+                "{} finds the aged file system damaged: {last}",
+                check.command
+            )));
         }
         Ok(Some(true))
     }

@@ -1,7 +1,7 @@
 //! All measurements of a comparison, each recorded as soon as it is known.
 
 use super::{CompareSpec, SUBJECTS};
-use crate::manifest::Manifest;
+use crate::manifest::{Home, Manifest};
 use crate::store::{Measurement, RunId, Store};
 use crate::{Error, Watch};
 use fs::Target;
@@ -49,7 +49,8 @@ impl Measuring<'_> {
             return Ok(());
         }
         self.phase(&format!("extent maps of the {subject} side"));
-        let mut layout = probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
+        let mut layout =
+            probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
         let mut numbers = vec![
             number(subject, "files", "files", 1, layout.files as f64),
             number(subject, "extents", "extents", 1, layout.extents as f64),
@@ -58,7 +59,7 @@ impl Measuring<'_> {
             ("layout_score", "share", layout.layout_score),
             ("scan_layout_score", "share", layout.scan_layout_score),
             ("degree_of_fragmentation", "ratio", layout.degree_of_fragmentation),
-            ("extent_map_hdd_s_per_gib", "s/GiB", self.modelled(&layout)),
+            ("extent_map_hdd_s_per_gib", "s/GiB", self.modelled(target, &layout)),
         ];
         for (measure, unit, value) in scores {
             numbers.extend(value.map(|value| number(subject, measure, unit, 1, value)));
@@ -69,14 +70,20 @@ impl Measuring<'_> {
         self.store.record_document(self.run, subject, "static_layout", &layout)
     }
 
-    fn hdd(&self) -> Hdd {
-        Hdd::rpm_7200(self.manifest.made.size_bytes)
+    /// The modelled disk is as large as the file system; below a directory, as the device that holds it.
+    fn hdd(&self, target: &dyn Target) -> Hdd {
+        let of_device = || target.device().and_then(|(_, (major, minor))| device_bytes(major, minor));
+        let own = self.manifest.made.size_bytes;
+        Hdd::rpm_7200(match self.manifest.made.home {
+            Home::Dir(_) => of_device().unwrap_or(own),
+            Home::Image(_) | Home::Device(_) => own,
+        })
     }
 
     /// Seconds per GiB that the modelled disk takes to read all files in scan order, nothing else.
-    fn modelled(&self, layout: &StaticLayout) -> Option<f64> {
+    fn modelled(&self, target: &dyn Target, layout: &StaticLayout) -> Option<f64> {
         let bytes: u64 = layout.scan_extents.iter().map(|e| e.len_bytes).sum();
-        (bytes > 0).then(|| per_gib(probe::modelled_scan_s(&layout.scan_extents, &self.hdd()), bytes))
+        (bytes > 0).then(|| per_gib(probe::modelled_scan_s(&layout.scan_extents, &self.hdd(target)), bytes))
     }
 
     fn free_space(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
@@ -118,8 +125,7 @@ impl Measuring<'_> {
                 if done.iter().any(measured) {
                     continue;
                 }
-                let numbers =
-                    self.scan(targets[side], &census[side], subject, repetition, traced.is_ok())?;
+                let numbers = self.scan(targets[side], &census[side], subject, repetition, traced.is_ok())?;
                 self.store.record_all(self.run, &numbers)?;
                 if disk::interrupted() {
                     return Err(Error::Interrupted(format!(
@@ -157,7 +163,7 @@ impl Measuring<'_> {
         numbers.extend(scan.s_per_gib.map(|s| one("scan_s_per_gib", "s/GiB", s)));
         if let Some(requests) = requests {
             let layout = probe::dynamic_layout(&requests, target.block_bytes());
-            let hdd_s = self.hdd().service_s(&requests);
+            let hdd_s = self.hdd(target).service_s(&requests);
             numbers.extend(layout.score.map(|s| one("dynamic_layout_score", "share", s)));
             numbers.extend(layout.data_only_score.map(|s| one("dynamic_layout_score_data", "share", s)));
             numbers.push(one("scan_requests", "requests", layout.requests as f64));
@@ -184,7 +190,19 @@ impl Measuring<'_> {
 }
 
 fn number(subject: &str, measure: &str, unit: &str, repetition: u64, value: f64) -> Measurement {
-    Measurement { subject: subject.to_owned(), measure: measure.to_owned(), unit: unit.to_owned(), repetition, value }
+    Measurement {
+        subject: subject.to_owned(),
+        measure: measure.to_owned(),
+        unit: unit.to_owned(),
+        repetition,
+        value,
+    }
+}
+
+/// The size of a block device, as sysfs has it.
+fn device_bytes(major: u32, minor: u32) -> Option<u64> {
+    let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;
+    sectors.trim().parse::<u64>().ok().map(|sectors| sectors * disk::SECTOR_BYTES)
 }
 
 fn per_gib(seconds: f64, bytes: u64) -> f64 {

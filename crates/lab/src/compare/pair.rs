@@ -2,10 +2,10 @@
 //! what is kept.
 
 use super::SUBJECTS;
-use crate::manifest::Manifest;
+use crate::Error;
+use crate::manifest::{Home, Manifest};
 use crate::stats::{Interval, median_interval};
 use crate::store::{Measurement, RunId, Store};
-use crate::Error;
 use serde::Serialize;
 
 /// One comparison.
@@ -23,7 +23,8 @@ pub struct Pair {
     pub aged: Side,
     /// The unaged side.
     pub unaged: Side,
-    /// Median of aged over unaged scan cost as measured on this machine, by repetition.
+    /// Median of aged over unaged scan cost as measured on this machine, by repetition. `None` where the sides
+    /// do not lie on the same disk: an aged device, whose unaged copy is an image.
     pub aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub aging_ratio_interval: Option<Interval>,
@@ -88,8 +89,12 @@ impl Pair {
         let numbers = store.measurements(run)?;
         let [aged, unaged] = SUBJECTS.map(|subject| Side::of(&numbers, subject));
         let ratio = |measure| ratio(&numbers, measure);
-        let (measured, modelled, mapped) =
-            (ratio("scan_s_per_gib"), ratio("modelled_hdd_s_per_gib"), ratio("extent_map_hdd_s_per_gib"));
+        let same_disk = !matches!(manifest.made.home, Home::Device(_));
+        let (measured, modelled, mapped) = (
+            ratio("scan_s_per_gib").filter(|_| same_disk),
+            ratio("modelled_hdd_s_per_gib"),
+            ratio("extent_map_hdd_s_per_gib"),
+        );
         Ok(Pair {
             name: manifest.name.clone(),
             fs: manifest.made.fs.clone(),

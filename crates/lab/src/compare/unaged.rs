@@ -1,7 +1,7 @@
 //! The unaged copy.
 
-use crate::manifest::{Home, Made, Manifest};
 use crate::Error;
+use crate::manifest::{Home, Made, Manifest};
 use disk::Session;
 use fs::{DirTarget, Target};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,10 @@ pub fn make(
         super::layout::copy_layout(aged.root(), root)?;
     }
     if disk::interrupted() {
-        return Err(Error::Interrupted(format!("{} is as it was; --resume begins the copy anew", manifest.name)));
+        return Err(Error::Interrupted(format!(
+            "{} is as it was; --resume begins the copy anew",
+            manifest.name
+        )));
     }
     Ok(unaged)
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 /// Read-ahead of a loop device in KiB: the kernel's default.
 const READ_AHEAD_KB: u32 = 128;
 
-/// Opens what lies at `path`.
-pub fn open(path: &Path) -> Result<Box<dyn Target>> {
+/// Opens what lies at `path`; for reading only, unless the probe `writes`.
+pub fn open(path: &Path, writes: bool) -> Result<Box<dyn Target>> {
     let file = std::fs::metadata(path).with_context(|| format!("looking at {}", path.display()))?;
     if file.is_dir() {
         return Ok(Box::new(DirTarget::any(path)?));
@@ -27,7 +27,8 @@ pub fn open(path: &Path) -> Result<Box<dyn Target>> {
         place,
         size_bytes: file.len(),
         mkfs_opts: Vec::new(),
-        mount_opts: Vec::new(),
+        // Measuring is to change nothing.
+        mount_opts: if writes { Vec::new() } else { vec!["ro".to_owned()] },
         read_ahead_kb: READ_AHEAD_KB,
     };
     Ok(fs::open(&Session::begin()?, &spec)?)
