@@ -50,16 +50,20 @@ fn the_seed_decides_whatever_the_file_system_and_the_threads() {
         for threads in [1, 8] {
             let name = format!("{fs}-{threads}");
             let aged = lab.json(&format!(
-                "age --fs {fs} --size 512MiB --profile meyer --seed 3 --overwrites 3 --threads {threads} --name {name} --work work"
+                "age --fs {fs} --size 512MiB --fullness 0.5 --profile meyer --seed 3 --overwrites 3 --threads {threads} --name {name} --work work"
             ));
             assert_eq!(aged["errors"], 0);
             seen.push((aged["trace_sha256"].clone(), lab.list(&lab.work().join(format!("{name}.img")))));
         }
     }
     assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "one trace, one tree");
-    let other = lab.json("age --fs ext4 --size 512MiB --profile meyer --seed 4 --overwrites 3 --plan-only");
+    let other = lab.json(
+        "age --fs ext4 --size 512MiB --fullness 0.5 --profile meyer --seed 4 --overwrites 3 --plan-only",
+    );
     assert_ne!(other["trace_sha256"], seen[0].0);
-    let same = lab.json("age --fs ext4 --size 512MiB --profile meyer --seed 3 --overwrites 3 --plan-only");
+    let same = lab.json(
+        "age --fs ext4 --size 512MiB --fullness 0.5 --profile meyer --seed 3 --overwrites 3 --plan-only",
+    );
     assert_eq!(same["trace_sha256"], seen[0].0);
 }
 

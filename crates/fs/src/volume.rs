@@ -62,7 +62,8 @@ pub struct Volume {
 impl Volume {
     /// Makes a file system on `disk` and mounts it.
     pub fn make(session: &Arc<Session>, spec: &Spec, disk: Disk) -> Result<Volume, Error> {
-        let mut mkfs = spec.kind.mkfs(disk.path(), spec.size_bytes, &spec.mkfs_opts);
+        let fresh_image = matches!(disk, Disk::Loop { .. });
+        let mut mkfs = spec.kind.mkfs(disk.path(), spec.size_bytes, fresh_image, &spec.mkfs_opts);
         let command = line(&mkfs);
         let output = run_tool(&mut mkfs, spec.kind.tools().1)?;
         if !output.status.success() {

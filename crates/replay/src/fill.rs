@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, fstat, openat, syncfs};
 use rustix::io;
+use rustix::io::Errno;
 use trace::FileId;
 
 use crate::data::Filler;
@@ -130,13 +131,19 @@ fn fill_file(dir: &OwnedFd, file: FileId, seed: u64, filler: &mut Filler, tally:
     // First all that is unwritten, then the writing, which changes the map that is being read.
     let size = stat.st_size as u64;
     let mut ranges: Vec<(u64, u64)> = Vec::new();
-    extents(&fd, |extent| {
+    let mapped = extents(&fd, |extent| {
         let end = (extent.logical + extent.length).min(size);
         if extent.flags & UNWRITTEN != 0 && extent.logical < end {
             ranges.push((extent.logical, end));
         }
         Ok(())
-    })?;
+    });
+    match mapped {
+        // Without extent maps (tmpfs) it is not known what is unwritten, and writing all again gives the same.
+        Err(Errno::OPNOTSUPP | Errno::NOTTY) if stat.st_blocks > 0 => ranges.push((0, size)),
+        Err(Errno::OPNOTSUPP | Errno::NOTTY) => {}
+        mapped => mapped?,
+    }
     for (start, end) in ranges {
         filler.fill(seed, fd.as_fd(), file, start, end - start)?;
         tally.bytes.fetch_add(end - start, Relaxed);

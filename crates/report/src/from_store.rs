@@ -13,7 +13,8 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         run.kind == "compare" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
     };
     let mut seen = HashSet::new();
-    let mut latest: Vec<&Run> = runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)).collect();
+    let mut latest: Vec<&Run> =
+        runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)).collect();
     latest.reverse();
     if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
         return Err(Error::Refused(format!(
@@ -21,7 +22,9 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         )));
     }
     let Some(last) = latest.last() else {
-        return Err(Error::Refused("the store has no complete comparison; `senesce compare` makes one".to_owned()));
+        return Err(Error::Refused(
+            "the store has no complete comparison; `senesce compare` makes one".to_owned(),
+        ));
     };
     let comparisons = latest.iter().map(|run| comparison(store, run)).collect::<Result<Vec<_>, _>>()?;
     Ok(Page {
@@ -66,7 +69,8 @@ fn machine(run: &Run) -> Vec<(String, String)> {
 
 fn method(store: &Store, runs: &[&Run]) -> Result<Vec<(String, String)>, Error> {
     let run = runs[runs.len() - 1];
-    let parameter = |name: &str| run.parameters.get(name).map_or_else(String::new, |v| v.to_string().replace('"', ""));
+    let parameter =
+        |name: &str| run.parameters.get(name).map_or_else(String::new, |v| v.to_string().replace('"', ""));
     let mut rows = vec![
         ("Unaged".to_owned(), "the same tree copied in directory order to a fresh file system of the same kind, size and options".to_owned()),
         ("Scan".to_owned(), format!("{} reader, every file from a cold cache, {} repetitions on each side in turn; GiB are allocated bytes", parameter("reader"), parameter("repeat"))),
@@ -100,8 +104,10 @@ fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
 
 fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let missing = |what: &str| Error::Refused(format!("run {} in the store lacks {what}", run.id.0));
-    let manifest: Manifest = store.document(run.id, "", "manifest")?.ok_or_else(|| missing("its manifest"))?;
-    let aged: Aged = store.document(run.id, "", "aged")?.ok_or_else(|| missing("the outcome of the aging"))?;
+    let manifest: Manifest =
+        store.document(run.id, "", "manifest")?.ok_or_else(|| missing("its manifest"))?;
+    let aged: Aged =
+        store.document(run.id, "", "aged")?.ok_or_else(|| missing("the outcome of the aging"))?;
     let numbers = store.measurements(run.id)?;
     let conditions = manifest.conditions();
     let ratio = |measure| lab::ratio(&numbers, measure).map(interval);
@@ -131,7 +137,9 @@ fn side(store: &Store, run: RunId, subject: &str, numbers: &[lab::Measurement]) 
     let free: serde_json::Value = store.document(run, subject, "free_space")?.unwrap_or_default();
     Ok(data::Side {
         scan_s_per_gib: of("scan_s_per_gib").map(interval),
-        modelled_hdd_s_per_gib: of("modelled_hdd_s_per_gib").or_else(|| of("extent_map_hdd_s_per_gib")).map(interval),
+        modelled_hdd_s_per_gib: of("modelled_hdd_s_per_gib")
+            .or_else(|| of("extent_map_hdd_s_per_gib"))
+            .map(interval),
         dynamic_layout_score: of("dynamic_layout_score").map(interval),
         layout_score: median("layout_score"),
         scan_layout_score: median("scan_layout_score"),
@@ -190,5 +198,6 @@ fn aging(aged: &Aged) -> data::Aging {
 
 fn fit(fit: &Fit) -> Vec<data::FitBin> {
     let bins = fit.label.iter().zip(&fit.target).enumerate();
-    bins.map(|(i, (label, &target))| data::FitBin { label: label.clone(), target, reached: fit.reached(i) }).collect()
+    bins.map(|(i, (label, &target))| data::FitBin { label: label.clone(), target, reached: fit.reached(i) })
+        .collect()
 }

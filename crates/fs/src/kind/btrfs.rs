@@ -19,7 +19,7 @@ impl FileSystem for Btrfs {
         (&["mkfs.btrfs", "btrfs"], "btrfs-progs")
     }
 
-    fn mkfs(&self, device: &Path, size_bytes: u64, opts: &[String]) -> Command {
+    fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.btrfs");
         command.args(["-q", "-f", "-L", LABEL]).args(opts).arg("-b").arg(size_bytes.to_string()).arg(device);
         command

@@ -17,7 +17,7 @@ impl FileSystem for Xfs {
         (&["mkfs.xfs", "xfs_repair"], "xfsprogs")
     }
 
-    fn mkfs(&self, device: &Path, size_bytes: u64, opts: &[String]) -> Command {
+    fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.xfs");
         command.args(["-q", "-f", "-L", LABEL]).args(opts).arg("-d").arg(format!("size={size_bytes}"));
         command.arg(device);
