@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{FallocateFlags, fallocate, ftruncate, syncfs};
@@ -15,6 +16,11 @@ use crate::{Data, Options, contents};
 /// they had been given blocks, and the blocks of those that had would not be there to be used again.
 const SYNC_BYTES: u64 = 32 << 20;
 
+/// How long a creation that finds no space waits, all tries together 630 ms, before it counts as failed: space that
+/// was freed may not be there yet, because the file system frees in the background (XFS does) or because another
+/// thread is a little behind.
+const WAITS_MS: [u64; 6] = [10, 20, 40, 80, 160, 320];
+
 /// How much is made and written at once.
 const CHUNK: u64 = 256 << 10;
 
@@ -26,6 +32,8 @@ pub(crate) struct Ways {
     seed: u64,
     written: AtomicU64,
     cannot_preallocate: AtomicBool,
+    /// Waiting for space was in vain the last time: the file system is full.
+    full: AtomicBool,
 }
 
 impl Ways {
@@ -38,6 +46,7 @@ impl Ways {
             seed: options.seed,
             written: AtomicU64::new(0),
             cannot_preallocate: AtomicBool::new(false),
+            full: AtomicBool::new(false),
         }
     }
 
@@ -74,8 +83,31 @@ impl Writer {
         Self { ways, filler: Filler::default() }
     }
 
-    /// Gives the new file `fd` its first `size` bytes.
+    /// Gives the new file `fd` its first `size` bytes. If there is no space, all that is freed is brought to disk,
+    /// where it becomes space, and it is tried again; no more than once while the file system is known to be full.
     pub fn create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, asked: Content) -> io::Result<()> {
+        let mut done = self.try_create(fd, file, size, asked);
+        for wait_ms in WAITS_MS {
+            if done != Err(Errno::NOSPC) {
+                break;
+            }
+            let was_full = self.ways.full.load(Relaxed);
+            if !was_full {
+                std::thread::sleep(Duration::from_millis(wait_ms));
+            }
+            syncfs(&self.ways.root)?;
+            done = self.try_create(fd, file, size, asked);
+            self.ways
+                .full
+                .store(done.is_err() && (was_full || wait_ms == WAITS_MS[WAITS_MS.len() - 1]), Relaxed);
+            if was_full {
+                break;
+            }
+        }
+        done
+    }
+
+    fn try_create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, asked: Content) -> io::Result<()> {
         if size == 0 {
             return Ok(());
         }
