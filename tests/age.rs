@@ -123,7 +123,7 @@ fn stops_by_time_and_goes_on_under_changed_conditions() {
 fn stops_by_fit() {
     needs!("ext4");
     let lab = Lab::new();
-    let aged = lab.json("age --fs ext4 --size 512MiB --profile agrawal --method greedy --fit 0.000001 --no-fill --name g --work work");
+    let aged = lab.json("age --fs ext4 --size 256MiB --profile agrawal --method greedy --fit 0.000001 --no-fill --name g --work work");
     assert!(aged["stopped_by"] == "fit" || aged["stopped_by"] == "bound", "{}", aged["stopped_by"]);
     if aged["stopped_by"] == "fit" {
         assert!(aged["fit_p_value"].as_f64().unwrap() >= 0.000001);

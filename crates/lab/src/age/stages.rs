@@ -169,7 +169,7 @@ impl Stages<'_> {
         let first = self.leg().done;
         watch.phase("aging", feed.remaining());
         let stopped_by = loop {
-            if let Some(why) = self.to_checkpoint(&mut replay, &mut feed, start, first, watch)? {
+            if let Some(why) = self.replay_chunk(&mut replay, &mut feed, start, first, watch)? {
                 break why;
             }
         };
@@ -202,7 +202,7 @@ impl Stages<'_> {
 
     /// Replays up to the next checkpoint. Gives why the replay ends there, if it does: `Some(None)` at the end
     /// of all operations.
-    fn to_checkpoint(
+    fn replay_chunk(
         &mut self,
         replay: &mut Replay,
         feed: &mut Feed,
