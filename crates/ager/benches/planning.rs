@@ -1,13 +1,14 @@
 //! How fast operations are planned and how much memory it takes: every profile on the least power of two of 2 GiB
 //! that keeps planning busy for seconds, and one file system of ten million live files.
 //!
-//! Each case runs in a process of its own, whose peak of resident memory is the kernel's VmHWM.
+//! Each case runs in a process of its own, whose peak of resident memory is the kernel's VmHWM. Seconds are those of
+//! the processor: planning has one thread and waits for nothing, so that other work on the machine matters less.
 //! `cargo bench -p senesce-ager --bench planning [-- agrawal …]`
 
 use ager::{Conditions, Method};
+use rustix::time::{ClockId, clock_gettime};
 use senesce_ager as ager;
 use std::process::Command;
-use std::time::Instant;
 use trace::BATCH;
 
 /// Operations that keep planning busy for seconds.
@@ -86,9 +87,9 @@ fn size_with(profile: &str, large: impl Fn(&ager::Plan) -> bool) -> u64 {
 fn run(profile: &str, size: u64) {
     let conditions = conditions(profile, size);
     let before = peak_bytes();
-    let started = Instant::now();
+    let started = processor_seconds();
     let mut ager = ager::begin(&conditions).expect("the size can be planned");
-    let layout = started.elapsed().as_secs_f64();
+    let layout = processor_seconds() - started;
     let mut batch = Vec::with_capacity(BATCH);
     let mut operations = 0;
     while operations < MOST {
@@ -98,7 +99,7 @@ fn run(profile: &str, size: u64) {
         }
         operations += std::hint::black_box(&batch).len() as u64;
     }
-    let seconds = started.elapsed().as_secs_f64();
+    let seconds = processor_seconds() - started;
     let files = ager.plan().live_files;
     let rate = operations as f64 / seconds;
     let bytes = (peak_bytes() - before) as f64 / files as f64;
@@ -107,6 +108,12 @@ fn run(profile: &str, size: u64) {
         "{profile:<9} {:>8} {files:>11} {operations:>11} {layout:>8.2} {seconds:>8.2} {rate:>12.0} {bytes:>10.1}  {verdict}",
         size >> 30
     );
+}
+
+/// Processor time that this process has taken.
+fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The most memory that was resident so far.
