@@ -12,7 +12,7 @@ use crate::contents::{contents, owner};
 const NUMBERS: u64 = 1 << 40;
 
 /// Where bytes come from.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Origin {
     /// Contents of this file.
     File(FileId),
@@ -43,10 +43,6 @@ struct Judge<'b> {
 }
 
 impl Judge<'_> {
-    fn word(&self, index: usize) -> &[u8] {
-        &self.bytes[index * 8..self.bytes.len().min(index * 8 + 8)]
-    }
-
     /// Where a whole word comes from, if from one origin.
     fn origin(&self, index: usize) -> Option<Origin> {
         let word = u64::from_le_bytes(self.bytes.get(index * 8..index * 8 + 8)?.try_into().ok()?);
@@ -57,24 +53,18 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether the bytes of a word up to some byte come from what is before it, the others from what is behind it;
-    /// each may as well be zeros or the file's own.
+    /// Whether each byte of a word comes from what is before it, from what is behind it, is the file's own or zero.
     fn is_seam(&self, index: usize, before: Origin, file: FileId) -> bool {
-        let word = self.word(index);
         let behind = self.origin(index + 1).unwrap_or(before);
-        let either = |origin| [origin, Origin::Zeros, Origin::File(file)];
-        let same = |origin| {
+        let made = [before, behind, Origin::File(file), Origin::Zeros].map(|origin| {
             let mut made = [0; 8];
             if let Origin::File(file) = origin {
                 contents(self.seed, file, (self.first + index as u64) * 8, &mut made);
             }
-            let ahead = word.iter().zip(made).take_while(|(a, b)| **a == *b).count();
-            let back = word.iter().zip(&made[..word.len()]).rev().take_while(|(a, b)| a == b).count();
-            (ahead, back)
-        };
-        let ahead = either(before).map(|origin| same(origin).0).into_iter().max();
-        let back = either(behind).map(|origin| same(origin).1).into_iter().max();
-        ahead.unwrap_or(0) + back.unwrap_or(0) >= word.len()
+            made
+        });
+        let word = &self.bytes[index * 8..self.bytes.len().min(index * 8 + 8)];
+        word.iter().enumerate().all(|(at, byte)| made.iter().any(|made| made[at] == *byte))
     }
 }
 
@@ -113,7 +103,7 @@ mod tests {
             let mut bytes = appended(seed, &[(file, len)]);
             let at = at.index(len);
             bytes[at] ^= spoil;
-            // A seam of zeros or of the file's own bytes is none if the word is the file's otherwise.
+            // Zeros may be what was left over between two pieces.
             let found = first_wrong(seed, FileId(file), 0, &bytes);
             prop_assert!(found == Some(at / 8 * 8) || bytes[at] == 0, "byte {} of {}: {:?}", at, len, found);
         }

@@ -12,7 +12,7 @@ use crate::route::{Route, Router};
 /// How many operations travel to a lane together.
 const LOAD: usize = 256;
 /// How many loads a lane may be behind. With [`LOAD`] it bounds how far operations drift apart in time.
-const LOADS: usize = 8;
+const LOADS: usize = 4;
 
 /// What a run gives operations to.
 pub(crate) trait Crew {
