@@ -14,7 +14,9 @@ fn aged_file_systems_score_below_their_unaged_copies() {
     for fs in ["ext4", "xfs", "btrfs"] {
         needs!(fs);
         let lab = Lab::new();
-        lab.run(&format!("age --fs {fs} --size 400MiB --fullness 0.6 --profile agrawal --name a --work work"));
+        lab.run(&format!(
+            "age --fs {fs} --size 400MiB --fullness 0.6 --profile agrawal --name a --work work"
+        ));
         let compared = lab.json("compare a --work work --repeat 2");
         let pair = &compared["pairs"][0];
         assert_eq!(pair["fs"], fs);

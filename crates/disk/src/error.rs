@@ -57,7 +57,7 @@ pub enum Error {
         dir: PathBuf,
     },
     /// A program of another package is missing.
-    #[error("{tool} is not installed: apt install {package}")]
+    #[error("{tool} is not on the PATH: apt install {package}, or add /usr/sbin to PATH")]
     MissingTool {
         /// The program.
         tool: String,

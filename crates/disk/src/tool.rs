@@ -1,28 +1,21 @@
-//! Programs of other packages: found where administrators' tools live, and named when they are not there.
+//! Programs of other packages: named when they are not there.
 
 use crate::error::{Error, IoContext};
 use rustix::fs::Access;
-use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A command that is looked for in `/usr/sbin` and `/sbin` too, and whose messages are in English.
+/// A command whose messages are in English.
 pub fn command(name: &str) -> Command {
     let mut command = Command::new(name);
-    command.env("PATH", search_path()).env("LC_ALL", "C").stdin(Stdio::null());
+    command.env("LC_ALL", "C").stdin(Stdio::null());
     command
-}
-
-fn search_path() -> OsString {
-    let mut path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
-    path.push(":/usr/sbin:/sbin");
-    path
 }
 
 /// Checks that the program `name` is there, before work begins that would need it in the end.
 pub fn require_tool(name: &str, package: &'static str) -> Result<(), Error> {
-    let found = std::env::split_paths(&search_path())
+    let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|dir| rustix::fs::access(dir.join(name), Access::EXEC_OK).is_ok());
     if found { Ok(()) } else { Err(Error::MissingTool { tool: name.to_owned(), package }) }
 }
@@ -45,7 +38,10 @@ mod tests {
     #[test]
     fn a_missing_tool_is_named_with_its_package() {
         let error = run_tool(&mut command("mkfs.nothing"), "nothing-progs").unwrap_err();
-        assert_eq!(error.to_string(), "mkfs.nothing is not installed: apt install nothing-progs");
+        assert_eq!(
+            error.to_string(),
+            "mkfs.nothing is not on the PATH: apt install nothing-progs, or add /usr/sbin to PATH"
+        );
         let missing = require_tool("mkfs.nothing", "nothing-progs").unwrap_err();
         assert_eq!(missing.to_string(), error.to_string());
         require_tool("sh", "dash").unwrap();

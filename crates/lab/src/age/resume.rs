@@ -4,6 +4,8 @@ use super::AgeSpec;
 use crate::Error;
 use crate::manifest::{Home, Made, Manifest, Stage};
 use ager::{Ager, Leg};
+use rustix::fs::{AtFlags, FileType, unlinkat};
+use std::path::Path;
 use trace::{TraceDigest, TraceInfo, TraceWriter};
 
 /// The manifest that the aging starts from: a new one, or that of an aging that goes on.
@@ -79,6 +81,21 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
     manifest.fill = spec.fill;
     manifest.stage = Stage::Replaying;
     Ok(manifest)
+}
+
+/// Removes the files that a killed replay created after its last checkpoint: those from the number `next` on, for
+/// files are numbered as they are created. Their creations are about to be done again, and until then the space they
+/// take would be missing.
+pub(super) fn roll_back(root: &Path, next: u64) -> Result<(), Error> {
+    fs::walk_sorted(root, &mut |entry| {
+        let number = entry.name.to_str().ok().and_then(|name| name.strip_prefix('f'));
+        let number = number.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+        if entry.kind == FileType::RegularFile && number.is_some_and(|number| number >= next) {
+            unlinkat(entry.dir, entry.name, AtFlags::empty())?;
+        }
+        Ok(())
+    })?;
+    Ok(())
 }
 
 /// The ager of the last leg before its first operation; the operations of the legs before it go through the

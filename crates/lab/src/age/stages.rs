@@ -164,6 +164,9 @@ impl Stages<'_> {
             redo_first: self.manifest.redo_to - self.leg().done,
         };
         let root = self.target().root().to_owned();
+        if options.redo_first > 0 {
+            resume::roll_back(&root, feed.ager.reached().creations)?;
+        }
         let mut replay = Replay::posix(&root, &options)?;
         let start = Instant::now();
         let first = self.leg().done;
