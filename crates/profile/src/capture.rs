@@ -39,7 +39,8 @@ pub struct Captured {
     pub unreadable: u64,
     /// The first of them, with the reason.
     pub unreadable_examples: Vec<(PathBuf, String)>,
-    /// How many of the youngest age bins were merged into one to keep the bound at [`MOST_OPERATIONS`].
+    /// How many of the youngest age bins were merged into one to keep the bound at 100
+    /// operations a file.
     pub merged_ages: usize,
 }
 
