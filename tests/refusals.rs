@@ -4,6 +4,7 @@ mod common;
 
 use common::Lab;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 #[test]
 fn bad_arguments_are_refused() {
@@ -146,10 +147,26 @@ fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
     assert!(try_age(&device).contains("mounted"));
     assert_eq!(std::fs::read_to_string(&keep).unwrap(), "precious");
     run("umount", &[directory.to_str().unwrap()]);
+    wait_until_free(&device);
     assert!(try_age("/dev/other").contains(&device));
     let signature = try_age(&device);
     assert!(signature.contains("ext4") || signature.contains("signature"), "{signature}");
     assert!(!lab.work().join("ext4-wang_os-42.json").exists());
+}
+
+/// Where mounts are not shared, a run of another test that began before the unmounting keeps the device until it ends.
+fn wait_until_free(device: &str) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while std::fs::File::options()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
+        .open(device)
+        .is_err()
+    {
+        assert!(Instant::now() < deadline, "{device} stays busy");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 struct Detach(String);

@@ -8,8 +8,8 @@ use std::path::Path;
 /// Moves the process into a mount namespace of its own; to be called before threads start. Without root it does
 /// nothing: then nothing can be mounted either.
 ///
-/// Mounts made here do not reach the rest of the system, but what the system unmounts leaves here too, so a run
-/// keeps nobody's disk busy.
+/// Mounts made here do not reach the rest of the system. What the system unmounts leaves here too where the system
+/// shares its mounts (systemd does); elsewhere a disk unmounted during a run stays busy until the run ends.
 pub fn isolate() -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
