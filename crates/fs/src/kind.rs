@@ -52,6 +52,12 @@ pub trait FileSystem: Sync {
         0
     }
 
+    /// Written files up to this size get their blocks in another way than preallocated ones, so that only allocating
+    /// as if for writing imitates them.
+    fn grouped_limit_bytes(&self, _block_bytes: u64) -> u64 {
+        0
+    }
+
     /// The longest extent it can make of blocks of that size.
     fn max_extent_bytes(&self, block_bytes: u64) -> u64;
 

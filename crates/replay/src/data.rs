@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use rustix::fd::{BorrowedFd, OwnedFd};
-use rustix::fs::{FallocateFlags, fallocate, ftruncate, syncfs};
+use rustix::fs::{OFlags, fstatvfs, ftruncate, syncfs};
 use rustix::io::{self, Errno, pwrite, retry_on_intr};
 use trace::{Content, FileId};
 
+use crate::allocate::{allocate_as_written, preallocate};
 use crate::{Data, Options, contents};
 
 /// After this many bytes written or preallocated all is forced to disk. The kernel would leave data in memory, and
@@ -24,14 +25,39 @@ const WAITS_MS: [u64; 6] = [10, 20, 40, 80, 160, 320];
 /// How much is made and written at once.
 const CHUNK: u64 = 256 << 10;
 
+/// How a file gets its first bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It has a size and no blocks.
+    Hole,
+    /// Bytes are written.
+    Written,
+    /// Blocks are preallocated.
+    Preallocated,
+    /// Blocks are preallocated where that can be done, else bytes are written.
+    PreallocatedOrWritten,
+    /// Blocks are allocated as if for writing, see [`allocate_as_written`], or else as above.
+    AsWritten,
+}
+
+impl Way {
+    /// What a file must be opened with besides.
+    pub fn open_flags(self) -> OFlags {
+        if self == Way::AsWritten { OFlags::DIRECT } else { OFlags::empty() }
+    }
+}
+
 /// What all writers of a replay share.
 pub(crate) struct Ways {
     root: OwnedFd,
     data: Data,
     inline_limit: u64,
+    grouped_limit: u64,
+    block: u64,
     seed: u64,
     written: AtomicU64,
     cannot_preallocate: AtomicBool,
+    cannot_allocate_as_written: AtomicBool,
     /// Waiting for space was in vain the last time: the file system is full.
     full: AtomicBool,
 }
@@ -40,25 +66,34 @@ impl Ways {
     /// Ways for the file system that `root` is on.
     pub fn new(root: OwnedFd, options: &Options) -> Self {
         Self {
+            block: fstatvfs(&root).map_or(4096, |numbers| numbers.f_bsize),
             root,
             data: options.data,
             inline_limit: options.inline_limit_bytes,
+            grouped_limit: options.grouped_limit_bytes,
             seed: options.seed,
             written: AtomicU64::new(0),
             cannot_preallocate: AtomicBool::new(false),
+            cannot_allocate_as_written: AtomicBool::new(false),
             full: AtomicBool::new(false),
         }
     }
 
-    /// How a file is made whose making may have been left open.
-    fn content(&self, asked: Content, size: u64) -> Content {
+    /// How a file is made.
+    fn way(&self, asked: Content, size: u64) -> Way {
         match (asked, self.data) {
-            (Content::Auto, Data::Write) => Content::Written,
-            (Content::Auto, Data::Fallocate) => Content::Preallocated,
-            (Content::Auto, Data::Auto) if size <= self.inline_limit => Content::Written,
-            (Content::Auto, Data::Auto) if self.cannot_preallocate.load(Relaxed) => Content::Written,
-            (Content::Auto, Data::Auto) => Content::Preallocated,
-            (asked, _) => asked,
+            // Nothing is to be allocated, and the file is not opened in a special way.
+            _ if size == 0 => Way::Hole,
+            (Content::Hole, _) => Way::Hole,
+            (Content::Written, _) | (Content::Auto, Data::Write) => Way::Written,
+            (Content::Preallocated, _) | (Content::Auto, Data::Fallocate) => Way::Preallocated,
+            (Content::Auto, Data::Auto) if size <= self.inline_limit => Way::Written,
+            (Content::Auto, Data::Auto) if self.cannot_preallocate.load(Relaxed) => Way::Written,
+            (Content::Auto, Data::Auto) if size > self.grouped_limit => Way::PreallocatedOrWritten,
+            (Content::Auto, Data::Auto) if self.cannot_allocate_as_written.load(Relaxed) => {
+                Way::PreallocatedOrWritten
+            }
+            (Content::Auto, Data::Auto) => Way::AsWritten,
         }
     }
 
@@ -83,10 +118,16 @@ impl Writer {
         Self { ways, filler: Filler::default() }
     }
 
-    /// Gives the new file `fd` its first `size` bytes. If there is no space, all that is freed is brought to disk,
-    /// where it becomes space, and it is tried again; no more than once while the file system is known to be full.
-    pub fn create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, asked: Content) -> io::Result<()> {
-        let mut done = self.try_create(fd, file, size, asked);
+    /// How to make a file of that size.
+    pub fn way(&self, size: u64, asked: Content) -> Way {
+        self.ways.way(asked, size)
+    }
+
+    /// Gives the new file `fd`, opened with [`Way::open_flags`], its first `size` bytes. If there is no space, all that
+    /// is freed is brought to disk, where it becomes space, and it is tried again; no more than once while the file
+    /// system is known to be full.
+    pub fn create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, way: Way) -> io::Result<()> {
+        let mut done = self.try_create(fd, file, size, way);
         for wait_ms in WAITS_MS {
             if done != Err(Errno::NOSPC) {
                 break;
@@ -96,7 +137,7 @@ impl Writer {
                 std::thread::sleep(Duration::from_millis(wait_ms));
             }
             syncfs(&self.ways.root)?;
-            done = self.try_create(fd, file, size, asked);
+            done = self.try_create(fd, file, size, way);
             self.ways
                 .full
                 .store(done.is_err() && (was_full || wait_ms == WAITS_MS[WAITS_MS.len() - 1]), Relaxed);
@@ -107,20 +148,24 @@ impl Writer {
         done
     }
 
-    fn try_create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, asked: Content) -> io::Result<()> {
-        if size == 0 {
-            return Ok(());
-        }
-        match self.ways.content(asked, size) {
-            Content::Hole => retry_on_intr(|| ftruncate(fd, size)),
-            Content::Written => self.write(fd, file, 0, size),
-            Content::Preallocated | Content::Auto => match preallocate(fd, 0, size) {
-                Err(Errno::OPNOTSUPP) if asked == Content::Auto && self.ways.data == Data::Auto => {
+    fn try_create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, way: Way) -> io::Result<()> {
+        match way {
+            _ if size == 0 => Ok(()),
+            Way::Hole => retry_on_intr(|| ftruncate(fd, size)),
+            Way::Written => self.write(fd, file, 0, size),
+            Way::Preallocated => preallocate(fd, 0, size).and_then(|()| self.ways.count(size)),
+            Way::PreallocatedOrWritten => match preallocate(fd, 0, size) {
+                Err(Errno::OPNOTSUPP) => {
                     self.ways.cannot_preallocate.store(true, Relaxed);
                     self.write(fd, file, 0, size)
                 }
                 done => done.and_then(|()| self.ways.count(size)),
             },
+            Way::AsWritten if allocate_as_written(fd, size, self.ways.block)? => self.ways.count(size),
+            Way::AsWritten => {
+                self.ways.cannot_allocate_as_written.store(true, Relaxed);
+                self.try_create(fd, file, size, Way::PreallocatedOrWritten)
+            }
         }
     }
 
@@ -137,10 +182,6 @@ impl Writer {
         self.filler.fill(self.ways.seed, fd, file, offset, len)?;
         self.ways.count(len)
     }
-}
-
-fn preallocate(fd: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
-    retry_on_intr(|| fallocate(fd, FallocateFlags::empty(), offset, len))
 }
 
 /// Writes [`contents`], out of a buffer that is used again and again.

@@ -4,6 +4,7 @@
 //! each) so that no operation overtakes one it depends on, and counts what failed. [`fill()`] then gives the
 //! survivors their contents without moving a block, and [`verify()`] reads them back.
 
+mod allocate;
 mod contents;
 mod data;
 mod dirs;

@@ -15,6 +15,9 @@ pub struct Options {
     /// Up to this size [`Data::Auto`] writes files, because the file system may keep them inside their inode
     /// (Btrfs does) and preallocation would give them blocks instead. Larger ones are preallocated.
     pub inline_limit_bytes: u64,
+    /// Up to this size [`Data::Auto`] has files allocated as if they were written, because the file system may serve
+    /// small written files in another way than preallocated ones (ext4 does, up to 16 blocks).
+    pub grouped_limit_bytes: u64,
     /// What to do when the file system is full.
     pub on_full: OnFull,
     /// What the contents of files are made from, see [`crate::contents()`].
@@ -31,6 +34,7 @@ impl Default for Options {
             threads: 1,
             data: Data::Auto,
             inline_limit_bytes: 2048,
+            grouped_limit_bytes: 0,
             on_full: OnFull::Skip,
             seed: 0,
             redo_first: 0,
@@ -42,10 +46,10 @@ impl Default for Options {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Data {
-    /// Whatever is fastest and gives a created file the layout of a written one: preallocation above
-    /// [`Options::inline_limit_bytes`], writing below and where preallocation is not supported. Writes and appends
-    /// are written, because a file system may move blocks that are overwritten. On XFS and Btrfs files and free space
-    /// come out as if written; ext4 scatters written files of some blocks more than preallocated ones.
+    /// Whatever is fastest and gives a created file the layout of a written one: preallocation; up to
+    /// [`Options::grouped_limit_bytes`] allocation by a write that fails on purpose; up to
+    /// [`Options::inline_limit_bytes`], and where nothing can be preallocated, writing. Writes and appends are written, because
+    /// a file system may move blocks that are overwritten.
     Auto,
     /// Blocks are preallocated, by creates, writes and appends alike, and no byte is written. All is forced to disk
     /// every 32 MiB, lest the file system hold back the blocks that deletions have freed.

@@ -75,7 +75,8 @@ fn filling_moves_no_block_and_leaves_nothing_unwritten() {
                 }
             };
             let root = image.root();
-            let options = Options { threads: 2, data, seed: SEED, ..Options::default() };
+            let options =
+                Options { threads: 2, data, seed: SEED, grouped_limit_bytes: 64 << 10, ..Options::default() };
             let (_, replay) = replay(&root, &options, &churn());
             assert_eq!(replay.errors(), [], "{fs}");
 

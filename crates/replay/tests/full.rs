@@ -22,7 +22,7 @@ fn count(replay: &senesce_replay::Replay, kind: &str, error: &str) -> u64 {
 
 #[test]
 fn a_file_that_does_not_fit_is_left_out_with_all_that_follows_on_it() {
-    for (threads, data) in [(1, Data::Fallocate), (2, Data::Fallocate), (2, Data::Write)] {
+    for (threads, data) in [(1, Data::Fallocate), (2, Data::Fallocate), (2, Data::Write), (1, Data::Auto)] {
         let Some(image) = image("ext4", 32, &["-q"]) else { return };
         let mut ops = vec![Op::Mkdir { dir: DIR, parent: ROOT }];
         ops.extend(creates(0, 100, DIR, MIB));
@@ -77,14 +77,16 @@ fn a_run_can_stop_where_the_file_system_is_full() {
 #[test]
 fn auto_writes_where_nothing_can_be_preallocated() {
     let Some(image) = image("ext4", 32, &["-q", "-O", "^extents,^64bit,^metadata_csum"]) else { return };
-    let ops: Vec<Op> = creates(0, 10, ROOT, 10_000).collect();
-    let (_, auto) = replay(&image.root(), &Options::default(), &ops);
-    assert_eq!(auto.errors(), []);
-    assert_eq!(verify(&image.root(), 0).unwrap().bytes, 100_000);
-    let ops: Vec<Op> = creates(10, 10, ROOT, 10_000).collect();
+    for (first, grouped_limit_bytes) in [(0, 0), (10, 64 << 10)] {
+        let ops: Vec<Op> = creates(first, 10, ROOT, 10_001).collect();
+        let (_, auto) = replay(&image.root(), &Options { grouped_limit_bytes, ..Options::default() }, &ops);
+        assert_eq!(auto.errors(), []);
+        assert_eq!(verify(&image.root(), 0).unwrap().bytes, (first + 10) * 10_001);
+    }
+    let ops: Vec<Op> = creates(20, 10, ROOT, 10_000).collect();
     let (_, asked) = replay(&image.root(), &Options { data: Data::Fallocate, ..Options::default() }, &ops);
     assert_eq!(count(&asked, "create", "EOPNOTSUPP"), 10);
-    assert_eq!(tree(&image.root()).len(), 10, "files that cannot be made as asked are not made");
+    assert_eq!(tree(&image.root()).len(), 20, "files that cannot be made as asked are not made");
 }
 
 #[test]

@@ -72,6 +72,12 @@ impl FileSystem for Ext4 {
         8 << 20
     }
 
+    /// Up to 16 blocks (`mb_stream_req` of the kernel's documentation of ext4) written files come out of a stretch of
+    /// 512 blocks that is set aside for many small files of one processor.
+    fn grouped_limit_bytes(&self, block_bytes: u64) -> u64 {
+        16 * block_bytes
+    }
+
     fn max_extent_bytes(&self, block_bytes: u64) -> u64 {
         32768 * block_bytes
     }

@@ -154,11 +154,13 @@ impl Stages<'_> {
         let ager = resume::last_leg(&self.manifest.legs, &mut digest, writer.as_mut())?;
         let mut feed = Feed::new(ager, &mut digest, writer.as_mut());
         feed.skip(self.leg().done)?;
-        let made = self.manifest.made.spec()?;
+        let block_bytes = self.target().block_bytes();
+        let kind = fs::find(self.target().kind_name()).ok();
         let options = Options {
             threads: self.spec.threads()?,
             data: self.manifest.data,
-            inline_limit_bytes: made.map_or(0, |spec| spec.kind.inline_limit_bytes()),
+            inline_limit_bytes: kind.map_or(0, |kind| kind.inline_limit_bytes()),
+            grouped_limit_bytes: kind.map_or(0, |kind| kind.grouped_limit_bytes(block_bytes)),
             on_full: self.manifest.on_full,
             seed: self.spec.conditions.seed,
             redo_first: self.manifest.redo_to - self.leg().done,

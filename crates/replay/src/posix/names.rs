@@ -83,13 +83,15 @@ impl Posix {
         let dir = self.dirs.open(parent)?;
         let name = self.name.file(file);
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let way = self.writer.way(size, content);
+        let flags = flags | way.open_flags();
         let make = || retry_on_intr(|| openat(dir, name, flags, Mode::from_raw_mode(0o644)));
         let made = match make() {
             Err(Errno::EXIST) if redo => unlinkat(dir, name, AtFlags::empty()).and_then(|()| make()),
             made => made,
         };
         let filled = match made {
-            Ok(fd) => self.writer.create(fd.as_fd(), file, size, content),
+            Ok(fd) => self.writer.create(fd.as_fd(), file, size, way),
             // Somebody else's file is neither taken away nor taken for one that is missing.
             Err(Errno::EXIST) => return Err(Errno::EXIST.into()),
             Err(Errno::NOENT) if redo => return Ok(()),

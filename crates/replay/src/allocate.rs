@@ -1,0 +1,49 @@
+//! Giving files blocks without writing bytes.
+
+use rustix::fd::{AsRawFd, BorrowedFd};
+use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl, ftruncate};
+use rustix::io::{self, Errno, retry_on_intr};
+
+use crate::fiemap::extents;
+
+/// Has the file system set blocks aside for `len` bytes at `offset`.
+pub(crate) fn preallocate(fd: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
+    retry_on_intr(|| fallocate(fd, FallocateFlags::empty(), offset, len))
+}
+
+/// Gives the new file `fd`, open for direct I/O, blocks of `block` bytes for its first `size` bytes, and says whether
+/// that can be had here; if not, the file has its size and no blocks, and is open for ordinary I/O.
+///
+/// A file system may ask its allocator for other blocks to preallocate than to write: ext4 serves small files that
+/// are written from stretches set aside for many of them, and preallocation from anywhere (`fallocate` passes
+/// `EXT4_GET_BLOCKS_NO_NORMALIZE`). A direct write allocates as writing does, and before it looks at the memory that
+/// it is to take the bytes from. There is none at the address given here, so the write fails after its blocks were
+/// allocated: they stay, unwritten.
+pub(crate) fn allocate_as_written(fd: BorrowedFd<'_>, size: u64, block: u64) -> io::Result<bool> {
+    // Blocks beyond the end would be taken back when the write fails.
+    retry_on_intr(|| ftruncate(fd, size))?;
+    let end = size.next_multiple_of(block);
+    let mut at = 0;
+    while at < end {
+        // SAFETY: the kernel checks the address before it reads there, and no memory is ever mapped at it.
+        let written =
+            unsafe { libc::pwrite(fd.as_raw_fd(), std::ptr::null(), (end - at) as usize, at as i64) };
+        match std::io::Error::last_os_error().raw_os_error() {
+            Some(libc::EINTR) if written < 0 => continue,
+            Some(libc::EFAULT) if written < 0 => {}
+            Some(other) if written < 0 => return Err(Errno::from_raw_os_error(other)),
+            _ => return Err(Errno::IO),
+        }
+        // What was allocated lies together; there may be more to allocate behind it.
+        let before = at;
+        extents(fd, |extent| {
+            at = if extent.logical <= at { at.max(extent.logical + extent.length) } else { at };
+            Ok(())
+        })?;
+        if at == before {
+            fcntl_setfl(fd, fcntl_getfl(fd)? - OFlags::DIRECT)?;
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
