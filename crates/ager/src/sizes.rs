@@ -42,6 +42,8 @@ struct Bin {
     lower: u64,
     upper: u64,
     first: bool,
+    /// The binary logarithm of `upper / lower`.
+    octaves: f64,
 }
 
 impl Bin {
@@ -54,8 +56,8 @@ impl Bin {
         let size = if self.lower == 0 {
             self.upper as f64 * q
         } else {
-            // The logarithm of the C library may differ in its last digit between machines, this one does not.
-            self.lower as f64 * libm::pow(self.upper as f64 / self.lower as f64, q)
+            // The functions of the C library may differ in their last digit between machines, this one does not.
+            self.lower as f64 * libm::exp2(self.octaves * q)
         };
         (size.ceil() as u64).clamp(least, self.upper)
     }
@@ -69,7 +71,8 @@ impl Bin {
 }
 
 fn quantile(j: u64, n: u64, tilt: f64) -> f64 {
-    libm::pow((j as f64 + 0.5) / n as f64, tilt)
+    let straight = (j as f64 + 0.5) / n as f64;
+    if tilt == 1.0 { straight } else { libm::pow(straight, tilt) }
 }
 
 impl Sizes {
@@ -78,7 +81,8 @@ impl Sizes {
         let mut lower = 0;
         let mut bins = Vec::new();
         for (i, &upper) in histogram.upper_bytes.iter().enumerate() {
-            bins.push(Bin { lower, upper, first: i == 0 });
+            let octaves = libm::log2(upper as f64 / lower as f64);
+            bins.push(Bin { lower, upper, first: i == 0, octaves });
             lower = upper;
         }
         let total: f64 = histogram.weight.iter().sum();
@@ -157,6 +161,8 @@ impl Sizes {
             let error = (total - wanted as f64).abs();
             if error < best.0 {
                 best = (error, n);
+            } else if n == best.1 {
+                break;
             }
             files *= if total > 0.0 { (wanted as f64 / total).clamp(0.5, 2.0) } else { 2.0 };
         }
@@ -170,7 +176,11 @@ impl Sizes {
         for _ in 0..40 {
             let middle = (low + high) / 2.0;
             self.tilt = libm::exp2(middle);
-            if self.total() > wanted { low = middle } else { high = middle }
+            match self.total() - wanted {
+                off if off > 0.0 => low = middle,
+                off if off > -0.5 => return,
+                _ => high = middle,
+            }
         }
         self.tilt = libm::exp2(high);
     }
