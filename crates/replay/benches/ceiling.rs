@@ -19,6 +19,8 @@ use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, mkdirat,
 use senesce_replay as replay;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
+/// How much of the plain loop's speed replay must reach.
+const LEAST: f64 = 0.85;
 const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// As often as replay does.
 const SYNC_BYTES: u64 = 32 << 20;
@@ -29,7 +31,10 @@ const CHURN: usize = 100_000;
 fn main() {
     let rounds = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(5);
     let trace = trace();
-    println!("{:<6} {:>7} {:>14} {:>14} {:>6}", "fs", "threads", "replay ops/s", "plain ops/s", "ratio");
+    println!(
+        "{:<6} {:>7} {:>14} {:>14} {:>6}  limit >= {LEAST}",
+        "fs", "threads", "replay ops/s", "plain ops/s", "ratio"
+    );
     let null = rate(trace.len(), || replay_into(None, &trace, 1));
     println!("{:<6} {:>7} {:>14.0}", "null", 1, null);
     let null = rate(trace.len(), || replay_into(None, &trace, 2));
@@ -46,7 +51,8 @@ fn main() {
                     let replay = median(turns.iter().map(|turn| turn.0));
                     let plain = median(turns.iter().map(|turn| turn.1));
                     let ratio = median(turns.iter().map(|turn| turn.0 / turn.1));
-                    println!("{fs:<6} {threads:>7} {replay:>14.0} {plain:>14.0} {ratio:>6.2}");
+                    let verdict = if ratio >= LEAST { "PASS" } else { "MISS" };
+                    println!("{fs:<6} {threads:>7} {replay:>14.0} {plain:>14.0} {ratio:>6.2}  {verdict}");
                 }
                 Err(why) => println!("{fs:<6} {threads:>7} skipped: {why}"),
             }
