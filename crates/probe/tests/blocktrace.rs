@@ -9,6 +9,7 @@ use senesce_probe::{Reader, Recorder, blocktrace, census, file_extents, scan};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::process::Command;
 
 /// Says why and returns false unless tests can record.
 fn can_record() -> bool {
@@ -120,15 +121,40 @@ fn a_partition_counts_from_its_own_start() {
         return;
     }
     let disk = Loop::new(64 << 20);
-    run("addpart", &[&disk.device, "1", "2048", "4096"]);
+    let partition = Partition::new(&disk.device);
     let name = Path::new(&disk.device).file_name().unwrap().to_str().unwrap();
     let text = std::fs::read_to_string(format!("/sys/block/{name}/{name}p1/dev")).unwrap();
     let (major, minor) = text.trim().split_once(':').unwrap();
     let recorder = Recorder::start((major.parse().unwrap(), minor.parse().unwrap()), 1024).unwrap();
     read_direct(&disk.device, &[0, 2048 + 80, 2048 + 4096]);
     let sectors: Vec<_> = recorder.stop().unwrap().iter().map(|request| request.sector).collect();
-    run("delpart", &[&disk.device, "1"]);
+    drop(partition);
     assert_eq!(sectors, [80]);
+}
+
+/// The first partition of a loop device, which would outlive the device's being detached.
+struct Partition<'a> {
+    device: &'a str,
+}
+
+impl<'a> Partition<'a> {
+    fn new(device: &'a str) -> Self {
+        let partition = Partition { device };
+        // One may be left from a test that was killed.
+        partition.remove();
+        run("addpart", &[device, "1", "2048", "4096"]);
+        partition
+    }
+
+    fn remove(&self) {
+        let _ = Command::new("delpart").args([self.device, "1"]).output();
+    }
+}
+
+impl Drop for Partition<'_> {
+    fn drop(&mut self) {
+        self.remove();
+    }
 }
 
 #[test]
