@@ -161,8 +161,6 @@ impl Sizes {
             let error = (total - wanted as f64).abs();
             if error < best.0 {
                 best = (error, n);
-            } else if n == best.1 {
-                break;
             }
             files *= if total > 0.0 { (wanted as f64 / total).clamp(0.5, 2.0) } else { 2.0 };
         }
