@@ -128,6 +128,7 @@ fn a_partition_counts_from_its_own_start() {
     let recorder = Recorder::start((major.parse().unwrap(), minor.parse().unwrap()), 1024).unwrap();
     read_direct(&disk.device, &[0, 2048 + 80, 2048 + 4096]);
     let sectors: Vec<_> = recorder.stop().unwrap().iter().map(|request| request.sector).collect();
+    run("delpart", &[&disk.device, "1"]);
     drop(partition);
     assert_eq!(sectors, [80]);
 }

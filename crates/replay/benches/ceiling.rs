@@ -3,6 +3,8 @@
 //! Creates of 4 to 64 KiB with fallocate, deletes, and syncs, over 500 directories of a new file system in memory; replay and
 //! the plain loop take turns. Needs root. `cargo bench -p senesce-replay [-- ROUNDS FS...]`
 
+#[path = "../tests/common/churn.rs"]
+mod churn;
 #[path = "../tests/common/image.rs"]
 mod image;
 
@@ -12,12 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
+use churn::churn;
 use image::Image;
 use replay::{Data, Flow, Options, Replay};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, mkdirat, openat, syncfs, unlinkat};
 use senesce_replay as replay;
-use trace::{Content, DirId, FileId, Op, ROOT};
+use trace::Op;
 
 /// How much of the plain loop's speed replay must reach.
 const LEAST: f64 = 0.85;
@@ -25,12 +28,12 @@ const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// As often as replay does.
 const SYNC_BYTES: u64 = 32 << 20;
 const DIRS: u64 = 500;
-const LIVE: usize = 20_000;
-const CHURN: usize = 100_000;
+const LIVE: u64 = 20_000;
+const CHURN: u64 = 100_000;
 
 fn main() {
     let rounds = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(5);
-    let trace = trace();
+    let trace = churn(DIRS, LIVE + CHURN, LIVE as usize, u64::MAX, |_, below| 4096 + below(60 << 10));
     println!(
         "{:<6} {:>7} {:>14} {:>14} {:>6}  limit >= {LEAST}",
         "fs", "threads", "replay ops/s", "plain ops/s", "ratio"
@@ -163,25 +166,4 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-/// Fills 500 directories, then deletes and creates in turn.
-fn trace() -> Vec<Op> {
-    let mut state = 1u64;
-    let mut below = |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    };
-    let mut ops: Vec<Op> = (1..=DIRS).map(|dir| Op::Mkdir { dir: DirId(dir as u32), parent: ROOT }).collect();
-    let mut live: Vec<(FileId, DirId)> = Vec::new();
-    for number in 0..LIVE + CHURN {
-        if live.len() == LIVE {
-            let (file, parent) = live.swap_remove(below(LIVE as u64) as usize);
-            ops.push(Op::Delete { file, parent });
-        }
-        let (file, parent) = (FileId(number as u64), DirId(below(DIRS) as u32 + 1));
-        ops.push(Op::Create { file, parent, size: 4096 + below(60 << 10), content: Content::Auto });
-        live.push((file, parent));
-    }
-    ops
 }

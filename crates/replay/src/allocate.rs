@@ -28,11 +28,11 @@ pub(crate) fn allocate_as_written(fd: BorrowedFd<'_>, size: u64, block: u64) -> 
         // SAFETY: the kernel checks the address before it reads there, and no memory is ever mapped at it.
         let written =
             unsafe { libc::pwrite(fd.as_raw_fd(), std::ptr::null(), (end - at) as usize, at as i64) };
-        match std::io::Error::last_os_error().raw_os_error() {
-            Some(libc::EINTR) if written < 0 => continue,
-            Some(libc::EFAULT) if written < 0 => {}
-            Some(other) if written < 0 => return Err(Errno::from_raw_os_error(other)),
-            _ => return Err(Errno::IO),
+        let failure = Errno::from_io_error(&std::io::Error::last_os_error());
+        match failure.filter(|_| written < 0) {
+            Some(Errno::INTR) => continue,
+            Some(Errno::FAULT) => {}
+            other => return Err(other.unwrap_or(Errno::IO)),
         }
         // What was allocated lies together; there may be more to allocate behind it.
         let before = at;

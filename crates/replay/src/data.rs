@@ -28,6 +28,8 @@ const CHUNK: u64 = 256 << 10;
 /// How a file gets its first bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
+    /// It has no bytes, and is not opened in a special way.
+    Empty,
     /// It has a size and no blocks.
     Hole,
     /// Bytes are written.
@@ -82,8 +84,7 @@ impl Ways {
     /// How a file is made.
     fn way(&self, asked: Content, size: u64) -> Way {
         match (asked, self.data) {
-            // Nothing is to be allocated, and the file is not opened in a special way.
-            _ if size == 0 => Way::Hole,
+            _ if size == 0 => Way::Empty,
             (Content::Hole, _) => Way::Hole,
             (Content::Written, _) | (Content::Auto, Data::Write) => Way::Written,
             (Content::Preallocated, _) | (Content::Auto, Data::Fallocate) => Way::Preallocated,
@@ -150,7 +151,7 @@ impl Writer {
 
     fn try_create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, way: Way) -> io::Result<()> {
         match way {
-            _ if size == 0 => Ok(()),
+            Way::Empty => Ok(()),
             Way::Hole => retry_on_intr(|| ftruncate(fd, size)),
             Way::Written => self.write(fd, file, 0, size),
             Way::Preallocated => preallocate(fd, 0, size).and_then(|()| self.ways.count(size)),

@@ -9,8 +9,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, fstat, openat, syncfs};
-use rustix::io;
-use rustix::io::Errno;
+use rustix::io::{self, Errno};
 use trace::FileId;
 
 use crate::data::Filler;
@@ -140,8 +139,7 @@ fn fill_file(dir: &OwnedFd, file: FileId, seed: u64, filler: &mut Filler, tally:
     });
     match mapped {
         // Without extent maps (tmpfs) it is not known what is unwritten, and writing all again gives the same.
-        Err(Errno::OPNOTSUPP | Errno::NOTTY) if stat.st_blocks > 0 => ranges.push((0, size)),
-        Err(Errno::OPNOTSUPP | Errno::NOTTY) => {}
+        Err(Errno::OPNOTSUPP | Errno::NOTTY) => ranges.extend((stat.st_blocks > 0).then_some((0, size))),
         mapped => mapped?,
     }
     for (start, end) in ranges {

@@ -5,38 +5,20 @@ mod common;
 use std::fs::{self, File};
 use std::path::Path;
 
+use common::churn::churn;
 use common::fiemap::extents;
 use common::image::Image;
 use common::replay;
 use senesce_replay::{Data, Options};
-use trace::{Content, DirId, FileId, Op};
-
-const DIRS: u64 = 40;
+use trace::Op;
 
 /// Makes 192 MiB of files of mostly 1 to 64 KiB, then deletes and creates in turn.
-fn churn() -> Vec<Op> {
-    let mut state = 1u64;
-    let mut below = |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
+fn trace() -> Vec<Op> {
+    let size = |number: u64, below: &mut dyn FnMut(u64) -> u64| match number % 50 {
+        0 => 300_000,
+        _ => 1024 + below(63 << 10),
     };
-    let mut ops: Vec<Op> =
-        (1..=DIRS).map(|dir| Op::Mkdir { dir: DirId(dir as u32), parent: DirId(0) }).collect();
-    let mut live: Vec<(FileId, DirId, u64)> = Vec::new();
-    let mut bytes = 0;
-    for number in 0..24_000 {
-        let size = if number % 50 == 0 { 300_000 } else { 1024 + below(63 << 10) };
-        while bytes + size > 192 << 20 {
-            let (file, parent, size) = live.swap_remove(below(live.len() as u64) as usize);
-            bytes -= size;
-            ops.push(Op::Delete { file, parent });
-        }
-        let (file, parent) = (FileId(number), DirId(below(DIRS) as u32 + 1));
-        ops.push(Op::Create { file, parent, size, content: Content::Auto });
-        live.push((file, parent, size));
-        bytes += size;
-    }
-    ops
+    churn(40, 24_000, usize::MAX, 192 << 20, size)
 }
 
 /// Extents a file, counting those that lie behind each other as one.
@@ -67,7 +49,7 @@ fn auto_gives_files_the_layout_of_written_ones() {
             let options: &[&str] = if fs == "ext4" { &["-q", "-b", "4096", "-N", "20000"] } else { &["-q"] };
             let image = Image::new(fs, mebibytes, options)?;
             let options = Options { data, inline_limit_bytes, grouped_limit_bytes, ..Options::default() };
-            let (_, replay) = replay(&image.root(), &options, &churn());
+            let (_, replay) = replay(&image.root(), &options, &trace());
             assert_eq!(replay.errors(), [], "{fs}");
             Ok::<f64, String>(extents_per_file(&image.root()))
         };

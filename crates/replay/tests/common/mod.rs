@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod churn;
 #[path = "../../src/fiemap.rs"]
 pub mod fiemap;
 pub mod image;
