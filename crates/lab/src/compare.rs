@@ -131,7 +131,8 @@ fn sides(
     let session = Session::begin()?;
     let mut aged = crate::age::open(&session, &manifest.made)?;
     watch.phase(&format!("{}: copying to a fresh file system", manifest.name), None);
-    let mut unaged = unaged::make(&session, &spec.work, manifest, aged.as_ref())?;
+    let mut unaged =
+        unaged::make(&session, &spec.work, &manifest.name, &manifest.made, manifest.fill, aged.as_ref())?;
     let mut measuring = Measuring { spec, manifest, store, run, watch };
     let measured = {
         let mut targets: [&mut dyn Target; 2] = [aged.as_mut(), unaged.target_mut()];

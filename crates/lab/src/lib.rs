@@ -4,6 +4,7 @@
 //! in the [`Store`] at once.
 
 mod age;
+mod cold_scan;
 mod compare;
 mod error;
 mod export;

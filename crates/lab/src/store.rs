@@ -102,6 +102,17 @@ pub struct Measurement {
     pub value: f64,
 }
 
+/// A measurement by its columns.
+pub fn number(subject: &str, measure: &str, unit: &str, repetition: u64, value: f64) -> Measurement {
+    Measurement {
+        subject: subject.to_owned(),
+        measure: measure.to_owned(),
+        unit: unit.to_owned(),
+        repetition,
+        value,
+    }
+}
+
 impl Store {
     /// Opens the store at `path`, making it if there is none.
     pub fn open(path: &Path) -> Result<Store, Error> {

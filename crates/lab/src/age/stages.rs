@@ -77,7 +77,7 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
 /// what a kill leaves half made is known for ours; if making it fails, nothing is left.
 fn make(session: &Arc<Session>, spec: &AgeSpec, manifest: &mut Manifest) -> Result<Box<dyn Target>, Error> {
     manifest.save(&spec.work)?;
-    let made = try_make(session, spec, manifest);
+    let made = make_target(session, &mut manifest.made, spec.erase.as_deref());
     if made.is_err() {
         let path = Manifest::path(&spec.work, &spec.name);
         std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
@@ -85,26 +85,27 @@ fn make(session: &Arc<Session>, spec: &AgeSpec, manifest: &mut Manifest) -> Resu
     made
 }
 
-fn try_make(
+/// Makes what `made` describes; a directory gets its path here. `erase` is the device that may be erased.
+pub(crate) fn make_target(
     session: &Arc<Session>,
-    spec: &AgeSpec,
-    manifest: &mut Manifest,
+    made: &mut Made,
+    erase: Option<&str>,
 ) -> Result<Box<dyn Target>, Error> {
-    if let Home::Dir(parent) = &spec.made.home {
+    if let Home::Dir(parent) = &made.home {
         let target = DirTarget::make(parent)?;
-        manifest.made.home = Home::Dir(target.path().to_owned());
+        made.home = Home::Dir(target.path().to_owned());
         return Ok(Box::new(target));
     }
-    let mut made = manifest.made.spec()?.expect("all but directories are made");
-    if let Place::Device { erase, .. } = &mut made.place {
-        *erase = spec.erase.clone();
+    let mut spec = made.spec()?.expect("all but directories are made");
+    if let Place::Device { erase: confirmed, .. } = &mut spec.place {
+        *confirmed = erase.map(str::to_owned);
     }
-    if let Place::Image(path) = &made.place
+    if let Place::Image(path) = &spec.place
         && let Some(dir) = path.parent()
     {
         std::fs::create_dir_all(dir).map_err(Error::io("making", dir))?;
     }
-    Ok(fs::make(session, &made)?)
+    Ok(fs::make(session, &spec)?)
 }
 
 /// Mounts the file system of an earlier run.

@@ -1,14 +1,12 @@
 //! All measurements of a comparison, each recorded as soon as it is known.
 
 use super::{CompareSpec, SUBJECTS};
+use crate::cold_scan::{self, per_gib};
 use crate::manifest::{Home, Manifest};
-use crate::store::{Measurement, RunId, Store};
+use crate::store::{Measurement, RunId, Store, number};
 use crate::{Error, Watch};
 use fs::Target;
-use probe::{Hdd, Recorder, StaticLayout};
-
-/// Ring buffer of each processor for block requests, in KiB.
-const TRACE_BUFFER_KB: u32 = 16 * 1024;
+use probe::{Hdd, StaticLayout};
 
 /// A comparison on its way.
 pub struct Measuring<'a> {
@@ -146,31 +144,10 @@ impl Measuring<'_> {
         repetition: u64,
         traced: bool,
     ) -> Result<Vec<Measurement>, Error> {
-        let chilled = target.chill()?;
-        self.store.record_document(self.run, subject, "chilled", &chilled)?;
-        let recorder = match target.device() {
-            Some((_, devno)) if traced => Some(Recorder::start(devno, TRACE_BUFFER_KB)?),
-            _ => None,
-        };
-        let scan = probe::scan(target.root(), self.spec.reader, census)?;
-        let requests = recorder.map(Recorder::stop).transpose()?;
-        let one = |measure: &str, unit: &str, value: f64| number(subject, measure, unit, repetition, value);
-        let mut numbers = vec![
-            one("scan_wall_s", "s", scan.wall_s),
-            one("scan_cpu_s", "s", scan.cpu_s),
-            one("scan_allocated_bytes", "B", scan.allocated_bytes as f64),
-        ];
-        numbers.extend(scan.s_per_gib.map(|s| one("scan_s_per_gib", "s/GiB", s)));
-        if let Some(requests) = requests {
-            let layout = probe::dynamic_layout(&requests, target.block_bytes());
-            let hdd_s = self.hdd(target).service_s(&requests);
-            numbers.extend(layout.score.map(|s| one("dynamic_layout_score", "share", s)));
-            numbers.extend(layout.data_only_score.map(|s| one("dynamic_layout_score_data", "share", s)));
-            numbers.push(one("scan_requests", "requests", layout.requests as f64));
-            numbers.push(one("scan_read_bytes", "B", layout.bytes as f64));
-            numbers.push(one("modelled_hdd_s_per_gib", "s/GiB", per_gib(hdd_s, census.allocated_bytes)));
-        }
-        Ok(numbers)
+        let hdd = self.hdd(target);
+        let cold = cold_scan::take(target, self.spec.reader, census, traced, &hdd)?;
+        self.store.record_document(self.run, subject, "chilled", &cold.chilled)?;
+        Ok(cold.numbers(subject, repetition))
     }
 
     /// Into how many pieces does a new large file break? Last of all, for it uses the free space.
@@ -189,22 +166,8 @@ impl Measuring<'_> {
     }
 }
 
-fn number(subject: &str, measure: &str, unit: &str, repetition: u64, value: f64) -> Measurement {
-    Measurement {
-        subject: subject.to_owned(),
-        measure: measure.to_owned(),
-        unit: unit.to_owned(),
-        repetition,
-        value,
-    }
-}
-
 /// The size of a block device, as sysfs has it.
 fn device_bytes(major: u32, minor: u32) -> Option<u64> {
     let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;
     sectors.trim().parse::<u64>().ok().map(|sectors| sectors * disk::SECTOR_BYTES)
-}
-
-fn per_gib(seconds: f64, bytes: u64) -> f64 {
-    seconds / (bytes as f64 / (1u64 << 30) as f64)
 }

@@ -1,7 +1,7 @@
 //! The unaged copy.
 
 use crate::Error;
-use crate::manifest::{Home, Made, Manifest};
+use crate::manifest::{Home, Made};
 use disk::Session;
 use fs::{DirTarget, Target};
 use std::path::{Path, PathBuf};
@@ -15,14 +15,16 @@ pub struct Unaged {
     is_dir: bool,
 }
 
-/// Makes a fresh file system like the aged one and copies its tree in directory order.
+/// Makes a fresh file system like the one `made` and copies the tree of `aged` in directory order: files with their
+/// data, or, unless it was filled, with their sizes and blocks alone.
 pub fn make(
     session: &Arc<Session>,
     work: &Path,
-    manifest: &Manifest,
+    name: &str,
+    made: &Made,
+    filled: bool,
     aged: &dyn Target,
 ) -> Result<Unaged, Error> {
-    let made = &manifest.made;
     let unaged = match &made.home {
         Home::Dir(dir) => {
             let parent = dir.parent().unwrap_or(Path::new("/"));
@@ -31,19 +33,16 @@ pub fn make(
         }
         Home::Image(image) => image_of(session, made, image.with_extension("unaged.img"))?,
         // A device holds one file system; its copy goes to an image of the same size.
-        Home::Device(_) => image_of(session, made, work.join(format!("{}.unaged.img", manifest.name)))?,
+        Home::Device(_) => image_of(session, made, work.join(format!("{name}.unaged.img")))?,
     };
     let root = unaged.target.as_ref().expect("just made").root();
-    if manifest.fill {
+    if filled {
         fs::copy_tree(aged.root(), root)?;
     } else {
         super::layout::copy_layout(aged.root(), root)?;
     }
     if disk::interrupted() {
-        return Err(Error::Interrupted(format!(
-            "{} is as it was; --resume begins the copy anew",
-            manifest.name
-        )));
+        return Err(Error::Interrupted(format!("{name} is as it was; --resume begins the copy anew")));
     }
     Ok(unaged)
 }

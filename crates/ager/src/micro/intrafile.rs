@@ -1,0 +1,114 @@
+//! Intrafile fragmentation (Conway et al. 2017, §4.1): files that grow at the same time.
+
+use super::check_round;
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use trace::{Content, FileId, Op, ROOT};
+
+/// A few files that grow to one size. In round r the first 100 − r percent of each file are written in one go, file
+/// after file; the rest is appended to all files in turn, unit by unit. Each write is forced to disk, so that the file
+/// system cannot wait and see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Intrafile {
+    /// How many files grow.
+    pub files: u64,
+    /// The size that each grows to.
+    pub file_bytes: u64,
+    /// How much is appended at once.
+    pub unit_bytes: u64,
+}
+
+impl Default for Intrafile {
+    /// As published: ten files of 400 KiB, by 4 KiB.
+    fn default() -> Intrafile {
+        Intrafile { files: 10, file_bytes: 400 << 10, unit_bytes: 4 << 10 }
+    }
+}
+
+impl Intrafile {
+    /// The operations of a round.
+    pub fn round(&self, round: u64) -> Result<Vec<Op>, Error> {
+        check_round(round)?;
+        let &Intrafile { files, file_bytes, unit_bytes } = self;
+        if files == 0 || unit_bytes == 0 || file_bytes < unit_bytes || file_bytes % unit_bytes != 0 {
+            return Err(Error::Conditions(format!(
+                "{files} files of {file_bytes} bytes cannot grow by {unit_bytes} bytes: there must be a file, and its \
+                 size a multiple of what is appended"
+            )));
+        }
+        let units = file_bytes / unit_bytes;
+        let Some(operations) = units.checked_mul(files).filter(|&appends| appends <= MOST_APPENDS) else {
+            return Err(Error::Conditions(format!(
+                "{files} files of {units} appends each are more than {MOST_APPENDS} appends in a round"
+            )));
+        };
+        let in_turn = units * round / super::LAST_ROUND;
+        let mut ops = Vec::with_capacity(2 * operations as usize + files as usize + 1);
+        for file in 0..files {
+            ops.push(Op::Create { file: FileId(file), parent: ROOT, size: 0, content: Content::Written });
+            (in_turn..units).for_each(|_| self.append(file, &mut ops));
+        }
+        for _ in 0..in_turn {
+            (0..files).for_each(|file| self.append(file, &mut ops));
+        }
+        ops.push(Op::Checkpoint { number: round });
+        Ok(ops)
+    }
+
+    fn append(&self, file: u64, ops: &mut Vec<Op>) {
+        let (file, parent) = (FileId(file), ROOT);
+        ops.push(Op::Append { file, parent, len: self.unit_bytes });
+        ops.push(Op::Fsync { file, parent });
+    }
+}
+
+/// A round is held in memory.
+const MOST_APPENDS: u64 = 10_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn appended(ops: &[Op]) -> Vec<u64> {
+        ops.iter()
+            .filter_map(|op| if let Op::Append { file, .. } = op { Some(file.0) } else { None })
+            .collect()
+    }
+
+    #[test]
+    fn the_first_round_writes_file_after_file_and_the_last_in_turn() {
+        let two = Intrafile { files: 2, file_bytes: 16 << 10, unit_bytes: 4 << 10 };
+        assert_eq!(appended(&two.round(0).unwrap()), [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(appended(&two.round(50).unwrap()), [0, 0, 1, 1, 0, 1, 0, 1]);
+        assert_eq!(appended(&two.round(100).unwrap()), [0, 1, 0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn every_write_is_forced_to_disk() {
+        let ops = Intrafile::default().round(37).unwrap();
+        assert_eq!(ops.iter().filter(|op| matches!(op, Op::Append { .. })).count(), 1000);
+        for pair in ops.windows(2) {
+            if let [Op::Append { file, .. }, then] = pair {
+                assert_eq!(*then, Op::Fsync { file: *file, parent: ROOT });
+            }
+        }
+        assert_eq!(ops.last(), Some(&Op::Checkpoint { number: 37 }));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let one = Intrafile { files: 1, file_bytes: 4096, unit_bytes: 4096 };
+        assert!(one.round(0).is_ok());
+        assert!(one.round(101).is_err());
+        for wrong in [
+            Intrafile { files: 0, ..one },
+            Intrafile { unit_bytes: 0, ..one },
+            Intrafile { unit_bytes: 4095, ..one },
+            Intrafile { file_bytes: 0, ..one },
+            Intrafile { files: u64::MAX, file_bytes: 8192, ..one },
+        ] {
+            assert!(wrong.round(0).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The shape of a tree: which file lies in which directory, in sorted order.
+
+use crate::Error;
+use crate::random::Random;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+use trace::{DirId, ROOT};
+
+/// The longest path that Linux takes, in bytes.
+const PATH_MAX: usize = 4096;
+
+/// Directories and files of a tree, numbered in the order of their sorted paths, component by component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The parent of each directory, the first having number 1.
+    dirs: Vec<DirId>,
+    /// The parent of each file, the first having number 0.
+    files: Vec<DirId>,
+}
+
+/// A directory that is being put together: its directories, by name, and its files, `None`.
+#[derive(Default)]
+struct Node(BTreeMap<Vec<u8>, Option<Node>>);
+
+impl Shape {
+    /// The shape that a list of paths of files has.
+    fn from_paths(paths: impl Iterator<Item = PathBuf>, origin: &str) -> Result<Shape, Error> {
+        let refuse = |path: &Path, why: &str| {
+            Err(Error::Conditions(format!("{origin} names {}, {why}", path.display())))
+        };
+        let mut root = Node::default();
+        for path in paths {
+            if path.as_os_str().len() > PATH_MAX {
+                return refuse(&path, "which is longer than a path can be");
+            }
+            let mut names = Vec::new();
+            for component in path.components() {
+                match component {
+                    Component::Normal(name) => names.push(name.as_encoded_bytes().to_vec()),
+                    Component::CurDir | Component::RootDir => {}
+                    Component::ParentDir | Component::Prefix(_) => {
+                        return refuse(
+                            &path,
+                            "which leads out of the tree; list files by their paths below it",
+                        );
+                    }
+                }
+            }
+            let Some(file) = names.pop() else { continue };
+            let mut node = &mut root;
+            for name in names {
+                match node.0.entry(name).or_insert_with(|| Some(Node::default())) {
+                    Some(below) => node = below,
+                    None => return refuse(&path, "although a part of that path is a file"),
+                }
+            }
+            if node.0.insert(file, None).is_some_and(|there| there.is_some()) {
+                return refuse(&path, "which is a directory; list files only");
+            }
+        }
+        let mut shape = Shape { dirs: Vec::new(), files: Vec::new() };
+        shape.number(root);
+        match shape.files.is_empty() {
+            true => Err(Error::Conditions(format!("{origin} names no file"))),
+            false => Ok(shape),
+        }
+    }
+
+    fn number(&mut self, root: Node) {
+        let mut above = vec![(ROOT, root.0.into_iter())];
+        while let Some((parent, entries)) = above.last_mut() {
+            let parent = *parent;
+            match entries.next() {
+                None => drop(above.pop()),
+                Some((_, None)) => self.files.push(parent),
+                Some((_, Some(node))) => {
+                    self.dirs.push(parent);
+                    above.push((DirId(self.dirs.len() as u32), node.0.into_iter()));
+                }
+            }
+        }
+    }
+
+    /// The shape in a listing: a path a line, or, where there are zero bytes, between those, as `find -type f` prints
+    /// them.
+    pub fn from_listing(listing: &Path) -> Result<Shape, Error> {
+        let text = std::fs::read(listing).map_err(|error| {
+            Error::Conditions(format!("the listing {} cannot be read: {error}", listing.display()))
+        })?;
+        Shape::parse(&text, &listing.display().to_string())
+    }
+
+    fn parse(text: &[u8], origin: &str) -> Result<Shape, Error> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let end = if text.contains(&0) { 0 } else { b'\n' };
+        let paths = text.split(|&byte| byte == end).filter(|path| !path.is_empty());
+        Shape::from_paths(paths.map(|path| PathBuf::from(std::ffi::OsStr::from_bytes(path))), origin)
+    }
+
+    /// The shape of a live tree: regular files only; links are not followed.
+    pub fn of_tree(root: &Path) -> Result<Shape, Error> {
+        let refuse = |path: &Path, error: io::Error| {
+            Error::Conditions(format!("{} cannot be read: {error}", path.display()))
+        };
+        let mut files = Vec::new();
+        let mut left = vec![root.to_owned()];
+        while let Some(dir) = left.pop() {
+            for entry in std::fs::read_dir(&dir).map_err(|error| refuse(&dir, error))? {
+                let entry = entry.map_err(|error| refuse(&dir, error))?;
+                let kind = entry.file_type().map_err(|error| refuse(&entry.path(), error))?;
+                if kind.is_dir() {
+                    left.push(entry.path());
+                } else if kind.is_file() {
+                    files.push(entry.path().strip_prefix(root).expect("it lies below").to_owned());
+                }
+            }
+        }
+        Shape::from_paths(files.into_iter(), &root.display().to_string())
+    }
+
+    /// The shape of the newest commit of a git repository.
+    pub fn of_repository(repository: &Path) -> Result<Shape, Error> {
+        let refuse = |why: &str| {
+            Error::Conditions(format!("the tree of {} cannot be listed: {why}", repository.display()))
+        };
+        let output = Command::new("git")
+            .args(["-c", "safe.directory=*", "-C"])
+            .arg(repository)
+            .args(["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"])
+            .output()
+            .map_err(|error| refuse(&format!("git does not run ({error}); install git")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(refuse(said.lines().last().unwrap_or("git failed")));
+        }
+        Shape::parse(&output.stdout, &repository.display().to_string())
+    }
+
+    /// A tree of so many files, one at least, as source trees are shaped: eight files a directory in the mean, each directory below
+    /// another one that was drawn among all so far.
+    pub fn sample(files: u64, seed: u64) -> Shape {
+        let mut random = Random::new(seed, 0);
+        let dirs = (files / 8) as usize;
+        let mut paths = vec![PathBuf::new()];
+        for dir in 1..=dirs {
+            let above = paths[random.below(paths.len())].clone();
+            paths.push(above.join(format!("d{dir}")));
+        }
+        let files: Vec<PathBuf> =
+            (0..files.max(1)).map(|file| paths[random.below(paths.len())].join(format!("f{file}"))).collect();
+        Shape::from_paths(files.into_iter(), "the sample").expect("no file is named like a directory")
+    }
+
+    /// The parent of each directory; directory n is at n − 1.
+    pub fn dirs(&self) -> &[DirId] {
+        &self.dirs
+    }
+
+    /// The parent of each file; file n is at n.
+    pub fn files(&self) -> &[DirId] {
+        &self.files
+    }
+
+    /// The first files alone, and their directories.
+    #[must_use]
+    pub fn first(&self, files: usize) -> Shape {
+        let files = self.files[..files.min(self.files.len())].to_vec();
+        let most = files.iter().map(|dir| dir.0 as usize).max().unwrap_or(0);
+        // Directories are numbered where they are first met, so none behind the last is needed.
+        Shape { dirs: self.dirs[..most].to_vec(), files }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Shape, Error> {
+        Shape::parse(text.as_bytes(), "the listing")
+    }
+
+    #[test]
+    fn paths_are_sorted_by_their_components() {
+        // `a-b` sorts before `a/b` as a string, and behind it as a path.
+        let shape = parse("./a/b/2\na-b/4\n./a/b/1\na/3\n5\n").unwrap();
+        assert_eq!(shape.dirs(), [ROOT, DirId(1), ROOT]);
+        assert_eq!(shape.files(), [0, 1, 2, 2, 3].map(DirId));
+    }
+
+    #[test]
+    fn names_with_newlines_are_listed_with_zeros() {
+        assert_eq!(parse("a\nb\0c\0").unwrap().files(), [ROOT, ROOT]);
+    }
+
+    #[test]
+    fn what_is_no_tree_of_files_is_refused() {
+        for text in ["", "\n\n", "a\na/b\n", "a/b\na\n", "../a\n", "a/../../b\n"] {
+            assert!(parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_live_tree_and_its_listing_have_one_shape() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in ["a/b/1", "a/2", "c/3", "4"] {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        std::os::unix::fs::symlink("a", dir.path().join("link")).unwrap();
+        assert_eq!(Shape::of_tree(dir.path()).unwrap(), parse("a/b/1\na/2\nc/3\n4").unwrap());
+        assert!(Shape::of_tree(&dir.path().join("none")).unwrap_err().to_string().contains("none"));
+    }
+
+    #[test]
+    fn no_repository_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Shape::of_repository(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("cannot be listed"), "{error}");
+    }
+
+    #[test]
+    fn the_first_files_have_their_directories() {
+        let shape = Shape::sample(500, 1);
+        let first = shape.first(100);
+        assert_eq!(first.files().len(), 100);
+        assert!(first.files().iter().all(|dir| dir.0 as usize <= first.dirs().len()));
+        assert_eq!(shape.first(1000), shape);
+    }
+
+    proptest! {
+        #[test]
+        fn any_listing_is_survived(text in prop::collection::vec(any::<u8>(), 0..300)) {
+            if let Ok(shape) = Shape::parse(&text, "the listing") {
+                let dirs = shape.dirs().len() as u32;
+                // A directory comes behind the one that it lies in.
+                prop_assert!(shape.dirs().iter().enumerate().all(|(at, above)| above.0 as usize <= at));
+                prop_assert!(shape.files().iter().all(|dir| dir.0 <= dirs));
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What `senesce trace`, `senesce report` and `senesce export` take.
+
+use super::Work;
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct Trace {
+    #[command(subcommand)]
+    pub action: TraceAction,
+}
+
+#[derive(Subcommand)]
+pub enum TraceAction {
+    /// Show where a trace comes from and its first operations
+    Show {
+        /// The trace
+        file: PathBuf,
+        /// How many operations to show
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        first: u64,
+    },
+    /// Convert between Parquet and JSON lines (.jsonl)
+    Convert {
+        /// The trace to read
+        from: PathBuf,
+        /// The trace to write
+        to: PathBuf,
+    },
+    /// Sum up a trace
+    Stat {
+        /// The trace
+        file: PathBuf,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub struct Report {
+    /// Names of compared file systems [default: all in the store]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub work: Work,
+    /// The page to write
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub output: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Export {
+    #[command(flatten)]
+    pub work: Work,
+    /// How the table is written
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    pub format: Format,
+    /// The file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Format {
+    /// Apache Parquet
+    Parquet,
+    /// Comma-separated values
+    Csv,
+    /// JSON
+    Json,
+}

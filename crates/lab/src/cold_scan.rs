@@ -1,0 +1,66 @@
+//! One cold scan of a tree, with all that can be told of it.
+
+use crate::Error;
+use crate::store::{Measurement, number};
+use fs::Target;
+use probe::{Census, DynamicLayout, Hdd, Reader, Recorder, Scan};
+
+/// Ring buffer of each processor for block requests, in KiB.
+const TRACE_BUFFER_KB: u32 = 16 * 1024;
+
+/// What a cold scan told.
+pub struct ColdScan {
+    /// What was dropped from memory before, and what could not be.
+    pub chilled: Vec<String>,
+    scan: Scan,
+    /// What the requests tell, where they could be traced: their layout, and seconds on a modelled 7200 rpm disk.
+    requests: Option<(DynamicLayout, f64)>,
+}
+
+/// Makes `target` cold and reads it; `traced` where block requests can be traced.
+pub fn take(
+    target: &mut dyn Target,
+    reader: Reader,
+    census: &Census,
+    traced: bool,
+    hdd: &Hdd,
+) -> Result<ColdScan, Error> {
+    let chilled = target.chill()?;
+    let recorder = match target.device() {
+        Some((_, devno)) if traced => Some(Recorder::start(devno, TRACE_BUFFER_KB)?),
+        _ => None,
+    };
+    let scan = probe::scan(target.root(), reader, census)?;
+    let requests = recorder
+        .map(Recorder::stop)
+        .transpose()?
+        .map(|requests| (probe::dynamic_layout(&requests, target.block_bytes()), hdd.service_s(&requests)));
+    Ok(ColdScan { chilled, scan, requests })
+}
+
+impl ColdScan {
+    /// The numbers, for the store.
+    pub fn numbers(&self, subject: &str, repetition: u64) -> Vec<Measurement> {
+        let one = |measure: &str, unit: &str, value: f64| number(subject, measure, unit, repetition, value);
+        let scan = &self.scan;
+        let mut numbers = vec![
+            one("scan_wall_s", "s", scan.wall_s),
+            one("scan_cpu_s", "s", scan.cpu_s),
+            one("scan_allocated_bytes", "B", scan.allocated_bytes as f64),
+        ];
+        numbers.extend(scan.s_per_gib.map(|s| one("scan_s_per_gib", "s/GiB", s)));
+        if let Some((layout, hdd_s)) = &self.requests {
+            numbers.extend(layout.score.map(|s| one("dynamic_layout_score", "share", s)));
+            numbers.extend(layout.data_only_score.map(|s| one("dynamic_layout_score_data", "share", s)));
+            numbers.push(one("scan_requests", "requests", layout.requests as f64));
+            numbers.push(one("scan_read_bytes", "B", layout.bytes as f64));
+            numbers.push(one("modelled_hdd_s_per_gib", "s/GiB", per_gib(*hdd_s, scan.allocated_bytes)));
+        }
+        numbers
+    }
+}
+
+/// Seconds for `bytes` as seconds for a GiB.
+pub fn per_gib(seconds: f64, bytes: u64) -> f64 {
+    seconds / (bytes as f64 / (1u64 << 30) as f64)
+}
