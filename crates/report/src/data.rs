@@ -2,6 +2,10 @@
 //!
 //! A measure that was not taken is `None`: the page then says that it was not measured. Shares are between 0 and 1.
 
+mod experiment;
+
+pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Picture, Plot, Point};
+
 use serde::{Deserialize, Serialize};
 
 /// One report page.
@@ -21,6 +25,9 @@ pub struct Page {
     pub method: Vec<(String, String)>,
     /// The comparisons of aged with unaged, in the order to show them.
     pub comparisons: Vec<Comparison>,
+    /// The published figures that were measured again, in the order to show them.
+    #[serde(default)]
+    pub experiments: Vec<Experiment>,
     /// Remarks a reader must know to trust the numbers.
     pub notes: Vec<String>,
 }

@@ -36,6 +36,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         method: method(store, &latest)?,
         notes: notes(&comparisons),
         comparisons,
+        experiments: Vec::new(),
     })
 }
 

@@ -37,6 +37,7 @@ pub fn page() -> Page {
                 ..Comparison::default()
             },
         ],
+        experiments: Vec::new(),
         notes: vec!["This is an example: every number on this page is invented.".into()],
     }
 }

@@ -1,0 +1,118 @@
+//! What the page shows of an experiment that repeats a published figure: its claims judged, its curves, its pictures.
+
+use super::FileRow;
+use serde::{Deserialize, Serialize};
+
+/// One published figure, measured again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Name of the experiment, unique on the page: `fast17-fig5`.
+    pub figure: String,
+    /// What it shows, in few words.
+    pub title: String,
+    /// The publication and its figure.
+    pub source: String,
+    /// How large it was run: `small`, `paper`.
+    pub scale: String,
+    /// The published claims, each judged against what was measured.
+    pub checks: Vec<Check>,
+    /// The curves, in the order to show them.
+    pub plots: Vec<Plot>,
+    /// Where files lie, by file system and round.
+    pub pictures: Vec<Picture>,
+    /// The cells of the experiment's matrix that gave no numbers.
+    pub failed: Vec<FailedCell>,
+    /// How it was measured, as (name, value): parameters, repetitions, disk models.
+    pub method: Vec<(String, String)>,
+}
+
+/// A published claim beside what was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// The claim, in words: a trend or an order.
+    pub claim: String,
+    /// What the publication found, with its unit.
+    pub published: String,
+    /// What was measured here, with its unit.
+    pub measured: String,
+    /// Whether the claim holds here; `None` if that could not be judged.
+    pub holds: Option<bool>,
+    /// Why it was judged so.
+    pub why: String,
+}
+
+/// One figure: lines over common axes. Lines of several disks are shown side by side.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plot {
+    /// What the figure shows.
+    pub title: String,
+    /// The axis across.
+    pub x: Axis,
+    /// The axis upwards.
+    pub y: Axis,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// What a reader must know to read the figure; may be empty.
+    pub note: String,
+}
+
+/// An axis of a figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What is counted, without its unit.
+    pub label: String,
+    /// Its unit, empty for a pure number. `bytes` are shown as KiB, MiB … with ticks at powers of two.
+    pub unit: String,
+    /// Whether the axis is logarithmic; values that are not above 0 cannot be shown on one.
+    pub log: bool,
+}
+
+/// One line of a figure. Texts that are the same for all lines of a figure are not shown at each.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Kind of file system: `ext4`, `xfs` …; empty where there is none, as on a bare disk. Shown as colour.
+    pub fs: String,
+    /// The disk: `hdd-7200`, `ssd-sata` …; empty where there is only one. Each disk has its own panel.
+    pub disk: String,
+    /// `aged`, `unaged`, or empty. Shown as a whole or a dashed line.
+    pub side: String,
+    /// What else tells the line from others: `gc on`, `node 16 KiB`; may be empty. Shown as the symbol of its points.
+    pub option: String,
+    /// The points, in ascending order of `x`.
+    pub points: Vec<Point>,
+}
+
+/// One point of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Position across, in the unit of its axis.
+    pub x: f64,
+    /// Median, in the unit of its axis.
+    pub y: f64,
+    /// Lower end of the 95 % confidence interval of the median; `None` where repetitions are too few for one.
+    pub low: Option<f64>,
+    /// Upper end, likewise.
+    pub high: Option<f64>,
+}
+
+/// A block picture: where the files of one file system lie after one round.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// What is shown, where file system and round do not say it; may be empty.
+    pub title: String,
+    /// Kind of file system.
+    pub fs: String,
+    /// Round of aging after which the files lay so.
+    pub round: u64,
+    /// One row a file, in the order in which the scan visits them.
+    pub rows: Vec<FileRow>,
+}
+
+/// A cell of the experiment's matrix (file system, disk, option, seed) that failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailedCell {
+    /// Which one.
+    pub cell: String,
+    /// Why, in one line.
+    pub why: String,
+}
