@@ -64,6 +64,24 @@ pub enum Error {
         /// The Debian package that has it.
         package: &'static str,
     },
+    /// No device model has this name.
+    #[error(
+        "no device model named {name:?}, and no such file; `senesce disk models` shows the built-in ones ({known})"
+    )]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// The built-in ones.
+        known: String,
+    },
+    /// A device model that makes no sense.
+    #[error("{} is not a device model: {why}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// The parameter that is wrong, and how it should be.
+        why: String,
+    },
     /// A record of what a run made cannot be understood.
     #[error("{} is no record of a run ({why}); look at what it names, then delete it", path.display())]
     Journal {

@@ -34,9 +34,27 @@ pub struct Request {
     pub sector: u64,
     /// Number of sectors; 0 for a bare flush.
     pub sectors: u32,
+    /// Requests that were outstanding when this one was issued, itself included; 1 where the log does not tell.
+    pub queue: u32,
+    /// Nanoseconds from its issue until it was done; 0 where the log does not tell.
+    pub service_ns: u64,
 }
 
 impl Request {
+    /// A read that nothing else is outstanding with.
+    pub fn read(sector: u64, sectors: u32) -> Request {
+        Request {
+            time_ns: 0,
+            kind: RequestKind::Read,
+            metadata: false,
+            readahead: false,
+            sector,
+            sectors,
+            queue: 1,
+            service_ns: 0,
+        }
+    }
+
     /// The sector behind the last one.
     pub fn end_sector(&self) -> u64 {
         self.sector + u64::from(self.sectors)

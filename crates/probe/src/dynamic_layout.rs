@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn read(sector: u64, sectors: u32) -> Request {
-        Request { time_ns: 0, kind: RequestKind::Read, metadata: false, readahead: false, sector, sectors }
+        Request::read(sector, sectors)
     }
 
     #[test]

@@ -60,15 +60,11 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use disk::RequestKind;
 
     #[test]
     fn requests_of_other_partitions_are_left_out() {
         let device = Device { disk: 0, start_sector: 2048, end_sector: 4096 };
-        let read = |sector, sectors| {
-            let kind = RequestKind::Read;
-            Request { time_ns: 1, kind, metadata: false, readahead: false, sector, sectors }
-        };
+        let read = |sector, sectors| Request::read(sector, sectors);
         assert_eq!(device.own(read(2056, 8)), Some(read(8, 8)));
         assert_eq!(device.own(read(2040, 8)), None);
         assert_eq!(device.own(read(4096, 8)), None);

@@ -92,6 +92,8 @@ impl EventFormat {
             readahead: rwbs.contains(&b'A') && kind == RequestKind::Read,
             sector: if sectors == 0 { 0 } else { sector },
             sectors,
+            queue: 1,
+            service_ns: 0,
         }))
     }
 }
@@ -160,6 +162,7 @@ format:
             readahead: true,
             sector: 1 << 40,
             sectors: 64,
+            ..Request::read(0, 0)
         };
         assert_eq!(decode(&event(2104, 1 << 40, 64, b"RAM")), Some(expected));
         assert_eq!(decode(&event(2105, 1 << 40, 64, b"RAM")), None);

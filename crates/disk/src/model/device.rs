@@ -1,0 +1,117 @@
+//! The state of a device between requests, whatever its kind.
+
+use super::hdd::Drive;
+use super::parameters::Parameters;
+use super::smr::Shingles;
+use super::ssd::Flash;
+use crate::{Request, RequestKind, SECTOR_BYTES};
+
+/// A device that serves requests in modelled time: head position, buffers, address table, busy channels.
+pub struct Device {
+    kind: Kind,
+    size_bytes: u64,
+    /// The request that waits longest, and how often others were chosen before it.
+    oldest: Option<(Request, u32)>,
+}
+
+enum Kind {
+    Ideal,
+    /// The place of the disk's first byte on the drive, and how often a request may be passed over.
+    Hdd(Box<Drive>, u64, u32),
+    Smr(Box<Drive>, Box<Shingles>, u32),
+    Ssd(Box<Flash>),
+}
+
+impl Device {
+    /// A fresh device with a disk of `size_bytes` on it.
+    pub(super) fn new(parameters: &Parameters, size_bytes: u64) -> Device {
+        let kind = match (&parameters.hdd, &parameters.smr, &parameters.ssd) {
+            (Some(hdd), Some(smr), _) => {
+                let drive_bytes = hdd.drive_bytes.max(smr.media_cache_bytes.saturating_add(size_bytes));
+                // Whole bands, for the last is cleaned like the others.
+                let drive = Drive::new(hdd, drive_bytes + smr.band_bytes, smr.media_cache_bytes);
+                Kind::Smr(Box::new(drive), Box::new(Shingles::new(smr)), hdd.passed_over_max)
+            }
+            (Some(hdd), None, _) => {
+                // A disk that does not fit makes the drive as large as it needs.
+                let drive_bytes = hdd.drive_bytes.max(hdd.partition_offset_bytes.saturating_add(size_bytes));
+                let drive = Drive::new(hdd, drive_bytes, hdd.partition_offset_bytes);
+                Kind::Hdd(Box::new(drive), hdd.partition_offset_bytes, hdd.passed_over_max)
+            }
+            (None, _, Some(ssd)) => Kind::Ssd(Box::new(Flash::new(ssd))),
+            (None, _, None) => Kind::Ideal,
+        };
+        Device { kind, size_bytes, oldest: None }
+    }
+
+    /// Which of the requests that wait, oldest first, is served next.
+    ///
+    /// A drive with heads takes the one that it is done with first (shortest positioning time, as NCQ does), but passes
+    /// over the oldest only so often; the others take the oldest. `pending` must not be empty.
+    pub fn choose(&mut self, pending: &[Request]) -> usize {
+        let passed_over_max = match &self.kind {
+            Kind::Hdd(_, _, max) | Kind::Smr(_, _, max) => *max,
+            Kind::Ideal | Kind::Ssd(_) => return 0,
+        };
+        let [first, _, ..] = pending else { return 0 };
+        let passed_over = match &self.oldest {
+            Some((oldest, passed_over)) if oldest == first => *passed_over,
+            _ => 0,
+        };
+        let access_ns = |request| self.access_ns(request);
+        let nearest =
+            (0..pending.len()).min_by(|&a, &b| access_ns(&pending[a]).total_cmp(&access_ns(&pending[b])));
+        match nearest {
+            Some(index) if index > 0 && passed_over < passed_over_max => {
+                self.oldest = Some((*first, passed_over + 1));
+                index
+            }
+            _ => {
+                self.oldest = None;
+                0
+            }
+        }
+    }
+
+    /// Serves a request that arrives at `arrival_ns`; returns when it is done, in nanoseconds of device time. What lies
+    /// beyond the disk's end is cut off.
+    pub fn serve(&mut self, request: &Request, arrival_ns: u64) -> u64 {
+        let (start, end) = self.range(request);
+        let at_ns = arrival_ns as f64;
+        let done_ns = match (&mut self.kind, request.kind) {
+            (Kind::Ideal, _) => at_ns,
+            (Kind::Hdd(drive, offset, _), RequestKind::Read) => {
+                drive.read(*offset + start, *offset + end, at_ns)
+            }
+            (Kind::Hdd(drive, offset, _), RequestKind::Write) => {
+                drive.write(*offset + start, *offset + end, at_ns)
+            }
+            (Kind::Smr(drive, shingles, _), RequestKind::Read) => shingles.read(drive, start, end, at_ns),
+            (Kind::Smr(drive, shingles, _), RequestKind::Write) => shingles.write(drive, start, end, at_ns),
+            (Kind::Hdd(drive, ..) | Kind::Smr(drive, ..), RequestKind::Flush) => drive.flush(at_ns),
+            (Kind::Hdd(drive, ..) | Kind::Smr(drive, ..), RequestKind::Discard) => drive.idle_command(at_ns),
+            (Kind::Ssd(flash), RequestKind::Read) => flash.read(start, end, at_ns),
+            (Kind::Ssd(flash), RequestKind::Write) => flash.write(start, end, at_ns),
+            (Kind::Ssd(flash), RequestKind::Flush) => flash.flush(at_ns),
+            (Kind::Ssd(flash), RequestKind::Discard) => flash.command(at_ns),
+        };
+        (done_ns.ceil() as u64).max(arrival_ns)
+    }
+
+    fn access_ns(&self, request: &Request) -> f64 {
+        let (start, end) = self.range(request);
+        match (&self.kind, request.kind) {
+            (Kind::Hdd(drive, offset, _), RequestKind::Read) => drive.access_ns(offset + start, offset + end),
+            (Kind::Smr(drive, shingles, _), RequestKind::Read) => shingles.access_ns(drive, start, end),
+            // The cache takes them.
+            _ => 0.0,
+        }
+    }
+
+    /// The bytes of the disk that a request is for.
+    fn range(&self, request: &Request) -> (u64, u64) {
+        let start = request.sector.saturating_mul(SECTOR_BYTES).min(self.size_bytes);
+        let end = start + (u64::from(request.sectors) * SECTOR_BYTES).min(self.size_bytes - start);
+        (start, end)
+    }
+}

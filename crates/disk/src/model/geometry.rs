@@ -1,0 +1,119 @@
+//! Where bytes lie on the discs of a drive, and how long the heads take to get there (Ruemmler and Wilkes 1994).
+//!
+//! Everything about rotation follows from one function, [`Geometry::turns`]: how many turns the drive has made when it
+//! comes to a byte while it reads all from the first. Its fraction is the angle at which the byte lies, and its
+//! differences are the times of reading, switches from track to track included.
+
+use super::parameters::HddParameters;
+
+/// The places of the bytes of a drive.
+pub(super) struct Geometry {
+    zones: Vec<Zone>,
+    /// A turn in nanoseconds.
+    pub turn_ns: f64,
+    /// Turns from the start of one track to the start of the next.
+    track_turns: f64,
+    heads: f64,
+    cylinders: f64,
+    seek: Seek,
+}
+
+/// A range of tracks that hold the same number of bytes.
+struct Zone {
+    start_bytes: u64,
+    first_track: u64,
+    track_bytes: u64,
+}
+
+/// The seek curve, times in nanoseconds, distances as shares of the stroke.
+struct Seek {
+    short_base_ns: f64,
+    short_root_ns: f64,
+    long_base_ns: f64,
+    long_slope_ns: f64,
+    short_share: f64,
+}
+
+const NS_PER_MS: f64 = 1e6;
+
+impl Geometry {
+    /// Lays out a drive of `drive_bytes`, zones of equal size from the outer edge inwards.
+    pub fn new(hdd: &HddParameters, drive_bytes: u64) -> Geometry {
+        let turn_ns = 60e9 / hdd.rpm;
+        let switch_ns = hdd.track_switch_ms * NS_PER_MS;
+        let zone_bytes = drive_bytes.div_ceil(hdd.zones.into());
+        let mut zones = Vec::new();
+        let mut track = 0;
+        for zone in 0..u64::from(hdd.zones) {
+            let inwards = zone as f64 / f64::from(hdd.zones.max(2) - 1);
+            let mb_per_s = hdd.outer_mb_per_s + (hdd.inner_mb_per_s - hdd.outer_mb_per_s) * inwards;
+            // Bytes that pass in a turn, such that the switches counted in the sustained rate is right.
+            let track_bytes = ((mb_per_s * (turn_ns + switch_ns) / 1e3) as u64).max(512);
+            zones.push(Zone { start_bytes: zone * zone_bytes, first_track: track, track_bytes });
+            track += zone_bytes.div_ceil(track_bytes);
+        }
+        let ns = |ms: f64| ms * NS_PER_MS;
+        Geometry {
+            zones,
+            turn_ns,
+            track_turns: 1.0 + switch_ns / turn_ns,
+            heads: hdd.heads.into(),
+            cylinders: track as f64 / f64::from(hdd.heads),
+            seek: Seek {
+                short_base_ns: ns(hdd.seek_short_base_ms),
+                short_root_ns: ns(hdd.seek_short_root_ms),
+                long_base_ns: ns(hdd.seek_long_base_ms),
+                long_slope_ns: ns(hdd.seek_long_slope_ms),
+                short_share: hdd.seek_short_share,
+            },
+        }
+    }
+
+    /// Turns from the first byte of the drive to this one, when all between is read.
+    pub fn turns(&self, byte: u64) -> f64 {
+        let (zone, track) = self.track(byte);
+        let in_track = (byte - zone.start_bytes) % zone.track_bytes;
+        track as f64 * self.track_turns + in_track as f64 / zone.track_bytes as f64
+    }
+
+    /// The same to the end of the byte before `end`: the switch to the next track is not waited for.
+    pub fn turns_behind(&self, end: u64) -> f64 {
+        let last = end.saturating_sub(1);
+        self.turns(last) + 1.0 / self.track(last).0.track_bytes as f64
+    }
+
+    /// The byte that the head comes to after so many turns of reading everything.
+    pub fn byte_at(&self, turns: f64) -> u64 {
+        let track = (turns / self.track_turns).max(0.0) as u64;
+        let zone = &self.zones[self.zones.partition_point(|z| z.first_track <= track) - 1];
+        let in_track = (turns - track as f64 * self.track_turns).clamp(0.0, 1.0) * zone.track_bytes as f64;
+        zone.start_bytes + (track - zone.first_track) * zone.track_bytes + in_track as u64
+    }
+
+    /// When a head that is at the cylinder of `from` at `now_ns` first comes to the byte `to`.
+    pub fn reach_ns(&self, now_ns: f64, from: u64, to: u64) -> f64 {
+        let arrived_ns = now_ns + self.seek_ns(from, to);
+        let wait_turns = (self.turns(to) - arrived_ns / self.turn_ns).rem_euclid(1.0);
+        // A head that is there but for an error of rounding does not wait for a turn.
+        arrived_ns + if wait_turns > 1.0 - 1e-6 { 0.0 } else { wait_turns * self.turn_ns }
+    }
+
+    /// The time of moving between the cylinders of two bytes; nothing within a cylinder.
+    fn seek_ns(&self, from: u64, to: u64) -> f64 {
+        let cylinder = |byte| (self.track(byte).1 as f64 / self.heads).floor();
+        let share = (cylinder(from) - cylinder(to)).abs() / self.cylinders;
+        let seek = &self.seek;
+        if share == 0.0 {
+            0.0
+        } else if share < seek.short_share {
+            seek.short_base_ns + seek.short_root_ns * share.sqrt()
+        } else {
+            seek.long_base_ns + seek.long_slope_ns * share
+        }
+    }
+
+    fn track(&self, byte: u64) -> (&Zone, u64) {
+        let zone = &self.zones[self.zones.partition_point(|z| z.start_bytes <= byte) - 1];
+        (zone, zone.first_track + (byte - zone.start_bytes) / zone.track_bytes)
+    }
+}

@@ -1,0 +1,238 @@
+//! A drive with heads that move: seek, rotation, zones, read-ahead into a buffer, a write cache (after Ruemmler and
+//! Wilkes, *An Introduction to Disk Drive Modeling*, 1994).
+//!
+//! The head is always somewhere: after a read it goes on reading ahead until it has to be elsewhere. So a request right
+//! behind the last one finds its bytes under the head or in the buffer, and one that skips a little is reached by reading
+//! on where that is quicker than seeking. What was read ahead stays in one of a few segments of the buffer. A head that
+//! has filled its segment goes on when the host has taken some of it, and is thought to lose no turn by that.
+
+use super::geometry::Geometry;
+use super::parameters::HddParameters;
+use super::write_cache::WriteCache;
+use std::collections::VecDeque;
+
+/// A drive and what it is doing. Bytes count from the outer edge of the drive, times are nanoseconds.
+pub(super) struct Drive {
+    geometry: Geometry,
+    command_ns: f64,
+    write_settle_ns: f64,
+    host_bytes_per_ns: f64,
+    segment_bytes: u64,
+    segments_max: usize,
+    /// What is left in the buffer of earlier streams, oldest first.
+    segments: VecDeque<(u64, u64)>,
+    stream: Stream,
+    writes: WriteCache,
+    /// When the head has done what it was told.
+    head_free_ns: f64,
+}
+
+/// What the head reads, and reads ahead.
+struct Stream {
+    /// First byte in the buffer.
+    start: u64,
+    /// The head had read up to here at `anchor_ns`.
+    anchor: u64,
+    anchor_ns: f64,
+    /// How far it reads ahead.
+    limit: u64,
+}
+
+/// How a read gets its bytes, and when its last one is there.
+enum Way {
+    Buffered,
+    Streamed(f64),
+    Sought(f64),
+}
+
+impl Drive {
+    /// A drive at rest with its head at `start`.
+    pub fn new(hdd: &HddParameters, drive_bytes: u64, start: u64) -> Drive {
+        let geometry = Geometry::new(hdd, drive_bytes);
+        Drive {
+            geometry,
+            command_ns: hdd.command_ms * 1e6,
+            write_settle_ns: hdd.write_settle_ms * 1e6,
+            host_bytes_per_ns: hdd.host_mb_per_s / 1e3,
+            segment_bytes: hdd.read_segment_bytes,
+            segments_max: hdd.read_segments as usize,
+            segments: VecDeque::new(),
+            stream: Stream { start, anchor: start, anchor_ns: 0.0, limit: start },
+            writes: WriteCache::new(hdd.write_cache_bytes),
+            head_free_ns: 0.0,
+        }
+    }
+
+    /// The time of a command that does nothing.
+    pub fn idle_command(&self, arrival_ns: f64) -> f64 {
+        arrival_ns + self.command_ns
+    }
+
+    /// Reads `start..end`; returns when it is done.
+    pub fn read(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
+        let now_ns = arrival_ns + self.command_ns;
+        let to_host_ns = (end - start) as f64 / self.host_bytes_per_ns;
+        let read_ns = match self.way(start, end, now_ns.max(self.head_free_ns)) {
+            Way::Buffered => {
+                if self.stream.start <= start && end <= self.stream.limit {
+                    self.stream.limit = self.stream.limit.max(end.saturating_add(self.segment_bytes));
+                }
+                now_ns
+            }
+            Way::Streamed(ready_ns) => {
+                self.stream.limit = self.stream.limit.max(end.saturating_add(self.segment_bytes));
+                self.head_free_ns = self.head_free_ns.max(ready_ns);
+                ready_ns
+            }
+            Way::Sought(ready_ns) => {
+                self.put_stream_by(now_ns.max(self.head_free_ns));
+                let limit = end.saturating_add(self.segment_bytes);
+                self.stream = Stream { start, anchor: end, anchor_ns: ready_ns, limit };
+                self.head_free_ns = ready_ns;
+                ready_ns
+            }
+        };
+        // Bytes go to the host while the next are read.
+        read_ns.max(now_ns + to_host_ns)
+    }
+
+    /// Takes a write into the cache, and waits for room there if it has to.
+    pub fn write(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
+        let mut now_ns = arrival_ns + self.command_ns;
+        let to_host_ns = (end - start) as f64 / self.host_bytes_per_ns;
+        self.forget(start, end);
+        if !self.writes.could_hold(end - start) {
+            now_ns = self.destage_all(now_ns);
+            return self.write_media(start, end, now_ns).max(now_ns + to_host_ns);
+        }
+        self.writes.arrive(now_ns);
+        while !self.writes.has_room(end - start) {
+            now_ns = self.destage_next(now_ns);
+        }
+        self.writes.insert(start, end);
+        if self.writes.wants_to_leave() {
+            self.start_destaging(now_ns);
+        }
+        now_ns + to_host_ns
+    }
+
+    /// Brings all that was written to the media.
+    pub fn flush(&mut self, arrival_ns: f64) -> f64 {
+        self.destage_all(arrival_ns + self.command_ns)
+    }
+
+    /// Writes to the media, past the cache; the head stays behind what it wrote.
+    pub fn write_media(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
+        let now_ns = now_ns.max(self.head_free_ns);
+        let head = self.head(now_ns);
+        let done_ns = self.transfer_ns(head, start, end, now_ns + self.settle_ns(head, start));
+        self.put_stream_by(now_ns);
+        self.stream = Stream { start: end, anchor: end, anchor_ns: done_ns, limit: end };
+        self.head_free_ns = done_ns;
+        done_ns
+    }
+
+    /// How long the head takes until it has read `start..end`; nothing where it need not.
+    pub fn access_ns(&self, start: u64, end: u64) -> f64 {
+        match self.way(start, end, self.head_free_ns) {
+            Way::Buffered => 0.0,
+            Way::Streamed(ready_ns) | Way::Sought(ready_ns) => ready_ns - self.head_free_ns,
+        }
+    }
+
+    /// The quickest way to read `start..end` for a head that is free at `now_ns`.
+    fn way(&self, start: u64, end: u64, now_ns: f64) -> Way {
+        let head = self.head(now_ns);
+        let within = |&(from, to): &(u64, u64)| from <= start && end <= to;
+        if within(&(self.stream.start, head))
+            || self.segments.iter().any(within)
+            || self.writes.holds(start, end)
+        {
+            return Way::Buffered;
+        }
+        let sought_ns = self.transfer_ns(head, start, end, now_ns);
+        // A head that has read ahead as far as it may has stopped, and lost its place.
+        if self.stream.start <= start && head < self.stream.limit {
+            let turns = self.geometry.turns_behind(end) - self.geometry.turns_behind(self.stream.anchor);
+            let streamed_ns = self.stream.anchor_ns + turns * self.geometry.turn_ns;
+            if streamed_ns <= sought_ns {
+                return Way::Streamed(streamed_ns);
+            }
+        }
+        Way::Sought(sought_ns)
+    }
+
+    /// When a head at `head` has gone to `start` and passed over everything up to `end`.
+    fn transfer_ns(&self, head: u64, start: u64, end: u64, now_ns: f64) -> f64 {
+        let turns = self.geometry.turns_behind(end) - self.geometry.turns(start);
+        self.geometry.reach_ns(now_ns, head, start) + turns.max(0.0) * self.geometry.turn_ns
+    }
+
+    /// What a write at `start` waits until the head is quiet; nothing where it goes on behind the last one.
+    fn settle_ns(&self, head: u64, start: u64) -> f64 {
+        if head == start { 0.0 } else { self.write_settle_ns }
+    }
+
+    /// Up to which byte the head has read, or written, at `now_ns`.
+    fn head(&self, now_ns: f64) -> u64 {
+        let stream = &self.stream;
+        if now_ns <= stream.anchor_ns || stream.anchor >= stream.limit {
+            return stream.anchor;
+        }
+        let turns = (now_ns - stream.anchor_ns) / self.geometry.turn_ns;
+        self.geometry.byte_at(self.geometry.turns_behind(stream.anchor) + turns).min(stream.limit)
+    }
+
+    /// Keeps what the stream has read until `now_ns` in a segment of the buffer.
+    fn put_stream_by(&mut self, now_ns: f64) {
+        let end = self.head(now_ns);
+        let start = self.stream.start.max(end.saturating_sub(self.segment_bytes));
+        if start < end && self.segments_max > 0 {
+            self.segments.truncate(self.segments_max);
+            if self.segments.len() == self.segments_max {
+                self.segments.pop_front();
+            }
+            self.segments.push_back((start, end));
+        }
+    }
+
+    /// Forgets what the buffer holds of `start..end`, which is being written.
+    fn forget(&mut self, start: u64, end: u64) {
+        self.segments.retain(|&(from, to)| end <= from || to <= start);
+        if start < self.stream.limit && self.stream.start < end {
+            self.stream.start = self.stream.limit;
+        }
+    }
+
+    fn destage_all(&mut self, mut now_ns: f64) -> f64 {
+        while !self.writes.is_empty() {
+            now_ns = self.destage_next(now_ns);
+        }
+        now_ns
+    }
+
+    /// Waits for the run on its way to the media, or sends the next one there; returns the time after.
+    fn destage_next(&mut self, now_ns: f64) -> f64 {
+        match self.writes.await_leaving() {
+            Some(done_ns) => done_ns.max(now_ns),
+            None => {
+                self.start_destaging(now_ns);
+                now_ns
+            }
+        }
+    }
+
+    /// Sends the run to the media that is written first, of those that lie next.
+    fn start_destaging(&mut self, now_ns: f64) {
+        let free_ns = now_ns.max(self.head_free_ns);
+        let head = self.head(free_ns);
+        let begun_ns = |&(start, _): &(u64, u64)| {
+            self.geometry.reach_ns(free_ns + self.settle_ns(head, start), head, start)
+        };
+        let next = self.writes.next_runs(head).min_by(|a, b| begun_ns(a).total_cmp(&begun_ns(b)));
+        if let Some((start, end)) = next {
+            let done_ns = self.write_media(start, end, now_ns);
+            self.writes.leave(start, end, done_ns);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What a log of requests costs on a device model, and the curve of bandwidth against read size (Conway et al. 2017,
+//! figure 1).
+
+use super::{Model, ModelClock};
+use crate::{Extent, Request, RequestKind, SECTOR_BYTES};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use serde::Serialize;
+
+/// What a log of requests costs on a device model.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Priced {
+    /// The model's name.
+    pub model: String,
+    /// Size of the disk on it, in bytes.
+    pub size_bytes: u64,
+    /// Nanoseconds until all requests were done, one begun as soon as the log's queue lets it.
+    pub total_ns: u64,
+    /// The reads among them.
+    pub reads: KindCost,
+    /// The writes.
+    pub writes: KindCost,
+    /// The flushes.
+    pub flushes: KindCost,
+    /// The discards.
+    pub discards: KindCost,
+}
+
+/// The requests of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct KindCost {
+    /// How many.
+    pub requests: u64,
+    /// Bytes they asked for.
+    pub bytes: u64,
+    /// Nanoseconds by which they lengthened the whole; over all kinds these sum to the total.
+    pub ns: u64,
+}
+
+impl Priced {
+    /// The whole in seconds.
+    pub fn total_s(&self) -> f64 {
+        self.total_ns as f64 / 1e9
+    }
+}
+
+/// Prices `requests`, in their order, on a fresh device with a disk of `size_bytes`.
+pub fn price<'a>(model: &Model, size_bytes: u64, requests: impl IntoIterator<Item = &'a Request>) -> Priced {
+    let mut clock = ModelClock::new(model.device(size_bytes));
+    let mut priced = Priced { model: model.name().to_owned(), size_bytes, ..Priced::default() };
+    for request in requests {
+        clock.issue(request);
+        let cost = match request.kind {
+            RequestKind::Read => &mut priced.reads,
+            RequestKind::Write => &mut priced.writes,
+            RequestKind::Flush => &mut priced.flushes,
+            RequestKind::Discard => &mut priced.discards,
+        };
+        cost.requests += 1;
+        cost.bytes += u64::from(request.sectors) * SECTOR_BYTES;
+        cost.ns += clock.now_ns() - priced.total_ns;
+        priced.total_ns = clock.now_ns();
+    }
+    priced
+}
+
+/// Prices the reading of `extents`, one after another: the scan cost of a tree from extent maps alone.
+pub fn price_extents(model: &Model, size_bytes: u64, extents: &[Extent]) -> Priced {
+    // No extent is longer than a request may say.
+    let sectors = |extent: &Extent| (extent.len_bytes / SECTOR_BYTES).try_into().unwrap_or(u32::MAX);
+    let reads =
+        extents.iter().map(|extent| Request::read(extent.start_bytes / SECTOR_BYTES, sectors(extent)));
+    price(model, size_bytes, &reads.collect::<Vec<_>>())
+}
+
+/// Effective bandwidth against read size.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TransferCurve {
+    /// Bandwidth of reading one MiB after another from the start of the disk, in bytes a second.
+    pub best_bytes_per_s: f64,
+    /// The points, in the order of the sizes given.
+    pub points: Vec<TransferPoint>,
+    /// The smallest read size of the points that reaches half of the best bandwidth.
+    pub natural_50_bytes: Option<u64>,
+    /// The same for nine tenths.
+    pub natural_90_bytes: Option<u64>,
+}
+
+/// One point of the curve.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct TransferPoint {
+    /// Size of each read.
+    pub read_bytes: u64,
+    /// Effective bandwidth.
+    pub bytes_per_s: f64,
+}
+
+/// Reads for each point: enough that another seed moves it by a few percent at most.
+const READS: u64 = 400;
+
+/// The curve of a model with a disk of `size_bytes`: single reads of each size at random multiples of 4 KiB. A model that
+/// costs nothing has no curve; its bandwidths are infinite.
+pub fn transfer_curve(model: &Model, size_bytes: u64, sizes: &[u64], seed: u64) -> TransferCurve {
+    const MIB: u64 = 1 << 20;
+    let mut clock = ModelClock::new(model.device(size_bytes));
+    // A disk in use has the addresses of its data in memory, as far as they fit.
+    bandwidth(&mut clock, (0..size_bytes.div_ceil(4 * MIB)).map(|n| (n * 4 * MIB, 4096)));
+    let best_bytes_per_s = bandwidth(&mut clock, (0..(size_bytes / MIB).min(1024)).map(|n| (n * MIB, MIB)));
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let points: Vec<_> = sizes
+        .iter()
+        .map(|&read_bytes| {
+            let places = size_bytes.saturating_sub(read_bytes) / 4096 + 1;
+            let reads = (0..READS).map(|_| (random.next_u64() % places * 4096, read_bytes));
+            TransferPoint { read_bytes, bytes_per_s: bandwidth(&mut clock, reads) }
+        })
+        .collect();
+    let reaching = |share: f64| {
+        let reaches = |point: &&TransferPoint| point.bytes_per_s >= share * best_bytes_per_s;
+        points.iter().filter(reaches).map(|point| point.read_bytes).min()
+    };
+    let (natural_50_bytes, natural_90_bytes) = (reaching(0.5), reaching(0.9));
+    TransferCurve { best_bytes_per_s, points, natural_50_bytes, natural_90_bytes }
+}
+
+/// Bytes a second of reads (start, length in bytes), one after another.
+fn bandwidth(clock: &mut ModelClock, reads: impl Iterator<Item = (u64, u64)>) -> f64 {
+    let begin_ns = clock.now_ns();
+    let mut bytes = 0;
+    for (start, len) in reads {
+        clock.issue(&Request::read(start / SECTOR_BYTES, (len / SECTOR_BYTES) as u32));
+        bytes += len;
+    }
+    bytes as f64 / ((clock.now_ns() - begin_ns) as f64 / 1e9)
+}

@@ -1,0 +1,211 @@
+//! A drive of flash memory: dies behind channels, a controller, a table of addresses, read-ahead.
+//!
+//! What makes scattered reads slow: every page that was not read ahead must be sensed before it travels (Agrawal et al.,
+//! ATC 2008); pages of one request or window may lie on the same die and wait for each other (Chen, Lee and Zhang, HPCA
+//! 2011; Jun et al., FAST 2024); the piece of the address table for them may not be in memory (Gupta et al., DFTL, ASPLOS
+//! 2009); and the drive's own read-ahead, which hides all of this from a stream, is lost when addresses jump (Chen,
+//! Koufaty and Zhang, SIGMETRICS 2009). Addresses are striped over the dies page by page.
+
+use super::parameters::SsdParameters;
+use lru::LruCache;
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+/// A drive and what it is doing. Times are nanoseconds.
+pub(super) struct Flash {
+    page_bytes: u64,
+    page_read_ns: f64,
+    page_program_ns: f64,
+    bus_bytes_per_ns: f64,
+    host_bytes_per_ns: f64,
+    command_ns: f64,
+    turnaround_ns: f64,
+    /// Bytes of the disk that one page of the address table covers.
+    map_page_covers: u64,
+    /// When the controller, the link, each channel and each die are free.
+    controller_free_ns: f64,
+    link_free_ns: f64,
+    channels_free_ns: Vec<f64>,
+    dies_free_ns: Vec<f64>,
+    /// Pages of the address table in memory.
+    map: LruCache<u64, ()>,
+    /// Pages read ahead, and when they are there.
+    ahead: LruCache<u64, f64>,
+    /// By a number of their own.
+    streams: LruCache<u64, Stream>,
+    streams_made: u64,
+    read_ahead_bytes: u64,
+    writes: Writes,
+}
+
+/// Reads that follow each other.
+#[derive(Clone, Copy)]
+struct Stream {
+    end: u64,
+    /// How much is read ahead of its end.
+    window_bytes: u64,
+}
+
+/// Written data on its way to the flash. It fills pages one after another, whatever its addresses, as a log.
+struct Writes {
+    buffer_bytes: u64,
+    /// Bytes that do not fill a page yet.
+    part_bytes: u64,
+    /// When each page being programmed is done, in the order of the dies' turns.
+    programs_ns: VecDeque<f64>,
+    next_die: usize,
+}
+
+impl Flash {
+    pub fn new(ssd: &SsdParameters) -> Flash {
+        let dies = ssd.channels as usize * ssd.dies_per_channel as usize;
+        let map_page_covers = (ssd.page_bytes / ssd.map_entry_bytes).max(1) * ssd.map_unit_bytes;
+        // Every stream may be read ahead of, and its last window is still being asked for.
+        let ahead_pages = 2 * u64::from(ssd.read_streams) * ssd.read_ahead_bytes.div_ceil(ssd.page_bytes);
+        Flash {
+            page_bytes: ssd.page_bytes,
+            page_read_ns: ssd.page_read_us * 1e3,
+            page_program_ns: ssd.page_program_us * 1e3,
+            bus_bytes_per_ns: ssd.bus_mb_per_s / 1e3,
+            host_bytes_per_ns: ssd.host_mb_per_s / 1e3,
+            command_ns: ssd.command_us * 1e3,
+            turnaround_ns: ssd.turnaround_us * 1e3,
+            map_page_covers,
+            controller_free_ns: 0.0,
+            link_free_ns: 0.0,
+            channels_free_ns: vec![0.0; ssd.channels as usize],
+            dies_free_ns: vec![0.0; dies],
+            map: recent(ssd.map_cache_bytes / ssd.page_bytes),
+            ahead: recent(ahead_pages),
+            streams: recent(ssd.read_streams.into()),
+            streams_made: 0,
+            read_ahead_bytes: ssd.read_ahead_bytes,
+            writes: Writes {
+                buffer_bytes: ssd.write_buffer_bytes,
+                part_bytes: 0,
+                programs_ns: VecDeque::new(),
+                next_die: 0,
+            },
+        }
+    }
+
+    /// The time of a command that moves nothing.
+    pub fn command(&mut self, arrival_ns: f64) -> f64 {
+        self.accept(arrival_ns) + self.turnaround_ns
+    }
+
+    /// Reads `start..end`; returns when it is done.
+    pub fn read(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
+        let now_ns = self.accept(arrival_ns);
+        let mut done_ns = now_ns;
+        for page in start / self.page_bytes..end.div_ceil(self.page_bytes) {
+            let bytes = end.min((page + 1) * self.page_bytes) - start.max(page * self.page_bytes);
+            let ready_ns = match self.ahead.get(&page) {
+                Some(&ready_ns) => ready_ns.max(now_ns),
+                None => self.read_page(page, bytes, now_ns),
+            };
+            self.link_free_ns = self.link_free_ns.max(ready_ns) + bytes as f64 / self.host_bytes_per_ns;
+            done_ns = self.link_free_ns;
+        }
+        self.follow(start, end, now_ns);
+        done_ns + self.turnaround_ns
+    }
+
+    /// Takes `bytes` into the buffer, and waits for room there if it has to.
+    pub fn write(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
+        let mut now_ns = self.accept(arrival_ns);
+        for page in start / self.page_bytes..end.div_ceil(self.page_bytes) {
+            let bytes = end.min((page + 1) * self.page_bytes) - start.max(page * self.page_bytes);
+            self.ahead.pop(&page);
+            while self.writes.programs_ns.front().is_some_and(|&done_ns| done_ns <= now_ns) {
+                self.writes.programs_ns.pop_front();
+            }
+            if (self.writes.programs_ns.len() as u64 + 1) * self.page_bytes > self.writes.buffer_bytes {
+                now_ns = now_ns.max(self.writes.programs_ns.pop_front().unwrap_or(now_ns));
+            }
+            self.link_free_ns = self.link_free_ns.max(now_ns) + bytes as f64 / self.host_bytes_per_ns;
+            now_ns = self.link_free_ns;
+            self.writes.part_bytes += bytes;
+            if self.writes.part_bytes >= self.page_bytes {
+                self.writes.part_bytes -= self.page_bytes;
+                self.program_page(now_ns);
+            }
+        }
+        now_ns + self.turnaround_ns
+    }
+
+    /// Brings all that was written to the flash.
+    pub fn flush(&mut self, arrival_ns: f64) -> f64 {
+        let now_ns = self.accept(arrival_ns);
+        if self.writes.part_bytes > 0 {
+            self.writes.part_bytes = 0;
+            self.program_page(now_ns);
+        }
+        let done_ns = self.writes.programs_ns.drain(..).fold(now_ns, f64::max);
+        done_ns + self.turnaround_ns
+    }
+
+    /// The controller takes one command after another.
+    fn accept(&mut self, arrival_ns: f64) -> f64 {
+        self.controller_free_ns = self.controller_free_ns.max(arrival_ns) + self.command_ns;
+        self.controller_free_ns
+    }
+
+    /// Senses a page once its place is known, and brings `bytes` of it to the controller.
+    fn read_page(&mut self, page: u64, bytes: u64, now_ns: f64) -> f64 {
+        let map_page = page * self.page_bytes / self.map_page_covers;
+        let mut now_ns = now_ns;
+        if self.map.get(&map_page).is_none() {
+            // The table lies on the flash as well, a page of it on the die that its number falls to.
+            now_ns = self.sense(map_page, self.page_bytes, now_ns);
+            self.map.put(map_page, ());
+        }
+        self.sense(page, bytes, now_ns)
+    }
+
+    fn sense(&mut self, page: u64, bytes: u64, now_ns: f64) -> f64 {
+        let die = (page % self.dies_free_ns.len() as u64) as usize;
+        let channel = die % self.channels_free_ns.len();
+        let sensed_ns = self.dies_free_ns[die].max(now_ns) + self.page_read_ns;
+        let sent_ns = self.channels_free_ns[channel].max(sensed_ns) + bytes as f64 / self.bus_bytes_per_ns;
+        // The page lies in the die's register until it is sent.
+        self.channels_free_ns[channel] = sent_ns;
+        self.dies_free_ns[die] = sent_ns;
+        sent_ns
+    }
+
+    fn program_page(&mut self, now_ns: f64) {
+        let die = self.writes.next_die;
+        let channel = die % self.channels_free_ns.len();
+        self.writes.next_die = (die + 1) % self.dies_free_ns.len();
+        let begun_ns = self.channels_free_ns[channel].max(self.dies_free_ns[die]).max(now_ns);
+        let sent_ns = begun_ns + self.page_bytes as f64 / self.bus_bytes_per_ns;
+        self.channels_free_ns[channel] = sent_ns;
+        self.dies_free_ns[die] = sent_ns + self.page_program_ns;
+        self.writes.programs_ns.push_back(self.dies_free_ns[die]);
+    }
+
+    /// Recognises streams, and reads ahead of those that go on: a page skipped is still the same stream.
+    fn follow(&mut self, start: u64, end: u64, now_ns: f64) {
+        let near = |stream: &Stream| (stream.end..=stream.end + self.page_bytes).contains(&start);
+        let found = self.streams.iter().find(|(_, stream)| near(stream)).map(|(&key, &stream)| (key, stream));
+        let Some((key, stream)) = found else {
+            self.streams_made += 1;
+            self.streams.put(self.streams_made, Stream { end, window_bytes: 0 });
+            return;
+        };
+        let window_bytes = (2 * stream.window_bytes.max(end - start)).min(self.read_ahead_bytes);
+        self.streams.put(key, Stream { end, window_bytes });
+        for page in end / self.page_bytes..(end + window_bytes) / self.page_bytes {
+            if !self.ahead.contains(&page) {
+                let ready_ns = self.read_page(page, self.page_bytes, now_ns);
+                self.ahead.put(page, ready_ns);
+            }
+        }
+    }
+}
+
+/// What was used last, up to `entries` of it, and one at least.
+fn recent<T>(entries: u64) -> LruCache<u64, T> {
+    LruCache::new(NonZeroUsize::new(entries as usize).unwrap_or(NonZeroUsize::MIN))
+}

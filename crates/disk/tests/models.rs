@@ -1,0 +1,367 @@
+//! The device models against what is published of the devices, and against hand-worked cases.
+
+use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use senesce_disk::model::{Device, Model, ModelClock, price, price_extents, transfer_curve};
+use senesce_disk::{Extent, Request, RequestKind};
+use std::path::Path;
+
+const GIB: u64 = 1 << 30;
+const MIB: u64 = 1 << 20;
+
+fn model(name: &str) -> Model {
+    Model::find(name).unwrap()
+}
+
+fn read(byte: u64, bytes: u64) -> Request {
+    Request::read(byte / 512, (bytes / 512) as u32)
+}
+
+fn write(byte: u64, bytes: u64) -> Request {
+    Request { kind: RequestKind::Write, ..read(byte, bytes) }
+}
+
+fn flush() -> Request {
+    Request { kind: RequestKind::Flush, ..read(0, 0) }
+}
+
+/// Blocks of 4 KiB without order, the same on every run.
+fn scattered(count: u64, size_bytes: u64) -> impl Iterator<Item = u64> + Clone {
+    (0..count).map(move |n| ChaCha8Rng::seed_from_u64(n).next_u64() % (size_bytes / 4096) * 4096)
+}
+
+fn seconds(model: &Model, requests: &[Request]) -> f64 {
+    price(model, 20 * GIB, requests).total_s()
+}
+
+fn within(value: f64, range: std::ops::RangeInclusive<f64>) {
+    assert!(range.contains(&value), "{value} is not within {range:?}");
+}
+
+#[test]
+fn the_curve_of_the_disk_is_the_published_one() {
+    let sizes: Vec<_> = (12..=26).map(|power| 1 << power).collect();
+    let curve = transfer_curve(&model("hdd-7200"), 20 * GIB, &sizes, 7);
+    within(curve.best_bytes_per_s, 140e6..=146e6);
+    // 4 KiB reads: two to three orders of magnitude below the best; 4 MiB: between a half and nine tenths of it.
+    let ratio = |n: usize| curve.best_bytes_per_s / curve.points[n].bytes_per_s;
+    within(ratio(0), 100.0..=1000.0);
+    within(4096e3 / curve.points[0].bytes_per_s, 5.0..=12.0);
+    assert!(
+        curve.natural_50_bytes.unwrap() <= 4 * MIB && curve.natural_90_bytes.unwrap() >= 4 * MIB,
+        "{curve:?}"
+    );
+    assert!(curve.points.is_sorted_by(|a, b| a.bytes_per_s < b.bytes_per_s), "{curve:?}");
+}
+
+#[test]
+fn the_curve_of_the_sata_ssd_is_the_published_one() {
+    let sizes: Vec<_> = (12..=26).map(|power| 1 << power).collect();
+    let curve = transfer_curve(&model("ssd-sata"), 20 * GIB, &sizes, 7);
+    within(curve.best_bytes_per_s, 530e6..=550e6);
+    // 4 KiB reads: about one order of magnitude; from 4 MiB on it is flat.
+    within(curve.best_bytes_per_s / curve.points[0].bytes_per_s, 8.0..=20.0);
+    within(curve.best_bytes_per_s / curve.points[10].bytes_per_s, 0.97..=1.05);
+    assert!(curve.natural_90_bytes.unwrap() <= 4 * MIB, "{curve:?}");
+}
+
+#[test]
+fn a_stream_costs_no_turns_and_a_turn_back_does() {
+    let hdd = model("hdd-7200");
+    let stream: Vec<_> = (0..1000).map(|n| read(n * 128 * 1024, 128 * 1024)).collect();
+    within(1000.0 * 131_072.0 / seconds(&hdd, &stream), 138e6..=145e6);
+    // Backwards: a turn less the two blocks that the head is beyond, and then the block.
+    let back: Vec<_> = stream.iter().rev().copied().collect();
+    within(seconds(&hdd, &back) / 1000.0, 0.0072..=0.0078);
+    // A gap of a few blocks is read through.
+    let gaps: Vec<_> = (0..1000).map(|n| read(n * 144 * 1024, 128 * 1024)).collect();
+    within(seconds(&hdd, &gaps) / seconds(&hdd, &stream), 1.1..=1.15);
+}
+
+#[test]
+fn a_drive_turns_on_while_nobody_asks() {
+    // The same two blocks: the second begins one 4 KiB block behind the end of the first, but the request for it comes later
+    // and later. What the head has read ahead by then is in the buffer; it never costs a turn.
+    for pause_ns in [0, 1_000_000, 20_000_000] {
+        let mut device = model("hdd-7200").device(20 * GIB);
+        let first_ns = device.serve(&read(GIB, 4096), 0);
+        let second_ns = device.serve(&read(GIB + 8192, 4096), first_ns + pause_ns) - first_ns - pause_ns;
+        assert!(second_ns < 150_000, "{second_ns} ns after {pause_ns}");
+    }
+    // A block before it lies under the head again only after a turn, or less by what was waited.
+    let wait_ms = |pause_ns| {
+        let mut device = model("hdd-7200").device(20 * GIB);
+        let first_ns = device.serve(&read(GIB, 4096), 0);
+        (device.serve(&read(GIB - 4096, 4096), first_ns + pause_ns) - first_ns - pause_ns) as f64 / 1e6
+    };
+    within(wait_ms(0), 8.2..=8.4);
+    within(wait_ms(4_000_000), 4.2..=4.4);
+}
+
+#[test]
+fn the_outer_edge_is_faster_and_a_farther_seek_is_longer() {
+    let hdd = model("hdd-7200");
+    let stream = |from: u64| {
+        let reads: Vec<_> = (0..256).map(|n| read(from + n * MIB, MIB)).collect();
+        256.0 * MIB as f64 / price(&hdd, 500 * GIB, &reads).total_s()
+    };
+    within(stream(0) / stream(460 * GIB), 1.8..=2.0);
+    let apart = |distance: u64| {
+        let reads: Vec<_> = (0..1000).map(|n| read(n % 2 * distance + n * 12_288, 4096)).collect();
+        price(&hdd, 500 * GIB, &reads).total_s()
+    };
+    assert!(apart(GIB) < apart(50 * GIB) && apart(50 * GIB) < apart(400 * GIB));
+    within(apart(400 * GIB) / 1000.0, 0.012..=0.026);
+}
+
+#[test]
+fn written_data_waits_in_the_cache_until_it_is_full_or_flushed() {
+    let hdd = model("hdd-7200");
+    let writes: Vec<_> = scattered(500, 20 * GIB).map(|byte| write(byte, 4096)).collect();
+    let cached = seconds(&hdd, &writes);
+    let flushed = seconds(&hdd, &[&writes[..], &[flush()]].concat());
+    within(cached / 500.0, 0.0..=0.0001);
+    // In one direction: shorter than the same reads, which come in any order.
+    let reads: Vec<_> = scattered(500, 20 * GIB).map(|byte| read(byte, 4096)).collect();
+    within(flushed / 500.0, 0.002..=0.009);
+    within(flushed / seconds(&hdd, &reads), 0.2..=0.6);
+    // Written again before it was flushed, a block is written once.
+    let again: Vec<_> = writes.iter().chain(&writes).copied().chain([flush()]).collect();
+    within(seconds(&hdd, &again) / flushed, 0.99..=1.04);
+    let stream: Vec<_> = (0..1000).map(|n| write(n * MIB, MIB)).chain([flush()]).collect();
+    within(1000.0 * MIB as f64 / seconds(&hdd, &stream), 135e6..=145e6);
+}
+
+#[test]
+fn the_elevator_is_quicker_than_the_order_of_arrival_and_starves_nobody() {
+    let hdd = model("hdd-7200");
+    let mut arriving = scattered(2000, 20 * GIB).map(|byte| Request { queue: 32, ..read(byte, 4096) });
+    let all: Vec<_> = arriving.clone().collect();
+    let mut clock = ModelClock::new(hdd.device(20 * GIB));
+    let mut pending: Vec<(usize, Request)> = Vec::new();
+    let (mut served, mut order) = (0, Vec::new());
+    while served < all.len() {
+        while pending.len() < 32
+            && let Some(request) = arriving.next()
+        {
+            pending.push((order.len() + pending.len(), request));
+        }
+        let waiting: Vec<_> = pending.iter().map(|(_, request)| *request).collect();
+        let (arrived, request) = pending.remove(clock.choose(&waiting));
+        clock.issue(&request);
+        order.push(request);
+        served += 1;
+        // 32 are ahead of it at most, and 31 others may be the oldest before it, each passed over 32 times.
+        assert!(served <= arrived + 32 * 33, "the request that came {arrived}th is served {served}th");
+    }
+    let chosen_s = clock.now_ns() as f64 / 1e9;
+    within(chosen_s / seconds(&hdd, &all), 0.2..=0.7);
+    // The log of what was served, priced later, costs exactly the same.
+    assert_eq!(price(&hdd, 20 * GIB, &order).total_ns, clock.now_ns());
+}
+
+#[test]
+fn a_request_that_nobody_likes_is_served_in_the_end() {
+    let mut device = model("hdd-7200").device(400 * GIB);
+    let far = read(399 * GIB, 4096);
+    let mut waited = 0;
+    for n in 1.. {
+        let near = read(n * 4096, 4096);
+        let pending = [far, near];
+        let index = device.choose(&pending);
+        device.serve(&pending[index], n);
+        if index == 0 {
+            break;
+        }
+        waited += 1;
+    }
+    assert_eq!(waited, 32);
+}
+
+#[test]
+fn scattered_reads_cost_the_ssd_more_than_a_stream_of_the_same_requests() {
+    let ssd = model("ssd-sata");
+    for (kib, range) in [(4, 2.5..=4.0), (16, 2.0..=3.5), (128, 1.1..=1.6)] {
+        let bytes = kib * 1024;
+        let stream: Vec<_> = (0..2000).map(|n| read(n * bytes, bytes)).collect();
+        let jumps: Vec<_> = scattered(2000, 4 * GIB).map(|byte| read(byte, bytes)).collect();
+        within(seconds(&ssd, &jumps) / seconds(&ssd, &stream), range);
+    }
+}
+
+#[test]
+fn requests_that_wait_together_use_the_dies_of_an_ssd_together() {
+    let ssd = model("ssd-nvme");
+    let deep = |queue| {
+        let reads: Vec<_> =
+            scattered(4000, 4 * GIB).map(|byte| Request { queue, ..read(byte, 4096) }).collect();
+        seconds(&ssd, &reads)
+    };
+    within(deep(1) / deep(8), 3.0..=8.0);
+    within(deep(1) / deep(32), 8.0..=32.0);
+}
+
+#[test]
+fn an_address_table_that_does_not_fit_costs_scattered_reads_a_page_each() {
+    let text = model("ssd-nvme").to_toml();
+    let small = text.replace("map_cache_bytes = 67108864", "map_cache_bytes = 65536");
+    assert_ne!(small, text);
+    let small = Model::parse(&small, Path::new("small.toml")).unwrap();
+    let reads: Vec<_> = (0..4).flat_map(|_| scattered(2000, 20 * GIB)).map(|byte| read(byte, 4096)).collect();
+    within(seconds(&small, &reads) / seconds(&model("ssd-nvme"), &reads), 1.3..=2.2);
+}
+
+#[test]
+fn a_shingled_disk_takes_writes_quickly_until_its_cache_is_full() {
+    let text = model("smr").to_toml();
+    let tiny = text.replace("media_cache_bytes = 26843545600", "media_cache_bytes = 67108864");
+    assert_ne!(tiny, text);
+    let tiny = Model::parse(&tiny, Path::new("tiny.toml")).unwrap();
+    let writes: Vec<_> = scattered(20_000, 20 * GIB).map(|byte| write(byte, 4096)).chain([flush()]).collect();
+    let (roomy_s, full_s) = (seconds(&model("smr"), &writes), seconds(&tiny, &writes));
+    assert!(full_s > 20.0 * roomy_s, "{full_s} and {roomy_s}");
+    assert!(seconds(&model("hdd-7200"), &writes) > 5.0 * roomy_s);
+    // What was written out of order lies out of order: reading it as a stream seeks.
+    let blocks = (0..2000).map(|n| n * 4096);
+    let mixed = scattered(2000, 2000 * 4096).map(|byte| write(byte, 4096));
+    let aged: Vec<_> = mixed.chain([flush()]).chain(blocks.map(|byte| read(byte, 4096))).collect();
+    let aged = price(&model("smr"), 20 * GIB, &aged);
+    let fresh: Vec<_> = (0..2000).map(|n| read(n * 4096, 4096)).collect();
+    assert!(aged.reads.ns > 3 * price(&model("smr"), 20 * GIB, &fresh).reads.ns, "{aged:?}");
+}
+
+#[test]
+fn the_ideal_disk_costs_nothing() {
+    let requests: Vec<_> =
+        scattered(100, GIB).flat_map(|byte| [read(byte, 4096), write(byte, 4096), flush()]).collect();
+    let priced = price(&model("ideal"), GIB, &requests);
+    assert_eq!((priced.total_ns, priced.reads.requests, priced.flushes.requests), (0, 100, 100));
+}
+
+#[test]
+fn extents_cost_what_reads_of_them_cost() {
+    let hdd = model("hdd-7200");
+    let extents = [(0, 8192), (GIB, 4096), (8192, 4096)]
+        .map(|(start_bytes, len_bytes)| Extent { start_bytes, len_bytes });
+    let reads = [read(0, 8192), read(GIB, 4096), read(8192, 4096)];
+    assert_eq!(price_extents(&hdd, 20 * GIB, &extents), price(&hdd, 20 * GIB, &reads));
+}
+
+#[test]
+fn every_built_in_model_is_sound_and_reads_back_the_same() {
+    let names: Vec<_> = Model::builtin().map(|model| model.name().to_owned()).collect();
+    assert_eq!(names, ["ideal", "hdd-7200", "smr", "ssd-sata", "ssd-nvme"]);
+    for model in Model::builtin() {
+        assert_eq!(Model::parse(&model.to_toml(), Path::new("again")).unwrap(), model);
+    }
+}
+
+#[test]
+fn nonsense_is_refused_with_the_file_and_the_key() {
+    let hdd = model("hdd-7200").to_toml();
+    let ssd = model("ssd-sata").to_toml();
+    for (text, from, to, expected) in [
+        (&hdd, "rpm = 7200.0", "rpm = 0", "hdd.rpm is 0;"),
+        (&hdd, "rpm = 7200.0", "rpm = nan", "hdd.rpm is NaN;"),
+        (&hdd, "seek_short_base_ms = 0.7", "seek_short_base_ms = -1", "hdd.seek_short_base_ms is -1;"),
+        (&hdd, "drive_bytes = 500107862016", "drive_bytes = 0", "hdd.drive_bytes is 0;"),
+        (&hdd, "drive_bytes = 500107862016", "drive_bytes = -5", "line "),
+        (&hdd, "heads = 2", "heads = 0", "hdd.heads is 0;"),
+        (&hdd, "inner_mb_per_s = 75.0", "inner_mb_per_s = 750", "hdd.inner_mb_per_s is more than"),
+        (&hdd, "heads = 2", "heads = 2\nlegs = 4", "unknown field `legs`"),
+        (&hdd, "heads = 2\n", "", "missing field `heads`"),
+        (&hdd, "[hdd]", "[floppy]", "unknown field `floppy`"),
+        (&hdd, "name = \"hdd-7200\"", "name = \"\"", "name must be"),
+        (&ssd, "channels = 8", "channels = 0", "ssd.channels is 0;"),
+        (&ssd, "page_bytes = 16384", "page_bytes = 0", "ssd.page_bytes is 0;"),
+        (&ssd, "page_read_us = 65.0", "page_read_us = inf", "ssd.page_read_us is inf;"),
+        (&ssd, "[ssd]", "[ssd", "line "),
+    ] {
+        let wrong = text.replacen(from, to, 1);
+        assert_ne!(&wrong, text, "{from}");
+        let error = Model::parse(&wrong, Path::new("mine.toml")).unwrap_err().to_string();
+        assert!(error.starts_with("mine.toml is not a device model: "), "{error}");
+        assert!(error.contains(expected) && !error.contains('\n'), "{error} has no {expected}");
+    }
+    let error = Model::find("no-such-model").unwrap_err().to_string();
+    assert!(error.contains("no-such-model") && error.contains("hdd-7200"), "{error}");
+}
+
+fn any_request() -> impl Strategy<Value = Request> {
+    let kind = prop_oneof![
+        4 => Just(RequestKind::Read),
+        4 => Just(RequestKind::Write),
+        1 => Just(RequestKind::Flush),
+        1 => Just(RequestKind::Discard),
+    ];
+    // Near each other, anywhere, and beyond every disk.
+    let sector = prop_oneof![0..4096u64, 0..1u64 << 23, any::<u64>()];
+    let sectors = prop_oneof![0..64u32, 0..1u32 << 14, Just(1 << 18)];
+    (kind, sector, sectors, 0..40u32).prop_map(|(kind, sector, sectors, queue)| Request {
+        kind,
+        queue,
+        ..Request::read(sector, sectors)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn time_goes_on_whatever_is_asked(
+        requests in prop::collection::vec(any_request(), 1..120),
+        size_bytes in prop_oneof![Just(0), Just(4096), Just(GIB), Just(600 * GIB)],
+    ) {
+        for model in Model::builtin() {
+            let mut clock = ModelClock::new(model.device(size_bytes));
+            let mut before_ns = 0;
+            let mut priced_ns = 0;
+            for request in &requests {
+                let service_ns = clock.issue(request);
+                prop_assert!(service_ns < 3_600_000_000_000, "{} takes {service_ns} ns for {request:?}", model.name());
+                prop_assert!(clock.now_ns() >= before_ns);
+                before_ns = clock.now_ns();
+                priced_ns += service_ns;
+            }
+            let priced = price(&model, size_bytes, &requests);
+            prop_assert_eq!(priced.total_ns, clock.now_ns());
+            let parts = [priced.reads, priced.writes, priced.flushes, priced.discards];
+            prop_assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), priced.total_ns);
+            prop_assert!(priced.total_ns <= priced_ns);
+        }
+    }
+
+    #[test]
+    fn any_of_what_waits_is_chosen(requests in prop::collection::vec(any_request(), 1..40)) {
+        for model in Model::builtin() {
+            let mut device: Device = model.device(4 * GIB);
+            let mut pending = requests.clone();
+            let mut now_ns = 0;
+            while !pending.is_empty() {
+                let index = device.choose(&pending);
+                now_ns = device.serve(&pending.remove(index), now_ns);
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in "(name|title|source|hdd|rpm|=|\\[|\\]|\"x\"|[0-9a-z.\n -]){0,40}") {
+        let _ = Model::parse(&text, Path::new("any"));
+    }
+
+    #[test]
+    fn any_number_in_any_place_is_refused_or_works(which in 0usize..19, value in prop::num::f64::ANY) {
+        let text = model("hdd-7200").to_toml();
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        let first = lines.iter().position(|line| line == "[hdd]").unwrap() + 1;
+        let line = first + which % (lines.len() - first);
+        let key = lines[line].split(' ').next().unwrap().to_owned();
+        let was_whole = !lines[line].contains('.');
+        lines[line] = if was_whole { format!("{key} = {}", value as i64) } else { format!("{key} = {value:?}") };
+        if let Ok(model) = Model::parse(&lines.join("\n"), Path::new("any")) {
+            let requests = [write(0, MIB), read(GIB, 4096), write(MIB, 4096), flush(), read(0, 4096)];
+            price(&model, 4 * GIB, &requests);
+        }
+    }
+}
