@@ -82,6 +82,12 @@ pub enum Error {
         /// The parameter that is wrong, and how it should be.
         why: String,
     },
+    /// The kernel lets nobody limit the memory of a process.
+    #[error(
+        "limiting the memory of a process: this system has no memory controller for control groups; mount that of \
+         cgroup v1, or add `memory` to cgroup.subtree_control of a group above (v2)"
+    )]
+    NoMemoryController,
     /// A record of what a run made cannot be understood.
     #[error("{} is no record of a run ({why}); look at what it names, then delete it", path.display())]
     Journal {

@@ -1,11 +1,13 @@
 //! The disk below a file system: images, loop devices, named block devices, and what was asked of them.
 //!
 //! Everything made here outlives the process that made it unless somebody takes it down. So each loop device,
-//! mount and temporary file is recorded in a [`Session`] before it is made, undone when dropped, and undone by
+//! mount, control group and temporary file is recorded in a [`Session`] before it is made, undone when dropped, and undone by
 //! [`cleanup`] when the process was killed before it could.
 
 mod block_device;
 mod cache;
+mod cgroup;
+mod counters;
 mod error;
 mod extent;
 mod file_lock;
@@ -24,6 +26,8 @@ mod tool;
 
 pub use block_device::BlockDevice;
 pub use cache::{Residue, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};
+pub use cgroup::MemoryLimit;
+pub use counters::DeviceCounters;
 pub use error::{Error, IoContext};
 pub use extent::Extent;
 pub use image::{Image, free_bytes, in_memory};
@@ -33,7 +37,7 @@ pub use lock::WorkLock;
 pub use loop_device::LoopDevice;
 pub use model::{Model, ModelClock};
 pub use mount::Mount;
-pub use mount_table::{MountPoint, mount_points};
+pub use mount_table::{MountPoint, mount_holding, mount_points};
 pub use read_ahead::ReadAhead;
 pub use registry::{Cleaned, Entry, Recorded, Session, cleanup, run_dir};
 pub use request::{Request, RequestKind, SECTOR_BYTES};

@@ -25,6 +25,12 @@ pub fn mount_points(pid: &str) -> Result<Vec<MountPoint>, Error> {
     Ok(text.split(|b| *b == b'\n').filter_map(parse).collect())
 }
 
+/// The mount that holds `path`, which has no symbolic links in it: of mounts on one directory the last is seen.
+pub fn mount_holding(path: &Path) -> Result<Option<MountPoint>, Error> {
+    let mounts = mount_points("self")?.into_iter().filter(|mount| path.starts_with(&mount.dir));
+    Ok(mounts.max_by_key(|mount| mount.dir.as_os_str().len()))
+}
+
 /// Lines that are not understood are none of ours.
 fn parse(line: &[u8]) -> Option<MountPoint> {
     let mut fields = line.split(|b| *b == b' ');
@@ -71,6 +77,7 @@ mod tests {
     #[test]
     fn the_root_is_mounted() {
         assert!(mount_points("self").unwrap().iter().any(|m| m.dir == Path::new("/")));
+        assert_eq!(mount_holding(Path::new("/proc/self")).unwrap().unwrap().kind, "proc");
     }
 
     proptest! {

@@ -42,13 +42,18 @@ pub enum Entry {
         /// A file below a directory that holds our marker.
         path: PathBuf,
     },
+    /// A control group.
+    Cgroup {
+        /// Its directory.
+        path: PathBuf,
+    },
 }
 
 impl Entry {
     fn path(&self) -> &Path {
         match self {
             Entry::Loop { backing: path } | Entry::Mount { dir: path } => path,
-            Entry::Directory { path } | Entry::File { path } => path,
+            Entry::Directory { path } | Entry::File { path } | Entry::Cgroup { path } => path,
         }
     }
 }

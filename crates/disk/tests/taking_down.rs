@@ -2,8 +2,8 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use senesce_disk::{
-    BlockDevice, Entry, Image, LABEL, LoopDevice, Mount, Residue, Session, cleanup, command, drop_file_cache,
-    isolate, mount_points, run_tool,
+    BlockDevice, Entry, Error, Image, LABEL, LoopDevice, MemoryLimit, Mount, Residue, Session, cleanup,
+    command, drop_file_cache, isolate, mount_points, run_tool,
 };
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -187,6 +187,69 @@ fn nothing_isolated_outlives_its_process() {
     kill(&mut child);
     assert!(BlockDevice::open(device.device()).is_ok());
     cleanup().unwrap();
+}
+
+/// A limit of so many MiB; none, with a word why, if this machine cannot.
+fn limit(session: &std::sync::Arc<Session>, mib: u64) -> Option<MemoryLimit> {
+    match MemoryLimit::new(session, mib << 20) {
+        Err(error @ Error::NoMemoryController) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        result => Some(result.unwrap()),
+    }
+}
+
+/// The control groups that the process made.
+fn groups(pid: u32) -> String {
+    let found = Command::new("find").args(["/sys/fs/cgroup", "-name", &format!("senesce-{pid}-*")]).output();
+    String::from_utf8(found.unwrap().stdout).unwrap()
+}
+
+#[test]
+fn a_limit_on_memory_holds_and_leaves_nothing_killed_or_not() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    // Without a line end tail has to keep all that comes.
+    let keeps_64_mib = |limit: &MemoryLimit| {
+        let mut command = command("sh");
+        command.args(["-c", "head -c 64M /dev/zero | tail -n 1 >/dev/null"]).stderr(Stdio::null());
+        limit.confine(&mut command).unwrap();
+        command.status().unwrap().success()
+    };
+    let (Some(small), Some(large)) = (limit(&session, 16), limit(&session, 256)) else { return };
+    assert_eq!((small.limit_bytes(), large.limit_bytes()), (16 << 20, 256 << 20));
+    assert!(!keeps_64_mib(&small) && keeps_64_mib(&large));
+    assert_eq!(groups(std::process::id()).lines().count(), 2);
+    small.remove().unwrap();
+    drop(large);
+    assert_eq!(groups(std::process::id()), "");
+
+    let run = tempfile::tempdir().unwrap();
+    let mut child = victim("limits_a_process", |c| {
+        c.env("SENESCE_RUN_DIR", run.path());
+    });
+    assert_eq!(groups(child.id()).lines().count(), 1);
+    kill(&mut child);
+    let said = itself("cleans_up").env("SENESCE_RUN_DIR", run.path()).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("undone: removed the control group"), "{said}");
+    assert_eq!(groups(child.id()), "");
+}
+
+#[test]
+#[ignore = "run by the others, to be killed"]
+fn limits_a_process() {
+    if std::env::var_os(VICTIM).is_none() {
+        return;
+    }
+    let limit = limit(&begin(), 16).unwrap();
+    let mut sleep = command("sleep");
+    limit.confine(sleep.arg("60")).unwrap();
+    let sleep = sleep.spawn().unwrap();
+    wait_for_the_end((limit, sleep));
 }
 
 #[test]

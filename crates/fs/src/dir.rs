@@ -4,7 +4,7 @@ use crate::target::{Check, Target};
 use crate::volume::settle;
 use crate::walk::walk_sorted;
 use crate::{Error, find, ioctl};
-use disk::{Extent, MARKER, Residue, drop_inode_cache, drop_pages, mount_points};
+use disk::{Extent, MARKER, Residue, drop_inode_cache, drop_pages, mount_holding};
 use rustix::fs::{FileType, Mode, OFlags, openat};
 use std::fs::File;
 use std::io;
@@ -57,11 +57,7 @@ impl DirTarget {
 
     fn of(path: PathBuf, tree: PathBuf) -> Result<DirTarget, Error> {
         let numbers = rustix::fs::statvfs(&tree).map_err(Error::io("asking for the block size of", &tree))?;
-        let mounts = mount_points("self")?;
-        // Of mounts on one directory the last is seen.
-        let mount =
-            mounts.iter().rev().filter(|m| path.starts_with(&m.dir)).max_by_key(|m| m.dir.as_os_str().len());
-        let kind = mount.map_or_else(|| "dir".to_owned(), |m| m.kind.clone());
+        let kind = mount_holding(&path)?.map_or_else(|| "dir".to_owned(), |mount| mount.kind);
         Ok(DirTarget { path, tree, kind, block_bytes: numbers.f_bsize })
     }
 

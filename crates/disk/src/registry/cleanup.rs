@@ -2,6 +2,7 @@
 
 use super::journal::Journal;
 use super::{Entry, run_dir};
+use crate::cgroup::remove_group;
 use crate::error::{Error, IoContext};
 use crate::loop_device::detach_all;
 use crate::mount::unmount;
@@ -23,7 +24,7 @@ pub struct Cleaned {
 }
 
 /// Takes down all that runs made which have since ended without doing so themselves: mounts, loop devices,
-/// temporary files and trace instances. What no journal names is never touched.
+/// control groups, temporary files and trace instances. What no journal names is never touched.
 pub fn cleanup() -> Result<Cleaned, Error> {
     let dir = run_dir();
     let mut cleaned = Cleaned::default();
@@ -119,6 +120,14 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
             must_be_ours(path)?;
             gone(std::fs::remove_file(path)).context("removing", path)?;
             Ok(vec![format!("removed {}", path.display())])
+        }
+        // Removing a group deletes no data, and fails while a process is in it.
+        Entry::Cgroup { path } => {
+            if !path.join("cgroup.procs").exists() {
+                return Ok(Vec::new());
+            }
+            remove_group(path)?;
+            Ok(vec![format!("removed the control group {}", path.display())])
         }
     }
 }

@@ -114,13 +114,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn entry() -> impl Strategy<Value = Entry> {
-        ("/\\PC{0,20}", 0..4).prop_map(|(path, kind)| {
+        ("/\\PC{0,20}", 0..5).prop_map(|(path, kind)| {
             let path = PathBuf::from(path);
             match kind {
                 0 => Entry::Loop { backing: path },
                 1 => Entry::Mount { dir: path },
                 2 => Entry::Directory { path },
-                _ => Entry::File { path },
+                3 => Entry::File { path },
+                _ => Entry::Cgroup { path },
             }
         })
     }
