@@ -11,6 +11,7 @@ mod error;
 mod fit;
 mod greedy;
 mod legs;
+pub mod mail;
 pub mod micro;
 mod planned;
 mod random;

@@ -1,0 +1,18 @@
+//! The mail server of Conway et al., "File Systems Fated for Senescence?" (FAST 2017): users whose mailboxes gain
+//! and lose messages, day after day.
+//!
+//! One [`Plan`] says which message comes and goes when. [`Live`] has a real Dovecot do it, over IMAP, in a Maildir on
+//! the file system; [`Extracted`] is the same as operations, as Dovecot was seen to do it, for machines without one.
+
+mod extracted;
+mod files;
+mod index;
+mod list;
+mod maildir;
+mod message;
+mod plan;
+mod script;
+
+pub use extracted::Extracted;
+pub use plan::{Parameters, Plan};
+pub use script::{Event, Script};

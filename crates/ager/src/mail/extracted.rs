@@ -1,0 +1,105 @@
+//! The plan as operations on files: what Dovecot 2.3 was seen to do for each event, without Dovecot.
+
+use super::files::Files;
+use super::list::MailboxList;
+use super::maildir::Mailbox;
+use super::plan::Plan;
+use super::script::{Event, Script};
+use trace::{BATCH, DirId, Op, ROOT, Source};
+
+/// A source of the operations of a mail server that follows a [`Plan`]. Each day ends with a checkpoint that has its
+/// number; the filling is day 0.
+pub struct Extracted {
+    script: Script,
+    files: Files,
+    users: Vec<User>,
+    day: u32,
+}
+
+/// What a user has, and which mailbox their client has open.
+struct User {
+    dir: DirId,
+    list: MailboxList,
+    mailboxes: Vec<Mailbox>,
+    open: Option<u32>,
+}
+
+impl Extracted {
+    /// All operations of a plan, from an empty directory on.
+    pub fn new(plan: &Plan) -> Extracted {
+        Extracted { script: plan.script(), files: Files::default(), users: Vec::new(), day: 0 }
+    }
+
+    fn play(&mut self, event: Event) {
+        match event {
+            Event::Create { user, .. } => {
+                if self.users.len() == user as usize {
+                    self.users.push(User::create(&mut self.files));
+                }
+                self.users[user as usize].make_mailbox(&mut self.files, self.day);
+            }
+            Event::Insert { user, mailbox, uid, size_bytes } => {
+                let user = &mut self.users[user as usize];
+                let open = user.open == Some(mailbox);
+                user.mailboxes[mailbox as usize].insert(&mut self.files, uid, size_bytes, open, self.day);
+                user.note(&mut self.files, 180);
+            }
+            Event::Delete { user, mailbox, uid } => {
+                self.users[user as usize].delete(&mut self.files, mailbox, uid, self.day);
+            }
+            Event::DayEnds { day } => {
+                // The server is stopped to measure, so no mailbox stays open.
+                self.users.iter_mut().for_each(|user| user.open = None);
+                self.files.ops.push_back(Op::Checkpoint { number: day.into() });
+                self.day = day + 1;
+            }
+        }
+    }
+}
+
+impl User {
+    /// The Maildir of a user, with an empty inbox.
+    fn create(files: &mut Files) -> User {
+        let dir = files.mkdir(ROOT);
+        let _inbox = [(); 3].map(|()| files.mkdir(dir));
+        let list = MailboxList::create(files, dir);
+        User { dir, list, mailboxes: Vec::new(), open: None }
+    }
+
+    fn make_mailbox(&mut self, files: &mut Files, day: u32) {
+        self.mailboxes.push(Mailbox::create(files, self.dir, day));
+        self.note(files, 56);
+        self.note(files, 224);
+    }
+
+    fn delete(&mut self, files: &mut Files, mailbox: u32, uid: u32, day: u32) {
+        let reopens = self.open != Some(mailbox);
+        self.open = Some(mailbox);
+        if reopens && self.mailboxes[mailbox as usize].see(files, day) {
+            self.note(files, 132);
+        }
+        self.mailboxes[mailbox as usize].mark_deleted(files, uid, day);
+        self.note(files, 124);
+        self.mailboxes[mailbox as usize].expunge(files, uid, day);
+        self.note(files, 180);
+    }
+
+    fn note(&mut self, files: &mut Files, len: u64) {
+        self.list.log(files, len, self.mailboxes.len() as u64);
+    }
+}
+
+impl Source for Extracted {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
+        batch.clear();
+        while self.files.ops.len() < BATCH {
+            match self.script.next() {
+                Some(event) => self.play(event),
+                None => break,
+            }
+        }
+        let taken = self.files.ops.len().min(BATCH);
+        batch.extend(self.files.ops.drain(..taken));
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! A mailbox in a Maildir, as Dovecot 2.3 keeps it: each message a file, written in `tmp`, moved to `new`, and to `cur` when
+//! a client has seen it there; a list of the numbers of messages; and an index.
+
+use super::files::{Files, Place};
+use super::index::Index;
+use super::message::wire_bytes;
+use std::collections::HashMap;
+use trace::DirId;
+
+/// The first line of the list of numbers.
+const UIDLIST_HEAD_BYTES: u64 = 51;
+
+/// A mailbox and what is in it.
+pub(super) struct Mailbox {
+    dir: DirId,
+    cur: DirId,
+    new: DirId,
+    tmp: DirId,
+    uidlist: Place,
+    /// The list holds lines of deleted messages too until it is written anew; this counts the others.
+    uidlist_bytes: u64,
+    /// Whether the next message that comes unseen has the list written anew.
+    rewrite_due: bool,
+    index: Index,
+    messages: HashMap<u32, Message>,
+    /// The messages in `new`, as they came.
+    unseen: Vec<u32>,
+}
+
+struct Message {
+    place: Place,
+    line_bytes: u64,
+}
+
+impl Mailbox {
+    pub fn create(files: &mut Files, user: DirId, day: u32) -> Mailbox {
+        let dir = files.mkdir(user);
+        let [cur, new, tmp] = [(); 3].map(|()| files.mkdir(dir));
+        files.create(dir, 0); // `maildirfolder`, which says that this is not a user's own Maildir
+        let index = Index::create(files, dir, day);
+        let lock = files.lock(dir);
+        let uidlist = files.put(dir, UIDLIST_HEAD_BYTES, true);
+        files.replace(uidlist, UIDLIST_HEAD_BYTES, true);
+        files.delete(lock);
+        Mailbox {
+            dir,
+            cur,
+            new,
+            tmp,
+            uidlist,
+            uidlist_bytes: UIDLIST_HEAD_BYTES,
+            rewrite_due: false,
+            index,
+            messages: HashMap::new(),
+            unseen: Vec::new(),
+        }
+    }
+
+    /// IMAP's APPEND. The client may have the mailbox open; then it sees the message at once.
+    pub fn insert(&mut self, files: &mut Files, uid: u32, size_bytes: u32, open: bool, day: u32) {
+        let written = files.create(self.tmp, size_bytes.into());
+        files.fsync(written);
+        let lock = files.lock(self.dir);
+        let place = files.move_to(written, self.new);
+        // The directory is forced to disk here. Traces have no word for that; forcing the file has the name follow.
+        files.fsync(place);
+        let line_bytes = uidlist_line_bytes(uid, size_bytes);
+        files.append(self.uidlist, line_bytes);
+        files.fsync(self.uidlist);
+        self.uidlist_bytes += line_bytes;
+        self.messages.insert(uid, Message { place, line_bytes });
+        self.unseen.push(uid);
+        self.log(files, 104, day);
+        self.index.cache(files);
+        self.log(files, 112, day);
+        files.delete(lock);
+        if open {
+            self.see(files, day);
+        } else if self.rewrite_due {
+            let lock = files.lock(self.dir);
+            files.replace(self.uidlist, self.uidlist_bytes, true);
+            files.delete(lock);
+            self.rewrite_due = false;
+        } else {
+            self.rewrite_due = true;
+        }
+        self.index.purge_cache(files, self.messages.len() as u64);
+    }
+
+    /// What happens to messages in `new` when a client sees them. Says whether there were any.
+    pub fn see(&mut self, files: &mut Files, day: u32) -> bool {
+        let lock = files.lock(self.dir);
+        let seen = self.unseen.len() as u64;
+        for uid in self.unseen.drain(..) {
+            let message = self.messages.get_mut(&uid).expect("unseen messages are there");
+            message.place = files.move_to(message.place, self.cur);
+        }
+        if seen > 0 {
+            self.log(files, 120, day);
+        }
+        files.delete(lock);
+        seen > 0
+    }
+
+    /// IMAP's STORE of the flag `\Deleted`: the message is renamed, for its flags are in its name.
+    pub fn mark_deleted(&mut self, files: &mut Files, uid: u32, day: u32) {
+        self.log(files, 20, day);
+        let lock = files.lock(self.dir);
+        let message = self.messages.get_mut(&uid).expect("only messages that are there are deleted");
+        message.place = files.move_to(message.place, self.cur);
+        self.log(files, 104, day);
+        files.delete(lock);
+    }
+
+    /// IMAP's EXPUNGE.
+    pub fn expunge(&mut self, files: &mut Files, uid: u32, day: u32) {
+        self.log(files, 28, day);
+        let lock = files.lock(self.dir);
+        let message = self.messages.remove(&uid).expect("it was marked before");
+        files.delete(message.place);
+        self.uidlist_bytes -= message.line_bytes;
+        self.log(files, 132, day);
+        self.index.uncache(files);
+        files.delete(lock);
+        self.rewrite_due = true;
+    }
+
+    fn log(&mut self, files: &mut Files, len: u64, day: u32) {
+        self.index.log(files, len, self.messages.len() as u64, day);
+    }
+}
+
+/// The line of a message: its number, and its name, such as `1500000000.M123456P1234.vm,S=1024,W=1040`, where S is its
+/// size on disk and W its size on the wire.
+fn uidlist_line_bytes(uid: u32, size_bytes: u32) -> u64 {
+    let digits = |number: u32| u64::from(number.max(1).ilog10() + 1);
+    digits(uid)
+        + digits(size_bytes)
+        + digits(wire_bytes(size_bytes))
+        + " :1500000000.M123456P1234.vm,S=,W=\n".len() as u64
+}
