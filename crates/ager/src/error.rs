@@ -1,6 +1,7 @@
-//! Why an aging cannot be planned. Each message says what was asked, why it cannot be and what to do.
+//! Why an aging cannot be planned, or a program that ages does not. Each message says what was asked, why it cannot be and
+//! what to do.
 
-/// An error of planning.
+/// An error of planning, or of a program that ages.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The conditions contradict themselves or the profile.
@@ -12,4 +13,18 @@ pub enum Error {
     /// Operations could not be made again for a resume.
     #[error(transparent)]
     Trace(#[from] trace::Error),
+    /// A program, directory or record that an aging needs.
+    #[error(transparent)]
+    Disk(#[from] disk::Error),
+    /// The mail server does not do what it should.
+    #[error("{doing}: {why}")]
+    MailServer {
+        /// What was tried, on what.
+        doing: String,
+        /// Why it failed and what to do.
+        why: String,
+    },
+    /// The run was asked to end.
+    #[error("interrupted")]
+    Interrupted,
 }

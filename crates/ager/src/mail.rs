@@ -6,13 +6,17 @@
 
 mod extracted;
 mod files;
+mod imap;
 mod index;
 mod list;
+mod live;
 mod maildir;
 mod message;
 mod plan;
 mod script;
+mod server;
 
 pub use extracted::Extracted;
+pub use live::Live;
 pub use plan::{Parameters, Plan};
 pub use script::{Event, Script};

@@ -1,8 +1,18 @@
 //! The mail server: its operations are possible, and agree with what a real one leaves on disk.
 
-use senesce_ager::mail::{Event, Extracted, Parameters, Plan};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use senesce_ager::Error;
+use senesce_ager::mail::{Event, Extracted, Live, Parameters, Plan};
 use std::collections::{BTreeMap, HashMap};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Once};
+use std::time::{Duration, Instant};
 use trace::{Checked, DirId, FileId, Op, Source};
+
+/// Tells a process that it is the victim of a test, and where its mail is to be.
+const VICTIM: &str = "SENESCE_TEST_MAIL";
 
 fn small() -> Parameters {
     Parameters { users: 2, mailboxes: 3, messages: 20, operations: 120, days: 3, ..Parameters::default() }
@@ -118,4 +128,152 @@ fn every_message_is_forced_to_disk_and_logs_are_rotated() {
     let messages =
         ops.iter().filter(|op| matches!(op, Op::Create { parent: DirId(8 | 12), .. })).count() as u64;
     assert_eq!(messages, inserts, "each is written in tmp, once");
+}
+
+/// What lies in `cur` and `new` of each mailbox of a real server's Maildirs.
+fn on_disk(root: &Path, parameters: &Parameters) -> Sizes {
+    let each = |user| (0..parameters.mailboxes).map(move |mailbox| (user, mailbox));
+    (0..parameters.users)
+        .flat_map(each)
+        .map(|(user, mailbox)| {
+            let dir = root.join(format!("u{user}/.m{mailbox}"));
+            let entries =
+                ["cur", "new"].into_iter().flat_map(|part| std::fs::read_dir(dir.join(part)).unwrap());
+            ((user, mailbox), sorted(entries.map(|entry| entry.unwrap().metadata().unwrap().len())))
+        })
+        .collect()
+}
+
+/// One run directory for all tests of this process, and none of the system's.
+fn session() -> Arc<disk::Session> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("SENESCE_RUN_DIR").is_none() {
+            let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run-mail");
+            // SAFETY: `Once` lets no test of this process go on, and so read the environment, before this is done.
+            unsafe { std::env::set_var("SENESCE_RUN_DIR", dir) };
+        }
+    });
+    disk::Session::begin().unwrap()
+}
+
+/// Begins a live run in a new directory, or says why that cannot be tested here.
+fn begin(plan: &Plan, port: Option<u16>) -> Option<(tempfile::TempDir, Live)> {
+    let dir = tempfile::tempdir().unwrap();
+    match Live::begin(plan, &dir.path().join("mail"), port, &session()) {
+        Err(Error::Disk(missing @ disk::Error::MissingTool { .. })) => {
+            println!("skipped: {missing}");
+            None
+        }
+        live => Some((dir, live.unwrap())),
+    }
+}
+
+#[test]
+fn live_and_extracted_leave_the_same_after_every_day() {
+    let parameters = small();
+    let plan = Plan::new(parameters, 7).unwrap();
+    let Some((dir, mut live)) = begin(&plan, None) else { return };
+    let days = extracted(&operations(&plan), &parameters);
+    for (day, expected) in days.iter().enumerate() {
+        live.day(day as u32).unwrap();
+        if day == 1 {
+            live.pause().unwrap();
+            live.pause().unwrap();
+        }
+        assert_eq!(&on_disk(&dir.path().join("mail"), &parameters), expected, "day {day}");
+        live.resume().unwrap();
+    }
+    let error = live.day(1).unwrap_err().to_string();
+    assert!(error.contains("no day 1"), "{error}");
+    live.end().unwrap();
+}
+
+#[test]
+fn a_port_or_directory_that_cannot_be_used_is_refused() {
+    let plan = Plan::new(small(), 7).unwrap();
+    let Some((dir, live)) = begin(&plan, None) else { return };
+    drop(live);
+    let session = session();
+    let refused = |root: &Path, port| {
+        let error = Live::begin(&plan, root, port, &session).err().expect("it is refused").to_string();
+        assert!(!error.contains('\n'), "{error}");
+        error
+    };
+    let holder = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = holder.local_addr().unwrap().port();
+    let error = refused(&dir.path().join("new"), Some(port));
+    assert!(error.contains(&format!("port {port}")) && error.contains("in use"), "{error}");
+    std::fs::write(dir.path().join("new/file"), "").unwrap();
+    assert!(refused(&dir.path().join("new"), None).contains("not empty"));
+    assert!(refused(&dir.path().join("not/there"), None).contains("No such file"));
+    assert!(refused(&dir.path().join("a name"), None).contains("letters"));
+}
+
+/// Processes of a group that have not ended.
+fn processes_of(group: Pid) -> Vec<String> {
+    let group = group.as_raw_nonzero().to_string();
+    let stats = std::fs::read_dir("/proc").unwrap();
+    stats
+        .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok())
+        .filter(|stat| {
+            // Behind the name in brackets: state, parent, group.
+            let mut fields = stat.rsplit(')').next().unwrap().split_whitespace();
+            fields.next() != Some("Z") && fields.nth(1) == Some(&group)
+        })
+        .collect()
+}
+
+fn wait_until(done: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !done() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The number of the server's master process, as Dovecot writes it down in its directory.
+fn master(home: &Path) -> Option<Pid> {
+    let number = std::fs::read_to_string(home.join("base/master.pid")).ok()?.trim().parse().ok()?;
+    Pid::from_raw(number)
+}
+
+/// Not a test but the process that the next test ends: a run of many days, all in one.
+#[test]
+fn victim() {
+    let Some(root) = std::env::var_os(VICTIM) else { return };
+    disk::catch_interrupts();
+    let endless = Parameters { operations: 100_000_000, ..small() };
+    let plan = Plan::new(endless, 1).unwrap();
+    let mut live = Live::begin(&plan, Path::new(&root), None, &session()).unwrap();
+    live.day(0).unwrap();
+    assert!(matches!(live.day(1), Err(Error::Interrupted)));
+}
+
+#[test]
+fn nothing_runs_on_after_an_interrupt_or_a_kill() {
+    let Some((dir, live)) = begin(&Plan::new(small(), 7).unwrap(), None) else { return };
+    drop(live);
+    for signal in [Signal::INT, Signal::KILL] {
+        let root = dir.path().join(format!("signal{}", signal.as_raw()));
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "victim"])
+            .env(VICTIM, &root)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let home = disk::run_dir().join(format!("mail-{}-0", child.id()));
+        // The index is written when its log has grown: on the first day, when the server has been at work for a while.
+        wait_until(|| root.join("u1/.m2/dovecot.index").exists());
+        let group = master(&home);
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let ended = child.wait().unwrap();
+        let group = group.expect("the server was running");
+        wait_until(|| processes_of(group).is_empty());
+        let left = processes_of(group);
+        let _ = kill_process_group(group, Signal::KILL);
+        assert_eq!(left, [""; 0], "after {signal:?}");
+        assert_eq!((ended.success(), home.exists()), (signal == Signal::INT, signal == Signal::KILL));
+        disk::cleanup().unwrap();
+        assert!(!home.exists());
+    }
 }

@@ -1,5 +1,7 @@
 //! Messages: text that looks like mail, of a given size, no two alike.
 
+use crate::random::Random;
+
 /// The least size of a message, which leaves room for its headers.
 pub(super) const LEAST_BYTES: u32 = 256;
 
@@ -23,4 +25,39 @@ fn head(number: u64) -> String {
 
 fn head_lines() -> u32 {
     6
+}
+
+/// Writes a message, as it is to be on disk, into `text`, but with the line ends of the wire.
+pub(super) fn write(number: u64, size_bytes: u32, random: &mut Random, text: &mut Vec<u8>) {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    text.clear();
+    for line in head(number).lines() {
+        text.extend_from_slice(line.as_bytes());
+        text.extend_from_slice(b"\r\n");
+    }
+    let mut left = size_bytes as usize - head(number).len();
+    while left > 0 {
+        let letters = (left - 1).min(LINE_BYTES);
+        text.extend((0..letters).map(|_| LETTERS[random.below(LETTERS.len())]));
+        text.extend_from_slice(b"\r\n");
+        left -= letters + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_the_size_asked_for() {
+        let mut random = Random::new(1, 1);
+        let mut text = Vec::new();
+        for size_bytes in (LEAST_BYTES..LEAST_BYTES + 200).chain([1024, 32 << 10]) {
+            write(7, size_bytes, &mut random, &mut text);
+            let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+            assert_eq!(text.len() - lines, size_bytes as usize);
+            assert_eq!(text.len(), wire_bytes(size_bytes) as usize);
+            assert!(text.ends_with(b"\r\n"));
+        }
+    }
 }

@@ -1,0 +1,310 @@
+//! A private Dovecot: its own configuration and directories, on an unprivileged port of the loopback device, as an
+//! ordinary user, with a password that is drawn anew. It ends with the process that started it, however that ends.
+//!
+//! The configuration is that of Dovecot's "rootless installation": every part of it runs as one user. Root starts it as
+//! `nobody`, for Dovecot serves no mail to root; what `nobody` may not pass, the mount points of root, it is let pass.
+
+use super::imap::Session;
+use crate::Error;
+use disk::{Entry, IoContext as _, Recorded};
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::{OpenOptionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Debian's package of the server.
+const PACKAGE: &str = "dovecot-imapd";
+/// Starting and stopping take a second or two.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// All that a server needs to be started, and started again.
+pub(super) struct Home {
+    program: PathBuf,
+    dir: PathBuf,
+    user: User,
+    password: String,
+    port: Option<u16>,
+    recorded: Option<Recorded>,
+}
+
+/// The server's user.
+struct User {
+    name: String,
+    group: String,
+    uid: u32,
+    gid: u32,
+}
+
+impl Home {
+    /// Looks for Dovecot and makes what it needs; `mail` becomes its user's. Without a port a free one is found at each
+    /// start.
+    pub fn make(mail: &Path, port: Option<u16>, session: &Arc<disk::Session>) -> Result<Home, Error> {
+        let program = find(&[])?;
+        check_version(&program)?;
+        disk::require_tool("setpriv", "util-linux")?;
+        let user = User::of_server()?;
+        let (dir, recorded) = fresh_dir(session)?;
+        let home = Home { program, dir, user, password: password()?, port, recorded: Some(recorded) };
+        for part in ["base", "state"] {
+            home.give(&home.dir.join(part), |path| fs::create_dir(path))?;
+        }
+        home.give(&home.dir, |_| Ok(()))?;
+        home.give(mail, |_| Ok(()))?;
+        Ok(home)
+    }
+
+    /// Makes something that is to belong to the server's user.
+    fn give(&self, path: &Path, make: impl Fn(&Path) -> io::Result<()>) -> Result<(), Error> {
+        make(path)
+            .and_then(|()| match geteuid().is_root() {
+                true => chown(path, Some(self.user.uid), Some(self.user.gid)),
+                false => Ok(()),
+            })
+            .context("giving the mail server", path)?;
+        Ok(())
+    }
+
+    /// Starts the server for the Maildirs in `mail` and waits until it answers. It ends, too, when the thread ends that
+    /// starts it.
+    pub fn start(&self, mail: &Path) -> Result<Server, Error> {
+        let port = match self.port {
+            Some(port) => port,
+            None => bind(0)?,
+        };
+        bind(port)?;
+        let configuration = self.dir.join("dovecot.conf");
+        let doing = "configuring the mail server in";
+        let _ = fs::remove_file(&configuration);
+        let open = File::options().write(true).create_new(true).mode(0o600).open(&configuration);
+        let written =
+            open.and_then(|mut file| io::Write::write_all(&mut file, self.configure(mail, port).as_bytes()));
+        written.context(doing, &configuration)?;
+        self.give(&configuration, |_| Ok(()))?;
+        let said = self.dir.join("said");
+        let mut command = disk::command("setpriv");
+        // A signal at the end of this process ends the server; the master process of Dovecot ends all others.
+        command.args(["--pdeathsig", "TERM"]);
+        if geteuid().is_root() {
+            command.args(["--clear-groups", "--reuid", &self.user.uid.to_string()]);
+            command.args(["--regid", &self.user.gid.to_string(), "--securebits", "+no_setuid_fixup"]);
+            command.args(["--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"]);
+        }
+        command.arg("--").arg(&self.program).arg("-F").arg("-c").arg(&configuration);
+        // Ctrl-C is for this process, which takes the server down when it may.
+        command.process_group(0).current_dir("/");
+        let said_file = File::create(&said).context(doing, &said)?;
+        let child = command.stdout(Stdio::null()).stderr(said_file).spawn();
+        let child = child.context("starting", &self.program)?;
+        let mut server = Server { child, port };
+        match server.wait_until_ready() {
+            Ok(()) => Ok(server),
+            Err(why) => {
+                drop(server);
+                let why = self.complaint().unwrap_or(why);
+                Err(Error::MailServer { doing: format!("starting Dovecot on port {port} of 127.0.0.1"), why })
+            }
+        }
+    }
+
+    /// Opens a session of a user.
+    pub fn log_in(&self, server: &Server, user: &str) -> Result<Session, Error> {
+        let session = Session::connect(server.port).and_then(|mut session| {
+            session.command(&format!("LOGIN {user} {}", self.password)).run()?;
+            Ok(session)
+        });
+        session.map_err(|error| {
+            let why = self.complaint().unwrap_or_else(|| error.to_string().replace(&self.password, "…"));
+            Error::MailServer { doing: format!("logging in as {user}"), why }
+        })
+    }
+
+    /// What the server last complained of.
+    pub fn complaint(&self) -> Option<String> {
+        ["log", "said"].iter().find_map(|name| {
+            let text = fs::read_to_string(self.dir.join(name)).ok()?;
+            let line = text
+                .lines()
+                .rfind(|line| ["Error: ", "Fatal: ", "Panic: "].iter().any(|w| line.contains(w)))?;
+            Some(format!("Dovecot says: {}", line.trim()))
+        })
+    }
+
+    fn configure(&self, mail: &Path, port: u16) -> String {
+        let User { name, group, uid, gid } = &self.user;
+        let (dir, mail, password) = (self.dir.display(), mail.display(), &self.password);
+        format!(
+            "protocols = imap\n\
+             listen = 127.0.0.1\n\
+             base_dir = {dir}/base\n\
+             state_dir = {dir}/state\n\
+             log_path = {dir}/log\n\
+             ssl = no\n\
+             disable_plaintext_auth = no\n\
+             auth_mechanisms = plain\n\
+             default_internal_user = {name}\n\
+             default_internal_group = {group}\n\
+             default_login_user = {name}\n\
+             first_valid_uid = 1\n\
+             mail_privileged_group =\n\
+             mail_location = maildir:{mail}/%u\n\
+             passdb {{\n  driver = static\n  args = password={password}\n}}\n\
+             userdb {{\n  driver = static\n  args = uid={uid} gid={gid} home={mail}/%u\n}}\n\
+             service imap-login {{\n  chroot =\n  inet_listener imap {{\n    port = {port}\n  }}\n  \
+             inet_listener imaps {{\n    port = 0\n  }}\n}}\n\
+             service anvil {{\n  chroot =\n}}\n"
+        )
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let removed = fs::remove_dir_all(&self.dir);
+        if let (Err(_), Some(recorded)) = (removed, self.recorded.take()) {
+            recorded.keep();
+        }
+    }
+}
+
+/// A server that runs.
+pub(super) struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    fn wait_until_ready(&mut self) -> Result<(), String> {
+        let begun = Instant::now();
+        loop {
+            let answer = Session::connect(self.port);
+            match (answer, self.child.try_wait()) {
+                (Ok(_), _) => return Ok(()),
+                (Err(_), Ok(Some(status))) => return Err(format!("it ended at once, {status}")),
+                (Err(error), _) if begun.elapsed() > PATIENCE => return Err(error.to_string()),
+                _ => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    /// Ends all processes of the server. Sessions that are to end well have been logged out before.
+    fn drop(&mut self) {
+        let group = Pid::from_child(&self.child);
+        let _ = kill_process_group(group, Signal::TERM);
+        let begun = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // The master waits for its children, so that this finds none unless something is stuck.
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+impl User {
+    fn of_server() -> Result<User, Error> {
+        let named: &[&str] = if geteuid().is_root() { &["nobody"] } else { &[] };
+        let id = |flags: &str| {
+            let output = disk::run_tool(disk::command("id").arg(flags).args(named), "coreutils")?;
+            let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            match output.status.success() && !text.is_empty() {
+                true => Ok(text),
+                false => Err(Error::MailServer {
+                    doing: "finding a user for the mail server".to_owned(),
+                    why: format!("id {flags} says: {}", String::from_utf8_lossy(&output.stderr).trim()),
+                }),
+            }
+        };
+        let number = |flags| id(flags).map(|text| text.parse().expect("id prints a number"));
+        Ok(User { name: id("-un")?, group: id("-gn")?, uid: number("-u")?, gid: number("-g")? })
+    }
+}
+
+/// Looks for Dovecot on the PATH, then where Debian puts it, which is on root's PATH alone.
+fn find(instead: &[PathBuf]) -> Result<PathBuf, Error> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual =
+        std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")]);
+    let dirs: Vec<PathBuf> = if instead.is_empty() { usual.collect() } else { instead.to_vec() };
+    let found = dirs
+        .iter()
+        .map(|dir| dir.join("dovecot"))
+        .find(|program| rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok());
+    Ok(found.ok_or(disk::Error::MissingTool { tool: "dovecot".to_owned(), package: PACKAGE })?)
+}
+
+/// Dovecot 2.4 speaks another language of configuration.
+fn check_version(program: &Path) -> Result<(), Error> {
+    let name = program.to_str().expect("a path below those of the system");
+    let output = disk::run_tool(disk::command(name).arg("--version"), PACKAGE)?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    match version.starts_with("2.3.") && output.status.success() {
+        true => Ok(()),
+        false => Err(Error::MailServer {
+            doing: format!("asking {name} for its version"),
+            why: format!("it is \"{version}\", and 2.3 is needed; use the extracted mail ager"),
+        }),
+    }
+}
+
+/// Sees that a port is free; for 0 finds one.
+fn bind(port: u16) -> Result<u16, Error> {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| listener.local_addr());
+    bound.map(|address| address.port()).map_err(|error| Error::MailServer {
+        doing: format!("taking port {port} of 127.0.0.1 for the mail server"),
+        why: format!("{error}; choose another from 1024 on, or none to have one found"),
+    })
+}
+
+fn password() -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    let source = Path::new("/dev/urandom");
+    File::open(source)
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .context("drawing a password from", source)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Makes a directory in the run directory.
+fn fresh_dir(session: &Arc<disk::Session>) -> Result<(PathBuf, Recorded), Error> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = disk::run_dir().join(format!("mail-{}-{number}", std::process::id()));
+        let recorded = session.record(Entry::Directory { path: path.clone() })?;
+        match fs::create_dir(&path) {
+            // An ended process of the same number left it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => recorded.keep(),
+            made => return Ok(made.context("creating", &path).map(|()| (path, recorded))?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_server_is_named_with_its_package() {
+        let empty = tempfile::tempdir().unwrap();
+        let error = find(&[empty.path().to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("dovecot is not") && error.contains("apt install dovecot-imapd"), "{error}");
+        assert!(!error.contains('\n'));
+    }
+
+    #[test]
+    fn a_taken_port_is_refused() {
+        let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = holder.local_addr().unwrap().port();
+        let error = bind(port).unwrap_err().to_string();
+        assert!(error.contains(&port.to_string()) && error.contains("in use"), "{error}");
+        assert_ne!(bind(0).unwrap(), 0);
+    }
+}
