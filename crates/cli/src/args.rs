@@ -1,11 +1,13 @@
 //! The one table of arguments: help, man pages and completions are made from it.
 
 mod age;
+mod experiment;
 mod measure;
 mod profile;
 mod results;
 
 pub use age::*;
+pub use experiment::*;
 pub use measure::*;
 pub use profile::*;
 pub use results::*;
@@ -39,6 +41,10 @@ pub enum Command {
     Probe(Probe),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
+    /// Run an experiment: file systems aged in rounds and measured after each
+    Run(Run),
+    /// Run a built-in experiment that reproduces a figure of the literature
+    Reproduce(Reproduce),
     /// List, show, check or capture profiles
     Profile(Profile),
     /// Show, convert or sum up traces of operations

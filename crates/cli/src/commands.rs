@@ -5,6 +5,7 @@ mod cleanup;
 mod compare;
 mod demo;
 mod doctor;
+mod experiment;
 mod export;
 mod generate;
 mod probe;
@@ -18,7 +19,15 @@ use anyhow::Result;
 /// Carries out what was asked for.
 pub fn run(args: Senesce) -> Result<()> {
     // Before any thread starts, so that every mount belongs to this process alone and dies with it.
-    if matches!(args.command, Command::Age(_) | Command::Compare(_) | Command::Demo(_) | Command::Probe(_)) {
+    if matches!(
+        args.command,
+        Command::Age(_)
+            | Command::Compare(_)
+            | Command::Demo(_)
+            | Command::Probe(_)
+            | Command::Run(_)
+            | Command::Reproduce(_)
+    ) {
         disk::isolate()?;
         disk::catch_interrupts();
     }
@@ -28,6 +37,8 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Age(age) => age::run(&age),
         Command::Probe(probe) => probe::run(&probe.probe),
         Command::Compare(compare) => compare::run(&compare),
+        Command::Run(run) => experiment::run(&run),
+        Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Report(report) => report::run(&report),

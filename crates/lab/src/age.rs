@@ -1,6 +1,6 @@
 //! Ages a file system: plan, make, replay, fill, check.
 
-pub(crate) use stages::open;
+pub(crate) use stages::{make_target, open};
 
 mod outcome;
 mod plan_only;

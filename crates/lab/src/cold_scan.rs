@@ -2,8 +2,9 @@
 
 use crate::Error;
 use crate::store::{Measurement, number};
+use disk::Request;
 use fs::Target;
-use probe::{Census, DynamicLayout, Hdd, Reader, Recorder, Scan};
+use probe::{Census, Reader, Recorder, Scan};
 
 /// Ring buffer of each processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
@@ -12,9 +13,11 @@ const TRACE_BUFFER_KB: u32 = 16 * 1024;
 pub struct ColdScan {
     /// What was dropped from memory before, and what could not be.
     pub chilled: Vec<String>,
-    scan: Scan,
-    /// What the requests tell, where they could be traced: their layout, and seconds on a modelled 7200 rpm disk.
-    requests: Option<(DynamicLayout, f64)>,
+    /// What was read, and how long it took.
+    pub scan: Scan,
+    /// The requests that reached the device, where they could be traced.
+    pub requests: Option<Vec<Request>>,
+    block_bytes: u64,
 }
 
 /// Makes `target` cold and reads it; `traced` where block requests can be traced.
@@ -23,7 +26,6 @@ pub fn take(
     reader: Reader,
     census: &Census,
     traced: bool,
-    hdd: &Hdd,
 ) -> Result<ColdScan, Error> {
     let chilled = target.chill()?;
     let recorder = match target.device() {
@@ -31,11 +33,8 @@ pub fn take(
         _ => None,
     };
     let scan = probe::scan(target.root(), reader, census)?;
-    let requests = recorder
-        .map(Recorder::stop)
-        .transpose()?
-        .map(|requests| (probe::dynamic_layout(&requests, target.block_bytes()), hdd.service_s(&requests)));
-    Ok(ColdScan { chilled, scan, requests })
+    let requests = recorder.map(Recorder::stop).transpose()?;
+    Ok(ColdScan { chilled, scan, requests, block_bytes: target.block_bytes() })
 }
 
 impl ColdScan {
@@ -49,12 +48,12 @@ impl ColdScan {
             one("scan_allocated_bytes", "B", scan.allocated_bytes as f64),
         ];
         numbers.extend(scan.s_per_gib.map(|s| one("scan_s_per_gib", "s/GiB", s)));
-        if let Some((layout, hdd_s)) = &self.requests {
+        if let Some(requests) = &self.requests {
+            let layout = probe::dynamic_layout(requests, self.block_bytes);
             numbers.extend(layout.score.map(|s| one("dynamic_layout_score", "share", s)));
             numbers.extend(layout.data_only_score.map(|s| one("dynamic_layout_score_data", "share", s)));
             numbers.push(one("scan_requests", "requests", layout.requests as f64));
             numbers.push(one("scan_read_bytes", "B", layout.bytes as f64));
-            numbers.push(one("modelled_hdd_s_per_gib", "s/GiB", per_gib(*hdd_s, scan.allocated_bytes)));
         }
         numbers
     }

@@ -4,7 +4,7 @@
 mod layout;
 mod measure;
 mod pair;
-mod unaged;
+pub(crate) mod unaged;
 
 pub use pair::{Pair, Side, interval, ratio};
 
@@ -105,7 +105,7 @@ fn start(spec: &CompareSpec, manifest: &Manifest, store: &Store) -> Result<RunId
         store.again(run.id)?;
         return Ok(run.id);
     }
-    let seed = Some(manifest.conditions().seed);
+    let seed = manifest.seed();
     let run = store.begin(&NewRun {
         kind: "compare",
         name: &manifest.name,

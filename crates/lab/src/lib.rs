@@ -4,31 +4,42 @@
 //! in the [`Store`] at once.
 
 mod age;
+mod age_by;
 mod cold_scan;
 mod compare;
 mod error;
+mod experiment;
 mod export;
 mod feed;
 mod machine;
 mod manifest;
 mod say;
+mod series;
 mod space;
 mod stats;
 mod store;
 mod watch;
 mod work;
+mod workload;
 
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, plan_only};
+pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
+pub use experiment::{
+    Axis, Check, Checked, CheckpointPair, CheckpointSide, Experiment, FailedCell, Outcome, Picture, Plot,
+    Rule, RunSpec, Scale, is_by_disk, run,
+};
 pub use export::{Format, export};
 pub use machine::Machine;
-pub use manifest::{Home, Made, Manifest, Stage};
+pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
+pub use probe::FileMap;
 pub use say::bytes;
-pub use stats::{Interval, median_interval};
+pub use stats::{Correlation, Interval, correlation, median_interval};
 pub use store::{Measurement, NewRun, Run, RunId, Store};
 pub use watch::{Unwatched, Watch};
 pub use work::{STORE, Work};
+pub use workload::{FileSizes, Mail, Tree, TreeOf, Workload};
 
 /// The program and its version, as results record it.
 pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));

@@ -1,6 +1,7 @@
 //! What is known of an aged file system beside its image: how it was made and aged, and how far. It is written
 //! anew, whole, at every checkpoint, so that an aging that was killed goes on where it was.
 
+use crate::workload::Workload;
 use crate::{Error, store::RunId};
 use ager::{Conditions, Leg};
 use fs::{Place, Spec};
@@ -96,14 +97,29 @@ pub struct Manifest {
     pub on_full: OnFull,
     /// Whether survivors are filled with data at the end.
     pub fill: bool,
-    /// The aging so far. `done` of the last leg counts what is applied and on disk.
+    /// The aging after a profile so far; empty if a workload aged it. `done` of the last leg counts what is applied and
+    /// on disk.
     pub legs: Vec<Leg>,
+    /// The workload that aged it, if no profile did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aged_by: Option<AgedBy>,
     /// Operations of the last leg that may have been applied already, beyond `done`.
     pub redo_to: u64,
     /// How far it has come.
     pub stage: Stage,
     /// The run in the store.
     pub run: i64,
+}
+
+/// A workload that aged a file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgedBy {
+    /// The workload.
+    pub workload: Workload,
+    /// What all that is random in it was drawn from.
+    pub seed: u64,
+    /// The last round.
+    pub round: u64,
 }
 
 impl Manifest {
@@ -117,9 +133,23 @@ impl Manifest {
         RunId(self.run)
     }
 
-    /// The conditions of the last leg.
-    pub fn conditions(&self) -> &Conditions {
-        &self.legs.last().expect("an aging has at least one leg").conditions
+    /// The conditions of the last leg, if it was aged after a profile.
+    pub fn conditions(&self) -> Option<&Conditions> {
+        self.legs.last().map(|leg| &leg.conditions)
+    }
+
+    /// What aged it: the name of a profile or the kind of a workload.
+    pub fn source(&self) -> &str {
+        match (self.conditions(), &self.aged_by) {
+            (_, Some(by)) => by.workload.name(),
+            (Some(conditions), None) => &conditions.profile.name,
+            (None, None) => "nothing",
+        }
+    }
+
+    /// What all that is random was drawn from.
+    pub fn seed(&self) -> Option<u64> {
+        self.aged_by.as_ref().map(|by| by.seed).or(self.conditions().map(|conditions| conditions.seed))
     }
 
     /// The manifest of `name`, if there is one.
@@ -140,7 +170,7 @@ impl Manifest {
         if manifest.version != VERSION {
             return Err(format!("layout {}, this program knows {VERSION}", manifest.version));
         }
-        if manifest.legs.is_empty() {
+        if manifest.legs.is_empty() && manifest.aged_by.is_none() {
             return Err("it has no conditions of aging".to_owned());
         }
         for leg in &manifest.legs {

@@ -1,4 +1,8 @@
-//! Medians and their confidence intervals.
+//! Medians and correlations, with their confidence intervals.
+
+mod correlation;
+
+pub use correlation::{Correlation, correlation};
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};

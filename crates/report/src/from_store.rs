@@ -1,46 +1,59 @@
 //! Drawing a page from the result store: every number on it was recorded there.
 
 use crate::data::{self, Page};
+use crate::from_experiment;
 use ager::Fit;
 use lab::{Aged, Error, Manifest, Run, RunId, SUBJECTS, Store};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 
-/// The page of the last complete comparison of each name; of the names given, or of all if none is.
+/// The page of the last complete comparison of each name and of the last run of each experiment: of the names given,
+/// or of all if none is.
 pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page, Error> {
     let runs = store.runs()?;
     let wanted = |run: &&Run| {
         run.kind == "compare" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
     };
     let mut seen = HashSet::new();
-    let mut latest: Vec<&Run> =
+    let mut compared: Vec<&Run> =
         runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)).collect();
-    latest.reverse();
+    compared.reverse();
+    let experiments = from_experiment::latest(&runs, names);
+    seen.extend(experiments.iter().map(|run| &run.name));
     if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
         return Err(Error::Refused(format!(
             "the store has no complete comparison of {missing}; `senesce compare {missing}` makes one"
         )));
     }
-    let Some(last) = latest.last() else {
+    let Some(last) = compared.iter().chain(&experiments).max_by_key(|run| run.id.0) else {
         return Err(Error::Refused(
-            "the store has no complete comparison; `senesce compare` makes one".to_owned(),
+            "the store has no complete comparison and no experiment; `senesce compare` and `senesce reproduce` make them"
+                .to_owned(),
         ));
     };
-    let comparisons = latest.iter().map(|run| comparison(store, run)).collect::<Result<Vec<_>, _>>()?;
+    let comparisons = compared.iter().map(|run| comparison(store, run)).collect::<Result<Vec<_>, _>>()?;
+    let experiments = experiments
+        .iter()
+        .map(|run| from_experiment::experiment(store, run))
+        .collect::<Result<Vec<_>, _>>()?;
     Ok(Page {
-        title: title(&comparisons),
+        title: title(&comparisons, &experiments),
         made: last.finished.clone().unwrap_or_else(|| last.started.clone()),
         tool: last.tool.clone(),
         command: command.to_owned(),
         machine: machine(last),
-        method: method(store, &latest)?,
+        method: compared.last().map_or(Ok(Vec::new()), |run| method(store, run))?,
         notes: notes(&comparisons),
         comparisons,
-        experiments: Vec::new(),
+        experiments,
     })
 }
 
-fn title(comparisons: &[data::Comparison]) -> String {
+fn title(comparisons: &[data::Comparison], experiments: &[data::Experiment]) -> String {
+    if comparisons.is_empty() {
+        let figures: Vec<&str> = experiments.iter().map(|experiment| experiment.figure.as_str()).collect();
+        return figures.join(", ");
+    }
     let mut kinds: Vec<&str> = Vec::new();
     let mut profiles: Vec<&str> = Vec::new();
     for c in comparisons {
@@ -68,8 +81,7 @@ fn machine(run: &Run) -> Vec<(String, String)> {
     .to_vec()
 }
 
-fn method(store: &Store, runs: &[&Run]) -> Result<Vec<(String, String)>, Error> {
-    let run = runs[runs.len() - 1];
+fn method(store: &Store, run: &Run) -> Result<Vec<(String, String)>, Error> {
     let parameter =
         |name: &str| run.parameters.get(name).map_or_else(String::new, |v| v.to_string().replace('"', ""));
     let mut rows = vec![
@@ -107,10 +119,11 @@ fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let missing = |what: &str| Error::Refused(format!("run {} in the store lacks {what}", run.id.0));
     let manifest: Manifest =
         store.document(run.id, "", "manifest")?.ok_or_else(|| missing("its manifest"))?;
-    let aged: Aged =
-        store.document(run.id, "", "aged")?.ok_or_else(|| missing("the outcome of the aging"))?;
+    // A workload aims at no profile, so that there is nothing to say of how near it came.
+    let aged: Option<Aged> = store.document(run.id, "", "aged")?;
     let numbers = store.measurements(run.id)?;
-    let conditions = manifest.conditions();
+    let free_bytes = lab::interval(&numbers, SUBJECTS[0], "free_bytes").map(|free| free.median);
+    let used = free_bytes.map_or(0.0, |free| 1.0 - free / manifest.made.size_bytes as f64);
     let ratio = |measure| lab::ratio(&numbers, measure).map(interval);
     // A modelled scan that was never read comes from extent maps.
     let modelled = ratio("modelled_hdd_s_per_gib").or_else(|| ratio("extent_map_hdd_s_per_gib"));
@@ -120,14 +133,14 @@ fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
         fs_version: manifest.fs_version.clone(),
         mkfs: manifest.mkfs.clone().unwrap_or_else(|| "none: an existing directory".to_owned()),
         size_bytes: manifest.made.size_bytes,
-        profile: conditions.profile.name.clone(),
-        fullness: conditions.fullness,
-        seed: conditions.seed,
+        profile: manifest.source().to_owned(),
+        fullness: manifest.conditions().map_or(used, |conditions| conditions.fullness),
+        seed: manifest.seed().unwrap_or(0),
         aged: side(store, run.id, SUBJECTS[0], &numbers)?,
         unaged: side(store, run.id, SUBJECTS[1], &numbers)?,
         aging_ratio: ratio("scan_s_per_gib"),
         modelled_ratio: modelled,
-        aging: aging(&aged),
+        aging: aged.as_ref().map(aging).unwrap_or_default(),
     })
 }
 

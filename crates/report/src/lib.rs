@@ -4,6 +4,7 @@
 //! and the script (`web/`, bundled into `web/dist/page.js`) into one file that needs no network.
 
 pub mod data;
+mod from_experiment;
 mod from_store;
 mod page;
 

@@ -45,6 +45,7 @@ fn new(spec: &AgeSpec) -> Manifest {
         on_full: spec.on_full,
         fill: spec.fill,
         legs: vec![Leg { conditions: spec.conditions.clone(), done: 0 }],
+        aged_by: None,
         redo_to: 0,
         stage: Stage::Making,
         run: 0,
@@ -52,6 +53,13 @@ fn new(spec: &AgeSpec) -> Manifest {
 }
 
 fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
+    let Some(conditions) = manifest.conditions() else {
+        return Err(Error::Refused(format!(
+            "{} was aged by a workload, which cannot go on as a profile; choose another --name",
+            spec.name
+        )));
+    };
+    let changed = spec.conditions != *conditions;
     let home = manifest.made.home.clone();
     let plan_mkfs_opts = manifest.made.plan_mkfs_opts.clone();
     let asked = match home {
@@ -66,7 +74,7 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
             spec.name
         )));
     }
-    if spec.conditions != *manifest.conditions() {
+    if changed {
         if manifest.redo_to > manifest.legs.last().map_or(0, |leg| leg.done) {
             return Err(Error::Refused(format!(
                 "{} was killed on its way; resume it once under its old conditions before changing them",

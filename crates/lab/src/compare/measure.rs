@@ -144,10 +144,14 @@ impl Measuring<'_> {
         repetition: u64,
         traced: bool,
     ) -> Result<Vec<Measurement>, Error> {
-        let hdd = self.hdd(target);
-        let cold = cold_scan::take(target, self.spec.reader, census, traced, &hdd)?;
+        let cold = cold_scan::take(target, self.spec.reader, census, traced)?;
         self.store.record_document(self.run, subject, "chilled", &cold.chilled)?;
-        Ok(cold.numbers(subject, repetition))
+        let mut numbers = cold.numbers(subject, repetition);
+        if let Some(requests) = &cold.requests {
+            let s_per_gib = per_gib(self.hdd(target).service_s(requests), cold.scan.allocated_bytes);
+            numbers.push(number(subject, "modelled_hdd_s_per_gib", "s/GiB", repetition, s_per_gib));
+        }
+        Ok(numbers)
     }
 
     /// Into how many pieces does a new large file break? Last of all, for it uses the free space.

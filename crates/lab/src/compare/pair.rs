@@ -15,7 +15,7 @@ pub struct Pair {
     pub name: String,
     /// Kind of file system.
     pub fs: String,
-    /// Profile it was aged with.
+    /// Profile, or kind of workload, it was aged with.
     pub profile: String,
     /// Nominal size in bytes.
     pub size_bytes: u64,
@@ -98,7 +98,7 @@ impl Pair {
         Ok(Pair {
             name: manifest.name.clone(),
             fs: manifest.made.fs.clone(),
-            profile: manifest.conditions().profile.name.clone(),
+            profile: manifest.source().to_owned(),
             size_bytes: manifest.made.size_bytes,
             aged,
             unaged,

@@ -1,0 +1,204 @@
+//! Ages one file system by a workload and keeps it: what `compare` and the probes then measure.
+
+use crate::experiment::{CheckpointPair, CheckpointSide, read_checkpoint};
+use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
+use crate::series::{Identity, Schedule, Series};
+use crate::store::NewRun;
+use crate::work::Work;
+use crate::workload::Workload;
+use crate::{Error, Watch};
+use disk::Session;
+use disk::model::Model;
+use replay::{Data, OnFull};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What an aging by a workload is asked to be.
+#[derive(Clone, Debug)]
+pub struct AgeBySpec {
+    /// Name of the aged file system in the work directory.
+    pub name: String,
+    /// The work directory.
+    pub work: PathBuf,
+    /// How the file system is made, and where.
+    pub made: Made,
+    /// The workload.
+    pub workload: Workload,
+    /// What all that is random is drawn from.
+    pub seed: u64,
+    /// The last round.
+    pub round: u64,
+    /// Measured after every so many rounds, aged and unaged; only aged without measuring if none is given.
+    pub every: Option<u64>,
+    /// Cold scans of each side.
+    pub repeat: u64,
+    /// Models of disks that the scans are priced on.
+    pub disks: Vec<String>,
+    /// Whether an earlier aging goes on: what was measured is kept, the aging itself is done again.
+    pub resume: bool,
+    /// The full command line, for the record.
+    pub command: String,
+}
+
+/// A file system, aged by a workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgedByWorkload {
+    /// Name in the work directory.
+    pub name: String,
+    /// Kind of file system.
+    pub fs: String,
+    /// Kind of the workload.
+    pub workload: String,
+    /// What all that is random was drawn from.
+    pub seed: u64,
+    /// The last round.
+    pub round: u64,
+    /// All sides of all checkpoints.
+    pub checkpoints: Vec<CheckpointSide>,
+    /// Aged and unaged side by side.
+    pub pairs: Vec<CheckpointPair>,
+    /// Whether the file system's own checker found no fault; `None` where there is none.
+    pub checker_clean: Option<bool>,
+}
+
+/// Ages a file system as `spec` says.
+pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload, Error> {
+    let models: Vec<Model> = spec.disks.iter().map(|disk| Model::find(disk)).collect::<Result<_, _>>()?;
+    let mut made = spec.made.clone();
+    if let Some(of) = made.spec()? {
+        fs::ready(of.kind)?;
+        let room = spec.workload.inodes()?.map(|inodes| of.kind.room_for(made.size_bytes, inodes));
+        made.plan_mkfs_opts = room.unwrap_or_default();
+    }
+    let mut manifest = begin(spec, made)?;
+    let work = Work::take(&spec.work)?;
+    let store = work.store()?;
+    let session = Session::begin()?;
+    let identity = identity(spec);
+    let schedule = schedule(spec);
+    if !spec.resume {
+        identity.forget(&store, &schedule.measured)?;
+    }
+    manifest.run = store
+        .begin(&NewRun {
+            kind: "age",
+            name: &spec.name,
+            command: &spec.command,
+            seed: Some(spec.seed),
+            parameters: serde_json::json!({ "made": manifest.made, "aged_by": manifest.aged_by }),
+        })?
+        .0;
+    manifest.save(&spec.work)?;
+    work.keep();
+    let mut series = Series {
+        session: &session,
+        store: &store,
+        identity: &identity,
+        command: &spec.command,
+        work: &spec.work,
+        made: manifest.made.clone(),
+        workload: &spec.workload,
+        seed: spec.seed,
+        schedule: &schedule,
+        models: &models,
+        watch,
+    };
+    let aged = series.age().and_then(|mut target| {
+        let clean = match target.check()? {
+            Some(check) if !check.clean => {
+                return Err(Error::Failed(format!("{} finds the aged file system damaged", check.command)));
+            }
+            check => check.map(|_| true),
+        };
+        let version = (target.mkfs_command(), target.version());
+        target.close()?;
+        Ok((clean, version))
+    });
+    let made = series.made;
+    let (checker_clean, (mkfs, fs_version)) = match aged {
+        Ok(aged) => aged,
+        Err(e) => {
+            let state = if matches!(e, Error::Interrupted(_)) { "interrupted" } else { "failed" };
+            store.end(manifest.run(), state, Some(&e.to_string()))?;
+            return Err(e);
+        }
+    };
+    manifest = Manifest { made, mkfs, fs_version, stage: Stage::Done, ..manifest };
+    manifest.save(&spec.work)?;
+    store.record_document(manifest.run(), "", "manifest", &manifest)?;
+    store.end(manifest.run(), "done", None)?;
+    let mut outcome = AgedByWorkload {
+        name: spec.name.clone(),
+        fs: spec.made.fs.clone(),
+        workload: spec.workload.name().to_owned(),
+        seed: spec.seed,
+        round: spec.round,
+        checkpoints: Vec::new(),
+        pairs: Vec::new(),
+        checker_clean,
+    };
+    for &round in &schedule.measured {
+        if let Some(run) = identity.find(&store, round)? {
+            let (sides, pairs) =
+                read_checkpoint(&store, run, &spec.made.fs, "", spec.seed, round, &spec.disks)?;
+            outcome.checkpoints.extend(sides);
+            outcome.pairs.extend(pairs);
+        }
+    }
+    Ok(outcome)
+}
+
+/// The manifest of an aging that begins; what a killed one left half made is removed.
+fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
+    let (name, work) = (&spec.name, spec.work.display());
+    match Manifest::load(&spec.work, name)? {
+        Some(earlier) if earlier.stage == Stage::Making && earlier.aged_by.is_some() => {
+            if let Home::Image(path) = &earlier.made.home
+                && path.exists()
+            {
+                std::fs::remove_file(path).map_err(Error::io("removing the half-aged", path))?;
+            }
+        }
+        Some(_) => {
+            return Err(Error::Refused(format!(
+                "{name} has been aged in {work} already; choose another --name or --work"
+            )));
+        }
+        None => {}
+    }
+    Ok(Manifest {
+        version: Manifest::version(),
+        name: name.clone(),
+        made,
+        mkfs: None,
+        fs_version: String::new(),
+        data: Data::Write,
+        on_full: OnFull::Stop,
+        fill: true,
+        legs: Vec::new(),
+        aged_by: Some(AgedBy { workload: spec.workload.clone(), seed: spec.seed, round: spec.round }),
+        redo_to: 0,
+        stage: Stage::Making,
+        run: 0,
+    })
+}
+
+/// What the checkpoints are known by.
+fn identity(spec: &AgeBySpec) -> Identity {
+    let parameters = serde_json::json!({
+        "made": spec.made,
+        "workload": spec.workload,
+        "seed": spec.seed,
+        "repeat": spec.repeat,
+        "disks": spec.disks,
+    });
+    Identity { name: spec.name.clone(), parameters }
+}
+
+fn schedule(spec: &AgeBySpec) -> Schedule {
+    let every = spec.every.unwrap_or(spec.round).max(1);
+    let mut rounds: Vec<u64> = (1..spec.round.div_ceil(every)).map(|n| n * every).collect();
+    rounds.push(spec.round);
+    let measured = if spec.every.is_some() { rounds.clone() } else { Vec::new() };
+    Schedule { rounds, measured, repeat: spec.repeat, unaged: true, pictures: Vec::new() }
+}

@@ -1,0 +1,16 @@
+//! Experiments: a figure of the literature as a matrix of cells (file systems × options × seeds), each aged by a workload
+//! in rounds and measured after each, with the published expectation as checks.
+//!
+//! An experiment is a TOML file, one a figure. Its scales (`small`, `paper`) give the sizes; everything else is shared.
+
+mod cell;
+mod check;
+mod outcome;
+mod run;
+mod spec;
+
+pub use check::Checked;
+pub(crate) use outcome::read_checkpoint;
+pub use outcome::{CheckpointPair, CheckpointSide, FailedCell, Outcome, Picture, is_by_disk};
+pub use run::{RunSpec, run};
+pub use spec::{Axis, Check, Experiment, Plot, Rule, Scale};

@@ -1,0 +1,179 @@
+//! What an experiment gave: read back from the store, so that what is shown is what is kept.
+
+use super::check::Checked;
+use super::spec::{Axis, Plot};
+use crate::Error;
+use crate::compare::{SUBJECTS, interval, ratio};
+use crate::series::{MODELLED, ON};
+use crate::store::{RunId, Store};
+use probe::FileMap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// An experiment, done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The figure that was reproduced.
+    pub figure: String,
+    /// What it shows.
+    pub title: String,
+    /// The publication.
+    pub source: String,
+    /// The scale.
+    pub scale: String,
+    /// What was published, and whether it holds.
+    pub checks: Vec<Checked>,
+    /// All sides of all checkpoints.
+    pub checkpoints: Vec<CheckpointSide>,
+    /// Aged and unaged side by side.
+    pub pairs: Vec<CheckpointPair>,
+    /// Where files lay.
+    pub pictures: Vec<Picture>,
+    /// What did not end well.
+    pub failed: Vec<FailedCell>,
+    /// What a round is.
+    pub round: Axis,
+    /// What is drawn.
+    pub plots: Vec<Plot>,
+}
+
+/// One side of one checkpoint on one disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckpointSide {
+    /// Kind of file system.
+    pub fs: String,
+    /// Model of the disk that the scan is priced on.
+    pub disk: String,
+    /// The setting; empty if there is only one.
+    pub option: String,
+    /// The seed.
+    pub seed: u64,
+    /// The round.
+    pub round: u64,
+    /// `aged` or `unaged`.
+    pub side: String,
+    /// All measures: medians of the repetitions.
+    #[serde(flatten)]
+    pub values: BTreeMap<String, f64>,
+    /// The 95 % intervals of those that were repeated often enough.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub intervals: BTreeMap<String, (f64, f64)>,
+}
+
+/// Aged and unaged at one checkpoint on one disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckpointPair {
+    /// Kind of file system.
+    pub fs: String,
+    /// Model of the disk that the scans are priced on.
+    pub disk: String,
+    /// The setting; empty if there is only one.
+    pub option: String,
+    /// The seed.
+    pub seed: u64,
+    /// The round.
+    pub round: u64,
+    /// The aged side.
+    pub aged: CheckpointSide,
+    /// The unaged side.
+    pub unaged: CheckpointSide,
+    /// Aged over unaged scan cost on the modelled disk.
+    pub aging_ratio: Option<f64>,
+    /// Aged over unaged wall time of the scans on this machine, which has no such disk.
+    pub wall_aging_ratio: Option<f64>,
+}
+
+/// Where the files of a cell lay after a round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// Kind of file system.
+    pub fs: String,
+    /// The setting; empty if there is only one.
+    pub option: String,
+    /// The round.
+    pub round: u64,
+    /// A row a file.
+    pub files: Vec<FileMap>,
+}
+
+/// A cell that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailedCell {
+    /// Its name.
+    pub cell: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Aged over unaged scan cost on a modelled disk.
+const AGING_RATIO: &str = "aging_ratio";
+
+/// Whether a measure differs from disk to disk.
+pub fn is_by_disk(measure: &str) -> bool {
+    measure == MODELLED || measure == AGING_RATIO
+}
+
+/// Reads a checkpoint back, for each disk: its sides, and the pairs of them.
+pub(crate) fn read_checkpoint(
+    store: &Store,
+    run: RunId,
+    fs: &str,
+    option: &str,
+    seed: u64,
+    round: u64,
+    disks: &[String],
+) -> Result<(Vec<CheckpointSide>, Vec<CheckpointPair>), Error> {
+    let numbers = store.measurements(run)?;
+    let side = |subject: &str, disk: &str| {
+        let (mut values, mut intervals) = (BTreeMap::new(), BTreeMap::new());
+        for number in numbers.iter().filter(|number| number.subject == subject) {
+            let name = match number.measure.split_once(ON) {
+                Some((name, on)) if on == disk => name,
+                Some(_) => continue,
+                None => &number.measure,
+            };
+            let found = interval(&numbers, subject, &number.measure).expect("there is a number");
+            values.insert(name.to_owned(), found.median);
+            intervals.extend(found.low.zip(found.high).map(|ends| (name.to_owned(), ends)));
+        }
+        let [fs, disk, option, side] = [fs, disk, option, subject].map(str::to_owned);
+        (!values.is_empty()).then_some(CheckpointSide {
+            fs,
+            disk,
+            option,
+            seed,
+            round,
+            side,
+            values,
+            intervals,
+        })
+    };
+    let (mut sides, mut pairs) = (Vec::new(), Vec::new());
+    for disk in disks {
+        let [mut aged, unaged] = SUBJECTS.map(|subject| side(subject, disk));
+        if let (Some(aged), Some(unaged)) = (&mut aged, &unaged) {
+            let ratio = |measure: &str| ratio(&numbers, measure).map(|interval| interval.median);
+            let aging_ratio = ratio(&format!("{MODELLED}{ON}{disk}"));
+            let wall_aging_ratio = ratio("scan_s_per_gib");
+            // A figure may draw them, and a claim be made of them, as of what is measured of one side.
+            aged.values.extend(aging_ratio.map(|ratio| (AGING_RATIO.to_owned(), ratio)));
+            aged.values.extend(wall_aging_ratio.map(|ratio| ("wall_aging_ratio".to_owned(), ratio)));
+            let (aged, unaged) = (aged.clone(), unaged.clone());
+            let [fs, disk, option] = [fs, disk, option].map(str::to_owned);
+            pairs.push(CheckpointPair {
+                fs,
+                disk,
+                option,
+                seed,
+                round,
+                aged,
+                unaged,
+                aging_ratio,
+                wall_aging_ratio,
+            });
+        }
+        sides.extend(aged);
+        sides.extend(unaged);
+    }
+    Ok((sides, pairs))
+}

@@ -1,0 +1,309 @@
+//! What an experiment is: its TOML file.
+
+use crate::Error;
+use crate::workload::Workload;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The built-in experiments, by the name of their figure.
+const BUILTIN: [(&str, &str); 5] = [
+    ("fast17-fig2", include_str!("../../../../experiments/fast17-fig2.toml")),
+    ("fast17-fig3", include_str!("../../../../experiments/fast17-fig3.toml")),
+    ("fast17-fig4", include_str!("../../../../experiments/fast17-fig4.toml")),
+    ("fast17-fig6", include_str!("../../../../experiments/fast17-fig6.toml")),
+    ("fast17-fig9", include_str!("../../../../experiments/fast17-fig9.toml")),
+];
+
+/// An experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// The figure it reproduces, which is its name: `fast17-fig5`.
+    pub figure: String,
+    /// What it shows.
+    pub title: String,
+    /// The publication, with the number of the figure.
+    pub source: String,
+    /// Kinds of file systems.
+    pub fs: Vec<String>,
+    /// Models of disks that the scans are priced on.
+    pub disks: Vec<String>,
+    /// What a round is, as the label of an axis.
+    pub round: Axis,
+    /// Settings that are compared: each is a line of its own. None is one without a name.
+    #[serde(default)]
+    pub option: Vec<Variant>,
+    /// How large it is, by name.
+    pub scale: BTreeMap<String, Scale>,
+    /// What is drawn.
+    #[serde(default)]
+    pub plot: Vec<Plot>,
+    /// What was published.
+    #[serde(default)]
+    pub check: Vec<Check>,
+}
+
+/// What an axis shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// In words.
+    pub label: String,
+    /// Its unit; may be empty.
+    #[serde(default)]
+    pub unit: String,
+    /// Whether it is logarithmic.
+    #[serde(default)]
+    pub log: bool,
+}
+
+/// A setting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// Further arguments of mkfs, as one string.
+    #[serde(default)]
+    pub mkfs_opts: String,
+    /// Further options of mount, separated by commas.
+    #[serde(default)]
+    pub mount_opts: String,
+    /// Parameters that replace those of the scale's workload.
+    #[serde(default)]
+    pub workload: toml::Table,
+}
+
+/// How large an experiment is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    /// Size of each file system.
+    pub size_bytes: u64,
+    /// The rounds after which is measured, ascending.
+    pub rounds: Vec<u64>,
+    /// Cold scans of each side.
+    #[serde(default = "one")]
+    pub repeat: u64,
+    /// What all that is random is drawn from, each seed a cell of its own.
+    #[serde(default = "seeds")]
+    pub seeds: Vec<u64>,
+    /// Whether the unaged copy is made and measured too.
+    #[serde(default = "yes")]
+    pub unaged: bool,
+    /// The rounds whose files are drawn by their places on disk.
+    #[serde(default)]
+    pub pictures: Vec<u64>,
+    /// The workload, with its kind.
+    pub workload: toml::Table,
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// The measure: a column of the checkpoints, such as `modelled_s_per_gib`.
+    pub y: String,
+    /// The axis it is drawn on.
+    pub axis: Axis,
+    /// What a reader must know.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// What was published, and how it is told whether it holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// What is claimed, in words.
+    pub claim: String,
+    /// What was published, with its numbers.
+    pub published: String,
+    /// The measure that tells.
+    pub measure: String,
+    /// The file systems it is claimed of; all if empty.
+    #[serde(default)]
+    pub fs: Vec<String>,
+    /// The disks; all if empty.
+    #[serde(default)]
+    pub disks: Vec<String>,
+    /// The settings; all if empty.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// The side.
+    #[serde(default = "aged")]
+    pub side: String,
+    /// When it holds.
+    pub rule: Rule,
+}
+
+/// When a claim holds. All that is given must hold; a bound is met by what lies strictly beyond it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rule {
+    /// The value of the first round lies above this.
+    pub first_above: Option<f64>,
+    /// The value of the last round lies above this.
+    pub last_above: Option<f64>,
+    /// The value of the last round lies below this.
+    pub last_below: Option<f64>,
+    /// The value of the last round over that of the first lies above this.
+    pub grows_above: Option<f64>,
+    /// The value of the last round over that of the first lies below this.
+    pub grows_below: Option<f64>,
+    /// Pearson's correlation with this other measure over the rounds …
+    pub correlates_with: Option<String>,
+    /// … lies below this.
+    pub correlation_below: Option<f64>,
+    /// The last value over that of this other setting …
+    pub over_option: Option<String>,
+    /// … lies above this.
+    pub ratio_above: Option<f64>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn seeds() -> Vec<u64> {
+    vec![42]
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn aged() -> String {
+    "aged".to_owned()
+}
+
+impl Experiment {
+    /// The names of the built-in experiments.
+    pub fn builtin() -> impl Iterator<Item = &'static str> {
+        BUILTIN.iter().map(|(name, _)| *name)
+    }
+
+    /// A built-in experiment by its name.
+    pub fn find(name: &str) -> Result<Experiment, Error> {
+        match BUILTIN.iter().find(|(figure, _)| *figure == name) {
+            Some((_, text)) => Experiment::parse(text, name),
+            None => {
+                let names = Experiment::builtin().collect::<Vec<_>>().join(", ");
+                Err(Error::Refused(format!("there is no built-in experiment {name:?}; there are {names}")))
+            }
+        }
+    }
+
+    /// An experiment from a file.
+    pub fn load(path: &Path) -> Result<Experiment, Error> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("reading the experiment", path))?;
+        Experiment::parse(&text, &path.display().to_string())
+    }
+
+    fn parse(text: &str, origin: &str) -> Result<Experiment, Error> {
+        let refuse = |why: String| Error::Refused(format!("{origin} is no experiment: {why}"));
+        let experiment: Experiment =
+            toml::from_str(text).map_err(|error| refuse(one_line(&error.to_string())))?;
+        experiment.sound().map_err(refuse)?;
+        Ok(experiment)
+    }
+
+    fn sound(&self) -> Result<(), String> {
+        let name_ok = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        };
+        if !name_ok(&self.figure) || self.figure.starts_with('.') {
+            return Err(format!(
+                "figure = {:?} cannot name files; use letters, digits and dashes",
+                self.figure
+            ));
+        }
+        if self.fs.is_empty() || self.disks.is_empty() || self.scale.is_empty() {
+            return Err("it needs at least one each of fs, disks and scale".to_owned());
+        }
+        for fs in &self.fs {
+            fs::find(fs).map_err(|error| error.to_string())?;
+        }
+        for (name, scale) in &self.scale {
+            let of = format!("scale {name}");
+            if scale.rounds.is_empty() || !scale.rounds.is_sorted_by(|a, b| a < b) {
+                return Err(format!("{of}: rounds must be numbers in ascending order, at least one"));
+            }
+            if scale.seeds.is_empty() || scale.repeat == 0 {
+                return Err(format!("{of}: it needs a seed and at least one scan"));
+            }
+            for variant in self.variants() {
+                self.workload(scale, &variant).map_err(|why| format!("{of}: {why}"))?;
+            }
+        }
+        match self.check.iter().find(|check| check.rule == Rule::default()) {
+            Some(check) => Err(format!("the claim {:?} has a rule that says nothing", check.claim)),
+            None => Ok(()),
+        }
+    }
+
+    /// The settings, at least one.
+    pub(super) fn variants(&self) -> Vec<Variant> {
+        if self.option.is_empty() { vec![Variant::default()] } else { self.option.clone() }
+    }
+
+    /// The workload of a setting.
+    pub(super) fn workload(&self, scale: &Scale, variant: &Variant) -> Result<Workload, String> {
+        let mut table = scale.workload.clone();
+        table.extend(variant.workload.clone());
+        toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error.to_string()))
+    }
+
+    /// A scale by its name.
+    pub fn at(&self, scale: &str) -> Result<&Scale, Error> {
+        self.scale.get(scale).ok_or_else(|| {
+            let names = self.scale.keys().cloned().collect::<Vec<_>>().join(", ");
+            Error::Refused(format!("{} has no scale {scale:?}; it has {names}", self.figure))
+        })
+    }
+}
+
+/// What a parser says over several lines, in one.
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn built_in_experiments_are_sound_and_have_both_scales() {
+        for name in Experiment::builtin() {
+            let experiment = Experiment::find(name).unwrap();
+            assert_eq!(experiment.figure, name);
+            assert!(experiment.at("small").is_ok() && experiment.at("paper").is_ok(), "{name}");
+            assert!(!experiment.check.is_empty() && !experiment.plot.is_empty(), "{name}");
+        }
+        assert!(Experiment::find("fast17-fig99").unwrap_err().to_string().contains("fast17-fig4"));
+    }
+
+    #[test]
+    fn what_is_unsound_is_told() {
+        let text = BUILTIN[0].1;
+        let broken = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            Experiment::parse(&text.replace(from, to), "it").unwrap_err().to_string()
+        };
+        assert!(broken("\"xfs\"", "\"fat\"").contains("fat"));
+        assert!(broken("rounds = [", "rounds = [ 900, ").contains("ascending"));
+        assert!(broken("kind = \"intrafile\"", "kind = \"intrafile\", sails = 3").contains("sails"));
+        assert!(broken("title", "subtitle").contains("subtitle"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "(\\PC|\n|\\[|\\]|=){0,200}") {
+            prop_assert!(Experiment::parse(&text, "it").is_err());
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! A file system aged round by round by a workload, and measured, beside its unaged copy, after each round that counts.
+
+use crate::age::make_target;
+use crate::cold_scan::{self, per_gib};
+use crate::compare::{SUBJECTS, unaged};
+use crate::manifest::{Home, Made};
+use crate::store::{Measurement, NewRun, RunId, Store, number};
+use crate::workload::Workload;
+use crate::{Error, Watch};
+use disk::model::{Model, price};
+use disk::{SECTOR_BYTES, Session};
+use fs::Target;
+use probe::Reader;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The kind that the runs of checkpoints have in the store.
+const CHECKPOINT: &str = "checkpoint";
+
+/// A measure that was taken once for each disk: its name in the store ends with the disk's.
+pub(crate) const ON: &str = " on ";
+
+/// The cost of a scan on a modelled disk, in seconds a GiB.
+pub(crate) const MODELLED: &str = "modelled_s_per_gib";
+
+/// The document that holds where the files of a checkpoint lie.
+pub(crate) const PICTURE: &str = "picture";
+
+/// What is measured, and when.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    /// The rounds, ascending, at least one.
+    pub rounds: Vec<u64>,
+    /// Those after which is measured.
+    pub measured: Vec<u64>,
+    /// Cold scans of each side.
+    pub repeat: u64,
+    /// Whether the unaged copy is made and measured too.
+    pub unaged: bool,
+    /// The rounds of which the places of the files are kept.
+    pub pictures: Vec<u64>,
+}
+
+/// What tells the checkpoints of a series from all others in a store.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// Name of the runs.
+    pub name: String,
+    /// All that the numbers depend on, but for the round: a JSON object.
+    pub parameters: serde_json::Value,
+}
+
+impl Identity {
+    fn at(&self, round: u64) -> serde_json::Value {
+        let mut parameters = self.parameters.clone();
+        parameters["round"] = round.into();
+        parameters
+    }
+
+    /// The run that holds the checkpoint of a round, if it was measured to the end by this version of the program.
+    pub fn find(&self, store: &Store, round: u64) -> Result<Option<RunId>, Error> {
+        let parameters = self.at(round);
+        let same = |run: &crate::Run| {
+            run.kind == CHECKPOINT
+                && run.state == "done"
+                && run.name == self.name
+                && run.tool == crate::TOOL
+                && run.parameters == parameters
+        };
+        Ok(store.runs()?.into_iter().rev().find(same).map(|run| run.id))
+    }
+
+    /// Marks what is there as replaced, so that it is measured anew.
+    pub fn forget(&self, store: &Store, rounds: &[u64]) -> Result<(), Error> {
+        for &round in rounds {
+            if let Some(run) = self.find(store, round)? {
+                store.end(run, "replaced", None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A series on its way.
+pub(crate) struct Series<'a> {
+    pub session: &'a Arc<Session>,
+    pub store: &'a Store,
+    pub identity: &'a Identity,
+    /// The full command line, for the record.
+    pub command: &'a str,
+    pub work: &'a Path,
+    /// The file system to make.
+    pub made: Made,
+    pub workload: &'a Workload,
+    pub seed: u64,
+    pub schedule: &'a Schedule,
+    /// Disks that the scans are priced on.
+    pub models: &'a [Model],
+    pub watch: &'a mut dyn Watch,
+}
+
+impl Series<'_> {
+    /// Runs the rounds that are not in the store yet and takes the file system away.
+    pub fn run(&mut self) -> Result<(), Error> {
+        let left = self.left()?;
+        match self.advance(&left)? {
+            Some(target) => self.discard(target),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs all rounds, measuring those that are not in the store yet, and hands the aged file system over.
+    pub fn age(&mut self) -> Result<Box<dyn Target>, Error> {
+        let left = self.left()?;
+        let last = *self.schedule.rounds.last().expect("a schedule has a round");
+        let rounds = if left.contains(&last) { left } else { [left, vec![last]].concat() };
+        Ok(self.advance(&rounds)?.expect("the last round leaves its file system"))
+    }
+
+    /// Ages up to the last of `rounds`; measures each that is not in the store. Gives the file system of the last.
+    fn advance(&mut self, rounds: &[u64]) -> Result<Option<Box<dyn Target>>, Error> {
+        let Some(&last) = rounds.last() else { return Ok(None) };
+        let end = *self.schedule.rounds.last().expect("a schedule has a round");
+        let mut driver = self.workload.driver(self.seed, end, self.session)?;
+        let on_the_way = |round: &u64| *round <= last && (!driver.is_fresh() || rounds.contains(round));
+        let way: Vec<u64> = self.schedule.rounds.iter().copied().filter(on_the_way).collect();
+        let mut kept: Option<Box<dyn Target>> = None;
+        let mut written_bytes = 0;
+        for round in way {
+            // A round that fails takes its file system down as it is dropped.
+            let mut target = match kept.take() {
+                Some(target) if !driver.is_fresh() => target,
+                old => {
+                    old.map_or(Ok(()), |target| self.discard(target))?;
+                    written_bytes = 0;
+                    make_target(self.session, &mut self.made, None)?
+                }
+            };
+            let before = device_written_bytes(target.as_ref())?;
+            self.phase(round, "aging");
+            driver.advance(target.root(), round, self.watch)?;
+            target.settle()?;
+            written_bytes += device_written_bytes(target.as_ref())? - before;
+            if self.schedule.measured.contains(&round) && self.identity.find(self.store, round)?.is_none() {
+                self.checkpoint(target.as_mut(), round, written_bytes)?;
+            }
+            kept = Some(target);
+        }
+        Ok(kept)
+    }
+
+    /// The rounds that are to be measured and have not been.
+    fn left(&self) -> Result<Vec<u64>, Error> {
+        let mut left = Vec::new();
+        for &round in &self.schedule.measured {
+            if self.identity.find(self.store, round)?.is_none() {
+                left.push(round);
+            }
+        }
+        Ok(left)
+    }
+
+    fn phase(&mut self, round: u64, doing: &str) {
+        self.watch.phase(&format!("{}: round {round}, {doing}", self.identity.name), None);
+    }
+
+    fn discard(&self, target: Box<dyn Target>) -> Result<(), Error> {
+        target.close()?;
+        match &self.made.home {
+            Home::Image(image) => std::fs::remove_file(image).map_err(Error::io("removing", image)),
+            Home::Device(_) => Ok(()),
+            Home::Dir(dir) => std::fs::remove_dir_all(dir).map_err(Error::io("removing", dir)),
+        }
+    }
+
+    /// Measures what a round has left, and records it.
+    fn checkpoint(&mut self, aged: &mut dyn Target, round: u64, written_bytes: u64) -> Result<(), Error> {
+        let run = self.store.begin(&NewRun {
+            kind: CHECKPOINT,
+            name: &self.identity.name,
+            command: self.command,
+            seed: Some(self.seed),
+            parameters: self.identity.at(round),
+        })?;
+        let written = number(SUBJECTS[0], "written_bytes", "B", 1, written_bytes as f64);
+        let measured = self.store.record(run, &written).and_then(|()| self.measure(run, aged, round));
+        match &measured {
+            Ok(()) => self.store.end(run, "done", None)?,
+            Err(e @ Error::Interrupted(_)) => self.store.end(run, "interrupted", Some(&e.to_string()))?,
+            Err(e) => self.store.end(run, "failed", Some(&e.to_string()))?,
+        }
+        measured
+    }
+
+    fn measure(&mut self, run: RunId, aged: &mut dyn Target, round: u64) -> Result<(), Error> {
+        let mut copy = match self.schedule.unaged {
+            false => None,
+            true => {
+                self.phase(round, "copying to a fresh file system");
+                let name = format!("{}.{round}", self.identity.name);
+                Some(unaged::make(self.session, self.work, &name, &self.made, true, aged)?)
+            }
+        };
+        let mut targets: Vec<&mut dyn Target> = vec![aged];
+        targets.extend(copy.as_mut().map(|copy| copy.target_mut()));
+        self.layout(run, &mut targets, self.schedule.pictures.contains(&round))?;
+        self.phase(round, "cold scans");
+        for repetition in 1..=self.schedule.repeat {
+            let mut order: Vec<usize> = (0..targets.len()).collect();
+            // Each repetition begins with the other side.
+            order.rotate_left(repetition as usize % targets.len());
+            for side in order {
+                let numbers = self.scan(&mut *targets[side], SUBJECTS[side], repetition)?;
+                self.store.record_all(run, &numbers)?;
+                if disk::interrupted() {
+                    return Err(Error::Interrupted(
+                        "what was measured is stored; --resume does the rest".to_owned(),
+                    ));
+                }
+            }
+        }
+        copy.map_or(Ok(()), unaged::Unaged::remove)
+    }
+
+    /// Layout scores of both sides, and the places of the files of the aged one if they are to be kept.
+    fn layout(&self, run: RunId, targets: &mut [&mut dyn Target], picture: bool) -> Result<(), Error> {
+        for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
+            let layout =
+                probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
+            let one = |measure: &str, unit: &str, value| number(subject, measure, unit, 1, value);
+            let mut numbers = vec![one("files", "files", layout.files as f64)];
+            numbers.extend(layout.layout_score.map(|s| one("layout_score", "share", s)));
+            numbers.extend(layout.scan_layout_score.map(|s| one("scan_layout_score", "share", s)));
+            self.store.record_all(run, &numbers)?;
+            if picture && subject == SUBJECTS[0] {
+                self.store.record_document(run, subject, PICTURE, &layout.block_map)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(
+        &self,
+        target: &mut dyn Target,
+        subject: &str,
+        repetition: u64,
+    ) -> Result<Vec<Measurement>, Error> {
+        let census = probe::census(target.root())?;
+        let traced = probe::blocktrace::available().is_ok();
+        let cold = cold_scan::take(target, Reader::Grep, &census, traced)?;
+        let mut numbers = cold.numbers(subject, repetition);
+        if let Some(requests) = &cold.requests {
+            for model in self.models {
+                let priced = price(model, self.made.size_bytes, requests);
+                let s_per_gib = per_gib(priced.total_ns as f64 / 1e9, census.allocated_bytes);
+                let measure = format!("{MODELLED}{ON}{}", model.name());
+                numbers.push(number(subject, &measure, "s/GiB", repetition, s_per_gib));
+            }
+        }
+        Ok(numbers)
+    }
+}
+
+/// What the device below has been sent to write since it was attached.
+fn device_written_bytes(target: &dyn Target) -> Result<u64, Error> {
+    let Some((_, (major, minor))) = target.device() else { return Ok(0) };
+    let path = format!("/sys/dev/block/{major}:{minor}/stat");
+    let text = std::fs::read_to_string(&path).map_err(Error::io("reading", Path::new(&path)))?;
+    let sectors = text.split_whitespace().nth(6).and_then(|word| word.parse::<u64>().ok());
+    Ok(sectors.unwrap_or(0) * SECTOR_BYTES)
+}

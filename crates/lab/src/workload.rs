@@ -1,0 +1,81 @@
+//! Workloads: what ages a file system in rounds, between which it is measured.
+
+mod mail;
+mod micro;
+mod traced;
+
+use crate::{Error, Watch};
+use ager::micro::Intrafile;
+use disk::Session;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use mail::Mail;
+pub use micro::{FileSizes, Tree, TreeOf};
+
+/// A workload with its parameters, as an experiment names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Workload {
+    /// Files that grow at the same time (Conway et al. 2017, §4.1). A round is the percentage written in turn.
+    Intrafile(Intrafile),
+    /// A tree made out of order (§4.2). A round is the percentage that is out of order.
+    Interfile(Tree),
+    /// A tree made wholly out of order, with files of one size (§4.3). A round is that size in bytes.
+    Filesize(FileSizes),
+    /// A mail server (§6). A round is a day, the filling being day 0.
+    Mail(Mail),
+}
+
+impl Workload {
+    /// Its kind.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Workload::Intrafile(_) => "intrafile",
+            Workload::Interfile(_) => "interfile",
+            Workload::Filesize(_) => "filesize",
+            Workload::Mail(_) => "mail",
+        }
+    }
+
+    /// What carries it out up to round `last`, all that is random drawn from `seed`.
+    pub(crate) fn driver(
+        &self,
+        seed: u64,
+        last: u64,
+        session: &Arc<Session>,
+    ) -> Result<Box<dyn Driver>, Error> {
+        Ok(match self {
+            Workload::Intrafile(intrafile) => {
+                let intrafile = *intrafile;
+                Box::new(micro::Rounds::new(seed, move |round| intrafile.round(round)))
+            }
+            Workload::Interfile(tree) => Box::new(tree.rounds(seed)?),
+            Workload::Filesize(sizes) => Box::new(sizes.rounds(seed)?),
+            Workload::Mail(mail) => mail.driver(seed, last, session)?,
+        })
+    }
+
+    /// Files and directories that it makes at most in a round, where that is known.
+    pub(crate) fn inodes(&self) -> Result<Option<u64>, Error> {
+        Ok(match self {
+            Workload::Intrafile(intrafile) => Some(intrafile.files),
+            Workload::Interfile(tree) => Some(tree.inodes()?),
+            Workload::Filesize(sizes) => Some(sizes.tree.inodes()?),
+            Workload::Mail(_) => None,
+        })
+    }
+}
+
+/// Carries a workload out.
+pub(crate) trait Driver {
+    /// Whether each round begins on a fresh file system; if not, it goes on where the round before ended.
+    fn is_fresh(&self) -> bool;
+
+    /// Brings the tree at `root` to the end of `round`. Nothing of it is open or running afterwards.
+    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error>;
+}
+
+/// A path that an experiment names is relative to where the command is run.
+type Named = Option<PathBuf>;

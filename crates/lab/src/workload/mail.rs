@@ -1,0 +1,89 @@
+//! A mail server as a workload: a round is a day, the filling being day 0.
+
+use super::Driver;
+use super::traced::Traced;
+use crate::{Error, Watch};
+use ager::mail::{Extracted, Live, Parameters, Plan};
+use disk::Session;
+use replay::{Data, Options};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A mail server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mail {
+    /// Whether a real Dovecot does it; else what it was seen to do is replayed.
+    #[serde(default)]
+    pub live: bool,
+    /// The port of the real one; a free one is found if none is given.
+    #[serde(default)]
+    pub port: Option<u16>,
+    /// How much mail there is, and how it changes.
+    #[serde(default)]
+    pub mail: Parameters,
+}
+
+impl Mail {
+    pub(super) fn driver(
+        &self,
+        seed: u64,
+        last: u64,
+        session: &Arc<Session>,
+    ) -> Result<Box<dyn Driver>, Error> {
+        let days = u32::try_from(last).map_err(|_| Error::Refused(format!("{last} days are too many")))?;
+        let plan = Plan::new(Parameters { days, ..self.mail }, seed)?;
+        if self.live {
+            let session = session.clone();
+            return Ok(Box::new(Server { plan, port: self.port, session, live: None, next_day: 0 }));
+        }
+        // One thread, as the server is: the order of its writes is its layout.
+        let options = Options { threads: 1, data: Data::Write, seed, ..Options::default() };
+        Ok(Box::new(Replayed(Traced::new(Box::new(Extracted::new(&plan)), options))))
+    }
+}
+
+/// What a server was seen to do.
+struct Replayed(Traced);
+
+impl Driver for Replayed {
+    fn is_fresh(&self) -> bool {
+        false
+    }
+
+    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+        self.0.advance(root, round, watch)
+    }
+}
+
+/// A real server.
+struct Server {
+    plan: Plan,
+    port: Option<u16>,
+    session: Arc<Session>,
+    live: Option<Live>,
+    next_day: u32,
+}
+
+impl Driver for Server {
+    fn is_fresh(&self) -> bool {
+        false
+    }
+
+    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+        let live = match &mut self.live {
+            Some(live) => {
+                live.resume()?;
+                live
+            }
+            none => none.insert(Live::begin(&self.plan, &root.join("mail"), self.port, &self.session)?),
+        };
+        while u64::from(self.next_day) <= round {
+            watch.at(self.next_day.into());
+            live.day(self.next_day)?;
+            self.next_day += 1;
+        }
+        // A file system on which a server runs cannot be unmounted.
+        Ok(live.pause()?)
+    }
+}

@@ -1,0 +1,131 @@
+//! The micro agers as workloads: each round is a trace of its own, replayed into a fresh file system.
+
+use super::{Driver, Named};
+use crate::{Error, Watch};
+use ager::micro::{Interfile, LAST_ROUND, Shape};
+use replay::{Data, Ended, Flow, Options, Replay};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use trace::Op;
+
+/// A tree made out of order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tree {
+    /// The size of every file.
+    pub file_bytes: u64,
+    /// What the tree looks like.
+    pub of: TreeOf,
+    /// How many of its files are made at most; the first of them in sorted order.
+    pub files: u64,
+}
+
+/// Where the shape of a tree comes from: the first that is named, or else a tree that is drawn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TreeOf {
+    /// A file that lists paths.
+    pub listing: Named,
+    /// A live tree.
+    pub tree: Named,
+    /// A git repository, whose newest commit is taken.
+    pub repository: Named,
+}
+
+impl Default for Tree {
+    /// As published, but for the tree, of which about as many files are drawn.
+    fn default() -> Tree {
+        Tree { file_bytes: Interfile::default().file_bytes, of: TreeOf::default(), files: 6_000 }
+    }
+}
+
+impl Tree {
+    /// The same tree for every seed: the seed gives the order.
+    fn shape(&self) -> Result<Shape, Error> {
+        let named = match &self.of {
+            TreeOf { listing: Some(listing), .. } => Shape::from_listing(listing)?,
+            TreeOf { tree: Some(tree), .. } => Shape::of_tree(tree)?,
+            TreeOf { repository: Some(repository), .. } => Shape::of_repository(repository)?,
+            _ => Shape::sample(self.files, SHAPE_SEED),
+        };
+        Ok(named.first(usize::try_from(self.files).unwrap_or(usize::MAX)))
+    }
+
+    pub(super) fn rounds(&self, seed: u64) -> Result<Rounds, Error> {
+        let (shape, interfile) = (self.shape()?, Interfile { file_bytes: self.file_bytes, seed });
+        Ok(Rounds::new(seed, move |round| interfile.round(&shape, round)))
+    }
+
+    pub(super) fn inodes(&self) -> Result<u64, Error> {
+        let shape = self.shape()?;
+        Ok((shape.files().len() + shape.dirs().len()) as u64)
+    }
+}
+
+/// What sample trees are drawn from.
+const SHAPE_SEED: u64 = 2017;
+
+/// A tree made wholly out of order, with files of one size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FileSizes {
+    /// The tree; its own size of files does not count.
+    pub tree: Tree,
+    /// So many bytes at most are made in a round: of large files, fewer. No limit if 0.
+    pub most_bytes: u64,
+}
+
+impl FileSizes {
+    pub(super) fn rounds(&self, seed: u64) -> Result<Rounds, Error> {
+        let (shape, most_bytes) = (self.tree.shape()?, self.most_bytes);
+        Ok(Rounds::new(seed, move |file_bytes| {
+            let most = match most_bytes {
+                0 => usize::MAX,
+                most => (most / file_bytes.max(1)).max(1) as usize,
+            };
+            Interfile { file_bytes, seed }.round(&shape.first(most), LAST_ROUND)
+        }))
+    }
+}
+
+/// The operations of a round.
+type Make = Box<dyn Fn(u64) -> Result<Vec<Op>, ager::Error>>;
+
+/// Rounds that are traces, each for a fresh file system.
+pub(crate) struct Rounds {
+    seed: u64,
+    make: Make,
+}
+
+impl Rounds {
+    pub(super) fn new(seed: u64, make: impl Fn(u64) -> Result<Vec<Op>, ager::Error> + 'static) -> Rounds {
+        Rounds { seed, make: Box::new(make) }
+    }
+}
+
+impl Driver for Rounds {
+    fn is_fresh(&self) -> bool {
+        true
+    }
+
+    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+        let ops = (self.make)(round)?;
+        // The order is what these workloads are about: one thread, and bytes written as the published ones wrote them.
+        let options = Options { threads: 1, data: Data::Write, seed: self.seed, ..Options::default() };
+        let mut replay = Replay::posix(root, &options)?;
+        let outcome = replay.run(&mut ops.into_iter(), None, &mut |progress| {
+            watch.at(progress.operations);
+            if disk::interrupted() { Flow::Stop } else { Flow::Go }
+        })?;
+        if outcome.ended == Ended::Watch {
+            return Err(Error::Interrupted("what was measured is stored; --resume does the rest".to_owned()));
+        }
+        match replay.errors().first() {
+            None => Ok(()),
+            Some(failure) => Err(Error::Failed(format!(
+                "{} × {} failed in round {round}: {}; is the file system too small?",
+                failure.count, failure.kind, failure.error
+            ))),
+        }
+    }
+}

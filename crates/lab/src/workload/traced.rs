@@ -1,0 +1,113 @@
+//! A trace with checkpoints, replayed from one to the next.
+
+use crate::{Error, Watch};
+use replay::{Ended, Flow, Options, Replay};
+use std::path::Path;
+use trace::{BATCH, Op, Source};
+
+/// A source whose checkpoints are the ends of rounds.
+pub(crate) struct Traced {
+    stretch: Stretch,
+    options: Options,
+}
+
+impl Traced {
+    pub fn new(source: Box<dyn Source>, options: Options) -> Traced {
+        Traced { stretch: Stretch { source, batch: Vec::new(), next: 0, end: End::Ahead(0) }, options }
+    }
+
+    /// Applies everything up to the checkpoint of `round`.
+    pub fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+        self.stretch.end = End::Ahead(round);
+        // Of its own for each stretch, for what it holds open would keep the file system mounted.
+        let mut replay = Replay::posix(root, &self.options)?;
+        let outcome = replay.run(&mut self.stretch, None, &mut |progress| {
+            watch.at(progress.operations);
+            if disk::interrupted() { Flow::Stop } else { Flow::Go }
+        })?;
+        if outcome.ended == Ended::Watch {
+            return Err(Error::Interrupted("what was measured is stored; --resume does the rest".to_owned()));
+        }
+        if let Some(failure) = replay.errors().first() {
+            return Err(Error::Failed(format!(
+                "{} × {} failed before the end of round {round}: {}, first {}; is the file system too small?",
+                failure.count, failure.kind, failure.error, failure.first
+            )));
+        }
+        match self.stretch.end {
+            End::Reached => Ok(()),
+            End::Ahead(_) => Err(Error::Refused(format!("the workload ends before round {round}"))),
+        }
+    }
+}
+
+/// A part of a source: it seems to end behind a checkpoint.
+struct Stretch {
+    source: Box<dyn Source>,
+    /// Taken from the source, and given on from `next`.
+    batch: Vec<Op>,
+    next: usize,
+    end: End,
+}
+
+enum End {
+    /// The checkpoint of this number is to come.
+    Ahead(u64),
+    /// It was given.
+    Reached,
+}
+
+impl Source for Stretch {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
+        batch.clear();
+        let End::Ahead(wanted) = self.end else { return Ok(()) };
+        while batch.is_empty() {
+            if self.next == self.batch.len() {
+                self.next = 0;
+                self.source.next_batch(&mut self.batch)?;
+                if self.batch.is_empty() {
+                    return Ok(());
+                }
+            }
+            let rest = &self.batch[self.next..];
+            let is_end = |op: &Op| matches!(op, Op::Checkpoint { number } if *number == wanted);
+            let end = rest.iter().position(is_end);
+            let taken = end.map_or(rest.len(), |at| at + 1).min(BATCH);
+            batch.extend_from_slice(&rest[..taken]);
+            self.next += taken;
+            if end.is_some_and(|at| at < taken) {
+                self.end = End::Reached;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Unwatched;
+    use trace::{Content, FileId, ROOT};
+
+    fn create(file: u64) -> Op {
+        Op::Create { file: FileId(file), parent: ROOT, size: 10, content: Content::Written }
+    }
+
+    #[test]
+    fn each_stretch_ends_behind_its_checkpoint() {
+        let dir = tempfile::tempdir().unwrap();
+        let rounds = (0..4u64).flat_map(|round| {
+            (0..3000).map(move |n| create(round * 3000 + n)).chain([Op::Checkpoint { number: round }])
+        });
+        let source = Box::new(rounds.collect::<Vec<Op>>().into_iter());
+        let mut traced = Traced::new(source, Options::default());
+        let files = || std::fs::read_dir(dir.path()).unwrap().count();
+        traced.advance(dir.path(), 0, &mut Unwatched).unwrap();
+        assert_eq!(files(), 3000);
+        traced.advance(dir.path(), 2, &mut Unwatched).unwrap();
+        assert_eq!(files(), 9000);
+        let error = traced.advance(dir.path(), 7, &mut Unwatched).unwrap_err();
+        assert!(error.to_string().contains("ends before round 7"), "{error}");
+        assert_eq!(files(), 12000);
+    }
+}

@@ -1,0 +1,109 @@
+//! The part of a page that shows experiments: outcomes as curves, judged claims and pictures.
+
+use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Picture, Plot, Point};
+use lab::{CheckpointSide, Error, Outcome, Run, Store};
+use std::collections::HashSet;
+
+/// The last run of each figure and scale, in the order of the figures' names: of the figures named, or of all.
+pub fn latest<'r>(runs: &'r [Run], names: &[String]) -> Vec<&'r Run> {
+    let wanted = |run: &&Run| {
+        run.kind == "experiment" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
+    };
+    let mut seen = HashSet::new();
+    let scale = |run: &Run| run.parameters.get("scale").map(ToString::to_string);
+    let mut latest: Vec<&Run> =
+        runs.iter().rev().filter(wanted).filter(|run| seen.insert((&run.name, scale(run)))).collect();
+    latest.sort_by(|a, b| (&a.name, scale(a)).cmp(&(&b.name, scale(b))));
+    latest
+}
+
+/// What the page shows of a run.
+pub fn experiment(store: &Store, run: &Run) -> Result<Experiment, Error> {
+    let outcome: Outcome = store
+        .document(run.id, "", "outcome")?
+        .ok_or_else(|| Error::Refused(format!("run {} in the store lacks its outcome", run.id.0)))?;
+    Ok(shown(run, outcome))
+}
+
+fn shown(run: &Run, outcome: Outcome) -> Experiment {
+    Experiment {
+        plots: outcome
+            .plots
+            .iter()
+            .map(|plot| drawn(plot, &outcome))
+            .filter(|plot| !plot.lines.is_empty())
+            .collect(),
+        figure: outcome.figure,
+        title: outcome.title,
+        source: outcome.source,
+        scale: outcome.scale,
+        checks: outcome
+            .checks
+            .into_iter()
+            .map(|c| Check {
+                claim: c.claim,
+                published: c.published,
+                measured: c.measured,
+                holds: c.holds,
+                why: c.why,
+            })
+            .collect(),
+        pictures: outcome.pictures.into_iter().map(picture).collect(),
+        failed: outcome.failed.into_iter().map(|f| FailedCell { cell: f.cell, why: f.why }).collect(),
+        method: vec![("Command".to_owned(), run.command.clone())],
+    }
+}
+
+fn picture(picture: lab::Picture) -> Picture {
+    let row = |file: lab::FileMap| FileRow { size_bytes: file.size_bytes, extents: file.extents };
+    Picture {
+        title: picture.option,
+        fs: picture.fs,
+        round: picture.round,
+        rows: picture.files.into_iter().map(row).collect(),
+    }
+}
+
+/// A figure: a line for each file system, disk, setting and side that has the measure. A measure that does not depend on
+/// the disk is drawn once.
+fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
+    let by_disk = lab::is_by_disk(&plot.y);
+    let mut lines: Vec<Line> = Vec::new();
+    let several_seeds = outcome.checkpoints.iter().any(|at| at.seed != outcome.checkpoints[0].seed);
+    for at in &outcome.checkpoints {
+        let Some(&y) = at.values.get(&plot.y) else { continue };
+        let key = Line {
+            fs: at.fs.clone(),
+            disk: if by_disk { at.disk.clone() } else { String::new() },
+            side: at.side.clone(),
+            option: if several_seeds { format!("{} seed {}", at.option, at.seed) } else { at.option.clone() },
+            points: Vec::new(),
+        };
+        let point = point(at, &plot.y, y);
+        let same = |line: &&mut Line| {
+            (&line.fs, &line.disk, &line.side, &line.option) == (&key.fs, &key.disk, &key.side, &key.option)
+        };
+        match lines.iter_mut().find(same) {
+            // The same checkpoint is there once a disk.
+            Some(line) if line.points.iter().any(|there| there.x == point.x) => {}
+            Some(line) => line.points.push(point),
+            None => lines.push(Line { points: vec![point], ..key }),
+        }
+    }
+    for line in &mut lines {
+        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    let axis = |axis: &lab::Axis| Axis { label: axis.label.clone(), unit: axis.unit.clone(), log: axis.log };
+    Plot {
+        title: plot.title.clone(),
+        x: axis(&outcome.round),
+        y: axis(&plot.axis),
+        lines,
+        note: plot.note.clone(),
+    }
+}
+
+fn point(at: &CheckpointSide, measure: &str, y: f64) -> Point {
+    let interval = at.intervals.get(measure);
+    Point { x: at.round as f64, y, low: interval.map(|i| i.0), high: interval.map(|i| i.1) }
+}
