@@ -61,13 +61,13 @@ pub struct Plot {
 pub struct Axis {
     /// What is counted, without its unit.
     pub label: String,
-    /// Its unit, empty for a pure number. `bytes` are shown as KiB, MiB … with ticks at powers of two.
+    /// Its unit, empty for a pure number. `bytes` are shown as KiB, MiB …
     pub unit: String,
     /// Whether the axis is logarithmic; values that are not above 0 cannot be shown on one.
     pub log: bool,
 }
 
-/// One line of a figure. Texts that are the same for all lines of a figure are not shown at each.
+/// One line of a figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// Kind of file system: `ext4`, `xfs` …; empty where there is none, as on a bare disk. Shown as colour.
@@ -76,7 +76,8 @@ pub struct Line {
     pub disk: String,
     /// `aged`, `unaged`, or empty. Shown as a whole or a dashed line.
     pub side: String,
-    /// What else tells the line from others: `gc on`, `node 16 KiB`; may be empty. Shown as the symbol of its points.
+    /// What else tells the line from others: `gc on`, `node 16 KiB`; may be empty. Shown as the symbol of its
+    /// points, or in the title of a panel where all lines have it.
     pub option: String,
     /// The points, in ascending order of `x`.
     pub points: Vec<Point>,

@@ -1,5 +1,7 @@
 //! An example page. Every number in it is invented; the shapes are those that aged file systems show.
 
+mod experiments;
+
 use senesce_report::data::*;
 
 const GIB: u64 = 1 << 30;
@@ -37,7 +39,7 @@ pub fn page() -> Page {
                 ..Comparison::default()
             },
         ],
-        experiments: Vec::new(),
+        experiments: experiments::all(),
         notes: vec!["This is an example: every number on this page is invented.".into()],
     }
 }

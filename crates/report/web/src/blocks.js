@@ -1,7 +1,8 @@
 // The block picture: where the files' blocks lie (after figure 3 of Conway et al., FAST 2017).
 
 import * as Plot from "@observablehq/plot";
-import { section } from "./dom.js";
+import { roundBytes } from "./axis.js";
+import { el, section } from "./dom.js";
 import { figure, plot, positionLegend, SIDES } from "./figure.js";
 import { bytes, count } from "./format.js";
 
@@ -10,44 +11,71 @@ const SHADES = 11;
 const CELL = 2; // pixels: the least mark that is still seen
 const SVG = "http://www.w3.org/2000/svg";
 
+const READING = "One row a file, in the order of the scan from top to bottom; across, the address on disk; colour, " +
+  "the position within the file (where a mark holds many blocks, their mean). A file laid out well is one short run; " +
+  "rows that follow one another to the right make a scan sequential. Scattered marks are seeks.";
+
 export function blocks(comparisons) {
   return section("blocks", "Where the blocks lie",
-    comparisons.map((c, i) => figure(`blocks-${i}`, c.name,
-      "One row a file, in the order of the scan from top to bottom; across, the address on disk; colour, the position within " +
-      "the file (where a mark holds many blocks, their mean). A file laid out well is one short run; rows that follow one another to the right make a scan sequential. " +
-      `Scattered marks are seeks. ${sampled(c)}`,
-      SIDES.map((side) => picture(c, side)), positionLegend(), 340)));
+    comparisons.map((c, i) => figure(`blocks-${i}`, c.name, `${READING} ${sampled(c.aged.block_map)}`,
+      SIDES.map((side) => picture(side, c[side].block_map, c.size_bytes)), positionLegend(), 340)));
 }
 
-function sampled({ aged: { block_map: all } }) {
-  return all.length > ROWS ? `Shown: one file in ${count(stride(all))} of ${count(all.length)}.` : "";
+// The pictures of an experiment: a figure for each file system, with a panel for each round.
+export function pictures({ figure: id, pictures: all }) {
+  if (all.length === 0) return null;
+  const kinds = [...new Set(all.map(({ fs }) => fs))];
+  const figures = kinds.map((kind, i) => rounds(`${id}-blocks-${i}`, kind, all.filter(({ fs }) => fs === kind)));
+  return [el("p", { class: "aside" }, READING), figures];
+}
+
+// A round may put its files anywhere on the disk, so each panel begins at its own first block; all are as wide as the
+// round that spreads its files most.
+function rounds(id, fs, all) {
+  const ends = all.map(({ rows }) => addresses(rows));
+  const size = Math.max(...ends.map(([first, end]) => end - first));
+  const panels = all.map(({ title, round, rows }, i) =>
+    picture([title, `round ${count(round)}`].filter(Boolean).join(", "), moved(rows, ends[i][0]), size));
+  const caption = `Addresses are counted from the first block of each panel. ${sampled(all[0].rows)}`;
+  return figure(id, fs, caption, panels, positionLegend(), 260);
+}
+
+// The files with addresses counted from `first`.
+function moved(files, first) {
+  const counted = ([offset, address, length]) => [offset, address - first, length];
+  return files.map((file) => ({ ...file, extents: file.extents.map(counted) }));
+}
+
+// The first address of the files and the one behind their last.
+function addresses(files) {
+  return files.flatMap((file) => file.extents).reduce(([first, end], [, address, length]) =>
+    [Math.min(first, address), Math.max(end, address + length)], [Infinity, 0]);
+}
+
+function sampled(files) {
+  return files.length > ROWS ? `Shown: one file in ${count(stride(files))} of ${count(files.length)}.` : "";
 }
 
 function stride(files) {
   return Math.ceil(files.length / ROWS);
 }
 
-function picture(c, side) {
-  const all = c[side].block_map;
+function picture(title, all, size) {
   const files = all.filter((_, i) => i % stride(all) === 0);
-  const frame = [{ x1: 0, x2: c.size_bytes, y1: 0, y2: files.length }];
+  const frame = [{ x1: 0, x2: size, y1: 0, y2: files.length }];
   return {
-    title: side,
-    missing: all.length === 0 ? "the extents of the files were not recorded" : null,
+    title,
+    missing: all.every((file) => file.extents.length === 0) ? "the extents of the files were not recorded" : null,
     draw: (width) => plot(width, {
       height: 60 + Math.max(90, Math.min(3 * files.length, 420)), marginLeft: 6, marginRight: 10, marginTop: 6,
-      x: { label: "address on disk", ticks: quarters(c.size_bytes), tickFormat: bytes, domain: [0, c.size_bytes] },
+      x: { label: "address on disk", ticks: roundBytes([0, size], width / 75), tickFormat: bytes, domain: [0, size] },
       y: { axis: null, reverse: true, domain: [0, files.length] },
       marks: [
         Plot.rect(frame, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "var(--panel-fill)" }),
-        (_, { x, y }) => marks(files, x, y, c.size_bytes),
+        (_, { x, y }) => marks(files, x, y, size),
       ],
     }),
   };
-}
-
-function quarters(size) {
-  return [0, 0.25, 0.5, 0.75, 1].map((share) => share * size);
 }
 
 // One path a shade instead of one element an extent keeps the page light however many extents there are.

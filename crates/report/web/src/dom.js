@@ -10,11 +10,13 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
-// A table that scrolls by itself when it is wider than the page. A column is {label, number}.
-export function table(caption, columns, rows) {
-  const cells = (tag, values) =>
-    el("tr", {}, values.map((value, i) => el(tag, columns[i].number ? { class: "number" } : {}, value)));
-  return el("div", { class: "table" }, el("p", { class: "aside" }, caption),
+// A table that scrolls by itself when it is wider than the page. A column is {label, number}; each cell knows its
+// column's label, so that the style may lay out rows of another `kind` one below the other. Without rows there is none.
+export function table(caption, columns, rows, kind = "plain") {
+  if (rows.length === 0) return null;
+  const cells = (tag, values) => el("tr", {}, values.map((value, i) =>
+    el(tag, { "data-label": columns[i].label, class: columns[i].number ? "number" : "text" }, value)));
+  return el("div", { class: `table ${kind}` }, el("p", { class: "aside" }, caption),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
       el("table", {},
         el("thead", {}, cells("th", columns.map((column) => column.label))),

@@ -56,7 +56,7 @@ export function spread(interval, write) {
 // Ticks at powers of two from 2^low to 2^high, far enough apart for their labels.
 export function powersOfTwo(low, high, width) {
   const room = Math.max(2, Math.floor(width / 70));
-  const step = [1, 2, 5, 10, 20].find((s) => (high - low) / s <= room) ?? 20;
+  const step = [1, 2, 3, 5, 10, 20].find((s) => (high - low) / s <= room) ?? 20;
   const first = Math.ceil(low / step) * step;
   return Array.from({ length: Math.max(0, Math.floor((high - first) / step) + 1) }, (_, i) => first + i * step);
 }

@@ -8,7 +8,7 @@ export function headline(comparisons) {
   return section("headline", "What aging did",
     el("ul", { class: "headline" }, comparisons.map((c) => el("li", {}, sentence(c)))),
     el("p", { class: "aside" },
-      "Each figure compares an aged file system with the same files copied to a fresh one. ", tag("measured"),
+      "Each comparison sets an aged file system beside the same files copied to a fresh one. ", tag("measured"),
       " is wall-clock time on the machine below; ", tag("modelled"),
       " is what the same requests cost on a model of a 7200 rpm disk. In brackets: 95 % confidence interval."));
 }

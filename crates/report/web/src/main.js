@@ -1,8 +1,10 @@
 // Reads the numbers embedded in the page and lays out its sections.
 
 import { blocks } from "./blocks.js";
+import { verdicts } from "./checks.js";
 import { cost } from "./cost.js";
 import { el, pairs, section, table } from "./dom.js";
+import { experiment } from "./experiment.js";
 import { fit } from "./fit.js";
 import { free } from "./free.js";
 import { headline, summary } from "./headline.js";
@@ -24,9 +26,19 @@ function how({ command, machine, method, comparisons }) {
     pairs("The machine.", machine), pairs("The method.", method), table("The file systems.", columns, made));
 }
 
+function compared(comparisons) {
+  if (comparisons.length === 0) return [];
+  return [headline, summary, cost, layout, free, blocks, fit].map((part) => part(comparisons));
+}
+
+function nothing() {
+  return el("p", { class: "missing" }, "Nothing has been measured yet. ", el("code", {}, "senesce demo"),
+    " ages a file system and compares it with a fresh one; ",
+    el("code", {}, "senesce reproduce fast17-fig1"), " repeats a published figure.");
+}
+
 const page = JSON.parse(document.getElementById("data").textContent);
-const { comparisons } = page;
-const parts = [headline, summary, cost, layout, free, blocks, fit].map((part) => part(comparisons));
-document.getElementById("report").replaceChildren(header(page),
-  ...(comparisons.length > 0 ? parts : [el("p", { class: "missing" }, "not measured: no comparison has been run yet")]),
-  how(page), raw(comparisons));
+const judged = page.experiments.length > 0 ? [verdicts(page.experiments)] : [];
+const parts = [...judged, ...compared(page.comparisons), ...page.experiments.map(experiment)];
+document.getElementById("report").replaceChildren(header(page), ...(parts.length > 0 ? parts : [nothing()]), how(page),
+  ...(page.comparisons.length > 0 ? [raw(page.comparisons)] : []));

@@ -2,21 +2,38 @@
 
 import { el, section, table } from "./dom.js";
 import { SIDES } from "./figure.js";
+import { NONE } from "./format.js";
 
 const COLUMNS = ["comparison", "side", "measure", "unit", "repetition", "value"];
+const POINT_COLUMNS = ["experiment", "figure", "file system", "disk", "side", "option",
+  "x axis", "x", "y axis", "y", "low", "high"];
 
 export function raw(comparisons) {
   const rows = comparisons.flatMap((c) => SIDES.flatMap((side) =>
     c[side].raw.map((m) => [c.name, side, m.measure, m.unit, m.repetition, m.value])));
   if (rows.length === 0) return section("raw", "Raw numbers", el("p", { class: "missing" }, "not measured: no probe ran"));
-  const columns = COLUMNS.map((label, i) => ({ label, number: i > 3 }));
-  return section("raw", "Raw numbers", copier(csv([COLUMNS, ...rows.map((row) => row.map(String))])),
-    el("div", { class: "tall" }, table("Every measurement as it was taken.", columns, rows.map(shown))));
+  return section("raw", "Raw numbers", numbers("Every measurement as it was taken.", COLUMNS, rows));
+}
+
+// The points of an experiment's lines, folded away until someone asks for them.
+export function points({ figure, plots }) {
+  const name = ({ label, unit }) => (unit === "" ? label : `${label} (${unit})`);
+  const rows = plots.flatMap(({ title, x, y, lines }) => lines.flatMap((line) => line.points.map((p) =>
+    [figure, title, line.fs, line.disk, line.side, line.option, name(x), p.x, name(y), p.y, p.low, p.high])));
+  if (rows.length === 0) return null;
+  return el("details", {}, el("summary", {}, "Raw numbers"),
+    numbers("Every point of the lines above.", POINT_COLUMNS, rows));
+}
+
+function numbers(caption, names, rows) {
+  const columns = names.map((label, i) => ({ label, number: typeof rows[0][i] === "number" }));
+  return [copier(csv([names, ...rows.map((row) => row.map((cell) => String(cell ?? "")))])),
+    el("div", { class: "tall" }, table(caption, columns, rows.map(shown)))];
 }
 
 // In the table a value has as many digits as a reader can use; as CSV it has all of them.
 function shown(row) {
-  return row.map((cell) => (typeof cell === "number" ? Number(cell.toPrecision(6)) : cell));
+  return row.map((cell) => (typeof cell === "number" ? Number(cell.toPrecision(6)) : cell ?? NONE));
 }
 
 // Comma-separated values as RFC 4180 has them.

@@ -1,0 +1,178 @@
+//! Experiments on the page: claims judged, lines to read, pages with nothing else.
+
+mod chromium;
+mod example;
+
+use chromium::{dom, drawn, text};
+use senesce_report::{Page, data::*, render};
+use std::sync::LazyLock;
+
+/// The example's experiments and nothing else.
+fn experiments() -> Page {
+    Page { comparisons: Vec::new(), ..example::page() }
+}
+
+/// The example of the git figure alone: cost and score, aged and unaged, with two options.
+fn git() -> Page {
+    let mut page = experiments();
+    page.experiments.retain(|experiment| experiment.figure == "fast17-fig5");
+    page
+}
+
+/// All the experiments after the script ran, drawn once for all tests.
+fn page() -> Option<&'static str> {
+    static DRAWN: LazyLock<Option<String>> = LazyLock::new(|| drawn(&render(&experiments())));
+    DRAWN.as_deref()
+}
+
+/// What stands in the section or figure with this id.
+fn part<'d>(dom: &'d str, tag: &str, id: &str) -> &'d str {
+    let (_, rest) = dom.split_once(&format!(r#"<{tag} id="{id}">"#)).expect("it is on the page");
+    rest.split_once(&format!("</{tag}>")).unwrap().0
+}
+
+/// The rows of the table at the head of a part, as a reader sees them.
+fn rows(part: &str) -> Vec<Vec<String>> {
+    let body = part.split_once("<tbody>").unwrap().1.split_once("</tbody>").unwrap().0;
+    body.split("</tr>")
+        .map(|row| row.split("</td>").map(text).filter(|cell| !cell.is_empty()).collect())
+        .collect()
+}
+
+#[test]
+fn claims_are_judged_in_words() {
+    let Some(dom) = page() else { return };
+    let claims = part(dom, "section", "claims");
+    assert!(text(claims).contains("12 of 14 published claims hold here, 1 does not, 1 could not be judged."));
+    assert!(text(claims).contains("✗ does not hold: Aged ext4 is slower on the SSD (fast17-fig5)"));
+    assert_eq!(
+        rows(claims)[8],
+        ["fast17-fig9 (small): Mail: 100 days of inserts and deletes", "1", "0", "0", "2"]
+    );
+
+    let git = part(dom, "section", "fast17-fig5");
+    let verdicts: Vec<_> = rows(git).iter().filter_map(|row| row.get(3).cloned()).collect();
+    assert_eq!(verdicts, ["✓ holds", "✓ holds", "✗ does not hold", "? could not be judged"]);
+    let mail = text(part(dom, "section", "fast17-fig9"));
+    assert!(
+        mail.contains("2 cells failed and are missing below:xfs, ssd-sata: dovecot ended with status 89")
+    );
+}
+
+#[test]
+fn a_page_shows_only_what_there_is() {
+    let Some(dom) = page() else { return };
+    for absent in ["headline", "cost", "raw"] {
+        assert!(!dom.contains(&format!(r#"<section id="{absent}">"#)), "{absent} needs comparisons");
+    }
+    let comparisons = Page { experiments: Vec::new(), ..example::page() };
+    let Some(dom) = drawn(&render(&comparisons)) else { return };
+    assert!(!dom.contains(r#"<section id="claims">"#) && dom.contains(r#"<section id="cost">"#));
+}
+
+#[test]
+fn disks_and_crowded_options_have_panels_of_their_own() {
+    let Some(dom) = page() else { return };
+    let panels = |id| part(dom, "figure", id).split("<h4>").skip(1).map(|p| p.split_once("</h4>").unwrap().0);
+    assert!(panels("fast17-fig1-0").eq(["hdd-7200", "ssd-sata"]));
+    assert!(panels("fast17-fig5-0").eq([
+        "hdd-7200, gc on",
+        "hdd-7200, gc off",
+        "ssd-sata, gc on",
+        "ssd-sata, gc off"
+    ]));
+    // Few lines: the options are symbols in one panel, named in the legend.
+    assert!(panels("fast17-fig8-0").eq(["hdd-7200"]));
+    let figure = text(part(dom, "figure", "fast17-fig8-0"));
+    assert!(figure.contains("btrfsagedunagedround 50round 100"), "the legend: {figure}");
+}
+
+#[test]
+fn lines_without_an_option_belong_to_every_panel() {
+    let mut page = git();
+    for line in page.experiments[0].plots.iter_mut().flat_map(|plot| &mut plot.lines) {
+        if line.side == "unaged" {
+            line.option.clear();
+        }
+    }
+    let Some(dom) = drawn(&render(&page)) else { return };
+    let panels: Vec<_> = part(&dom, "figure", "fast17-fig5-0").split("<h4>").skip(1).collect();
+    assert_eq!(panels.len(), 4);
+    assert!(
+        panels.iter().all(|panel| panel.contains(r#"stroke-dasharray="5 4""#)),
+        "a panel lacks the unaged"
+    );
+}
+
+#[test]
+fn every_size_of_a_logarithmic_axis_has_its_label() {
+    let Some(dom) = page() else { return };
+    let figure = part(dom, "figure", "fast17-fig8-0");
+    for size in ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"] {
+        assert!(figure.contains(&format!(">{size}</text>")), "{size} is not on the axis");
+    }
+}
+
+#[test]
+fn values_that_cannot_be_shown_are_counted() {
+    let points = [(1.0, 0.0), (2.0, f64::NAN), (3.0, 5.0), (4.0, 7.0)];
+    let points = points.map(|(x, y)| Point { x, y, low: Some(-1.0), high: Some(y + 1.0) }).to_vec();
+    let line = Line { fs: "odd); name".into(), points, ..Line::default() };
+    let y = Axis { log: true, ..Axis::default() };
+    let plots = vec![
+        Plot { y, lines: vec![line], ..Plot::default() },
+        Plot { lines: vec![Line::default()], ..Plot::default() },
+    ];
+    let page = Page {
+        experiments: vec![Experiment { figure: "odd".into(), plots, ..Experiment::default() }],
+        ..Page::default()
+    };
+    let Some(dom) = drawn(&render(&page)) else { return };
+    let odd = part(&dom, "figure", "odd-0");
+    assert!(text(odd).contains("cannot show, such as 0 on a logarithmic one: 2."));
+    assert!(odd.contains("<svg") && !odd.contains("NaN") && !odd.contains("could not be drawn"));
+    assert!(
+        text(part(&dom, "figure", "odd-1")).contains("not measured: no cell of the experiment gave a point")
+    );
+}
+
+#[test]
+fn a_point_says_what_it_is() {
+    let hover = "<script>setTimeout(() => {
+        const plot = document.querySelector('#fast17-fig5-0 .plot svg');
+        const { left, top } = plot.querySelector('[aria-label=dot] path:last-child').getBoundingClientRect();
+        const at = { clientX: left, clientY: top, pointerType: 'mouse', bubbles: true };
+        plot.dispatchEvent(new PointerEvent('pointermove', at));
+    }, 1000)</script></body>";
+    let Some(dom) = drawn(&render(&git()).replace("</body>", hover)) else { return };
+    let figure = text(part(&dom, "figure", "fast17-fig5-0"));
+    assert!(
+        figure.contains("xfs, aged, gc onpulls accrued: 400grep cost: 52.2 s/GiB95 %: 48 s/GiB – 56.4 s/GiB"),
+        "no tip over a point: {figure}"
+    );
+}
+
+#[test]
+fn points_can_be_taken_away() {
+    let press = "<script>document.querySelector('#fast17-fig5 button').click()</script></body>";
+    let Some(dom) = drawn(&render(&git()).replace("</body>", press)) else { return };
+    let (_, area) = dom.split_once("<textarea").expect("the text is offered for copying by hand");
+    let lines: Vec<_> = area.split_once('>').unwrap().1.lines().take(2).collect();
+    assert_eq!(lines[0], "experiment,figure,file system,disk,side,option,x axis,x,y axis,y,low,high");
+    let values = "pulls accrued,0,grep cost (s/GiB),9,8.280000000000001,9.72";
+    assert_eq!(lines[1], format!("fast17-fig5,Cost of a grep,ext4,hdd-7200,aged,gc on,{values}"));
+}
+
+#[test]
+fn nothing_is_wider_than_a_phone() {
+    let page = render(&example::page()).replace('&', "&amp;").replace('"', "&quot;");
+    let frame = format!(
+        r#"<iframe style="width: 400px; height: 800px; border: 0" srcdoc="{page}"></iframe><p id="width"></p><script>
+        setTimeout(() => {{
+            const {{ scrollWidth, clientWidth }} = document.querySelector("iframe").contentDocument.documentElement;
+            document.getElementById("width").textContent = scrollWidth <= clientWidth ? "fits" : `${{scrollWidth}} pixels`;
+        }}, 2000)</script>"#
+    );
+    let Some(dom) = dom(&frame) else { return };
+    assert!(dom.contains(r#"<p id="width">fits</p>"#), "{:?}", dom.split("id=\"width\"").nth(1));
+}

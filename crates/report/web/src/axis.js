@@ -1,0 +1,48 @@
+// Scales and ticks of axes that the data describes: linear or logarithmic, in bytes or in any other unit.
+
+import { bytes, number, powersOfTwo } from "./format.js";
+
+// An axis over `domain`, `pixels` long. `values` are those that lie on it. A logarithmic axis is a linear one of
+// logarithms, because Plot's own leaves out labels that it was told to write.
+export function axis({ label, unit, log }, values, domain, pixels) {
+  const write = unit === "bytes" ? bytes : number;
+  const room = Math.max(2, Math.floor(pixels / 75));
+  const shared = { label: unit === "" || unit === "bytes" ? label : `${label} (${unit})`, grid: true };
+  if (!log) return { ...shared, domain, ticks: unit === "bytes" ? roundBytes(domain, room) : room, tickFormat: write };
+  const doubling = unit === "bytes" || values.every((value) => Number.isInteger(Math.log2(value)));
+  const ends = domain.map(Math.log2);
+  const powers = doubling ? powersOfTwo(...ends, pixels) : [];
+  const ticks = powers.length > 1 ? powers : decades(domain, room).map(Math.log2);
+  return { ...shared, transform: Math.log2, domain: ends, ticks, tickFormat: (power) => write(2 ** power) };
+}
+
+// From the least value to the greatest, with room around a value that is alone.
+export function span(values, log) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (low < high) return [low, high];
+  return log ? [low / 2, high * 2] : [low - 1, high + 1];
+}
+
+// Heights begin at 0 so that their ratio is seen. A pure number that stays within 0 to 1 is a score and has all of that.
+export function rise(values, { unit, log }) {
+  if (log) return [Math.min(...values) / 1.2, Math.max(...values) * 1.2];
+  const high = Math.max(...values);
+  if (unit === "" && high <= 1) return [Math.min(0, ...values), 1];
+  return [Math.min(0, ...values), high > 0 ? high * 1.05 : 1];
+}
+
+// Round numbers, as many as there is room for; the ends where no two round numbers lie between them.
+function decades([low, high], room) {
+  const first = Math.floor(Math.log10(low));
+  const powers = Array.from({ length: Math.ceil(Math.log10(high)) - first + 1 }, (_, i) => 10 ** (first + i));
+  const choices = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3], [1]].map((steps) =>
+    powers.flatMap((power) => steps.map((step) => step * power)).filter((tick) => tick >= low && tick <= high));
+  return choices.find((ticks) => ticks.length <= room && ticks.length > 1) ?? [low, high];
+}
+
+// Multiples of a power of two, as many as there is room for.
+export function roundBytes([low, high], room) {
+  const step = 2 ** Math.ceil(Math.log2((high - low) / room));
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+}

@@ -1,0 +1,42 @@
+// Published claims beside what was measured. The verdict is a word and a sign, so that it needs no colour.
+
+import { el, section, table } from "./dom.js";
+
+const VERDICTS = [
+  { holds: true, kind: "holds", sign: "✓", word: "holds" },
+  { holds: false, kind: "fails", sign: "✗", word: "does not hold" },
+  { holds: null, kind: "open", sign: "?", word: "could not be judged" },
+];
+
+function verdict(judged) {
+  const { kind, sign, word } = VERDICTS.find(({ holds }) => holds === judged);
+  return el("span", { class: `verdict ${kind}` }, el("b", {}, sign), " ", word);
+}
+
+export function checks(claims) {
+  const columns = ["Claim", "Published", "Measured", "Here", "Why"].map((label) => ({ label }));
+  return table("What the publication claims, and whether it holds here.", columns,
+    claims.map((c) => [c.claim, c.published, c.measured, verdict(c.holds), c.why]), "checks");
+}
+
+// How the claims of all experiments fared, with the way to each.
+export function verdicts(experiments) {
+  const all = experiments.flatMap((e) => e.checks.map((check) => ({ ...check, figure: e.figure })));
+  const tally = (claims) => VERDICTS.map(({ holds }) => claims.filter((c) => c.holds === holds).length);
+  const [holding, failing, open] = tally(all);
+  const numbers = [...VERDICTS.map(({ sign, word }) => `${sign} ${word}`), "Failed cells"];
+  const columns = [{ label: "Experiment" }, ...numbers.map((label) => ({ label, number: true }))];
+  const rows = experiments.map((e) =>
+    [[link(e.figure), ` (${e.scale}): ${e.title}`], ...tally(e.checks), e.failed.length]);
+  return section("claims", "What was published, and what holds here",
+    el("p", { class: "headline" }, all.length === 0 ? "No published claim was judged." : [
+      el("b", {}, `${holding} of ${all.length}`), ` published claims ${holding === 1 ? "holds" : "hold"} here, `,
+      el("b", {}, failing), ` ${failing === 1 ? "does" : "do"} not, `, el("b", {}, open), " could not be judged."]),
+    failing === 0 ? null : el("ul", {}, all.filter((c) => c.holds === false).map((c) =>
+      el("li", {}, verdict(false), ": ", c.claim, " (", link(c.figure), ")"))),
+    table("The experiments of this page.", columns, rows));
+}
+
+function link(figure) {
+  return el("a", { href: `#${encodeURIComponent(figure)}` }, figure);
+}

@@ -1,0 +1,143 @@
+// Lines of measurements over a common axis. Colour is the file system, a dashed line is unaged; each disk has its own
+// panel. Options are told apart by symbols, or by panels where symbols would crowd.
+
+import * as Plot from "@observablehq/plot";
+import { axis, rise, span } from "./axis.js";
+import { el } from "./dom.js";
+import { figure, plot } from "./figure.js";
+import { bytes, count, hasEnds, number } from "./format.js";
+
+const MOST_LINES = 6; // a panel with more is parted by option
+const MOST_SYMBOLS = 16; // a line with more points has symbols at some of them only
+const SYMBOLS = ["circle", "triangle", "square", "diamond", "wye", "star", "cross"];
+
+export function series(id, { title, x, y, lines: all, note }) {
+  const lines = all.map((line) => ({ ...line, points: line.points.filter((p) => fits(p.x, x) && fits(p.y, y)) }))
+    .filter((line) => line.points.length > 0);
+  const [disks, options, kinds] = ["disk", "option", "fs"].map((name) => distinct(lines, name));
+  const crowded = disks.some((disk) => lines.filter((line) => line.disk === disk).length > MOST_LINES);
+  const apart = options.length > 1 && crowded;
+  const told = options.length > 1 && !apart ? { by: "option", names: options } : { by: "fs", names: kinds };
+  const symbol = (line) => SYMBOLS[told.names.indexOf(line[told.by]) % SYMBOLS.length];
+  const drawn = lines.map((line) => ({ ...line, symbol: symbol(line) }));
+  const panels = disks.flatMap((disk) => {
+    const own = drawn.filter((line) => line.disk === disk);
+    const parts = apart ? byOption(own) : [{ option: options.length === 1 ? options[0] : "", lines: own }];
+    return parts.map((part) => panel([disk, part.option].filter(Boolean).join(", "), part.lines, drawn, x, y));
+  });
+  return figure(id, title, caption(note, total(all) - total(lines), drawn),
+    panels.length > 0 ? panels : [{ missing: "no cell of the experiment gave a point" }],
+    legend(drawn, told), panels.length % 3 === 0 ? 300 : 380);
+}
+
+// Lines by option. Where options are several, lines that have none belong to all of them.
+function byOption(lines) {
+  const named = distinct(lines, "option").filter(Boolean);
+  const several = named.length > 1;
+  return (several ? named : distinct(lines, "option")).map((option) =>
+    ({ option, lines: lines.filter((line) => line.option === option || (several && line.option === "")) }));
+}
+
+function distinct(lines, name) {
+  return [...new Set(lines.map((line) => line[name]))];
+}
+
+// Whether an axis can show a value: a logarithmic one has no place for 0.
+function fits(value, { log }) {
+  return Number.isFinite(value) && (!log || value > 0);
+}
+
+function total(lines) {
+  return lines.reduce((sum, line) => sum + line.points.length, 0);
+}
+
+function caption(note, hidden, lines) {
+  return [
+    note,
+    lines.some((line) => line.points.some(hasEnds)) ? "Thin bars: 95 % confidence interval." : "",
+    hidden > 0 ? `Points that these axes cannot show, such as 0 on a logarithmic one: ${count(hidden)}.` : "",
+  ].filter(Boolean).join(" ");
+}
+
+// Panels share the axis across, and those of one disk the axis upwards too; logarithmic ones have room for all disks.
+function panel(title, lines, all, x, y) {
+  const peers = y.log ? all : all.filter((line) => line.disk === lines[0].disk);
+  const across = all.flatMap((line) => line.points.map((p) => p.x));
+  const up = peers.flatMap((line) => line.points.flatMap((p) => [p.y, p.low, p.high])).filter((at) => fits(at, y));
+  const [wide, high] = [span(across, x.log), rise(up, y)];
+  const points = lines.flatMap((line) => line.points.map((point) => ({ line, ...point })));
+  return {
+    title,
+    missing: null,
+    draw: (full) => {
+      const width = Math.min(full, 720);
+      return plot(width, {
+        height: 300, marginTop: 28, marginLeft: 58, marginRight: 16,
+        x: axis(x, across, wide, width - 74), y: axis(y, up, high, 300),
+        marks: [
+          ...lines.flatMap((line) => marks(line, high[0])),
+          Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: (p) => tip(p, x, y) })),
+        ],
+      });
+    },
+  };
+}
+
+function marks(line, floor) {
+  const { points } = line;
+  const stride = Math.ceil(points.length / MOST_SYMBOLS);
+  return [
+    Plot.ruleX(points.filter(hasEnds),
+      { x: "x", y1: (p) => Math.max(p.low, floor), y2: "high", stroke: colour(line), strokeOpacity: 0.7 }),
+    path(line, points),
+    dots(line, points.filter((_, i) => i % stride === 0)),
+  ];
+}
+
+function path(line, points) {
+  const strokeDasharray = line.side === "unaged" ? "5 4" : null;
+  return Plot.line(points, { x: "x", y: "y", stroke: colour(line), strokeWidth: 2, strokeDasharray });
+}
+
+function dots(line, points) {
+  const fill = line.side === "unaged" ? "var(--page)" : colour(line);
+  return Plot.dot(points, { x: "x", y: "y", symbol: line.symbol, stroke: colour(line), fill, r: 3.5 });
+}
+
+// The style has a colour for each file system that it knows; others are drawn as text is.
+function colour({ fs }) {
+  return `var(--fs-${CSS.escape(fs)}, var(--ink))`;
+}
+
+function tip({ line, x: at, ...point }, x, y) {
+  const write = (value, { unit }) => (unit === "bytes" ? bytes(value) : `${number(value)} ${unit}`.trim());
+  return [
+    [line.fs, line.side, line.option].filter(Boolean).join(", "),
+    `${x.label}: ${write(at, x)}`,
+    `${y.label}: ${write(point.y, y)}`,
+    hasEnds(point) ? `95 %: ${write(point.low, y)} – ${write(point.high, y)}` : "",
+  ].filter(Boolean).join("\n");
+}
+
+// A sample is drawn by the same hand as the lines.
+function legend(lines, told) {
+  const through = (line) => path(line, [{ x: 0, y: 0 }, { x: 2, y: 0 }]);
+  const dot = (name, value, fs) => {
+    const { symbol } = lines.find((line) => line[name] === value);
+    return told.by === name ? dots({ fs, symbol }, [{ x: 1, y: 0 }]) : null;
+  };
+  const keys = [
+    ...distinct(lines, "fs").filter(Boolean).map((fs) => [fs, through({ fs }), dot("fs", fs, fs)]),
+    ...distinct(lines, "side").filter(Boolean).map((side) => [side, through({ fs: "", side })]),
+    ...(told.by === "option" ? told.names : []).map((option) => [option || "plain", dot("option", option, "")]),
+  ];
+  const shown = keys.map(([text, ...marks]) => el("span", { class: "key" }, sample(marks), text));
+  return shown.length > 0 ? el("p", { class: "legend" }, shown) : null;
+}
+
+function sample(marks) {
+  return Plot.plot({
+    width: 34, height: 14, margin: 1, style: { background: "none", color: "inherit" },
+    x: { axis: null, domain: [0, 2] }, y: { axis: null, domain: [-1, 1] }, marks,
+  });
+}
