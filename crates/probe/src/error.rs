@@ -16,6 +16,9 @@ pub enum Error {
         /// Why it failed.
         source: std::io::Error,
     },
+    /// The disk below refused something.
+    #[error(transparent)]
+    Disk(#[from] disk::Error),
     /// The measurement is impossible here, or its result would be wrong.
     #[error("{what}: {why}")]
     Cannot {

@@ -1,6 +1,7 @@
 //! Measures of a file system, one file each (DESIGN §2 and §3): what reading it costs, how its files and its
 //! free space lie on the disk, and which requests a workload sends there.
 
+mod block_picture;
 pub mod blocktrace;
 mod census;
 mod dynamic_layout;
@@ -8,12 +9,17 @@ mod error;
 mod fiemap;
 mod free_space;
 mod hdd;
+mod mapped;
 mod new_file;
 mod sample;
 mod scan;
 mod static_layout;
+mod transfer_size;
 pub mod walk;
+mod warm_scan;
+mod write_amplification;
 
+pub use block_picture::{FileBlocks, block_picture};
 pub use blocktrace::Recorder;
 pub use census::{Census, census};
 pub use dynamic_layout::{DynamicLayout, dynamic_layout};
@@ -23,8 +29,11 @@ pub use free_space::{FreeBin, FreeSpace, free_space};
 pub use hdd::{Hdd, modelled_scan_s};
 pub use new_file::{NewFile, new_file, new_file_bytes};
 pub use sample::FileMap;
-pub use scan::{Reader, Scan, scan};
+pub use scan::{Reader, Scan, scan, scan_limited};
 pub use static_layout::{SizeClass, StaticLayout, static_layout};
+pub use transfer_size::{TransferPlan, TransferPoint, TransferSize, transfer_size};
+pub use warm_scan::{LimitedScan, WarmScans, warm_scans};
+pub use write_amplification::{WriteAmplification, command_write_amplification, write_amplification};
 
 /// What every probe returns.
 pub type Result<T> = std::result::Result<T, Error>;

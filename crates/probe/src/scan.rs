@@ -2,6 +2,7 @@
 
 use crate::walk::walk;
 use crate::{Census, Error, Result};
+use disk::MemoryLimit;
 use rustix::fs::FileType;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -44,34 +45,58 @@ pub struct Scan {
 /// Reads the tree below `root` and times it. The caller sees to cold caches; `census` counts the tree, and
 /// was taken before they were dropped.
 pub fn scan(root: &Path, reader: Reader, census: &Census) -> Result<Scan> {
-    let start = Instant::now();
-    let cpu = match reader {
-        Reader::Grep => grep(root)?,
+    let spent = match reader {
+        Reader::Grep => grep(root, None)?,
         Reader::Builtin => read_all(root)?,
     };
-    let wall_s = start.elapsed().as_secs_f64();
-    let gib = census.allocated_bytes as f64 / (1u64 << 30) as f64;
-    Ok(Scan {
-        reader,
-        wall_s,
-        cpu_s: cpu.as_secs_f64(),
-        files: census.files,
-        bytes: census.bytes,
-        allocated_bytes: census.allocated_bytes,
-        s_per_gib: (census.allocated_bytes > 0).then(|| wall_s / gib),
-    })
+    Ok(Scan::of(reader, spent, census))
 }
 
-/// Searches the tree for a random string and returns the processor time that took.
-fn grep(root: &Path) -> Result<Duration> {
-    let child = Command::new("grep")
+/// Reads the tree below `root` with `grep` within a limit on memory, and times it. The caller sees to what is cached
+/// and by whom, for what another process has read already is not counted against the limit.
+pub fn scan_limited(root: &Path, census: &Census, limit: &MemoryLimit) -> Result<Scan> {
+    Ok(Scan::of(Reader::Grep, grep(root, Some(limit))?, census))
+}
+
+impl Scan {
+    fn of(reader: Reader, spent: Spent, census: &Census) -> Scan {
+        let wall_s = spent.wall.as_secs_f64();
+        let gib = census.allocated_bytes as f64 / (1u64 << 30) as f64;
+        Scan {
+            reader,
+            wall_s,
+            cpu_s: spent.cpu.as_secs_f64(),
+            files: census.files,
+            bytes: census.bytes,
+            allocated_bytes: census.allocated_bytes,
+            s_per_gib: (census.allocated_bytes > 0).then(|| wall_s / gib),
+        }
+    }
+}
+
+/// Time that a reader took.
+struct Spent {
+    wall: Duration,
+    cpu: Duration,
+}
+
+/// Searches the tree for a random string.
+fn grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
+    let mut command = Command::new("grep");
+    command
         .args(["-r", "-F", "-e", &random_string()?, "--"])
         .arg(root)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn();
+        .stderr(Stdio::piped());
+    if let Some(limit) = limit {
+        limit.confine(&mut command)?;
+    }
+    let begun = Instant::now();
+    let child = command.spawn();
+    // Going into a group takes milliseconds, which are no part of reading.
+    let start = if limit.is_some() { Instant::now() } else { begun };
     let tried = || format!("running grep -r on {}", root.display());
     let mut child = child.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
@@ -84,11 +109,16 @@ fn grep(root: &Path) -> Result<Duration> {
         stderr.read_to_string(&mut complaint).map_err(|error| Error::cannot(tried(), error.to_string()))?;
     }
     let (status, cpu) = wait(child.id()).map_err(|error| Error::cannot(tried(), error.to_string()))?;
+    let wall = start.elapsed();
     // Exit status 1 says that nothing matched: all was read.
-    match (libc::WIFEXITED(status), libc::WEXITSTATUS(status)) {
-        (true, 1) => Ok(cpu),
-        (true, 0) => {
+    match (libc::WIFEXITED(status), libc::WEXITSTATUS(status), limit) {
+        (true, 1, _) => Ok(Spent { wall, cpu }),
+        (true, 0, _) => {
             Err(Error::cannot(tried(), "the random string was found, so not all was read: try again"))
+        }
+        (false, _, Some(limit)) if libc::WTERMSIG(status) == libc::SIGKILL => {
+            let why = format!("{} bytes of memory are too few for it; allow it more", limit.limit_bytes());
+            Err(Error::cannot(tried(), why))
         }
         _ => Err(Error::cannot(tried(), format!("it failed: {}", complaint.trim()))),
     }
@@ -124,9 +154,9 @@ fn random_string() -> Result<String> {
     Ok(bytes.iter().map(|byte| (b'a' + byte % 26) as char).collect())
 }
 
-/// Reads every regular file of the tree whole and returns the processor time that took.
-fn read_all(root: &Path) -> Result<Duration> {
-    let start = thread_cpu();
+/// Reads every regular file of the tree whole.
+fn read_all(root: &Path) -> Result<Spent> {
+    let (start, cpu) = (Instant::now(), thread_cpu());
     let mut buffer = vec![0; 1 << 20];
     walk(root, |entry| {
         if entry.file_type == FileType::RegularFile {
@@ -135,7 +165,7 @@ fn read_all(root: &Path) -> Result<Duration> {
         }
         Ok(())
     })?;
-    Ok(thread_cpu().saturating_sub(start))
+    Ok(Spent { wall: start.elapsed(), cpu: thread_cpu().saturating_sub(cpu) })
 }
 
 /// Processor time of this thread so far.

@@ -1,14 +1,11 @@
 //! The static layout of a tree: how its files lie on disk, from their extent maps alone (DESIGN §3; the
 //! layout score is from Smith & Seltzer 1997).
 
-use crate::census::Links;
 use crate::dynamic_layout::Chain;
+use crate::mapped::each_mapped;
 use crate::sample::{FileMap, Sample};
-use crate::walk::{Entry, walk};
-use crate::{Error, FileExtent, Result, file_extents};
+use crate::{FileExtent, Result};
 use disk::Extent;
-use rustix::fs::{CWD, FileType, Mode, OFlags, openat, syncfs};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,39 +62,9 @@ pub struct SizeClass {
 /// Maps every file below `root`. Delayed data is written back first, so that all of it has a place.
 /// `max_extent_bytes` is the longest extent the file system can make (128 MiB on ext4 with 4 KiB blocks).
 pub fn static_layout(root: &Path, block_bytes: u64, max_extent_bytes: u64) -> Result<StaticLayout> {
-    let fd = openat(CWD, root, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(Error::io("opening", root))?;
-    syncfs(&fd).map_err(Error::io("writing back the file system of", root))?;
     let mut survey = Survey::new(block_bytes, max_extent_bytes);
-    let mut links = Links::default();
-    let mut skipped = 0;
-    walk(root, |entry| {
-        if entry.file_type != FileType::RegularFile {
-            return Ok(());
-        }
-        let stat = entry.stat()?;
-        if !links.first_name(&stat) {
-            return Ok(());
-        }
-        match entry.open().and_then(|file| file_extents(file, false)) {
-            Ok(extents) => survey.add(stat.st_size as u64, &extents),
-            Err(Errno::NOENT | Errno::ACCESS | Errno::PERM) => skipped += 1,
-            Err(error) => return Err(unmapped(entry, error)),
-        }
-        Ok(())
-    })?;
+    let skipped = each_mapped(root, |_, size_bytes, extents| survey.add(size_bytes, extents))?;
     Ok(survey.finish(skipped))
-}
-
-fn unmapped(entry: &Entry, error: Errno) -> Error {
-    match error {
-        Errno::OPNOTSUPP | Errno::NOTTY => Error::cannot(
-            format!("mapping the extents of {}", entry.path().display()),
-            "its file system does not tell where files lie (no FIEMAP): layout can be measured on ext4, XFS, \
-             Btrfs and others that do",
-        ),
-        _ => Error::io("mapping the extents of", &entry.path())(error),
-    }
 }
 
 /// Merges extents that follow each other both in the file and on disk, and leaves out those without blocks.

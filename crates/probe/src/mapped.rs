@@ -1,0 +1,46 @@
+//! Visits the files of a tree with their extent maps.
+
+use crate::census::Links;
+use crate::walk::{Entry, walk};
+use crate::{Error, FileExtent, Result, file_extents};
+use rustix::fs::{CWD, FileType, Mode, OFlags, openat, syncfs};
+use rustix::io::Errno;
+use std::path::Path;
+
+/// Calls `visit` with each regular file below `root`, its size and its extents, in scan order; a file with several
+/// names once. Delayed data is written back first, so that all of it has a place. Returns how many files could not be
+/// mapped: gone meanwhile, or access denied.
+pub(crate) fn each_mapped(root: &Path, mut visit: impl FnMut(&Entry, u64, &[FileExtent])) -> Result<u64> {
+    let fd = openat(CWD, root, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(Error::io("opening", root))?;
+    syncfs(&fd).map_err(Error::io("writing back the file system of", root))?;
+    let mut links = Links::default();
+    let mut skipped = 0;
+    walk(root, |entry| {
+        if entry.file_type != FileType::RegularFile {
+            return Ok(());
+        }
+        let stat = entry.stat()?;
+        if !links.first_name(&stat) {
+            return Ok(());
+        }
+        match entry.open().and_then(|file| file_extents(file, false)) {
+            Ok(extents) => visit(entry, stat.st_size as u64, &extents),
+            Err(Errno::NOENT | Errno::ACCESS | Errno::PERM) => skipped += 1,
+            Err(error) => return Err(unmapped(entry, error)),
+        }
+        Ok(())
+    })?;
+    Ok(skipped)
+}
+
+fn unmapped(entry: &Entry, error: Errno) -> Error {
+    match error {
+        Errno::OPNOTSUPP | Errno::NOTTY => Error::cannot(
+            format!("mapping the extents of {}", entry.path().display()),
+            "its file system does not tell where files lie (no FIEMAP): layout can be measured on ext4, XFS, \
+             Btrfs and others that do",
+        ),
+        _ => Error::io("mapping the extents of", &entry.path())(error),
+    }
+}

@@ -1,0 +1,276 @@
+//! How the bandwidth of a disk grows with the size of the reads: what scattered data costs on it (DESIGN §3; Conway
+//! et al. 2017, Figure 1, random reads of each size).
+
+use crate::{Error, Result};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+/// Direct I/O takes memory, sizes and places in multiples of the disk's blocks; no disk has larger ones.
+const ALIGN_BYTES: u64 = 4096;
+
+/// What is to be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TransferPlan {
+    /// The sizes of the reads, multiples of 4 KiB; those larger than the disk are left out.
+    pub sizes_bytes: Vec<u64>,
+    /// Decides the places.
+    pub seed: u64,
+    /// Most reads of each size; no place is read twice at one size.
+    pub reads: u64,
+    /// Time after which no further read of a size begins.
+    pub time: Duration,
+}
+
+impl TransferPlan {
+    /// 4 KiB to 64 MiB in powers of two, each at most 1,000 times and for 2 s.
+    pub fn usual(seed: u64) -> TransferPlan {
+        let sizes_bytes = (12..=26).map(|power| 1 << power).collect();
+        TransferPlan { sizes_bytes, seed, reads: 1000, time: Duration::from_secs(2) }
+    }
+}
+
+/// The bandwidth of a disk at each read size.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TransferSize {
+    /// Size of the disk: a seek is the longer the more of it was there to seek over.
+    pub disk_bytes: u64,
+    /// For an image, the bytes of it that are not holes: reading a hole reaches no disk.
+    pub allocated_bytes: Option<u64>,
+    /// The seed of the places.
+    pub seed: u64,
+    /// One a size, as planned.
+    pub points: Vec<TransferPoint>,
+    /// The best bandwidth of all sizes.
+    pub best_bytes_per_s: Option<f64>,
+    /// The smallest read size that reaches 50 % of the best bandwidth: the natural transfer size.
+    pub natural_50_bytes: Option<u64>,
+    /// The smallest that reaches 90 %.
+    pub natural_90_bytes: Option<u64>,
+}
+
+/// The bandwidth at one read size.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TransferPoint {
+    /// Size of each read.
+    pub read_bytes: u64,
+    /// How many were made.
+    pub reads: u64,
+    /// Seconds that they took, one after another.
+    pub elapsed_s: f64,
+    /// Bytes read a second; none if the clock did not move.
+    pub bytes_per_s: Option<f64>,
+}
+
+/// Reads the disk at `path`, a block device or an image, past all caches of the kernel, and never writes. `clock`
+/// says what time it is: the wall's, or the modelled disk's own. `seen` is told each point at once.
+pub fn transfer_size(
+    path: &Path,
+    plan: &TransferPlan,
+    clock: &mut dyn FnMut() -> Duration,
+    seen: &mut dyn FnMut(&TransferPoint),
+) -> Result<TransferSize> {
+    let what = || format!("measuring the bandwidth of {}", path.display());
+    if let Some(size) = plan.sizes_bytes.iter().find(|size| **size == 0 || !size.is_multiple_of(ALIGN_BYTES))
+    {
+        return Err(Error::cannot(what(), format!("{size} bytes is no read size; use multiples of 4 KiB")));
+    }
+    let (disk, disk_bytes, allocated_bytes) = open(path)?;
+    let sizes: Vec<u64> = plan.sizes_bytes.iter().copied().filter(|size| *size <= disk_bytes).collect();
+    let Some(largest) = sizes.iter().max() else {
+        return Err(Error::cannot(what(), "it is smaller than every read size; use smaller ones"));
+    };
+    // The reads of one size begin at the first address in the buffer that direct I/O takes.
+    let mut buffer = vec![0; (largest + ALIGN_BYTES) as usize];
+    let first = buffer.as_ptr().align_offset(ALIGN_BYTES as usize);
+    let mut points = Vec::with_capacity(sizes.len());
+    for read_bytes in sizes {
+        let into = &mut buffer[first..][..read_bytes as usize];
+        let start = clock();
+        let mut elapsed = Duration::ZERO;
+        let mut reads = 0;
+        for place in places(plan.seed, read_bytes, disk_bytes / read_bytes, plan.reads) {
+            if disk::interrupted() {
+                return Err(Error::cannot(what(), "interrupted"));
+            }
+            disk.read_exact_at(into, place * read_bytes).map_err(Error::io("reading", path))?;
+            reads += 1;
+            elapsed = clock().saturating_sub(start);
+            if elapsed >= plan.time {
+                break;
+            }
+        }
+        let elapsed_s = elapsed.as_secs_f64();
+        let bytes_per_s = (elapsed_s > 0.0).then(|| (reads * read_bytes) as f64 / elapsed_s);
+        let point = TransferPoint { read_bytes, reads, elapsed_s, bytes_per_s };
+        seen(&point);
+        points.push(point);
+    }
+    Ok(TransferSize {
+        disk_bytes,
+        allocated_bytes,
+        seed: plan.seed,
+        best_bytes_per_s: best(&points),
+        natural_50_bytes: natural_bytes(&points, 0.5),
+        natural_90_bytes: natural_bytes(&points, 0.9),
+        points,
+    })
+}
+
+/// The best bandwidth of all points.
+fn best(points: &[TransferPoint]) -> Option<f64> {
+    points.iter().filter_map(|point| point.bytes_per_s).max_by(f64::total_cmp)
+}
+
+/// The smallest read size that reaches this share of the best bandwidth.
+fn natural_bytes(points: &[TransferPoint], share: f64) -> Option<u64> {
+    let enough = share * best(points)?;
+    let reaching = points.iter().filter(|point| point.bytes_per_s.is_some_and(|rate| rate >= enough));
+    reaching.map(|point| point.read_bytes).min()
+}
+
+/// Opens a disk for direct reads; with its size and, for a file, the bytes that are not holes.
+fn open(path: &Path) -> Result<(File, u64, Option<u64>)> {
+    let what = || format!("reading {} past the caches", path.display());
+    let metadata = std::fs::metadata(path).map_err(Error::io("looking at", path))?;
+    let file_type = FileType::from_raw_mode(metadata.mode());
+    if !matches!(file_type, FileType::RegularFile | FileType::BlockDevice) {
+        return Err(Error::cannot(what(), "it is neither a block device nor an image; name one of these"));
+    }
+    let mut options = File::options();
+    let opened = options.read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path);
+    let mut disk = opened.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::INVAL) => {
+            let why =
+                "its file system takes no direct I/O, and other reads measure memory; put it on another";
+            Error::cannot(what(), why)
+        }
+        _ => Error::io("opening", path)(error),
+    })?;
+    let disk_bytes = disk.seek(SeekFrom::End(0)).map_err(Error::io("asking for the size of", path))?;
+    let allocated_bytes =
+        (file_type == FileType::RegularFile).then(|| disk_bytes.min(metadata.blocks() * 512));
+    Ok((disk, disk_bytes, allocated_bytes))
+}
+
+/// At most `reads` of the numbers below `slots`, each once, in a random order that the seed decides. Each read size has
+/// an order of its own, so that no size goes where the one before has just been.
+fn places(seed: u64, read_bytes: u64, slots: u64, reads: u64) -> impl Iterator<Item = u64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(read_bytes);
+    let mut used = HashSet::new();
+    // The bias of the multiplication (Lemire 2019) is at most `slots` in 2⁶⁴.
+    let mut draw = move || ((u128::from(random.next_u64()) * u128::from(slots)) >> 64) as u64;
+    (0..reads.min(slots)).map(move |_| {
+        loop {
+            let place = draw();
+            if used.insert(place) {
+                return place;
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn point(read_bytes: u64, bytes_per_s: f64) -> TransferPoint {
+        TransferPoint { read_bytes, reads: 1, elapsed_s: 1.0, bytes_per_s: Some(bytes_per_s) }
+    }
+
+    #[test]
+    fn natural_sizes_are_the_smallest_that_reach_the_share() {
+        let points = [point(4096, 1.0), point(8192, 49.0), point(16384, 50.0), point(32768, 89.9)];
+        let more = [point(65536, 90.0), point(131_072, 100.0), point(262_144, 99.0)];
+        let points = [&points[..], &more].concat();
+        assert_eq!((natural_bytes(&points, 0.5), natural_bytes(&points, 0.9)), (Some(16384), Some(65536)));
+        let timeless = TransferPoint { elapsed_s: 0.0, bytes_per_s: None, ..point(4096, 0.0) };
+        assert_eq!(natural_bytes(&[timeless], 0.5), None);
+        assert_eq!(natural_bytes(&[timeless, point(8192, 3.0)], 0.9), Some(8192));
+    }
+
+    /// An image of bytes that are there.
+    fn image(bytes: usize) -> tempfile::NamedTempFile {
+        let mut image = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::io::Write::write_all(&mut image, &vec![7; bytes]).unwrap();
+        image
+    }
+
+    /// 1 ms a read passes on the clock, which is asked once before the reads of a size and once after each.
+    fn a_ms_a_read() -> impl FnMut() -> Duration {
+        let mut asked = 0;
+        move || {
+            asked += 1;
+            Duration::from_millis(asked)
+        }
+    }
+
+    #[test]
+    fn bandwidth_is_bytes_over_the_time_of_the_clock() {
+        let image = image((1 << 20) + 4096);
+        let before = std::fs::metadata(image.path()).unwrap().modified().unwrap();
+        let mut plan = TransferPlan { reads: 20, ..TransferPlan::usual(1) };
+        let mut seen = Vec::new();
+        let mut see = |point: &TransferPoint| seen.push(*point);
+        let measured = transfer_size(image.path(), &plan, &mut a_ms_a_read(), &mut see).unwrap();
+        assert_eq!(seen, measured.points);
+        // From 4 KiB to the 1 MiB that fit once; 128 KiB fit 8 times.
+        let reads: Vec<_> = measured.points.iter().map(|p| (p.read_bytes >> 10, p.reads)).collect();
+        let expected =
+            [(4, 20), (8, 20), (16, 20), (32, 20), (64, 16), (128, 8), (256, 4), (512, 2), (1024, 1)];
+        assert_eq!(reads, expected);
+        assert!(measured.points.iter().all(|p| p.bytes_per_s == Some(p.read_bytes as f64 * 1000.0)));
+        assert_eq!((measured.natural_50_bytes, measured.natural_90_bytes), (Some(512 << 10), Some(1 << 20)));
+        assert_eq!(
+            (measured.disk_bytes, measured.allocated_bytes),
+            ((1 << 20) + 4096, Some((1 << 20) + 4096))
+        );
+        assert_eq!(std::fs::metadata(image.path()).unwrap().modified().unwrap(), before);
+
+        plan.time = Duration::from_millis(3);
+        let short = transfer_size(image.path(), &plan, &mut a_ms_a_read(), &mut |_| ()).unwrap();
+        assert!(short.points.iter().all(|p| p.reads <= 3) && short.points[0].reads == 3);
+        let still = transfer_size(image.path(), &plan, &mut || Duration::ZERO, &mut |_| ()).unwrap();
+        assert_eq!((still.best_bytes_per_s, still.natural_50_bytes), (None, None));
+    }
+
+    #[test]
+    fn what_cannot_be_measured_says_why() {
+        let image = image(8192);
+        let refusal = |path: &Path, sizes: &[u64]| {
+            let plan = TransferPlan { sizes_bytes: sizes.to_vec(), ..TransferPlan::usual(1) };
+            transfer_size(path, &plan, &mut || Duration::ZERO, &mut |_| ()).unwrap_err().to_string()
+        };
+        assert!(refusal(image.path(), &[4096, 5000]).contains("5000 bytes is no read size"));
+        assert!(refusal(image.path(), &[16384]).contains("smaller than every read size"));
+        assert!(refusal(Path::new("/dev"), &[4096]).contains("neither a block device nor an image"));
+        assert!(refusal(Path::new("/dev/null"), &[4096]).contains("neither a block device nor an image"));
+        assert!(refusal(Path::new("/nonexistent/disk"), &[4096]).contains("/nonexistent/disk"));
+    }
+
+    #[test]
+    fn the_places_of_a_seed_stay_the_same() {
+        let places = |read_bytes| places(42, read_bytes, 1000, 5).collect::<Vec<_>>();
+        assert_eq!((places(4096), places(8192)), (vec![291, 298, 3, 236, 942], vec![375, 536, 211, 784, 14]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_place_is_read_twice(seed: u64, slots in 1u64..2000, reads in 0u64..2000) {
+            let places: Vec<u64> = places(seed, 4096, slots, reads).collect();
+            prop_assert_eq!(places.len() as u64, reads.min(slots));
+            prop_assert!(places.iter().all(|place| *place < slots));
+            prop_assert_eq!(places.iter().collect::<HashSet<_>>().len(), places.len());
+        }
+    }
+}

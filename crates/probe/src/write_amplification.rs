@@ -1,0 +1,209 @@
+//! Write amplification: bytes written to the device over bytes that the workload changed (DESIGN §3; Conway et al.
+//! 2017, Figure 8, blocks written by Btrfs with nodes of several sizes).
+
+use crate::{Error, Result};
+use disk::{DeviceCounters, Request, RequestKind, SECTOR_BYTES, interrupted, mount_holding};
+use rustix::fs::{major, minor, syncfs};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, set_parent_process_death_signal, waitid,
+};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+/// How often a running command is looked at; nothing is timed.
+const POLL: Duration = Duration::from_millis(5);
+
+/// What a workload wrote, as it saw it and as the device saw it.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct WriteAmplification {
+    /// Bytes that the workload changed.
+    pub changed_bytes: u64,
+    /// Bytes that were written to the device.
+    pub written_bytes: u64,
+    /// The second over the first; none if nothing was changed.
+    pub write_amplification: Option<f64>,
+}
+
+impl WriteAmplification {
+    /// Of counts, however they were taken.
+    pub fn of(changed_bytes: u64, written_bytes: u64) -> WriteAmplification {
+        let write_amplification = (changed_bytes > 0).then(|| written_bytes as f64 / changed_bytes as f64);
+        WriteAmplification { changed_bytes, written_bytes, write_amplification }
+    }
+}
+
+/// The write amplification of a workload that changed `changed_bytes` and sent `requests` to the device.
+pub fn write_amplification(changed_bytes: u64, requests: &[Request]) -> WriteAmplification {
+    let writes = requests.iter().filter(|request| request.kind == RequestKind::Write);
+    let written_bytes = writes.map(|request| u64::from(request.sectors) * SECTOR_BYTES).sum();
+    WriteAmplification::of(changed_bytes, written_bytes)
+}
+
+/// Runs `command` and measures its write amplification on the file system that holds `root`.
+///
+/// Changed is what its processes passed to `write` and its kin, on this file system or elsewhere, pipes and
+/// terminals included; what they changed through mappings or io_uring is not in it, nor what was written by
+/// processes whose parent did not wait for them. Written is what the devices below took in meanwhile, from whomever;
+/// what was delayed before the command is written back before it, and what the command delayed after it.
+pub fn command_write_amplification(root: &Path, command: &mut Command) -> Result<WriteAmplification> {
+    let devices = devices_below(root)?;
+    let file_system = File::open(root).map_err(Error::io("opening", root))?;
+    let settle = || syncfs(&file_system).map_err(Error::io("writing back the file system of", root));
+    let written = || -> Result<u64> {
+        devices.iter().try_fold(0, |sum, device| Ok(sum + DeviceCounters::read(*device)?.written_bytes))
+    };
+    settle()?;
+    let before = written()?;
+    let changed_bytes = run(command)?;
+    settle()?;
+    Ok(WriteAmplification::of(changed_bytes, written()?.saturating_sub(before)))
+}
+
+/// Runs a command to its end; the bytes that it and the processes below it passed to `write`.
+fn run(command: &mut Command) -> Result<u64> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let cannot = |why: String| Error::cannot(format!("running {program}"), why);
+    // SAFETY: the closure makes one system call and neither allocates nor takes a lock.
+    unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => cannot("there is no such program".to_owned()),
+        _ => cannot(error.to_string()),
+    })?;
+    // Dead but not yet buried it has its counts, and those of all the processes that were waited for.
+    let counted = dead(&child).and_then(|()| written_by(&child));
+    let status = child.wait().map_err(|error| cannot(error.to_string()))?;
+    if !status.success() {
+        return Err(cannot(format!("it ended with {status}; without its work there is nothing to measure")));
+    }
+    counted.map_err(|error| cannot(format!("its writes could not be counted: {error}")))
+}
+
+/// Waits until the process is dead, and ends it when we are asked to end.
+fn dead(child: &Child) -> std::io::Result<()> {
+    let pid = Pid::from_child(child);
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    let mut asked = false;
+    while waitid(WaitId::Pid(pid), options)?.is_none() {
+        if interrupted() && !asked {
+            kill_process(pid, Signal::TERM)?;
+            asked = true;
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+fn written_by(child: &Child) -> std::io::Result<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{}/io", child.id()))?;
+    wchar(&text).ok_or_else(|| std::io::Error::new(ErrorKind::InvalidData, "no wchar in its io file"))
+}
+
+/// `wchar` of the text of `/proc/PID/io`.
+fn wchar(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("wchar:"))?.trim().parse().ok()
+}
+
+/// The block devices that hold a file system, by number.
+fn devices_below(root: &Path) -> Result<Vec<(u32, u32)>> {
+    let cannot = |why: String| Error::cannot(format!("finding the device below {}", root.display()), why);
+    let root = std::fs::canonicalize(root).map_err(Error::io("opening", root))?;
+    let dev = std::fs::metadata(&root).map_err(Error::io("looking at", &root))?.dev();
+    if Path::new(&format!("/sys/dev/block/{}:{}", major(dev), minor(dev))).exists() {
+        return Ok(vec![(major(dev), minor(dev))]);
+    }
+    // Btrfs has numbers of its own; its mount names one of its devices.
+    let Some(mount) = mount_holding(&root)?.filter(|mount| mount.source.starts_with("/dev")) else {
+        return Err(cannot("no block device holds it; name a directory on a disk".to_owned()));
+    };
+    let number = |device: &Path| -> Result<(u32, u32)> {
+        let number = std::fs::metadata(device).map_err(Error::io("looking at", device))?.rdev();
+        Ok((major(number), minor(number)))
+    };
+    let source = std::fs::canonicalize(&mount.source).map_err(Error::io("looking at", &mount.source))?;
+    match btrfs_devices(&source) {
+        devices if devices.is_empty() => Ok(vec![number(&source)?]),
+        devices => devices.iter().map(|device| number(device)).collect(),
+    }
+}
+
+/// All devices of the Btrfs file system that has `device`, as sysfs lists them; none if there is no such.
+fn btrfs_devices(device: &Path) -> Vec<PathBuf> {
+    let list = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let file_systems = list(PathBuf::from("/sys/fs/btrfs")).map(|entry| entry.path().join("devices"));
+    let own =
+        device.file_name().and_then(|name| file_systems.into_iter().find(|dir| dir.join(name).exists()));
+    own.into_iter().flat_map(list).map(|entry| Path::new("/dev").join(entry.file_name())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_writes_count() {
+        let request = |kind, sectors| Request {
+            time_ns: 0,
+            kind,
+            metadata: false,
+            readahead: false,
+            sector: 0,
+            sectors,
+        };
+        let requests = [
+            request(RequestKind::Write, 8),
+            request(RequestKind::Read, 100),
+            request(RequestKind::Discard, 100),
+            request(RequestKind::Flush, 0),
+            request(RequestKind::Write, 16),
+        ];
+        let measured = write_amplification(4096, &requests);
+        assert_eq!((measured.written_bytes, measured.write_amplification), (24 * 512, Some(3.0)));
+        assert_eq!(write_amplification(0, &requests).write_amplification, None);
+        assert_eq!(write_amplification(10, &[]).write_amplification, Some(0.0));
+    }
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn the_writes_of_children_and_their_children_count() {
+        let script = "head -c 1000000 /dev/zero >/dev/null; sh -c 'head -c 234567 /dev/zero >/dev/null; :'";
+        assert_eq!(run(&mut sh(script)).unwrap(), 1_234_567);
+        assert_eq!(run(&mut sh(":")).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_command_that_fails_is_no_measurement() {
+        let message = |command: &mut Command| run(command).unwrap_err().to_string();
+        assert!(message(&mut sh("exit 3")).contains("exit status: 3"));
+        assert!(message(&mut Command::new("/nonexistent/program")).contains("no such program"));
+    }
+
+    #[test]
+    fn what_no_device_holds_says_so() {
+        let error = command_write_amplification(Path::new("/proc"), &mut sh(":")).unwrap_err().to_string();
+        assert!(error.contains("no block device holds it"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_count_is_found_wherever_it_is(bytes: u64, before in "([a-z_]{1,9}: [0-9]{1,9}\n)*") {
+            prop_assert_eq!(wchar(&format!("{before}wchar: {bytes}\nsyscw: 3\n")), Some(bytes));
+        }
+
+        #[test]
+        fn any_text_is_survived(text in "(wchar:)?\\PC*") {
+            wchar(&text);
+        }
+    }
+}

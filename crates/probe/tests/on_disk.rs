@@ -1,0 +1,146 @@
+//! Measures of real disks: what they are sent, and what the kernel keeps of it.
+
+mod common;
+
+use common::{Loop, Mounted, can_mount};
+use disk::{DeviceCounters, MemoryLimit, Session};
+use senesce_probe::{
+    TransferPlan, block_picture, census, command_write_amplification, file_extents, transfer_size, warm_scans,
+};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+/// A limit on memory; none, with a word why, if this machine has no such.
+fn limit(bytes: u64) -> Option<MemoryLimit> {
+    match MemoryLimit::new(&Session::begin().unwrap(), bytes) {
+        Err(error @ disk::Error::NoMemoryController) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        result => Some(result.unwrap()),
+    }
+}
+
+fn sh(script: &str, directory: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).current_dir(directory);
+    command
+}
+
+#[test]
+fn a_disk_is_read_past_all_caches_and_never_written() {
+    if !can_mount() {
+        return;
+    }
+    let disk = Loop::new(64 * MIB);
+    let plan = TransferPlan { reads: 50, time: Duration::from_secs(1), ..TransferPlan::usual(7) };
+    let begun = Instant::now();
+    for _ in 0..2 {
+        let before = DeviceCounters::read(disk.devno()).unwrap();
+        let mut clock = || begun.elapsed();
+        let measured = transfer_size(Path::new(&disk.device), &plan, &mut clock, &mut |_| ()).unwrap();
+        let moved = DeviceCounters::read(disk.devno()).unwrap().since(before);
+        let read: u64 = measured.points.iter().map(|point| point.reads * point.read_bytes).sum();
+        assert_eq!((moved.read_bytes, moved.written_bytes), (read, 0));
+        assert_eq!((measured.disk_bytes, measured.allocated_bytes), (64 * MIB, None));
+        let largest = measured.points.last().unwrap();
+        assert_eq!((measured.points.len(), largest.read_bytes, largest.reads), (15, 64 * MIB, 1));
+        assert!(measured.natural_50_bytes <= measured.natural_90_bytes, "{measured:?}");
+        assert!(measured.best_bytes_per_s.unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn small_durable_writes_are_amplified_and_large_ones_are_not() {
+    for kind in ["ext4", "xfs", "btrfs"] {
+        let Some(mounted) = can_mount().then(|| Mounted::new(kind)).flatten() else { continue };
+        let root = mounted.root();
+        // What was delayed before is not charged to the command.
+        std::fs::write(root.join("before"), vec![1; 32 << 20]).unwrap();
+        let large = sh("head -c 16777216 /dev/urandom >large", &root);
+        let large = command_write_amplification(&root, &mut { large }).unwrap();
+        assert_eq!(large.changed_bytes, 16 * MIB, "{kind}");
+        let ratio = large.write_amplification.unwrap();
+        assert!((1.0..1.5).contains(&ratio), "{kind}: {large:?}");
+        let script = "for i in 1 2 3 4 5 6 7 8; do head -c 4096 /dev/urandom >small$i; sync small$i; done";
+        let small = command_write_amplification(&root, &mut sh(script, &root)).unwrap();
+        assert_eq!(small.changed_bytes, 8 * 4096, "{kind}");
+        // XFS leaves the places of metadata for later and writes only its log.
+        assert!(small.write_amplification.unwrap() > 1.4, "{kind}: {small:?}");
+    }
+}
+
+#[test]
+fn a_picture_shows_every_block_of_every_file() {
+    let Some(mounted) = can_mount().then(|| Mounted::new("xfs")).flatten() else { return };
+    let root = mounted.root();
+    std::fs::create_dir(root.join("b")).unwrap();
+    let names = ["a", "b/inner", "c"];
+    let files = names.map(|name| File::create(root.join(name)).unwrap());
+    for block in 0..20 {
+        for file in &files {
+            file.write_all_at(&[7; 4096], block * 4096).unwrap();
+            file.sync_all().unwrap();
+        }
+    }
+    std::fs::write(root.join("d"), "").unwrap();
+    let picture = block_picture(&root, 10).unwrap();
+    let shown: Vec<_> = picture.iter().map(|file| (file.name.as_str(), file.size_bytes)).collect();
+    assert_eq!(shown, [("a", 81920), ("b/inner", 81920), ("c", 81920), ("d", 0)]);
+    for (drawn, file) in picture.iter().zip(&files) {
+        let blocks = |runs: Vec<(u64, u64, u64)>| -> Vec<u64> {
+            runs.iter().flat_map(|(_, at, len)| (*at..at + len).step_by(4096)).collect()
+        };
+        let mapped = file_extents(file, true).unwrap();
+        let expected = mapped.iter().map(|extent| (extent.logical, extent.physical, extent.len)).collect();
+        assert_eq!(blocks(drawn.extents.clone()), blocks(expected));
+        // A file system may have given more than was written yet.
+        assert!(drawn.extents.iter().map(|(_, _, len)| len).sum::<u64>() >= 81920);
+    }
+    assert!(picture[3].extents.is_empty());
+    assert_eq!(block_picture(&root, 2).unwrap(), picture[..2]);
+}
+
+#[test]
+fn a_warm_scan_reads_what_does_not_fit_into_its_memory() {
+    let Some(mounted) = can_mount().then(|| Mounted::new("ext4")).flatten() else { return };
+    let root = mounted.root();
+    for file in 0..64 {
+        std::fs::write(root.join(file.to_string()), vec![b'x'; 1 << 20]).unwrap();
+    }
+    let census = census(&root).unwrap();
+    let read = |limit_bytes: u64| {
+        let limit = limit(limit_bytes)?;
+        mounted.chill();
+        let device = Some(mounted.disk.devno());
+        let mut seen = Vec::new();
+        let scans = warm_scans(&root, &census, &limit, device, 2, &mut |n| seen.push(n)).unwrap();
+        assert_eq!((seen, scans.memory_bytes), (vec![1, 2, 3], limit_bytes));
+        assert!(scans.cold.device_read_bytes.unwrap() >= 64 * MIB);
+        limit.remove().unwrap();
+        Some(scans.warm.iter().map(|scan| scan.device_read_bytes.unwrap()).collect::<Vec<_>>())
+    };
+    let Some(ample) = read(256 * MIB) else { return };
+    assert!(ample.iter().all(|bytes| *bytes < MIB), "{ample:?}");
+    let scarce = read(24 * MIB).unwrap();
+    assert!(scarce.iter().all(|bytes| *bytes > 32 * MIB), "{scarce:?}");
+}
+
+#[test]
+fn too_little_memory_for_the_reader_is_said() {
+    if !can_mount() {
+        return;
+    }
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    // One line that grep has to keep whole.
+    std::fs::write(dir.path().join("line"), vec![b'x'; 48 << 20]).unwrap();
+    let Some(limit) = limit(16 * MIB) else { return };
+    let census = census(dir.path()).unwrap();
+    let error = warm_scans(dir.path(), &census, &limit, None, 1, &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("16777216 bytes of memory are too few"), "{error}");
+}
