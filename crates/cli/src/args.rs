@@ -53,7 +53,7 @@ pub enum Command {
     Report(Report),
     /// Write all measurements as one table
     Export(Export),
-    /// Take down what a killed run has left: mounts, loop devices, trace buffers
+    /// Take down what a killed run has left: mounts, loop devices, control groups, trace buffers
     Cleanup(Json),
     /// Write the man pages into a directory
     Man {

@@ -1,6 +1,6 @@
 //! A limit on memory, and with it on the page cache: a control group of our own, for what the processes in it read
-//! is charged to it. Conway et al. 2017 (§5, Figure 7) limited the memory of the whole machine; a group limits that
-//! of one reader, without a boot.
+//! is charged to it. Conway et al. 2017 (Figure 7) limited the memory of a whole machine; a group limits that of one
+//! reader, without a boot.
 
 mod place;
 
@@ -31,6 +31,11 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
+    /// Whether this system has control groups that limit memory, or why not. Making one takes root besides.
+    pub fn available() -> Result<(), Error> {
+        place().map(drop)
+    }
+
     /// Makes a group with a limit, inside of our own (cgroup v1) or beside it (v2, where a group with processes may
     /// have no groups with limits), so that limits that hold for us go on holding.
     pub fn new(session: &Arc<Session>, limit_bytes: u64) -> Result<MemoryLimit, Error> {

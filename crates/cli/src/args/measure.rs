@@ -3,7 +3,9 @@
 use super::Work;
 use crate::units;
 use clap::{Args, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Reader {
@@ -50,6 +52,51 @@ pub enum ProbeKind {
         #[arg(long, value_name = "SIZE", value_parser = units::size)]
         size: Option<u64>,
     },
+    /// Bandwidth of random reads of each size, and the natural transfer size
+    TransferSize(TransferSize),
+    /// Run a command, and compare what it changed with what the device was written
+    WriteAmplification {
+        /// A directory on the file system that the command changes
+        path: PathBuf,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+        /// The command and its arguments, behind --
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        command: Vec<OsString>,
+    },
+    /// Read every file again and again with little memory
+    WarmScan {
+        #[command(flatten)]
+        subject: Subject,
+        /// Limits on memory, one after another
+        #[arg(long, value_name = "SIZE", value_parser = units::size, value_delimiter = ',', required = true)]
+        memory: Vec<u64>,
+        /// Warm scans within each limit, after the one that fills the cache
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+        repeat: u64,
+    },
+}
+
+#[derive(Args)]
+pub struct TransferSize {
+    /// An image or a device, which may be in use: it is only read
+    pub path: PathBuf,
+    /// Sizes of the reads [default: 4 KiB to 64 MiB in powers of two]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, value_delimiter = ',')]
+    pub sizes: Vec<u64>,
+    /// Most reads of each size
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub reads: u64,
+    /// Time after which no more reads of a size begin
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::time)]
+    pub time: Duration,
+    /// Decides the places that are read
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

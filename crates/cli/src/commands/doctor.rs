@@ -45,6 +45,9 @@ fn findings() -> Vec<Finding> {
         "scans by grep -r",
         "apt install grep, or use --reader builtin",
     ));
+    let limited = disk::MemoryLimit::available();
+    let remedy = limited.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    findings.push(finding("memory limits", limited.is_ok(), "warm scans with little memory", &remedy));
     for kind in fs::kinds() {
         let ready = fs::ready(*kind);
         let remedy = ready.as_ref().err().map(ToString::to_string).unwrap_or_default();

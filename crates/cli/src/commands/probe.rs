@@ -1,6 +1,9 @@
 //! `senesce probe`.
 
 mod subject;
+mod transfer_size;
+mod warm_scan;
+mod write_amplification;
 
 use crate::args::{ProbeKind, Subject};
 use crate::output::{self, number};
@@ -23,6 +26,13 @@ pub fn run(kind: &ProbeKind) -> Result<()> {
         ProbeKind::FreeSpace { subject } => with(subject, |open| free_space(open, subject.json)),
         ProbeKind::NewFile { subject, size } => {
             with_writes(subject, |open| new_file(open, *size, subject.json))
+        }
+        ProbeKind::TransferSize(args) => transfer_size::run(args),
+        ProbeKind::WriteAmplification { path, json, command } => {
+            write_amplification::run(path, command, *json)
+        }
+        ProbeKind::WarmScan { subject, memory, repeat } => {
+            with(subject, |open| warm_scan::run(open, memory, *repeat, subject.json))
         }
     }
 }

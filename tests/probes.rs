@@ -1,0 +1,121 @@
+//! The probes of disks and caches, as a user runs them.
+
+mod common;
+
+use common::{Lab, Mounted, text};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// An ext4 image with files of 1 MiB.
+fn image(lab: &Lab, files: usize) -> PathBuf {
+    let tree = lab.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    for n in 0..files {
+        std::fs::write(tree.join(format!("f{n}")), vec![b'x'; 1 << 20]).unwrap();
+    }
+    let image = lab.path().join("a.img");
+    let made = Command::new("mkfs.ext4").args(["-q", "-d"]).arg(&tree).arg(&image).arg("96M").output();
+    assert!(made.unwrap().status.success());
+    std::fs::remove_dir_all(tree).unwrap();
+    image
+}
+
+/// Control groups of a process.
+fn groups(pid: u32) -> String {
+    let found = Command::new("find").args(["/sys/fs/cgroup", "-name", &format!("senesce-{pid}-*")]).output();
+    text(&found.unwrap().stdout)
+}
+
+#[test]
+fn the_transfer_size_of_an_image_is_measured_without_writing_to_it() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let image = image(&lab, 1);
+    let before = std::fs::read(&image).unwrap();
+    let line = "probe transfer-size a.img --sizes 4KiB,64KiB,1MiB,1GiB --reads 5 --time 1s --seed 3";
+    let measured = lab.json(line);
+    let sizes: Vec<_> = measured["points"].as_array().unwrap().iter().map(|p| &p["read_bytes"]).collect();
+    assert_eq!(sizes, [4096, 65536, 1 << 20], "sizes larger than the disk are left out");
+    assert!(measured["points"].as_array().unwrap().iter().all(|p| p["reads"] == 5));
+    let natural = |name: &str| measured[name].as_u64().unwrap();
+    assert!(natural("natural_50_bytes") <= natural("natural_90_bytes"));
+    assert!(measured["allocated_bytes"].as_u64() < measured["disk_bytes"].as_u64());
+    assert!(lab.run(line).contains("natural transfer size"));
+    assert!(std::fs::read(&image).unwrap() == before);
+    lab.refused("probe transfer-size a.img --sizes 5000", "multiples of 4 KiB");
+    lab.refused("probe transfer-size .", "neither a block device nor an image");
+    lab.refused("probe transfer-size nowhere", "nowhere");
+}
+
+#[test]
+fn what_a_command_writes_is_told_apart_from_what_the_device_gets() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let image = image(&lab, 1);
+    let dir = lab.path().join("mnt");
+    std::fs::create_dir(&dir).unwrap();
+    let mounted = Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&dir).status().unwrap();
+    assert!(mounted.success());
+    let mounted = Mounted { dir };
+    let probe = ["probe", "write-amplification", "mnt", "--json", "--", "sh", "-c"];
+    // What the command prints is no part of the document, and the ten bytes are written like others.
+    let script = "head -c 4194304 /dev/urandom > mnt/new; echo 123456789";
+    let output = lab.command(probe.iter().chain([&script])).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(measured["changed_bytes"], (4 << 20) + 10);
+    assert!(measured["written_bytes"].as_u64().unwrap() >= 4 << 20, "{measured}");
+    assert!(text(&output.stderr).contains("123456789"));
+    let failed = lab.try_run("probe write-amplification mnt -- false");
+    assert!(failed.stdout.is_empty() && text(&failed.stderr).contains("running false: it ended with"));
+    drop(mounted);
+    lab.refused("probe write-amplification /proc -- true", "no block device holds it");
+    lab.refused("probe write-amplification nowhere -- true", "nowhere");
+    lab.refused("probe write-amplification .", "COMMAND");
+}
+
+#[test]
+fn warm_scans_read_again_what_does_not_fit() {
+    needs!("ext4");
+    let lab = Lab::new();
+    image(&lab, 48);
+    let output = lab.try_run("probe warm-scan a.img --memory 16MiB,256MiB --repeat 2 --json");
+    let err = text(&output.stderr);
+    if err.contains("no memory controller") {
+        println!("skipped: {err}");
+        return;
+    }
+    assert!(output.status.success(), "{err}");
+    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let read = |limit: usize, scan: &str| {
+        measured["limits"][limit].pointer(scan).unwrap()["device_read_bytes"].as_u64().unwrap()
+    };
+    for (limit, memory_bytes) in [16_u64 << 20, 256 << 20].into_iter().enumerate() {
+        assert_eq!(measured["limits"][limit]["memory_bytes"], memory_bytes);
+        assert_eq!(measured["limits"][limit]["warm"].as_array().unwrap().len(), 2);
+        assert!(read(limit, "/cold") >= 48 << 20);
+    }
+    assert!(read(0, "/warm/1") > 24 << 20 && read(1, "/warm/1") < 1 << 20, "{measured}");
+    assert!(measured["limits"][0]["cold"]["s_per_gib"].as_f64().unwrap() > 0.0);
+    lab.nothing_left();
+
+    // Killed in the middle it leaves an empty group, which cleanup removes.
+    let line = "probe warm-scan a.img --memory 16MiB --repeat 1000";
+    let mut child = lab.command(line.split(' ')).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while groups(child.id()).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no scan begins");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A process that was just being started holds the lock of the run for a moment longer.
+    while !groups(child.id()).is_empty() {
+        lab.run("cleanup");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the group stays");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    lab.refused("probe warm-scan a.img", "--memory");
+    lab.refused("probe warm-scan nowhere --memory 64MiB", "nowhere");
+}
