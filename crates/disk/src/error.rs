@@ -82,6 +82,14 @@ pub enum Error {
         /// The parameter that is wrong, and how it should be.
         why: String,
     },
+    /// The file is not a log of requests, not a whole one, or a newer one.
+    #[error("cannot read {} as a log of requests: {why}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        why: String,
+    },
     /// A record of what a run made cannot be understood.
     #[error("{} is no record of a run ({why}); look at what it names, then delete it", path.display())]
     Journal {

@@ -13,6 +13,7 @@ mod image;
 mod interrupt;
 mod isolate;
 mod lock;
+pub mod log;
 mod loop_device;
 pub mod model;
 mod mount;
