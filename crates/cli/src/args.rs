@@ -1,11 +1,13 @@
 //! The one table of arguments: help, man pages and completions are made from it.
 
 mod age;
+mod disk;
 mod measure;
 mod profile;
 mod results;
 
 pub use age::*;
+pub use disk::*;
 pub use measure::*;
 pub use profile::*;
 pub use results::*;
@@ -39,6 +41,8 @@ pub enum Command {
     Probe(Probe),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
+    /// List and show device models, and price logs of requests on them
+    Disk(Disk),
     /// List, show, check or capture profiles
     Profile(Profile),
     /// Show, convert or sum up traces of operations

@@ -4,6 +4,7 @@ mod age;
 mod cleanup;
 mod compare;
 mod demo;
+mod disk;
 mod doctor;
 mod export;
 mod generate;
@@ -19,8 +20,8 @@ use anyhow::Result;
 pub fn run(args: Senesce) -> Result<()> {
     // Before any thread starts, so that every mount belongs to this process alone and dies with it.
     if matches!(args.command, Command::Age(_) | Command::Compare(_) | Command::Demo(_) | Command::Probe(_)) {
-        disk::isolate()?;
-        disk::catch_interrupts();
+        ::disk::isolate()?;
+        ::disk::catch_interrupts();
     }
     match args.command {
         Command::Doctor(json) => doctor::run(&json),
@@ -28,6 +29,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Age(age) => age::run(&age),
         Command::Probe(probe) => probe::run(&probe.probe),
         Command::Compare(compare) => compare::run(&compare),
+        Command::Disk(disk) => disk::run(&disk.action),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Report(report) => report::run(&report),

@@ -16,7 +16,9 @@ mod write_cache;
 
 pub use clock::ModelClock;
 pub use device::Device;
-pub use price::{KindCost, Priced, TransferCurve, TransferPoint, price, price_extents, transfer_curve};
+pub use price::{
+    KindCost, Priced, Pricing, TransferCurve, TransferPoint, price, price_extents, transfer_curve,
+};
 
 use crate::Error;
 use parameters::Parameters;

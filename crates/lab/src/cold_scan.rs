@@ -2,11 +2,15 @@
 
 use crate::Error;
 use crate::store::{Measurement, number};
+use disk::Model;
 use fs::Target;
-use probe::{Census, DynamicLayout, Hdd, Reader, Recorder, Scan};
+use probe::{Census, DynamicLayout, Reader, Recorder, Scan};
 
 /// Ring buffer of each processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
+
+/// The model whose cost is told of every scan.
+pub const HDD_MODEL: &str = "hdd-7200";
 
 /// What a cold scan told.
 pub struct ColdScan {
@@ -17,13 +21,14 @@ pub struct ColdScan {
     requests: Option<(DynamicLayout, f64)>,
 }
 
-/// Makes `target` cold and reads it; `traced` where block requests can be traced.
+/// Makes `target` cold and reads it; `traced` where block requests can be traced. `disk_bytes` is the size of the modelled
+/// disk that the same requests are sent to.
 pub fn take(
     target: &mut dyn Target,
     reader: Reader,
     census: &Census,
     traced: bool,
-    hdd: &Hdd,
+    disk_bytes: u64,
 ) -> Result<ColdScan, Error> {
     let chilled = target.chill()?;
     let recorder = match target.device() {
@@ -31,10 +36,13 @@ pub fn take(
         _ => None,
     };
     let scan = probe::scan(target.root(), reader, census)?;
-    let requests = recorder
-        .map(Recorder::stop)
-        .transpose()?
-        .map(|requests| (probe::dynamic_layout(&requests, target.block_bytes()), hdd.service_s(&requests)));
+    let requests = match recorder.map(Recorder::stop).transpose()? {
+        Some(requests) => {
+            let priced = disk::model::price(&Model::find(HDD_MODEL)?, disk_bytes, &requests);
+            Some((probe::dynamic_layout(&requests, target.block_bytes()), priced.total_s()))
+        }
+        None => None,
+    };
     Ok(ColdScan { chilled, scan, requests })
 }
 

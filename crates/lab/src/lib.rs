@@ -19,6 +19,7 @@ mod watch;
 mod work;
 
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, plan_only};
+pub use cold_scan::HDD_MODEL;
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
 pub use export::{Format, export};
