@@ -37,6 +37,17 @@ pub enum Error {
     /// Another run works on the same image.
     #[error("the image {} is in use by another run; wait for it or choose another image", .0.display())]
     ImageInUse(PathBuf),
+    /// A modelled disk that cannot be used, or cannot do what was asked.
+    #[error("the modelled disk in {}: {why}", dir.display())]
+    Store {
+        /// The directory of its store.
+        dir: PathBuf,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// What the server of a modelled disk said, whole.
+    #[error("{0}")]
+    Said(String),
     /// The kernel did not mount a file system.
     #[error("mounting {} as {kind}: {why}", device.display())]
     Mount {

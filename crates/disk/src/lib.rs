@@ -16,6 +16,7 @@ mod lock;
 pub mod log;
 mod loop_device;
 pub mod model;
+pub mod modelled;
 mod mount;
 mod mount_table;
 mod read_ahead;

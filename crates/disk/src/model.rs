@@ -95,6 +95,12 @@ impl Model {
         toml::to_string(&self.parameters).expect("parameters are plain data")
     }
 
+    /// Whether nothing takes any time on it.
+    pub fn costs_nothing(&self) -> bool {
+        let Parameters { hdd, smr, ssd, .. } = &self.parameters;
+        hdd.is_none() && smr.is_none() && ssd.is_none()
+    }
+
     /// A fresh device with a disk of `size_bytes` on it.
     pub fn device(&self, size_bytes: u64) -> Device {
         Device::new(&self.parameters, size_bytes)
