@@ -5,7 +5,6 @@ use super::log::Log;
 use super::queue::Queue;
 use super::store::Store;
 use crate::Error;
-use crate::model::Model;
 use crate::request::{RequestKind, SECTOR_BYTES};
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
@@ -56,7 +55,7 @@ impl Served {
     /// Takes a store into service.
     pub fn new(store: Store) -> Result<Served, Error> {
         let settings = store.settings();
-        let model = Model::find(&settings.model)?;
+        let model = store.model()?;
         Ok(Served {
             size_bytes: settings.size_bytes,
             queue: Queue::new(&model, settings.size_bytes, settings.clock),

@@ -1,6 +1,6 @@
 //! The store of a modelled disk: a directory with the bytes of the disk in chunks, copied on write.
 //!
-//! `disk.json` says what the disk is ([`super::settings`]), `map` which chunk holds which part of it ([`super::map`]), `data` has
+//! `disk.json` says what the disk is ([`super::settings`]), `model.toml` what it costs ([`crate::model`]), `map` which chunk holds which part of it ([`super::map`]), `data` has
 //! the chunks ([`super::chunks`]), `snapshots/` a map for each snapshot. Invariants: a chunk with several users never changes;
 //! a chunk is in no map before it has its space and its bytes; what no map names is free. So a process that is killed leaves a
 //! store that is whole: all it had written is there, for the machine keeps its files.
@@ -16,6 +16,7 @@ use super::write_cache::{Loss, Old, Record, WriteCache};
 use crate::SECTOR_BYTES;
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
+use crate::model::Model;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -23,6 +24,9 @@ use std::path::{Path, PathBuf};
 
 /// Size of a chunk: what is copied at the first write after a snapshot, and what discarding frees.
 pub const CHUNK_BYTES: usize = 64 << 10;
+
+/// Name of the file with the model.
+const MODEL: &str = "model.toml";
 
 /// What a discarded or never written part of a disk reads as; no request is longer.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
@@ -43,15 +47,16 @@ pub struct Store {
 impl Store {
     /// Makes a store in `dir`, which must be new or empty. If that fails, nothing is left.
     pub fn create(dir: &Path, settings: &DiskSettings) -> Result<(), Error> {
+        let model = Model::find(&settings.model)?;
         let new = !dir.exists();
         std::fs::create_dir_all(dir).context("creating the store", dir)?;
         if std::fs::read_dir(dir).context("reading", dir)?.next().is_some() {
             let why = "it is not empty; name a new directory".to_owned();
             return Err(Error::Store { dir: dir.to_owned(), why });
         }
-        let made = fill_new(dir, settings);
+        let made = fill_new(dir, settings, &model);
         if made.is_err() {
-            for file in ["disk.json", "map", "map.new", "data", "lock"] {
+            for file in ["disk.json", MODEL, "map", "map.new", "data", "lock"] {
                 let _ = std::fs::remove_file(dir.join(file));
             }
             let _ = std::fs::remove_dir(dir.join("snapshots"));
@@ -91,6 +96,12 @@ impl Store {
     /// What the disk is made like.
     pub fn settings(&self) -> &DiskSettings {
         &self.settings
+    }
+
+    /// The model that the disk is made after, as it was when the disk was made.
+    pub fn model(&self) -> Result<Model, Error> {
+        let path = self.dir.join(MODEL);
+        Model::parse(&std::fs::read_to_string(&path).context("reading", &path)?, &path)
     }
 
     /// Bytes that the disk and its snapshots take.
@@ -293,11 +304,13 @@ pub fn parts(settings: &DiskSettings) -> usize {
     settings.size_bytes.div_ceil(CHUNK_BYTES as u64) as usize
 }
 
-fn fill_new(dir: &Path, settings: &DiskSettings) -> Result<(), Error> {
+fn fill_new(dir: &Path, settings: &DiskSettings, model: &Model) -> Result<(), Error> {
     let snapshots = dir.join("snapshots");
     std::fs::create_dir(&snapshots).context("creating", &snapshots)?;
     // Settings come first, for they are checked, and nothing is to be made of nonsense.
     settings.write(dir)?;
+    let path = dir.join(MODEL);
+    std::fs::write(&path, model.to_toml()).context("writing", &path)?;
     ChunkMap::create(&dir.join("map"), vec![HOLE; parts(settings)])?;
     Chunks::create(&dir.join("data"), parts(settings))
 }
