@@ -5,12 +5,14 @@ mod disk;
 mod measure;
 mod profile;
 mod results;
+mod served;
 
 pub use age::*;
 pub use disk::*;
 pub use measure::*;
 pub use profile::*;
 pub use results::*;
+pub use served::*;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -41,7 +43,7 @@ pub enum Command {
     Probe(Probe),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
-    /// List and show device models, and price logs of requests on them
+    /// Make, serve and break modelled disks; list device models, and price logs of requests on them
     Disk(Disk),
     /// List, show, check or capture profiles
     Profile(Profile),

@@ -13,7 +13,7 @@ mod profile;
 mod report;
 mod trace;
 
-use crate::args::{Command, Senesce};
+use crate::args::{Command, DiskAction, Senesce, ServedDisk};
 use anyhow::Result;
 
 /// Carries out what was asked for.
@@ -23,13 +23,19 @@ pub fn run(args: Senesce) -> Result<()> {
         ::disk::isolate()?;
         ::disk::catch_interrupts();
     }
+    // What this mounts others are to see.
+    if let Command::Disk(disk) = &args.command
+        && matches!(disk.action, DiskAction::Served(ServedDisk::Mount { .. }))
+    {
+        ::disk::catch_interrupts();
+    }
     match args.command {
         Command::Doctor(json) => doctor::run(&json),
         Command::Demo(demo) => demo::run(&demo),
         Command::Age(age) => age::run(&age),
         Command::Probe(probe) => probe::run(&probe.probe),
         Command::Compare(compare) => compare::run(&compare),
-        Command::Disk(disk) => disk::run(&disk.action),
+        Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Report(report) => report::run(&report),

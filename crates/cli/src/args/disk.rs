@@ -1,6 +1,7 @@
 //! What `senesce disk` takes.
 
 use super::Json;
+use super::served::ServedDisk;
 use crate::units;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -13,6 +14,8 @@ pub struct Disk {
 
 #[derive(Subcommand)]
 pub enum DiskAction {
+    #[command(flatten)]
+    Served(ServedDisk),
     /// List the built-in device models
     Models(Json),
     /// Show a device model as TOML, or its bandwidth against the size of reads

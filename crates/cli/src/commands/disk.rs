@@ -2,12 +2,16 @@
 
 mod models;
 mod price;
+mod served;
 
 use crate::args::DiskAction;
 use anyhow::Result;
 
+pub use served::clock;
+
 pub fn run(action: &DiskAction) -> Result<()> {
     match action {
+        DiskAction::Served(disk) => served::run(disk),
         DiskAction::Models(args) => models::list(args.json),
         DiskAction::Show { model, curve: true, size, seed, json } => {
             models::curve(model, *size, *seed, *json)

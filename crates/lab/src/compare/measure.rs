@@ -74,7 +74,7 @@ impl Measuring<'_> {
         let own = self.manifest.made.size_bytes;
         match self.manifest.made.home {
             Home::Dir(_) => of_device().unwrap_or(own),
-            Home::Image(_) | Home::Device(_) => own,
+            Home::Image(_) | Home::Device(_) | Home::Modelled { .. } => own,
         }
     }
 
