@@ -1,16 +1,20 @@
 //! The one table of arguments: help, man pages and completions are made from it.
 
 mod age;
+mod disk;
 mod experiment;
 mod measure;
 mod profile;
 mod results;
+mod served;
 
 pub use age::*;
+pub use disk::*;
 pub use experiment::*;
 pub use measure::*;
 pub use profile::*;
 pub use results::*;
+pub use served::*;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -45,6 +49,8 @@ pub enum Command {
     Run(Run),
     /// Run a built-in experiment that reproduces a figure of the literature
     Reproduce(Reproduce),
+    /// Make, serve and break modelled disks; list device models, and price logs of requests on them
+    Disk(Disk),
     /// List, show, check or capture profiles
     Profile(Profile),
     /// Show, convert or sum up traces of operations

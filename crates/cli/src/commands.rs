@@ -4,6 +4,7 @@ mod age;
 mod cleanup;
 mod compare;
 mod demo;
+mod disk;
 mod doctor;
 mod experiment;
 mod export;
@@ -13,7 +14,7 @@ mod profile;
 mod report;
 mod trace;
 
-use crate::args::{Command, Senesce};
+use crate::args::{Command, DiskAction, Senesce, ServedDisk};
 use anyhow::Result;
 
 /// Carries out what was asked for.
@@ -28,8 +29,14 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Run(_)
             | Command::Reproduce(_)
     ) {
-        disk::isolate()?;
-        disk::catch_interrupts();
+        ::disk::isolate()?;
+        ::disk::catch_interrupts();
+    }
+    // What this mounts others are to see.
+    if let Command::Disk(disk) = &args.command
+        && matches!(disk.action, DiskAction::Served(ServedDisk::Mount { .. }))
+    {
+        ::disk::catch_interrupts();
     }
     match args.command {
         Command::Doctor(json) => doctor::run(&json),
@@ -39,6 +46,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Compare(compare) => compare::run(&compare),
         Command::Run(run) => experiment::run(&run),
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
+        Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Report(report) => report::run(&report),

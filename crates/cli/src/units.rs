@@ -20,6 +20,11 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok(bytes.round() as u64)
 }
 
+/// A place on a disk: a size, or 0.
+pub fn offset(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { size(text) }
+}
+
 /// A time: a number with s, min or h.
 pub fn time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text)?;

@@ -37,6 +37,17 @@ pub enum Error {
     /// Another run works on the same image.
     #[error("the image {} is in use by another run; wait for it or choose another image", .0.display())]
     ImageInUse(PathBuf),
+    /// A modelled disk that cannot be used, or cannot do what was asked.
+    #[error("the modelled disk in {}: {why}", dir.display())]
+    Store {
+        /// The directory of its store.
+        dir: PathBuf,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// What the server of a modelled disk said, whole.
+    #[error("{0}")]
+    Said(String),
     /// The kernel did not mount a file system.
     #[error("mounting {} as {kind}: {why}", device.display())]
     Mount {
@@ -88,6 +99,14 @@ pub enum Error {
          cgroup v1, or add `memory` to cgroup.subtree_control of a group above (v2)"
     )]
     NoMemoryController,
+    /// The file is not a log of requests, not a whole one, or a newer one.
+    #[error("cannot read {} as a log of requests: {why}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        why: String,
+    },
     /// A record of what a run made cannot be understood.
     #[error("{} is no record of a run ({why}); look at what it names, then delete it", path.display())]
     Journal {

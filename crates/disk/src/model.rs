@@ -16,7 +16,9 @@ mod write_cache;
 
 pub use clock::ModelClock;
 pub use device::Device;
-pub use price::{KindCost, Priced, TransferCurve, TransferPoint, price, price_extents, transfer_curve};
+pub use price::{
+    KindCost, Priced, Pricing, TransferCurve, TransferPoint, price, price_extents, transfer_curve,
+};
 
 use crate::Error;
 use parameters::Parameters;
@@ -91,6 +93,12 @@ impl Model {
     /// Its parameters as TOML that [`Model::parse`] reads back the same.
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.parameters).expect("parameters are plain data")
+    }
+
+    /// Whether nothing takes any time on it.
+    pub fn costs_nothing(&self) -> bool {
+        let Parameters { hdd, smr, ssd, .. } = &self.parameters;
+        hdd.is_none() && smr.is_none() && ssd.is_none()
     }
 
     /// A fresh device with a disk of `size_bytes` on it.

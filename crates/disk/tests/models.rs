@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::rand_core::SeedableRng as _;
 use senesce_disk::model::{Device, Model, ModelClock, price, price_extents, transfer_curve};
 use senesce_disk::{Extent, Request, RequestKind};
 use std::path::Path;

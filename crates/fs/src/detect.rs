@@ -1,4 +1,4 @@
-//! Which file system lies on an image or device, by the magic number of its superblock.
+//! Which file system lies on an image, a device or a modelled disk, by the magic number of its superblock.
 
 use crate::Error;
 use crate::kind::{FileSystem, find};
@@ -13,10 +13,27 @@ const MAGIC: [(&str, u64, &[u8]); 3] =
 /// The file system on `path`.
 pub fn detect(path: &Path) -> Result<&'static dyn FileSystem, Error> {
     let file = File::open(path).map_err(Error::io("opening", path))?;
+    known(path, |offset, bytes| {
+        // A file too short to hold the magic number does not have it.
+        file.read_exact_at(bytes, offset).is_ok()
+    })
+}
+
+/// The file system on the modelled disk in `dir`, which must not be in use.
+pub fn detect_modelled(dir: &Path) -> Result<&'static dyn FileSystem, Error> {
+    let mut store = disk::modelled::Store::open(dir, false)?;
+    let found = known(dir, |offset, bytes| {
+        bytes.copy_from_slice(store.read(offset, bytes.len(), &mut Vec::new()));
+        true
+    });
+    store.close()?;
+    found
+}
+
+fn known(path: &Path, read_at: impl Fn(u64, &mut [u8]) -> bool) -> Result<&'static dyn FileSystem, Error> {
     let matches = |offset, magic: &[u8]| {
         let mut bytes = vec![0; magic.len()];
-        // A file too short to hold the magic number does not have it.
-        file.read_exact_at(&mut bytes, offset).is_ok() && bytes == magic
+        read_at(offset, &mut bytes) && bytes == magic
     };
     match MAGIC.iter().find(|(_, offset, magic)| matches(*offset, magic)) {
         Some((name, ..)) => find(name),

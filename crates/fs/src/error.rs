@@ -43,6 +43,9 @@ pub enum Error {
         /// The size asked for.
         size_bytes: u64,
     },
+    /// Snapshots are for modelled disks.
+    #[error("{} is no modelled disk, so it has no snapshots; age with --disk MODEL", .0.display())]
+    NotModelled(PathBuf),
     /// `mkfs` failed.
     #[error("making the file system with `{command}`: {why}")]
     Mkfs {

@@ -14,7 +14,7 @@ mod volume;
 mod walk;
 
 pub use copy::{Copied, copy_tree};
-pub use detect::detect;
+pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;
 pub use error::Error;
 pub use kind::{FileSystem, find, kinds, ready};

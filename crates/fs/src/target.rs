@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::kind::{FileSystem, ready};
 use crate::volume::{Disk, Volume};
+use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{BlockDevice, Extent, Image, Session};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,15 @@ pub enum Place {
         path: PathBuf,
         /// What the user gave to `--erase`.
         erase: Option<String>,
+    },
+    /// On a modelled disk.
+    Modelled {
+        /// Its store, which must not exist if it is to be made.
+        dir: PathBuf,
+        /// The model that it is made after; one that is there has its own.
+        model: String,
+        /// What its service times are used for; one that is there has its own.
+        clock: Clock,
     },
 }
 
@@ -85,6 +95,21 @@ pub trait Target: Send {
     /// The longest extent it can make.
     fn max_extent_bytes(&self) -> u64;
 
+    /// The modelled disk below, if there is one.
+    fn modelled(&self) -> Option<&ModelledDisk> {
+        None
+    }
+
+    /// Keeps all of it as it is now under a new name, which only modelled disks can. It is unmounted meanwhile.
+    fn snapshot(&mut self, _name: &str) -> Result<(), Error> {
+        Err(Error::NotModelled(self.root().to_owned()))
+    }
+
+    /// Makes all of it what it was when the snapshot was taken. It is unmounted meanwhile.
+    fn rollback(&mut self, _name: &str) -> Result<(), Error> {
+        Err(Error::NotModelled(self.root().to_owned()))
+    }
+
     /// Takes down what was made for it, and says if that fails.
     fn close(self: Box<Self>) -> Result<(), Error>;
 }
@@ -112,6 +137,16 @@ pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
             let disk = Disk::device(device, spec)?;
             Ok(Box::new(Volume::make(session, spec, disk)?))
         }
+        Place::Modelled { dir, model, clock } => {
+            let settings = DiskSettings::new(size_bytes, model, *clock);
+            let disk = Disk::make_modelled(session, dir, &settings, spec)?;
+            let made = Volume::make(session, spec, disk);
+            if made.is_err() {
+                // The first error is the one to tell.
+                let _ = std::fs::remove_dir_all(dir);
+            }
+            Ok(Box::new(made?))
+        }
     }
 }
 
@@ -128,6 +163,7 @@ pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
             }
             Disk::device(device, &spec)?
         }
+        Place::Modelled { dir, .. } => Disk::modelled(session, dir, &spec)?,
     };
     Ok(Box::new(Volume::open(session, &spec, disk, None)?))
 }

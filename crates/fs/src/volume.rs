@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::kind::FileSystem;
 use crate::target::{Check, Spec, Target};
+use disk::modelled::{DiskSettings, ModelledDisk};
 use disk::{
     BlockDevice, Extent, Image, LoopDevice, Mount, ReadAhead, Residue, Session, drop_device_cache,
     drop_file_cache, drop_inode_cache, in_memory, run_tool,
@@ -18,6 +19,8 @@ pub enum Disk {
     Loop { image: Image, device: LoopDevice },
     /// A block device.
     Device { device: BlockDevice, _read_ahead: ReadAhead },
+    /// A modelled disk through a loop device, which is detached first.
+    Modelled { device: LoopDevice, disk: Box<ModelledDisk> },
 }
 
 impl Disk {
@@ -33,16 +36,39 @@ impl Disk {
         Ok(Disk::Device { device, _read_ahead })
     }
 
+    /// Makes a modelled disk in `dir`.
+    pub fn make_modelled(
+        session: &Arc<Session>,
+        dir: &Path,
+        settings: &DiskSettings,
+        spec: &Spec,
+    ) -> Result<Disk, Error> {
+        ModelledDisk::create(dir, settings)?;
+        let disk = Disk::modelled(session, dir, spec);
+        if disk.is_err() {
+            // The first error is the one to tell.
+            let _ = std::fs::remove_dir_all(dir);
+        }
+        disk
+    }
+
+    /// Puts the modelled disk in `dir` into service.
+    pub fn modelled(session: &Arc<Session>, dir: &Path, spec: &Spec) -> Result<Disk, Error> {
+        let disk = ModelledDisk::attach(session, dir)?;
+        let device = LoopDevice::attach(session, disk.file(), spec.read_ahead_kb)?;
+        Ok(Disk::Modelled { device, disk: disk.into() })
+    }
+
     fn path(&self) -> &Path {
         match self {
-            Disk::Loop { device, .. } => device.device(),
+            Disk::Loop { device, .. } | Disk::Modelled { device, .. } => device.device(),
             Disk::Device { device, .. } => device.path(),
         }
     }
 
     fn devno(&self) -> (u32, u32) {
         match self {
-            Disk::Loop { device, .. } => device.devno(),
+            Disk::Loop { device, .. } | Disk::Modelled { device, .. } => device.devno(),
             Disk::Device { device, .. } => device.devno(),
         }
     }
@@ -62,7 +88,7 @@ pub struct Volume {
 impl Volume {
     /// Makes a file system on `disk` and mounts it.
     pub fn make(session: &Arc<Session>, spec: &Spec, disk: Disk) -> Result<Volume, Error> {
-        let fresh_image = matches!(disk, Disk::Loop { .. });
+        let fresh_image = !matches!(disk, Disk::Device { .. });
         let mut mkfs = spec.kind.mkfs(disk.path(), spec.size_bytes, fresh_image, &spec.mkfs_opts);
         let command = line(&mkfs);
         let output = run_tool(&mut mkfs, spec.kind.tools().1)?;
@@ -125,7 +151,26 @@ impl Volume {
                 said.push(format!("could not keep reads of {path} out of the page cache: {why}"));
             }
         }
+        if let Disk::Modelled { .. } = &self.disk {
+            let why = "the modelled disk is reached by direct I/O, and its server's memory is no cache in the model";
+            said.push(format!("nothing is cached below: {why}"));
+        }
         Ok(said)
+    }
+
+    /// Has something done with the modelled disk while nothing is mounted on it.
+    fn unmounted(
+        &mut self,
+        work: impl FnOnce(&ModelledDisk) -> Result<(), disk::Error>,
+    ) -> Result<(), Error> {
+        let Disk::Modelled { disk, .. } = &self.disk else {
+            return Err(Error::NotModelled(self.disk.path().to_owned()));
+        };
+        self.mount.unmount()?;
+        // What the kernel keeps of the disk may not be true afterwards.
+        let done = work(disk).and_then(|()| drop_device_cache(self.disk.path()));
+        self.mount_again()?;
+        Ok(done?)
     }
 }
 
@@ -189,11 +234,31 @@ impl Target for Volume {
         self.kind.max_extent_bytes(self.block_bytes)
     }
 
+    fn modelled(&self) -> Option<&ModelledDisk> {
+        match &self.disk {
+            Disk::Modelled { disk, .. } => Some(disk),
+            Disk::Loop { .. } | Disk::Device { .. } => None,
+        }
+    }
+
+    fn snapshot(&mut self, name: &str) -> Result<(), Error> {
+        self.unmounted(|disk| disk.snapshot(name))
+    }
+
+    fn rollback(&mut self, name: &str) -> Result<(), Error> {
+        self.unmounted(|disk| disk.rollback(name))
+    }
+
     fn close(self: Box<Self>) -> Result<(), Error> {
         let Volume { mut mount, disk, .. } = *self;
         mount.unmount()?;
-        if let Disk::Loop { device, .. } = disk {
-            device.detach()?;
+        match disk {
+            Disk::Loop { device, .. } => device.detach()?,
+            Disk::Device { .. } => {}
+            Disk::Modelled { device, disk } => {
+                device.detach()?;
+                disk.detach()?;
+            }
         }
         Ok(())
     }

@@ -9,6 +9,9 @@ use probe::{Census, Reader, Recorder, Scan};
 /// Ring buffer of each processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
 
+/// The model whose cost is told of every scan.
+pub const HDD_MODEL: &str = "hdd-7200";
+
 /// What a cold scan told.
 pub struct ColdScan {
     /// What was dropped from memory before, and what could not be.

@@ -24,6 +24,7 @@ mod workload;
 
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
+pub use cold_scan::HDD_MODEL;
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
 pub use experiment::{

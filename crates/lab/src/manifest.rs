@@ -4,6 +4,7 @@
 use crate::workload::Workload;
 use crate::{Error, store::RunId};
 use ager::{Conditions, Leg};
+use disk::modelled::Clock;
 use fs::{Place, Spec};
 use replay::{Data, OnFull};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,15 @@ pub enum Home {
     Device(PathBuf),
     /// In a directory of a file system that is mounted already.
     Dir(PathBuf),
+    /// On a modelled disk.
+    Modelled {
+        /// Its store.
+        dir: PathBuf,
+        /// The model that it is made after: a built-in name, or the absolute path of a TOML file.
+        model: String,
+        /// What its service times are used for.
+        clock: Clock,
+    },
 }
 
 /// How an aged file system was made: what its unaged copy must be made like.
@@ -52,6 +62,9 @@ impl Made {
             Home::Image(path) => Place::Image(path.clone()),
             Home::Device(path) => Place::Device { path: path.clone(), erase: None },
             Home::Dir(_) => return Ok(None),
+            Home::Modelled { dir, model, clock } => {
+                Place::Modelled { dir: dir.clone(), model: model.clone(), clock: *clock }
+            }
         };
         Ok(Some(Spec {
             kind: fs::find(&self.fs)?,

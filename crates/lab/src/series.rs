@@ -169,7 +169,7 @@ impl Series<'_> {
         match &self.made.home {
             Home::Image(image) => std::fs::remove_file(image).map_err(Error::io("removing", image)),
             Home::Device(_) => Ok(()),
-            Home::Dir(dir) => std::fs::remove_dir_all(dir).map_err(Error::io("removing", dir)),
+            Home::Dir(dir) | Home::Modelled { dir, .. } => std::fs::remove_dir_all(dir).map_err(Error::io("removing", dir)),
         }
     }
 
@@ -252,7 +252,7 @@ impl Series<'_> {
         if let Some(requests) = &cold.requests {
             for model in self.models {
                 let priced = price(model, self.made.size_bytes, requests);
-                let s_per_gib = per_gib(priced.total_ns as f64 / 1e9, census.allocated_bytes);
+                let s_per_gib = per_gib(priced.total_s(), census.allocated_bytes);
                 let measure = format!("{MODELLED}{ON}{}", model.name());
                 numbers.push(number(subject, &measure, "s/GiB", repetition, s_per_gib));
             }

@@ -24,9 +24,14 @@ pub(crate) fn check(
     let metadata = EMPTY_BYTES.min(made.size_bytes / 8) + plan.live_files * METADATA_BYTES_A_FILE;
     let (place, need) = match &made.home {
         // Written churn touches every block sooner or later, and a sparse image never shrinks.
-        Home::Image(image) if data == Data::Write => (image.parent(), made.size_bytes),
-        Home::Image(image) if fill => (image.parent(), (plan.live_bytes + metadata).min(made.size_bytes)),
-        Home::Image(image) => (image.parent(), metadata),
+        Home::Image(path) | Home::Modelled { dir: path, .. } => {
+            let need = match data {
+                Data::Write => made.size_bytes,
+                _ if fill => (plan.live_bytes + metadata).min(made.size_bytes),
+                _ => metadata,
+            };
+            (path.parent(), need)
+        }
         Home::Dir(dir) => (Some(dir.as_path()), plan.live_bytes + metadata),
         Home::Device(_) => return Ok(()),
     };

@@ -1,4 +1,7 @@
-//! Records the requests a block device is sent, from the kernel's tracepoint `block_rq_issue`.
+//! Records the requests a block device is sent, from the kernel's tracepoints `block_rq_issue` and `block_rq_complete`.
+//!
+//! How many requests were outstanding together (`queue`) is counted, not guessed: those issued and not yet completed. The
+//! flag for read-ahead would not tell, as file systems set it on reads that a reader waits for as well.
 //!
 //! An own tracefs instance leaves other users of tracing undisturbed. Events are read raw, page by page, one
 //! thread a CPU, because as text they cost more than the workload; see `ring` for the pages and `format`
@@ -7,6 +10,7 @@
 mod device;
 mod format;
 mod instance;
+mod outstanding;
 mod ring;
 
 use crate::{Error, Result};
@@ -14,6 +18,7 @@ use device::Device;
 use disk::Request;
 use format::EventFormat;
 use instance::Instance;
+use outstanding::Event;
 use ring::PageLayout;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{File, OpenOptions};
@@ -27,13 +32,13 @@ pub use instance::remove_stale;
 
 /// Whether requests can be recorded on this machine, or why not.
 pub fn available() -> std::result::Result<(), String> {
-    let format = || Instance::create()?.parse(&format!("{EVENT}/format"), EventFormat::parse);
+    let format = || Instance::create()?.parse(&format!("{ISSUE}/format"), EventFormat::parse);
     format().map(drop).map_err(|error: Error| error.to_string())
 }
 
 /// A recording of the requests of one block device, from [`Recorder::start`] to [`Recorder::stop`].
 pub struct Recorder {
-    readers: Vec<JoinHandle<Result<Vec<Request>>>>,
+    readers: Vec<JoinHandle<Result<Vec<Event>>>>,
     stop: Arc<AtomicBool>,
     instance: Instance,
 }
@@ -51,10 +56,13 @@ impl Recorder {
         instance.write("trace_clock", "mono")?;
         let decoder = Decoder {
             layout: instance.parse("events/header_page", PageLayout::parse)?,
-            format: instance.parse(&format!("{EVENT}/format"), EventFormat::parse)?,
+            issue: instance.parse(&format!("{ISSUE}/format"), EventFormat::parse)?,
+            completion: instance.parse(&format!("{COMPLETION}/format"), EventFormat::parse)?,
             device,
         };
-        instance.write(&format!("{EVENT}/filter"), &format!("dev == {}", device.disk))?;
+        for event in [ISSUE, COMPLETION] {
+            instance.write(&format!("{event}/filter"), &format!("dev == {}", device.disk))?;
+        }
         let stop = Arc::new(AtomicBool::new(false));
         let mut recorder = Recorder { readers: Vec::new(), stop, instance };
         for cpu in recorder.instance.cpus()? {
@@ -67,22 +75,26 @@ impl Recorder {
             let stop = recorder.stop.clone();
             recorder.readers.push(std::thread::spawn(move || read_cpu(pipe, &decoder, &stop)));
         }
-        recorder.instance.write(&format!("{EVENT}/enable"), "1")?;
+        // Completions first, so that no request is issued whose completion would be missed.
+        for event in [COMPLETION, ISSUE] {
+            recorder.instance.write(&format!("{event}/enable"), "1")?;
+        }
         Ok(recorder)
     }
 
     /// Ends the recording. The requests come sorted by their time of issue.
     pub fn stop(mut self) -> Result<Vec<Request>> {
-        self.instance.write(&format!("{EVENT}/enable"), "0")?;
+        for event in [ISSUE, COMPLETION] {
+            self.instance.write(&format!("{event}/enable"), "0")?;
+        }
         self.stop.store(true, Ordering::Release);
-        let mut requests = Vec::new();
+        let mut events = Vec::new();
         for reader in self.readers.drain(..) {
             let read = reader.join().map_err(|_| Error::cannot(RECORDING, "a reader panicked"))?;
-            requests.append(&mut read?);
+            events.append(&mut read?);
         }
         self.check_losses()?;
-        requests.sort_by_key(|request| request.time_ns);
-        Ok(requests)
+        Ok(outstanding::requests(events))
     }
 
     /// Fails if the kernel had to drop events.
@@ -109,7 +121,10 @@ impl Drop for Recorder {
 }
 
 /// The tracepoint of requests at their issue to the device's driver.
-const EVENT: &str = "events/block/block_rq_issue";
+const ISSUE: &str = "events/block/block_rq_issue";
+
+/// The tracepoint of requests, or parts of them, that are done.
+const COMPLETION: &str = "events/block/block_rq_complete";
 
 const RECORDING: &str = "recording block requests";
 
@@ -117,32 +132,37 @@ fn lost_message(what: &str) -> String {
     format!("{what} were lost, as the buffer was full; measure again with a larger buffer")
 }
 
-/// Turns pages of the ring buffer into requests of one device.
+/// Turns pages of the ring buffer into events of one device.
 #[derive(Clone, Copy)]
 struct Decoder {
     layout: PageLayout,
-    format: EventFormat,
+    issue: EventFormat,
+    completion: EventFormat,
     device: Device,
 }
 
 impl Decoder {
-    fn decode(&self, page: &[u8], requests: &mut Vec<Request>) -> Result<()> {
+    fn decode(&self, page: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let wrong = |why: String| Error::cannot(RECORDING, why);
         let page = ring::parse_page(page, &self.layout).map_err(wrong)?;
         if page.missed {
             return Err(wrong(lost_message("events")));
         }
         for event in page.events {
-            let event = self.format.decode(event.time_ns, event.payload).map_err(wrong)?;
-            requests.extend(event.and_then(|request| self.device.own(request)));
+            let own = |format: &EventFormat| {
+                let request = format.decode(event.time_ns, event.payload).map_err(wrong)?;
+                Ok::<_, Error>(request.and_then(|request| self.device.own(request)))
+            };
+            events.extend(own(&self.issue)?.map(Event::Issued));
+            events.extend(own(&self.completion)?.map(Event::Completed));
         }
         Ok(())
     }
 }
 
 /// Reads the events of one CPU until told to stop and nothing is left.
-fn read_cpu(mut pipe: File, decoder: &Decoder, stop: &AtomicBool) -> Result<Vec<Request>> {
-    let mut requests = Vec::new();
+fn read_cpu(mut pipe: File, decoder: &Decoder, stop: &AtomicBool) -> Result<Vec<Event>> {
+    let mut events = Vec::new();
     let mut page = vec![0; decoder.layout.page_bytes()];
     let tenth_of_a_second = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     loop {
@@ -150,12 +170,12 @@ fn read_cpu(mut pipe: File, decoder: &Decoder, stop: &AtomicBool) -> Result<Vec<
         let last = stop.load(Ordering::Acquire);
         match pipe.read(&mut page) {
             // Nothing yet. The kernel wakes us when the buffer is half full.
-            Ok(0) if last => return Ok(requests),
-            Err(error) if error.kind() == ErrorKind::WouldBlock && last => return Ok(requests),
+            Ok(0) if last => return Ok(events),
+            Err(error) if error.kind() == ErrorKind::WouldBlock && last => return Ok(events),
             Ok(0) => wait(&pipe, &tenth_of_a_second)?,
             Err(error) if error.kind() == ErrorKind::WouldBlock => wait(&pipe, &tenth_of_a_second)?,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Ok(len) => decoder.decode(&page[..len], &mut requests)?,
+            Ok(len) => decoder.decode(&page[..len], &mut events)?,
             Err(error) => return Err(Error::cannot(RECORDING, error.to_string())),
         }
     }

@@ -97,6 +97,10 @@ fn every_request_is_there_in_order() {
     let requests = recorder.stop().unwrap();
     let seen: Vec<u64> = requests.iter().filter(|r| !r.readahead).map(|request| request.sector).collect();
     assert_eq!(seen, sectors);
+    let asked: Vec<_> = requests.iter().filter(|request| !request.readahead).collect();
+    assert!(asked.iter().all(|request| request.service_ns > 0));
+    // Whoever opens the device may look at its first sectors meanwhile.
+    assert!(asked.iter().filter(|request| request.queue == 1).count() > 19_900);
 }
 
 #[test]
@@ -189,7 +193,11 @@ fn a_log_is_whole_or_an_error() {
         }
     });
     match recorder.stop() {
-        Ok(requests) => assert_eq!(requests.len(), 40_000),
+        Ok(requests) => {
+            assert_eq!(requests.len(), 40_000);
+            assert!(requests.iter().all(|request| (1..=4).contains(&request.queue)));
+            assert!(requests.iter().any(|request| request.queue > 1), "four threads never waited together");
+        }
         Err(error) => assert!(error.to_string().contains("larger buffer"), "{error}"),
     }
 }

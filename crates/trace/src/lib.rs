@@ -12,7 +12,7 @@ mod namespace;
 mod op;
 mod reader;
 mod row;
-mod seal;
+pub mod seal;
 mod source;
 mod stat;
 mod writer;

@@ -1,30 +1,51 @@
-//! The seal of a trace file: the SHA-256 of the whole file, in 32 bytes behind its first mark, counted as zeros.
+//! The seal of a Parquet file of ours: the SHA-256 of the whole file, in 32 bytes behind its first mark, counted as zeros.
 //!
 //! Decoders of Parquet trust the lengths they find; on damaged ones they may panic or ask for all the memory
-//! there is. So not a byte of a trace is decoded before the seal is found whole; and who starts to age for
+//! there is. So not a byte is decoded before the seal is found whole; and who starts to age for
 //! hours learns of a damaged trace at once, not at its end. Other programs step over the seal: in Parquet,
 //! only bytes that the footer points to have a meaning.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Seek as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 
 /// The mark that a Parquet file begins with.
 const MARK: &[u8] = b"PAR1";
 
 /// What a writer puts behind the mark, for [`seal`] to fill in.
-pub(crate) const BLANK: [u8; 32] = [0; 32];
+pub const BLANK: [u8; 32] = [0; 32];
 
-/// Seals a file that is otherwise finished.
-pub(crate) fn seal(file: &File) -> io::Result<()> {
-    let seal = compute(file)?;
-    file.write_all_at(&seal, MARK.len() as u64)
+/// Begins the file that will be `path`: beside it, under another name, gone if it is dropped.
+pub fn begin(path: &Path) -> io::Result<NamedTempFile> {
+    // A temporary file is readable by its owner only; ours are as readable as the user's other files.
+    tempfile::Builder::new()
+        .prefix(".senesce-")
+        .suffix(".parquet.part")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder(path))
+}
+
+/// Seals a file that is otherwise finished, makes it durable and gives it its name, which replaces what is there.
+pub fn finish(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    let seal = compute(file.as_file())?;
+    file.as_file().write_all_at(&seal, MARK.len() as u64)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|e| e.error)?;
+    // The new name lasts only once the directory that holds it is on disk too.
+    File::open(folder(path))?.sync_all()
+}
+
+/// The directory that `path` is in.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether every byte of the file is as it was when it was sealed.
-pub(crate) fn is_whole(file: &File) -> io::Result<bool> {
+pub fn is_whole(file: &File) -> io::Result<bool> {
     let mut found = BLANK;
     match file.read_exact_at(&mut found, MARK.len() as u64) {
         Ok(()) => Ok(found == *compute(file)?),

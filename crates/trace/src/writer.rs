@@ -1,9 +1,7 @@
 //! Writing trace files: Parquet with zstd, a row group at a time, whole or not at all.
 
-use std::fs::{File, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -37,13 +35,7 @@ impl TraceWriter {
     pub fn create(path: impl Into<PathBuf>, info: &TraceInfo) -> Result<Self, Error> {
         let path = path.into();
         let failed = |source| Error::Io { action: "creating", path: path.clone(), source };
-        // A temporary file is readable by its owner only; a trace is as readable as the user's other files.
-        let temporary = tempfile::Builder::new()
-            .prefix(".senesce-")
-            .suffix(".parquet.part")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder(&path))
-            .map_err(failed)?;
+        let temporary = seal::begin(&path).map_err(failed)?;
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(|e| failed(io_error(e)))?;
         file.write_all(&seal::BLANK).map_err(failed)?;
@@ -82,11 +74,7 @@ impl TraceWriter {
         let path = self.path;
         let failed = |source| Error::Io { action: "finishing", path: path.clone(), source };
         let temporary = self.file.into_inner().map_err(|e| failed(io_error(e)))?;
-        seal::seal(temporary.as_file()).map_err(failed)?;
-        temporary.as_file().sync_all().map_err(failed)?;
-        temporary.persist(&path).map_err(|e| failed(e.error))?;
-        // The new name lasts only once the directory that holds it is on disk too.
-        File::open(folder(&path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        seal::finish(temporary, &path).map_err(failed)?;
         Ok(summary)
     }
 
@@ -94,11 +82,6 @@ impl TraceWriter {
         let written = self.file.next_row_group().and_then(|group| self.columns.write(group));
         written.map_err(|e| Error::Io { action: "writing", path: self.path.clone(), source: io_error(e) })
     }
-}
-
-/// The directory that `path` is in.
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn properties() -> WriterProperties {

@@ -1,6 +1,6 @@
 //! What `senesce age` and `senesce demo` take.
 
-use super::Work;
+use super::{Clock, Work};
 use crate::units;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -83,6 +83,12 @@ pub struct Age {
     /// Keep the image in memory (/dev/shm) instead of the work directory
     #[arg(long, conflicts_with_all = ["dir", "device"])]
     pub memory: bool,
+    /// Age on a modelled disk: a built-in name or a TOML file
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["dir", "device"])]
+    pub disk: Option<String>,
+    /// Whether the modelled disk's service times are only counted, or slept
+    #[arg(long, value_enum, default_value_t = Clock::Model, requires = "disk")]
+    pub clock: Clock,
     /// Age inside a fresh subdirectory of this directory; needs no root
     #[arg(long, value_name = "DIR", conflicts_with = "device")]
     pub dir: Option<PathBuf>,

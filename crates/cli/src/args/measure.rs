@@ -33,6 +33,9 @@ pub enum ProbeKind {
         /// How many times
         #[arg(long, value_name = "N", default_value_t = 1)]
         repeat: u64,
+        /// Keep the requests of the last scan as Parquet, for `senesce disk price`
+        #[arg(long, value_name = "FILE")]
+        save_log: Option<PathBuf>,
     },
     /// Where the blocks of files lie: layout scores from extent maps
     Layout {

@@ -40,7 +40,16 @@ fn spec(args: &Age) -> Result<AgeSpec> {
     if name.is_empty() || name.starts_with('.') || name.contains('/') || name.contains('\0') {
         bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
     }
-    let image = |dir: &Path| Home::Image(dir.join(format!("{name}.img")));
+    // A model of the user's own is found from any directory, a built-in one by its name.
+    let model = args.disk.as_deref().map(model).transpose()?;
+    let image = |dir: &Path| match &model {
+        Some(model) => Home::Modelled {
+            dir: dir.join(format!("{name}.disk")),
+            model: model.clone(),
+            clock: super::disk::clock(args.clock),
+        },
+        None => Home::Image(dir.join(format!("{name}.img"))),
+    };
     let home = match (&args.dir, &args.device, &args.image_dir) {
         (Some(dir), _, _) => Home::Dir(dir.clone()),
         (_, Some(device), _) => Home::Device(device.clone()),
@@ -90,6 +99,15 @@ fn spec(args: &Age) -> Result<AgeSpec> {
         resume: args.resume,
         command: super::command_line(),
     })
+}
+
+fn model(name_or_path: &str) -> Result<String> {
+    let model = disk::Model::find(name_or_path)?;
+    if disk::Model::builtin().any(|builtin| builtin == model) {
+        return Ok(model.name().to_owned());
+    }
+    let path = absolute(Path::new(name_or_path))?;
+    path.to_str().map(str::to_owned).context("a path of a model has only letters of Unicode")
 }
 
 /// Manifests hold absolute paths, so that they mean the same from any directory.

@@ -8,19 +8,22 @@ mod write_amplification;
 use crate::args::{ProbeKind, Subject};
 use crate::output::{self, number};
 use crate::progress::Progress;
-use ::probe::{Hdd, Recorder};
+use ::probe::Recorder;
 use anyhow::{Result, bail};
+use disk::log::{LogInfo, LogWriter};
 use fs::Target;
 use lab::Watch as _;
 use serde_json::json;
+use std::path::Path;
 
 /// Ring buffer of each processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
 
 pub fn run(kind: &ProbeKind) -> Result<()> {
     match kind {
-        ProbeKind::Scan { subject, reader, repeat } => {
-            with(subject, |open| scan(open, super::compare::reader(*reader), *repeat, subject.json))
+        ProbeKind::Scan { subject, reader, repeat, save_log } => {
+            let reader = super::compare::reader(*reader);
+            with(subject, |open| scan(open, reader, *repeat, save_log.as_deref(), subject.json))
         }
         ProbeKind::Layout { subject } => with(subject, |open| layout(open, subject.json)),
         ProbeKind::FreeSpace { subject } => with(subject, |open| free_space(open, subject.json)),
@@ -52,13 +55,24 @@ fn measured(mut open: Box<dyn Target>, measure: impl FnOnce(&mut dyn Target) -> 
     measured.and(Ok(closed?))
 }
 
-fn scan(open: &mut dyn Target, reader: ::probe::Reader, repeat: u64, json: bool) -> Result<()> {
+fn scan(
+    open: &mut dyn Target,
+    reader: ::probe::Reader,
+    repeat: u64,
+    save_log: Option<&Path>,
+    json: bool,
+) -> Result<()> {
+    let hdd = disk::Model::find(lab::HDD_MODEL)?;
     let mut progress = Progress::new();
     let census = ::probe::census(open.root())?;
     if census.files == 0 {
         bail!("{} holds no files to read", open.root().display());
     }
     let traced = ::probe::blocktrace::available();
+    if let (Some(log), Err(why)) = (save_log, &traced) {
+        bail!("{} cannot be written, as requests cannot be recorded: {why}", log.display());
+    }
+    let mut last_requests = None;
     let mut scans = Vec::new();
     let mut cold = Vec::new();
     progress.phase("cold scans", Some(repeat));
@@ -75,8 +89,9 @@ fn scan(open: &mut dyn Target, reader: ::probe::Reader, repeat: u64, json: bool)
         let disk_bytes = device.as_ref().and_then(|(path, _)| device_bytes(path));
         let modelled = requests.as_ref().zip(disk_bytes).map(|(requests, disk_bytes)| {
             let gib = census.allocated_bytes as f64 / (1u64 << 30) as f64;
-            Hdd::rpm_7200(disk_bytes).service_s(requests) / gib
+            disk::model::price(&hdd, disk_bytes, requests).total_s() / gib
         });
+        last_requests = requests;
         scans.push(json!({
             "scan": scan, "dynamic_layout": dynamic, "modelled_hdd_s_per_gib": modelled, "disk_bytes": disk_bytes,
         }));
@@ -86,6 +101,16 @@ fn scan(open: &mut dyn Target, reader: ::probe::Reader, repeat: u64, json: bool)
         }
     }
     drop(progress);
+    if let Some(log) = save_log {
+        let Some((requests, (device, _))) = last_requests.zip(open.device()) else {
+            bail!("{} lies on no block device, so there are no requests to keep", open.root().display());
+        };
+        let size_bytes = device_bytes(&device).unwrap_or_default();
+        let info = LogInfo { model: device.display().to_string(), size_bytes, tool: lab::TOOL.to_owned() };
+        let mut writer = LogWriter::create(log, &info)?;
+        writer.write(&requests)?;
+        writer.finish()?;
+    }
     if json {
         return output::json(&json!({"census": census, "cold": cold, "scans": scans}));
     }
@@ -114,7 +139,7 @@ fn scan(open: &mut dyn Target, reader: ::probe::Reader, repeat: u64, json: bool)
 }
 
 /// Size of a block device in bytes.
-fn device_bytes(device: &std::path::Path) -> Option<u64> {
+fn device_bytes(device: &Path) -> Option<u64> {
     use std::io::Seek as _;
     std::fs::File::open(device).ok()?.seek(std::io::SeekFrom::End(0)).ok()
 }

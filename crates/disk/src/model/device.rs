@@ -44,6 +44,11 @@ impl Device {
         Device { kind, size_bytes, oldest: None }
     }
 
+    /// Whether it does one request at a time, so that others are better kept waiting for [`Device::choose`].
+    pub fn does_one_at_a_time(&self) -> bool {
+        matches!(self.kind, Kind::Hdd(..) | Kind::Smr(..))
+    }
+
     /// Which of the requests that wait, oldest first, is served next.
     ///
     /// A drive with heads takes the one that it is done with first (shortest positioning time, as NCQ does), but passes

@@ -44,24 +44,48 @@ impl Priced {
     }
 }
 
+/// A log that is being priced, in the order of its requests.
+pub struct Pricing {
+    clock: ModelClock,
+    priced: Priced,
+}
+
+impl Pricing {
+    /// Begins on a fresh device with a disk of `size_bytes`.
+    pub fn new(model: &Model, size_bytes: u64) -> Pricing {
+        let priced = Priced { model: model.name().to_owned(), size_bytes, ..Priced::default() };
+        Pricing { clock: ModelClock::new(model.device(size_bytes)), priced }
+    }
+
+    /// Adds the next requests.
+    pub fn add<'a>(&mut self, requests: impl IntoIterator<Item = &'a Request>) {
+        let Pricing { clock, priced } = self;
+        for request in requests {
+            clock.issue(request);
+            let cost = match request.kind {
+                RequestKind::Read => &mut priced.reads,
+                RequestKind::Write => &mut priced.writes,
+                RequestKind::Flush => &mut priced.flushes,
+                RequestKind::Discard => &mut priced.discards,
+            };
+            cost.requests += 1;
+            cost.bytes += u64::from(request.sectors) * SECTOR_BYTES;
+            cost.ns += clock.now_ns() - priced.total_ns;
+            priced.total_ns = clock.now_ns();
+        }
+    }
+
+    /// What all of them cost.
+    pub fn finish(self) -> Priced {
+        self.priced
+    }
+}
+
 /// Prices `requests`, in their order, on a fresh device with a disk of `size_bytes`.
 pub fn price<'a>(model: &Model, size_bytes: u64, requests: impl IntoIterator<Item = &'a Request>) -> Priced {
-    let mut clock = ModelClock::new(model.device(size_bytes));
-    let mut priced = Priced { model: model.name().to_owned(), size_bytes, ..Priced::default() };
-    for request in requests {
-        clock.issue(request);
-        let cost = match request.kind {
-            RequestKind::Read => &mut priced.reads,
-            RequestKind::Write => &mut priced.writes,
-            RequestKind::Flush => &mut priced.flushes,
-            RequestKind::Discard => &mut priced.discards,
-        };
-        cost.requests += 1;
-        cost.bytes += u64::from(request.sectors) * SECTOR_BYTES;
-        cost.ns += clock.now_ns() - priced.total_ns;
-        priced.total_ns = clock.now_ns();
-    }
-    priced
+    let mut pricing = Pricing::new(model, size_bytes);
+    pricing.add(requests);
+    pricing.finish()
 }
 
 /// Prices the reading of `extents`, one after another: the scan cost of a tree from extent maps alone.

@@ -15,10 +15,15 @@ pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
     match (found, spec.resume) {
         // Killed before anything was aged: there is nothing to go on with, and nothing to lose.
         (Some(manifest), _) if manifest.stage == Stage::Making => {
-            if let Home::Image(path) = &manifest.made.home
-                && path.exists()
-            {
-                std::fs::remove_file(path).map_err(Error::io("removing the half-made", path))?;
+            let doing = "removing the half-made";
+            match &manifest.made.home {
+                Home::Image(path) if path.exists() => {
+                    std::fs::remove_file(path).map_err(Error::io(doing, path))?;
+                }
+                Home::Modelled { dir, .. } if dir.exists() => {
+                    std::fs::remove_dir_all(dir).map_err(Error::io(doing, dir))?;
+                }
+                _ => {}
             }
             Ok(new(spec))
         }

@@ -100,7 +100,7 @@ pub(crate) fn make_target(
     if let Place::Device { erase: confirmed, .. } = &mut spec.place {
         *confirmed = erase.map(str::to_owned);
     }
-    if let Place::Image(path) = &spec.place
+    if let Place::Image(path) | Place::Modelled { dir: path, .. } = &spec.place
         && let Some(dir) = path.parent()
     {
         std::fs::create_dir_all(dir).map_err(Error::io("making", dir))?;
@@ -117,11 +117,12 @@ pub(crate) fn open(session: &Arc<Session>, made: &Made) -> Result<Box<dyn Target
     }
 }
 
-/// Bytes that an image of an earlier run takes already.
+/// Bytes that an image or a modelled disk of an earlier run takes already.
 fn allocated_bytes(home: &Home) -> u64 {
     use std::os::unix::fs::MetadataExt;
     match home {
         Home::Image(path) => std::fs::metadata(path).map_or(0, |m| m.blocks() * 512),
+        Home::Modelled { dir, .. } => std::fs::metadata(dir.join("data")).map_or(0, |m| m.blocks() * 512),
         Home::Device(_) | Home::Dir(_) => 0,
     }
 }

@@ -6,7 +6,7 @@ use crate::manifest::{Home, Manifest};
 use crate::store::{Measurement, RunId, Store, number};
 use crate::{Error, Watch};
 use fs::Target;
-use probe::{Hdd, StaticLayout};
+use probe::StaticLayout;
 
 /// A comparison on its way.
 pub struct Measuring<'a> {
@@ -57,7 +57,7 @@ impl Measuring<'_> {
             ("layout_score", "share", layout.layout_score),
             ("scan_layout_score", "share", layout.scan_layout_score),
             ("degree_of_fragmentation", "ratio", layout.degree_of_fragmentation),
-            ("extent_map_hdd_s_per_gib", "s/GiB", self.modelled(target, &layout)),
+            ("extent_map_hdd_s_per_gib", "s/GiB", self.modelled(target, &layout)?),
         ];
         for (measure, unit, value) in scores {
             numbers.extend(value.map(|value| number(subject, measure, unit, 1, value)));
@@ -69,19 +69,21 @@ impl Measuring<'_> {
     }
 
     /// The modelled disk is as large as the file system; below a directory, as the device that holds it.
-    fn hdd(&self, target: &dyn Target) -> Hdd {
+    fn disk_bytes(&self, target: &dyn Target) -> u64 {
         let of_device = || target.device().and_then(|(_, (major, minor))| device_bytes(major, minor));
         let own = self.manifest.made.size_bytes;
-        Hdd::rpm_7200(match self.manifest.made.home {
+        match self.manifest.made.home {
             Home::Dir(_) => of_device().unwrap_or(own),
-            Home::Image(_) | Home::Device(_) => own,
-        })
+            Home::Image(_) | Home::Device(_) | Home::Modelled { .. } => own,
+        }
     }
 
     /// Seconds per GiB that the modelled disk takes to read all files in scan order, nothing else.
-    fn modelled(&self, target: &dyn Target, layout: &StaticLayout) -> Option<f64> {
-        let bytes: u64 = layout.scan_extents.iter().map(|e| e.len_bytes).sum();
-        (bytes > 0).then(|| per_gib(probe::modelled_scan_s(&layout.scan_extents, &self.hdd(target)), bytes))
+    fn modelled(&self, target: &dyn Target, layout: &StaticLayout) -> Result<Option<f64>, Error> {
+        let hdd = disk::Model::find(cold_scan::HDD_MODEL)?;
+        let priced = disk::model::price_extents(&hdd, self.disk_bytes(target), &layout.scan_extents);
+        let bytes = priced.reads.bytes;
+        Ok((bytes > 0).then(|| per_gib(priced.total_s(), bytes)))
     }
 
     fn free_space(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
@@ -148,7 +150,9 @@ impl Measuring<'_> {
         self.store.record_document(self.run, subject, "chilled", &cold.chilled)?;
         let mut numbers = cold.numbers(subject, repetition);
         if let Some(requests) = &cold.requests {
-            let s_per_gib = per_gib(self.hdd(target).service_s(requests), cold.scan.allocated_bytes);
+            let hdd = disk::Model::find(cold_scan::HDD_MODEL)?;
+            let priced = disk::model::price(&hdd, self.disk_bytes(target), requests);
+            let s_per_gib = per_gib(priced.total_s(), cold.scan.allocated_bytes);
             numbers.push(number(subject, "modelled_hdd_s_per_gib", "s/GiB", repetition, s_per_gib));
         }
         Ok(numbers)

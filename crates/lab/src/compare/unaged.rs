@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The unaged side, which is taken away when the comparison is over.
 pub struct Unaged {
     target: Option<Box<dyn Target>>,
-    /// The image, or the directory, to remove.
+    /// The image, the store or the directory, to remove.
     path: PathBuf,
     is_dir: bool,
 }
@@ -33,6 +33,11 @@ pub fn make(
         }
         Home::Image(image) => image_of(session, made, image.with_extension("unaged.img"))?,
         // A device holds one file system; its copy goes to an image of the same size.
+        Home::Modelled { dir, model, clock } => {
+            let dir = dir.with_extension("unaged.disk");
+            let (model, clock) = (model.clone(), *clock);
+            made_of(session, made, Home::Modelled { dir: dir.clone(), model, clock }, dir)?
+        }
         Home::Device(_) => image_of(session, made, work.join(format!("{name}.unaged.img")))?,
     };
     let root = unaged.target.as_ref().expect("just made").root();
@@ -48,13 +53,24 @@ pub fn make(
 }
 
 fn image_of(session: &Arc<Session>, made: &Made, path: PathBuf) -> Result<Unaged, Error> {
+    made_of(session, made, Home::Image(path.clone()), path)
+}
+
+/// Makes what lives at `home`, which is at `path`.
+fn made_of(session: &Arc<Session>, made: &Made, home: Home, path: PathBuf) -> Result<Unaged, Error> {
+    let is_dir = matches!(home, Home::Modelled { .. });
     // What a killed comparison left behind; the name is ours, and the work directory is locked.
     if path.exists() {
-        std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
+        remove(&path, is_dir)?;
     }
-    let spec = Made { home: Home::Image(path.clone()), ..made.clone() }.spec()?.expect("an image");
+    let spec = Made { home, ..made.clone() }.spec()?.expect("no directory");
     let target = fs::make(session, &spec)?;
-    Ok(Unaged { target: Some(target), path, is_dir: false })
+    Ok(Unaged { target: Some(target), path, is_dir })
+}
+
+fn remove(path: &Path, is_dir: bool) -> Result<(), Error> {
+    let removed = if is_dir { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    removed.map_err(Error::io("removing", path))
 }
 
 impl Unaged {
@@ -70,9 +86,7 @@ impl Unaged {
     }
 
     fn remove_path(&self) -> Result<(), Error> {
-        let removed =
-            if self.is_dir { std::fs::remove_dir_all(&self.path) } else { std::fs::remove_file(&self.path) };
-        removed.map_err(Error::io("removing", &self.path))
+        remove(&self.path, self.is_dir)
     }
 }
 

@@ -49,7 +49,7 @@ impl Field {
     }
 }
 
-/// Where the fields of `block_rq_issue` lie that make a request.
+/// Where the fields of `block_rq_issue` or `block_rq_complete` lie that make a request.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct EventFormat {
     id: u64,

@@ -1,7 +1,8 @@
-//! What is probed: a directory as it is, or an image or device, mounted for the while.
+//! What is probed: a directory as it is, or an image, a device or a modelled disk, mounted for the while.
 
 use anyhow::{Context as _, Result, bail};
 use disk::Session;
+use disk::modelled::{self, DiskSettings};
 use fs::{DirTarget, Place, Spec, Target};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
@@ -12,10 +13,13 @@ const READ_AHEAD_KB: u32 = 128;
 /// Opens what lies at `path`; for reading only, unless the probe `writes`.
 pub fn open(path: &Path, writes: bool) -> Result<Box<dyn Target>> {
     let file = std::fs::metadata(path).with_context(|| format!("looking at {}", path.display()))?;
-    if file.is_dir() {
+    if file.is_dir() && !modelled::is_store(path) {
         return Ok(Box::new(DirTarget::any(path)?));
     }
-    let place = if file.file_type().is_block_device() {
+    let place = if file.is_dir() {
+        let settings = DiskSettings::read(path)?;
+        Place::Modelled { dir: path.to_owned(), model: settings.model, clock: settings.clock }
+    } else if file.file_type().is_block_device() {
         Place::Device { path: path.to_owned(), erase: None }
     } else if file.is_file() {
         Place::Image(std::path::absolute(path)?)
@@ -23,7 +27,7 @@ pub fn open(path: &Path, writes: bool) -> Result<Box<dyn Target>> {
         bail!("{} is neither a directory nor an image nor a block device", path.display());
     };
     let spec = Spec {
-        kind: fs::detect(path)?,
+        kind: if file.is_dir() { fs::detect_modelled(path)? } else { fs::detect(path)? },
         place,
         size_bytes: file.len(),
         mkfs_opts: Vec::new(),

@@ -1,0 +1,40 @@
+//! What a log of requests costs on a device model.
+
+use crate::output::{self, number};
+use anyhow::Result;
+use disk::Model;
+use disk::log::LogReader;
+use disk::model::Pricing;
+use std::path::Path;
+
+pub fn price(log: &Path, model: &str, size: Option<u64>, json: bool) -> Result<()> {
+    let model = Model::find(model)?;
+    let mut log = LogReader::open(log)?;
+    let mut pricing = Pricing::new(&model, size.unwrap_or(log.info().size_bytes));
+    while let Some(requests) = log.next_batch()? {
+        pricing.add(&requests);
+    }
+    let priced = pricing.finish();
+    if json {
+        return output::json(&serde_json::json!({
+            "log": log.info(), "priced": priced, "total_s": priced.total_s(),
+        }));
+    }
+    let kinds = [
+        ("reads", priced.reads),
+        ("writes", priced.writes),
+        ("flushes", priced.flushes),
+        ("discards", priced.discards),
+    ];
+    output::table(
+        &["on a modelled disk", "requests", "bytes", "s", "MB/s"],
+        kinds.iter().filter(|(_, cost)| cost.requests > 0).map(|(kind, cost)| {
+            let seconds = cost.ns as f64 / 1e9;
+            let mb_per_s = Some(cost.bytes as f64 / 1e6 / seconds).filter(|rate| rate.is_finite());
+            let cells =
+                [cost.requests.to_string(), lab::bytes(cost.bytes), number(Some(seconds)), number(mb_per_s)];
+            std::iter::once((*kind).to_owned()).chain(cells).collect()
+        }),
+    )?;
+    output::line(&format!("{} s in all on {}, modelled", number(Some(priced.total_s())), priced.model))
+}

@@ -1,0 +1,138 @@
+//! `senesce disk create`, `mount` and what there is to do with a modelled disk then.
+
+use crate::args::{self, FaultKind, ServedDisk};
+use crate::output;
+use anyhow::{Context as _, Result, bail};
+use disk::log::{LogInfo, LogWriter};
+use disk::modelled::{self, Ask, DiskSettings, Fault, Loss, ModelledDisk, Status, Store};
+use disk::{LoopDevice, Session};
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+
+/// Read-ahead of a loop device in KiB: the kernel's default.
+const READ_AHEAD_KB: u32 = 128;
+
+pub fn run(action: &ServedDisk) -> Result<()> {
+    match action {
+        ServedDisk::Create { dir, size, model, write_cache } => {
+            let mut settings = DiskSettings::new(*size, &model.model, clock(model.clock));
+            settings.write_cache_bytes = *write_cache;
+            ModelledDisk::create(dir, &settings)?;
+            output::line(&format!("{}: {} after {}", dir.display(), lab::bytes(*size), settings.model))
+        }
+        ServedDisk::Mount { dir, loop_device } => mount(dir, *loop_device),
+        ServedDisk::Snapshot { dir, name } => {
+            change(dir, false, &Ask::Snapshot(name.clone()), |store| store.snapshot(name))
+        }
+        ServedDisk::Rollback { dir, name } => {
+            let ask = Ask::Rollback { name: name.clone(), open: false };
+            change(dir, true, &ask, |store| store.rollback(name))
+        }
+        ServedDisk::List { dir, json } => list(dir, *json),
+        ServedDisk::Log { dir, output } => log(dir, output),
+        ServedDisk::Fault { dir, fault: kind } => {
+            in_service(dir, modelled::call(dir, &Ask::Fault(fault(kind)))?).map(drop)
+        }
+        ServedDisk::Serve { dir } => Ok(modelled::serve(dir)?),
+    }
+}
+
+/// What a disk's service times are used for.
+pub fn clock(clock: args::Clock) -> modelled::Clock {
+    match clock {
+        args::Clock::Model => modelled::Clock::Model,
+        args::Clock::Real => modelled::Clock::Real,
+    }
+}
+
+fn mount(dir: &Path, loop_device: bool) -> Result<()> {
+    let session = Session::begin()?;
+    let mut disk = ModelledDisk::attach(&session, dir)?;
+    let attach = || LoopDevice::attach(&session, disk.file(), READ_AHEAD_KB);
+    let device = loop_device.then(attach).transpose()?;
+    let path = device.as_ref().map_or(disk.file(), LoopDevice::device);
+    output::line(&path.display().to_string())?;
+    while !disk::interrupted() && disk.is_served() {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let status = disk.status().ok();
+    if let Some(Status { failed, first_failure: Some(first), .. }) = status {
+        eprintln!("{failed} requests failed, the first: {first}");
+    }
+    device.map_or(Ok(()), LoopDevice::detach)?;
+    Ok(disk.detach()?)
+}
+
+/// Asks the server if there is one, and changes the store otherwise.
+fn change(
+    dir: &Path,
+    after_crash: bool,
+    ask: &Ask,
+    change: impl FnOnce(&mut Store) -> Result<(), disk::Error>,
+) -> Result<()> {
+    if modelled::call(dir, ask)?.is_none() {
+        let mut store = Store::open(dir, after_crash)?;
+        change(&mut store)?;
+        store.close()?;
+    }
+    Ok(())
+}
+
+fn list(dir: &Path, json: bool) -> Result<()> {
+    let settings = DiskSettings::read(dir)?;
+    let snapshots = modelled::list(dir)?;
+    let status = modelled::call(dir, &Ask::Status)?;
+    if json {
+        return output::json(&json!({"disk": settings, "snapshots": snapshots, "status": status}));
+    }
+    let service = status.as_ref().map_or("no".to_owned(), |s| format!("by process {}", s.pid));
+    output::table(
+        &["size", "model", "in service", "requests", "failed"],
+        [vec![
+            lab::bytes(settings.size_bytes),
+            settings.model.clone(),
+            service,
+            status.as_ref().map_or("–".to_owned(), |s| s.requests.to_string()),
+            status.as_ref().map_or("–".to_owned(), |s| s.failed.to_string()),
+        ]],
+    )?;
+    output::table(
+        &["snapshot", "in use"],
+        snapshots.into_iter().map(|snapshot| vec![snapshot.name, lab::bytes(snapshot.used_bytes)]),
+    )
+}
+
+fn log(dir: &Path, output: &Path) -> Result<()> {
+    let settings = DiskSettings::read(dir)?;
+    // Before anything is taken from the server, for what is taken is gone.
+    let info = LogInfo { model: settings.model, size_bytes: settings.size_bytes, tool: lab::TOOL.to_owned() };
+    let mut writer = LogWriter::create(output, &info)?;
+    let (requests, status) = in_service(dir, modelled::take_log(dir)?)?;
+    writer.write(&requests)?;
+    let written = writer.finish()?;
+    if status.log_lost > 0 {
+        eprintln!("{} requests did not fit into the log; take it more often", status.log_lost);
+    }
+    output::line(&format!("{written} requests in {}", output.display()))
+}
+
+fn in_service<T>(dir: &Path, answer: Option<T>) -> Result<T> {
+    if answer.is_none() {
+        // What is no store at all is to be told first.
+        DiskSettings::read(dir)?;
+        bail!("{0} is not in service; `senesce disk mount {0}` serves it", dir.display());
+    }
+    answer.context("just looked at")
+}
+
+fn fault(kind: &FaultKind) -> Fault {
+    match kind {
+        FaultKind::PowerCut { some: None } => Fault::PowerCut(Loss::All),
+        FaultKind::PowerCut { some: Some(seed) } => Fault::PowerCut(Loss::Some(*seed)),
+        FaultKind::TornWrite { seed } => Fault::PowerCut(Loss::Torn(*seed)),
+        FaultKind::ReadError { at, length } => Fault::ReadError { at_bytes: *at, len_bytes: *length },
+        FaultKind::Lie => Fault::Lie,
+        FaultKind::None => Fault::None,
+    }
+}

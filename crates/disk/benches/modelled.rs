@@ -1,0 +1,134 @@
+//! How fast the modelled disk is when its model costs nothing, beside a plain image: random reads of 4 KiB, 32 at a time,
+//! and reads and writes of 1 MiB in sequence, 8 at a time, all through a loop device with direct I/O.
+//!
+//! Rounds alternate, so that other work on the machine meets both; the ratio of each pair is what to compare, the best of
+//! all rounds what the machine can do.
+
+use io_uring::{IoUring, opcode, types};
+use senesce_disk::modelled::{Clock, DiskSettings, ModelledDisk};
+use senesce_disk::{Image, LoopDevice, Session};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const SIZE_BYTES: u64 = 1 << 30;
+const ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_millis(1000);
+
+#[derive(Clone, Copy)]
+struct Load {
+    name: &'static str,
+    unit: &'static str,
+    bytes: u64,
+    depth: usize,
+    random: bool,
+    write: bool,
+}
+
+const LOADS: [Load; 3] = [
+    Load { name: "random reads", unit: "requests/s", bytes: 4096, depth: 32, random: true, write: false },
+    Load { name: "sequential reads", unit: "GiB/s", bytes: 1 << 20, depth: 8, random: false, write: false },
+    Load { name: "sequential writes", unit: "GiB/s", bytes: 1 << 20, depth: 8, random: false, write: true },
+];
+
+fn main() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: loop devices and FUSE need root");
+        return;
+    }
+    ModelledDisk::served_by(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
+    let session = Session::begin().expect("a session");
+    let dir = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
+    let store = dir.path().join("store");
+    ModelledDisk::create(&store, &DiskSettings::new(SIZE_BYTES, "ideal", Clock::Model)).expect("a store");
+    let disk = ModelledDisk::attach(&session, &store).expect("a modelled disk");
+    let modelled = LoopDevice::attach(&session, disk.file(), 128).expect("a loop device");
+    let image = Image::create(&dir.path().join("image"), SIZE_BYTES).expect("an image");
+    let plain = LoopDevice::attach(&session, image.path(), 128).expect("a loop device");
+    // Both hold data all over.
+    for device in [&modelled, &plain] {
+        run(device.device(), Load { bytes: 1 << 20, ..LOADS[2] }, Duration::from_secs(60));
+    }
+    for load in LOADS {
+        let mut pairs: Vec<[f64; 2]> = Vec::new();
+        for _ in 0..ROUNDS {
+            pairs.push([&modelled, &plain].map(|device| rate(load, run(device.device(), load, ROUND))));
+        }
+        let mut ratios: Vec<f64> = pairs.iter().map(|[modelled, plain]| modelled / plain).collect();
+        ratios.sort_by(f64::total_cmp);
+        let best = |side: usize| pairs.iter().map(|pair| pair[side]).fold(0.0, f64::max);
+        println!(
+            "{}: modelled {:.2} {unit}, plain loop device {:.2} {unit} (best of {ROUNDS}); ratio {:.2} (median)",
+            load.name,
+            best(0),
+            best(1),
+            ratios[ROUNDS / 2],
+            unit = load.unit,
+        );
+    }
+    modelled.detach().expect("detached");
+    plain.detach().expect("detached");
+    disk.detach().expect("detached");
+}
+
+/// Requests a second, or GiB a second.
+fn rate(load: Load, (requests, elapsed): (u64, Duration)) -> f64 {
+    let per_s = requests as f64 / elapsed.as_secs_f64();
+    if load.random { per_s } else { per_s * load.bytes as f64 / (1u64 << 30) as f64 }
+}
+
+/// Keeps the device busy for a time, or until a pass over all of it ends; returns how many requests were done.
+fn run(device: &Path, load: Load, time: Duration) -> (u64, Duration) {
+    let file = File::options()
+        .read(true)
+        .write(load.write)
+        .custom_flags(libc::O_DIRECT)
+        .open(device)
+        .expect("the device opens");
+    let mut ring = IoUring::new(64).expect("an io_uring");
+    // Aligned as direct I/O wants it.
+    let layout =
+        std::alloc::Layout::from_size_align(load.bytes as usize * load.depth, 4096).expect("a layout");
+    // SAFETY: the layout has a size; the memory is freed below, when no request is under way.
+    let buffers = unsafe { std::alloc::alloc_zeroed(layout) };
+    let places = SIZE_BYTES / load.bytes;
+    let (mut next, mut under_way, mut done) = (1u64, 0, 0);
+    let start = Instant::now();
+    let endless = time < Duration::from_secs(10);
+    let mut free: Vec<usize> = (0..load.depth).collect();
+    loop {
+        let over = start.elapsed() >= time || (!endless && next > places);
+        while !over && let Some(slot) = free.pop() {
+            let place =
+                if load.random { next.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20 } else { next } % places;
+            next += 1;
+            let (fd, at) = (types::Fd(file.as_raw_fd()), place * load.bytes);
+            // SAFETY: the slot lies in the buffers.
+            let buffer = unsafe { buffers.add(slot * load.bytes as usize) };
+            let entry = if load.write {
+                opcode::Write::new(fd, buffer, load.bytes as u32).offset(at).build()
+            } else {
+                opcode::Read::new(fd, buffer, load.bytes as u32).offset(at).build()
+            };
+            // SAFETY: file and buffers outlive the request, for all are waited for.
+            unsafe { ring.submission().push(&entry.user_data(slot as u64)).expect("room in the ring") };
+            under_way += 1;
+        }
+        if under_way == 0 {
+            break;
+        }
+        ring.submit_and_wait(1).expect("requests go in");
+        for completion in ring.completion() {
+            assert_eq!(completion.result(), load.bytes as i32);
+            free.push(completion.user_data() as usize);
+            under_way -= 1;
+            done += 1;
+        }
+    }
+    let elapsed = start.elapsed();
+    // SAFETY: allocated above with this layout.
+    unsafe { std::alloc::dealloc(buffers, layout) };
+    (done, elapsed)
+}

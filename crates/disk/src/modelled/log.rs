@@ -1,0 +1,134 @@
+//! The log of the requests that a modelled disk was sent, in memory, until somebody takes it.
+
+use crate::request::{Request, RequestKind, SECTOR_BYTES};
+use std::io::{self, Read, Write};
+
+/// So many requests are kept; further ones are counted. 32 bytes each: 256 MiB at most.
+const MOST: usize = 8 << 20;
+
+/// Requests are kept in blocks of so many, so that no request waits for a large copy.
+const BLOCK: usize = 1 << 15;
+
+/// Size of one request as it travels.
+const ENTRY_BYTES: usize = 32;
+
+/// Requests, oldest first.
+#[derive(Debug, Default)]
+pub struct Log {
+    blocks: Vec<Vec<Request>>,
+    kept: usize,
+    lost: u64,
+}
+
+impl Log {
+    /// Adds a request.
+    pub fn push(&mut self, request: Request) {
+        if self.kept == MOST {
+            self.lost += 1;
+            return;
+        }
+        if self.kept.is_multiple_of(BLOCK) {
+            self.blocks.push(Vec::with_capacity(BLOCK));
+        }
+        self.blocks.last_mut().expect("there is room").push(request);
+        self.kept += 1;
+    }
+
+    /// How many requests it holds.
+    pub fn requests(&self) -> u64 {
+        self.kept as u64
+    }
+
+    /// How many did not fit since it was last taken.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Writes the requests as [`read`] reads them.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        self.blocks.iter().flatten().try_for_each(|request| out.write_all(&bytes(request)))
+    }
+}
+
+/// Reads so many requests.
+pub fn read(from: &mut impl Read, requests: u64) -> io::Result<Vec<Request>> {
+    let mut all = Vec::with_capacity(requests as usize);
+    let mut bytes = [0; ENTRY_BYTES];
+    for _ in 0..requests {
+        from.read_exact(&mut bytes)?;
+        all.push(request(&bytes).ok_or(io::ErrorKind::InvalidData)?);
+    }
+    Ok(all)
+}
+
+/// Little-endian: time, service time, sector with the kind above it, sectors, queue.
+fn bytes(request: &Request) -> [u8; ENTRY_BYTES] {
+    let kind = match request.kind {
+        RequestKind::Read => 0,
+        RequestKind::Write => 1,
+        RequestKind::Flush => 2,
+        RequestKind::Discard => 3,
+    };
+    let mut bytes = [0; ENTRY_BYTES];
+    bytes[..8].copy_from_slice(&request.time_ns.to_le_bytes());
+    bytes[8..16].copy_from_slice(&request.service_ns.to_le_bytes());
+    bytes[16..24].copy_from_slice(&(request.sector | kind << 62).to_le_bytes());
+    bytes[24..28].copy_from_slice(&request.sectors.to_le_bytes());
+    bytes[28..].copy_from_slice(&request.queue.to_le_bytes());
+    bytes
+}
+
+fn request(bytes: &[u8; ENTRY_BYTES]) -> Option<Request> {
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let sector = number(16) & ((1 << 62) - 1);
+    let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Flush, RequestKind::Discard];
+    (sector < u64::MAX / SECTOR_BYTES).then(|| Request {
+        time_ns: number(0),
+        kind: kinds[(number(16) >> 62) as usize],
+        metadata: false,
+        readahead: false,
+        sector,
+        sectors: half(24),
+        queue: half(28),
+        service_ns: number(8),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_request() -> impl Strategy<Value = Request> {
+        let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Flush, RequestKind::Discard];
+        (any::<u64>(), 0..4usize, 0u64..1 << 50, any::<u32>(), any::<u32>(), any::<u64>()).prop_map(
+            move |(time_ns, kind, sector, sectors, queue, service_ns)| Request {
+                time_ns,
+                kind: kinds[kind],
+                metadata: false,
+                readahead: false,
+                sector,
+                sectors,
+                queue,
+                service_ns,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn requests_come_back(requests in prop::collection::vec(any_request(), 0..50)) {
+            let mut log = Log::default();
+            requests.iter().for_each(|request| log.push(*request));
+            let mut bytes = Vec::new();
+            log.write(&mut bytes).unwrap();
+            prop_assert_eq!(read(&mut bytes.as_slice(), log.requests()).unwrap(), requests);
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = read(&mut bytes.as_slice(), 3);
+        }
+    }
+}

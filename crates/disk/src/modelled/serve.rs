@@ -1,0 +1,45 @@
+//! The server's process, from its start to its end.
+
+use super::control;
+use super::harden::harden;
+use super::server::{DiskFs, Served};
+use super::store::Store;
+use crate::error::{Error, IoContext};
+use fuser::{Config, Session, SessionACL};
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the server says when it is ready.
+pub(super) const READY: &str = "ready";
+
+/// Serves the store at `dir` until what is mounted goes. Standard input is the FUSE device, whose file system is mounted
+/// already; standard output gets one line, [`READY`] or what is wrong.
+pub fn serve(dir: &Path) -> Result<(), Error> {
+    harden();
+    let started = start(dir);
+    let line = started.as_ref().err().map_or_else(|| READY.to_owned(), ToString::to_string);
+    // If nobody listens any more, what is mounted has gone as well.
+    let _ = writeln!(std::io::stdout(), "{line}");
+    let (disk, session) = started?;
+    let ended = session.run();
+    control::close(dir);
+    disk.close()?;
+    ended.context("serving", dir)
+}
+
+fn start(dir: &Path) -> Result<(Arc<Served>, Session<DiskFs>), Error> {
+    let doing = "serving";
+    let disk = Arc::new(Served::new(Store::open(dir, false)?)?);
+    let listener = control::listen(dir)?;
+    let device = std::io::stdin().as_fd().try_clone_to_owned().context(doing, dir)?;
+    let mut config = Config::default();
+    config.n_threads = Some(disk.threads());
+    config.clone_fd = true;
+    let session =
+        Session::from_fd(DiskFs(disk.clone()), device, SessionACL::All, config).context(doing, dir)?;
+    let answering = disk.clone();
+    std::thread::spawn(move || control::serve(&listener, answering.as_ref()));
+    Ok((disk, session))
+}

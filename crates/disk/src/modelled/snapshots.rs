@@ -1,0 +1,99 @@
+//! Snapshots of a modelled disk: maps that keep their chunks from changing. Taking one and rolling back to one copies no
+//! data.
+
+use super::map::{ChunkMap, HOLE, read_snapshot, write_snapshot};
+use super::store::{CHUNK_BYTES, Store, parts};
+use crate::error::{Error, IoContext};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// What the name of a snapshot's file ends in.
+const ENDING: &str = "map";
+
+/// A snapshot, as `senesce disk list` shows it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Its name.
+    pub name: String,
+    /// When it was taken, in seconds since 1970.
+    pub taken_unix_s: u64,
+    /// Bytes of the disk that were in use.
+    pub used_bytes: u64,
+}
+
+impl Store {
+    /// Keeps the disk as it is now under a new name.
+    pub fn snapshot(&mut self, name: &str) -> Result<(), Error> {
+        let path = path_of(&self.dir, name)?;
+        if path.exists() {
+            let why = format!("it has a snapshot {name} already; choose another name");
+            return Err(Error::Store { dir: self.dir.clone(), why });
+        }
+        self.flush().and_then(|()| self.chunks.sync()).context("flushing", &self.dir)?;
+        write_snapshot(&path, self.map.entries())?;
+        self.chunks.share(self.map.entries());
+        Ok(())
+    }
+
+    /// Makes the disk what it was when the snapshot was taken. The snapshot stays.
+    pub fn rollback(&mut self, name: &str) -> Result<(), Error> {
+        let path = path_of(&self.dir, name)?;
+        if !path.exists() {
+            let names: Vec<_> = list(&self.dir)?.into_iter().map(|snapshot| snapshot.name).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let why = format!("it has no snapshot {name}; there are {names}");
+            return Err(Error::Store { dir: self.dir.clone(), why });
+        }
+        let entries = read_snapshot(&path, parts(&self.settings))?;
+        self.flush().context("flushing", &self.dir)?;
+        let old = self.map.entries().to_vec();
+        self.map = ChunkMap::create(&self.dir.join("map"), entries)?;
+        self.chunks.share(self.map.entries());
+        self.chunks.release(old).context("freeing chunks of", &self.dir)
+    }
+}
+
+/// The snapshots of the store in `dir`, by name.
+pub fn list(dir: &Path) -> Result<Vec<Snapshot>, Error> {
+    let parts = parts(&super::DiskSettings::read(dir)?);
+    let mut snapshots = Vec::new();
+    for path in paths(dir)? {
+        let used = read_snapshot(&path, parts)?.into_iter().filter(|chunk| *chunk != HOLE).count();
+        let taken = std::fs::metadata(&path).and_then(|data| data.modified()).context("looking at", &path)?;
+        snapshots.push(Snapshot {
+            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            taken_unix_s: taken.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            used_bytes: (used * CHUNK_BYTES) as u64,
+        });
+    }
+    Ok(snapshots)
+}
+
+/// The maps of all snapshots of a disk of so many parts.
+pub(super) fn read_all(dir: &Path, parts: usize) -> Result<Vec<Vec<u32>>, Error> {
+    paths(dir)?.iter().map(|path| read_snapshot(path, parts)).collect()
+}
+
+fn paths(dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    let dir = dir.join("snapshots");
+    let entries = std::fs::read_dir(&dir).context("reading", &dir)?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.context("reading", &dir)?.path();
+        if path.extension().is_some_and(|ending| ending == ENDING) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn path_of(dir: &Path, name: &str) -> Result<PathBuf, Error> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if name.is_empty() || name.len() > 100 || !name.chars().all(plain) {
+        let why = format!("{name:?} names no snapshot; use at most 100 letters, digits, - and _");
+        return Err(Error::Store { dir: dir.to_owned(), why });
+    }
+    Ok(dir.join("snapshots").join(name).with_extension(ENDING))
+}

@@ -1,0 +1,332 @@
+//! The store of a modelled disk: a directory with the bytes of the disk in chunks, copied on write.
+//!
+//! `disk.json` says what the disk is ([`super::settings`]), `model.toml` what it costs ([`crate::model`]), `map` which chunk holds which part of it ([`super::map`]), `data` has
+//! the chunks ([`super::chunks`]), `snapshots/` a map for each snapshot. Invariants: a chunk with several users never changes;
+//! a chunk is in no map before it has its space and its bytes; what no map names is free. So a process that is killed leaves a
+//! store that is whole: all it had written is there, for the machine keeps its files.
+//!
+//! A crash of the machine itself is another matter: only snapshots are forced to its disk. `attached` in the store names the
+//! boot of the machine in which it was last taken into use, and goes when it is closed; a store that lived through a crash is
+//! known by it and can only be rolled back.
+
+use super::chunks::Chunks;
+use super::map::{ChunkMap, HOLE};
+use super::settings::DiskSettings;
+use super::write_cache::{Loss, Old, Record, WriteCache};
+use crate::SECTOR_BYTES;
+use crate::error::{Error, IoContext};
+use crate::file_lock::FileLock;
+use crate::model::Model;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Size of a chunk: what is copied at the first write after a snapshot, and what discarding frees.
+pub const CHUNK_BYTES: usize = 64 << 10;
+
+/// Name of the file with the model.
+const MODEL: &str = "model.toml";
+
+/// What a discarded or never written part of a disk reads as; no request is longer.
+static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
+
+/// A store that this process has for itself.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) dir: PathBuf,
+    pub(super) settings: DiskSettings,
+    pub(super) map: ChunkMap,
+    pub(super) chunks: Chunks,
+    cache: WriteCache,
+    /// Requests that wrote or discarded, so far.
+    requests: u64,
+    _lock: FileLock,
+}
+
+impl Store {
+    /// Makes a store in `dir`, which must be new or empty. If that fails, nothing is left.
+    pub fn create(dir: &Path, settings: &DiskSettings) -> Result<(), Error> {
+        let model = Model::find(&settings.model)?;
+        let new = !dir.exists();
+        std::fs::create_dir_all(dir).context("creating the store", dir)?;
+        if std::fs::read_dir(dir).context("reading", dir)?.next().is_some() {
+            let why = "it is not empty; name a new directory".to_owned();
+            return Err(Error::Store { dir: dir.to_owned(), why });
+        }
+        let made = fill_new(dir, settings, &model);
+        if made.is_err() {
+            for file in ["disk.json", MODEL, "map", "map.new", "data", "lock"] {
+                let _ = std::fs::remove_file(dir.join(file));
+            }
+            let _ = std::fs::remove_dir(dir.join("snapshots"));
+            if new {
+                let _ = std::fs::remove_dir(dir);
+            }
+        }
+        made
+    }
+
+    /// Takes the store in `dir` into use. `after_crash` takes also one that a crash of the machine has left, which can
+    /// only be rolled back.
+    pub fn open(dir: &Path, after_crash: bool) -> Result<Store, Error> {
+        let dir = &std::fs::canonicalize(dir).context("opening the store", dir)?;
+        let settings = DiskSettings::read(dir)?;
+        let lock = take_lock(dir)?;
+        let attached = std::fs::read_to_string(dir.join("attached")).unwrap_or_default();
+        if !after_crash && !attached.is_empty() && attached != boot_id() {
+            let why = "the machine went down while it was in use; `senesce disk rollback` to a snapshot, which is \
+                       whole, or make a new disk";
+            return Err(Error::Store { dir: dir.clone(), why: why.to_owned() });
+        }
+        let parts = parts(&settings);
+        let map = ChunkMap::open(&dir.join("map"), parts)?;
+        let mut maps = super::snapshots::read_all(dir, parts)?;
+        maps.push(map.entries().to_vec());
+        let maps: Vec<&[u32]> = maps.iter().map(Vec::as_slice).collect();
+        let chunks = Chunks::open(&dir.join("data"), parts, &maps)?;
+        if attached.is_empty() {
+            let path = dir.join("attached");
+            std::fs::write(&path, boot_id()).context("writing", &path)?;
+        }
+        let cache = WriteCache::new(settings.write_cache_bytes);
+        Ok(Store { dir: dir.clone(), settings, map, chunks, cache, requests: 0, _lock: lock })
+    }
+
+    /// What the disk is made like.
+    pub fn settings(&self) -> &DiskSettings {
+        &self.settings
+    }
+
+    /// The model that the disk is made after, as it was when the disk was made.
+    pub fn model(&self) -> Result<Model, Error> {
+        let path = self.dir.join(MODEL);
+        Model::parse(&std::fs::read_to_string(&path).context("reading", &path)?, &path)
+    }
+
+    /// Bytes that the disk and its snapshots take.
+    pub fn used_bytes(&self) -> u64 {
+        self.chunks.used_bytes()
+    }
+
+    /// What the disk holds in `len` bytes from `at` on; gathered in `scratch` if it does not lie in one piece.
+    pub fn read<'a>(&'a self, at: u64, len: usize, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+        let mut pieces = pieces(at, len as u64).map(|piece| (self.map.entries()[piece.part], piece));
+        let (chunk, first) = pieces.next().expect("a range has a piece");
+        let in_row = |(i, (next, _)): (usize, (u32, Piece))| match chunk {
+            HOLE => next == HOLE,
+            _ => next == chunk + 1 + i as u32,
+        };
+        if pieces.enumerate().all(in_row) && (chunk != HOLE || len <= ZEROS.len()) {
+            return if chunk == HOLE { &ZEROS[..len] } else { self.chunks.read(chunk, first.within, len) };
+        }
+        scratch.clear();
+        for piece in self::pieces(at, len as u64) {
+            match self.map.entries()[piece.part] {
+                HOLE => scratch.resize(scratch.len() + piece.len, 0),
+                chunk => scratch.extend_from_slice(self.chunks.read(chunk, piece.within, piece.len)),
+            }
+        }
+        scratch
+    }
+
+    /// Writes `data` at `at`.
+    pub fn write(&mut self, at: u64, data: &[u8]) -> io::Result<()> {
+        self.requests += 1;
+        let mut data = data;
+        for piece in pieces(at, data.len() as u64) {
+            let (now, rest) = data.split_at(piece.len);
+            self.record(&piece)?;
+            self.put(&piece, now)?;
+            data = rest;
+        }
+        Ok(())
+    }
+
+    /// Makes `len` bytes from `at` on zeros; chunks that lie in there wholly are freed at the next flush.
+    pub fn discard(&mut self, at: u64, len: u64) -> io::Result<()> {
+        self.requests += 1;
+        for piece in pieces(at, len) {
+            let chunk = self.map.entries()[piece.part];
+            if chunk == HOLE {
+                continue;
+            }
+            if piece.len < CHUNK_BYTES {
+                self.record(&piece)?;
+                self.put(&piece, &ZEROS[..piece.len])?;
+                continue;
+            }
+            self.map.set(piece.part, HOLE)?;
+            let mut freed = Vec::new();
+            if self.cache.is_off() {
+                freed.push(chunk);
+            } else {
+                self.cache.push_chunk(self.requests, piece.at(), chunk, &mut freed);
+            }
+            self.chunks.release(freed)?;
+        }
+        Ok(())
+    }
+
+    /// All that was written is on the medium now, safe from power cuts.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let freed = self.cache.settle();
+        self.chunks.release(freed)
+    }
+
+    /// Puts the disk back to what was on its medium, but for those unflushed writes that survive.
+    pub fn power_cut(&mut self, loss: Loss) -> io::Result<()> {
+        let mut records = self.cache.take_records();
+        let survivors = loss.survivors(&records, SECTOR_BYTES);
+        for record in records.iter_mut().rev() {
+            self.swap(record)?;
+        }
+        let mut freed = Vec::new();
+        for (mut record, survives) in records.into_iter().zip(survivors) {
+            match record.old {
+                Old::Chunk(_) if survives == record.len => self.swap(&mut record)?,
+                Old::Chunk(_) => {}
+                Old::Zeros | Old::Bytes => {
+                    record.len = survives;
+                    let bytes = self.cache.bytes_mut(&record).to_vec();
+                    let piece = pieces(record.at_bytes, u64::from(survives)).next();
+                    piece.map_or(Ok(()), |piece| self.put(&piece, &bytes))?;
+                }
+            }
+            if let Old::Chunk(chunk) = record.old {
+                freed.push(chunk);
+            }
+        }
+        self.chunks.release(freed)
+    }
+
+    /// To be called when no request comes any more: all of it is on the machine's disk then.
+    pub fn close(&mut self) -> Result<(), Error> {
+        self.flush()
+            .and_then(|()| self.chunks.sync())
+            .and_then(|()| self.map.sync())
+            .context("closing", &self.dir)?;
+        let path = self.dir.join("attached");
+        std::fs::remove_file(&path).context("removing", &path)
+    }
+
+    /// Keeps what `piece` holds, in case the power is cut.
+    fn record(&mut self, piece: &Piece) -> io::Result<()> {
+        if self.cache.is_off() {
+            return Ok(());
+        }
+        let chunk = self.map.entries()[piece.part];
+        let old = (chunk != HOLE).then(|| self.chunks.read(chunk, piece.within, piece.len));
+        let mut freed = Vec::new();
+        self.cache.push_bytes(self.requests, piece.at(), piece.len, old, &mut freed);
+        self.chunks.release(freed)
+    }
+
+    /// Writes a piece, in a chunk of its own if the one it was in is shared.
+    fn put(&mut self, piece: &Piece, data: &[u8]) -> io::Result<()> {
+        let old = self.map.entries()[piece.part];
+        if old != HOLE && !self.chunks.shared(old) {
+            return self.chunks.write(old, piece.within, data);
+        }
+        let new = self.chunks.take(piece.part)?;
+        let written = self.put_new(old, new, piece, data).and_then(|()| self.map.set(piece.part, new));
+        let unused = if written.is_ok() { old } else { new };
+        written.and(self.chunks.release([unused]))
+    }
+
+    fn put_new(&self, old: u32, new: u32, piece: &Piece, data: &[u8]) -> io::Result<()> {
+        if data.len() < CHUNK_BYTES {
+            if old == HOLE {
+                self.chunks.reserve(new)?;
+            } else {
+                self.chunks.write(new, 0, self.chunks.read(old, 0, CHUNK_BYTES))?;
+            }
+        }
+        self.chunks.write(new, piece.within, data)
+    }
+
+    /// Exchanges what a record holds with what the disk holds.
+    fn swap(&mut self, record: &mut Record) -> io::Result<()> {
+        let Some(piece) = pieces(record.at_bytes, u64::from(record.len)).next() else { return Ok(()) };
+        let chunk = self.map.entries()[piece.part];
+        match record.old {
+            Old::Chunk(old) => {
+                self.map.set(piece.part, old)?;
+                record.old = Old::Chunk(chunk);
+            }
+            Old::Zeros | Old::Bytes => {
+                let mut bytes = self.cache.bytes_mut(record).to_vec();
+                if record.old == Old::Zeros {
+                    bytes.fill(0);
+                }
+                let now = if chunk == HOLE {
+                    &ZEROS[..piece.len]
+                } else {
+                    self.chunks.read(chunk, piece.within, piece.len)
+                };
+                self.cache.bytes_mut(record).copy_from_slice(now);
+                record.old = Old::Bytes;
+                self.put(&piece, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The part of a range that lies in one part of the disk.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    part: usize,
+    /// Where in the chunk it begins.
+    within: usize,
+    len: usize,
+}
+
+impl Piece {
+    fn at(&self) -> u64 {
+        (self.part * CHUNK_BYTES + self.within) as u64
+    }
+}
+
+/// Cuts a range where chunks end.
+fn pieces(at: u64, len: u64) -> impl Iterator<Item = Piece> {
+    let (start, end) = (at as usize, (at + len) as usize);
+    let range: Range<usize> = if len == 0 { 0..0 } else { start / CHUNK_BYTES..end.div_ceil(CHUNK_BYTES) };
+    range.map(move |part| {
+        let from = start.max(part * CHUNK_BYTES);
+        let to = end.min((part + 1) * CHUNK_BYTES);
+        Piece { part, within: from % CHUNK_BYTES, len: to - from }
+    })
+}
+
+/// How many parts a disk has; the last one may reach beyond its end.
+pub fn parts(settings: &DiskSettings) -> usize {
+    settings.size_bytes.div_ceil(CHUNK_BYTES as u64) as usize
+}
+
+fn fill_new(dir: &Path, settings: &DiskSettings, model: &Model) -> Result<(), Error> {
+    let snapshots = dir.join("snapshots");
+    std::fs::create_dir(&snapshots).context("creating", &snapshots)?;
+    // Settings come first, for they are checked, and nothing is to be made of nonsense.
+    settings.write(dir)?;
+    let path = dir.join(MODEL);
+    std::fs::write(&path, model.to_toml()).context("writing", &path)?;
+    ChunkMap::create(&dir.join("map"), vec![HOLE; parts(settings)])?;
+    Chunks::create(&dir.join("data"), parts(settings))
+}
+
+fn take_lock(dir: &Path) -> Result<FileLock, Error> {
+    let path = dir.join("lock");
+    let mut options = File::options();
+    options.create(true).write(true).truncate(false);
+    let file = options.open(&path).context("opening", &path)?;
+    FileLock::try_take(file).context("locking", &path)?.map_err(|_| Error::Store {
+        dir: dir.to_owned(),
+        why: "another process serves it; unmount it there first, or choose another store".to_owned(),
+    })
+}
+
+/// What tells one boot of the machine from another.
+fn boot_id() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_else(|_| "unknown".to_owned())
+}

@@ -1,0 +1,349 @@
+//! The modelled disk in service: a file system on it, snapshots, its log, its faults, and what is left when something dies.
+
+mod common;
+
+use common::*;
+use rustix::process::{Pid, Signal, kill_process};
+use senesce_disk::modelled::{Clock, DiskSettings, Fault, ModelledDisk};
+use senesce_disk::{LoopDevice, Mount, RequestKind, cleanup, drop_device_cache, isolate};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Tells a test process that it is the victim, and where its store is.
+const VICTIM: &str = "SENESCE_TEST_MODELLED_VICTIM";
+
+fn checksum(path: &Path) -> Vec<u8> {
+    use sha2::{Digest, Sha256};
+    let mut file = File::open(path).unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    let mut digest = Sha256::new();
+    loop {
+        match file.read(&mut buffer).unwrap() {
+            0 => return digest.finalize().to_vec(),
+            n => digest.update(&buffer[..n]),
+        }
+    }
+}
+
+fn fill(root: &Path, files: usize) {
+    for i in 0..files {
+        std::fs::write(root.join(i.to_string()), vec![i as u8; 1 + i * 977 % 200_000]).unwrap();
+    }
+}
+
+#[test]
+fn file_systems_live_on_it_and_rolling_back_is_exact() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    for kind in KINDS {
+        let dir = in_memory();
+        let mut on = make_fs(&session, dir.path(), kind);
+        assert!(on.device.direct_io(), "{}: the disk's file takes direct I/O", kind.0);
+        fill(on.mount.dir(), 200);
+        on.mount.unmount().unwrap();
+        let before = checksum(on.disk.file());
+        on.disk.snapshot("aged").unwrap();
+        on.mount.mount().unwrap();
+        fill(on.mount.dir(), 300);
+        std::fs::remove_file(on.mount.dir().join("7")).unwrap();
+        on.mount.unmount().unwrap();
+        assert!(checksum(on.disk.file()) != before);
+        on.disk.rollback("aged").unwrap();
+        drop_device_cache(on.device.device()).unwrap();
+        assert!(checksum(on.disk.file()) == before, "{}", kind.0);
+        assert!(is_clean(kind.0, on.device.device()), "{}", kind.0);
+        on.mount.mount().unwrap();
+        assert_eq!(std::fs::read(on.mount.dir().join("7")).unwrap(), vec![7; 1 + 7 * 977]);
+        assert_eq!(
+            std::fs::read_dir(on.mount.dir())
+                .unwrap()
+                .filter(|e| e.as_ref().unwrap().file_name() == "250")
+                .count(),
+            0
+        );
+        assert_eq!(on.disk.snapshots().unwrap().len(), 1);
+        assert_eq!(on.disk.status().unwrap().failed, 0);
+        take_down(on);
+        assert!(servers(dir.path()).is_empty());
+        // It is all there when it is attached again.
+        let disk = ModelledDisk::attach(&session, dir.path()).unwrap();
+        let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
+        let mount = Mount::new(&session, device.device(), kind.0, &["ro".to_owned()]).unwrap();
+        assert_eq!(std::fs::read(mount.dir().join("9")).unwrap(), vec![9; 1 + 9 * 977]);
+        take_down(OnDisk { mount, device, disk });
+    }
+}
+
+#[test]
+fn the_log_has_every_request() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let dir = in_memory();
+    let disk = make(&session, dir.path(), 64 * MIB);
+    let device = LoopDevice::attach(&session, disk.file(), 0).unwrap();
+    disk.take_log().unwrap();
+    let file = File::options().read(true).write(true).open(device.device()).unwrap();
+    file.write_all_at(&[1; 8192], 40_960).unwrap();
+    file.sync_all().unwrap();
+    drop_device_cache(device.device()).unwrap();
+    file.read_exact_at(&mut [0; 4096], 40_960).unwrap();
+    let (log, lost) = disk.take_log().unwrap();
+    let seen = |kind, sector, sectors| {
+        log.iter().filter(|r| (r.kind, r.sector, r.sectors) == (kind, sector, sectors)).count() == 1
+    };
+    assert!(seen(RequestKind::Write, 80, 16), "{log:?}");
+    assert!(seen(RequestKind::Read, 80, 8), "{log:?}");
+    assert!(log.iter().any(|r| r.kind == RequestKind::Flush), "{log:?}");
+    assert!(log.iter().all(|r| r.queue >= 1));
+    assert!(log.is_sorted_by_key(|r| r.time_ns));
+    assert_eq!(lost, 0);
+    assert!(disk.take_log().unwrap().0.is_empty());
+    drop(file);
+    device.detach().unwrap();
+    disk.detach().unwrap();
+}
+
+#[test]
+fn trimming_frees_chunks() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let dir = in_memory();
+    let on = make_fs(&session, dir.path(), KINDS[0]);
+    let empty = on.disk.status().unwrap().used_bytes;
+    std::fs::write(on.mount.dir().join("large"), vec![1; 64 << 20]).unwrap();
+    rustix::fs::syncfs(File::open(on.mount.dir()).unwrap()).unwrap();
+    let full = on.disk.status().unwrap().used_bytes;
+    assert!(full >= empty + (60 << 20), "{empty} {full}");
+    std::fs::remove_file(on.mount.dir().join("large")).unwrap();
+    rustix::fs::syncfs(File::open(on.mount.dir()).unwrap()).unwrap();
+    assert!(Command::new("fstrim").arg(on.mount.dir()).status().unwrap().success());
+    rustix::fs::syncfs(File::open(on.mount.dir()).unwrap()).unwrap();
+    let file = File::open(on.disk.file()).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    let trimmed = on.disk.status().unwrap().used_bytes;
+    assert!(trimmed <= empty + (4 << 20), "{empty} {full} {trimmed}");
+    take_down(on);
+}
+
+#[test]
+fn a_range_that_cannot_be_read_gives_errors_until_it_can() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let dir = in_memory();
+    let disk = make(&session, dir.path(), 8 * MIB);
+    let file = File::options().read(true).write(true).open(disk.file()).unwrap();
+    file.write_all_at(&[3; 4096], MIB).unwrap();
+    disk.fault(Fault::ReadError { at_bytes: MIB + 512, len_bytes: 512 }).unwrap();
+    let read = |at: u64| file.read_exact_at(&mut [0; 512], at).map_err(|e| e.raw_os_error());
+    assert_eq!(read(MIB), Ok(()));
+    assert_eq!(read(MIB + 512), Err(Some(libc::EIO)));
+    assert_eq!(read(MIB + 1024), Ok(()));
+    let status = disk.status().unwrap();
+    assert_eq!(status.failed, 1);
+    assert!(status.first_failure.unwrap().starts_with("Read at byte 1049088"), "the first failure is told");
+    disk.fault(Fault::None).unwrap();
+    assert_eq!(read(MIB + 512), Ok(()));
+    drop(file);
+    disk.detach().unwrap();
+}
+
+#[test]
+fn a_full_backing_store_fails_requests_and_nothing_else() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let dir = in_memory();
+    // A small file system of its own to be full.
+    let image = senesce_disk::Image::create(&dir.path().join("small.img"), 24 * MIB).unwrap();
+    let small = LoopDevice::attach(&session, image.path(), 128).unwrap();
+    mkfs("ext4", "e2fsprogs", small.device());
+    let mount = Mount::new(&session, small.device(), "ext4", &[]).unwrap();
+    let store = mount.dir().join("store");
+    let disk = make(&session, &store, 64 * MIB);
+    let file = File::options().read(true).write(true).open(disk.file()).unwrap();
+    let block = vec![5; 1 << 20];
+    let written = (0..64).take_while(|i| file.write_all_at(&block, i * MIB).is_ok()).count() as u64;
+    assert!((4..24).contains(&written), "{written} MiB fit");
+    let error = file.write_all_at(&block, 63 * MIB).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
+    let status = disk.status().unwrap();
+    assert!(status.failed > 0 && status.first_failure.unwrap().contains("No space left"));
+    // All else goes on: what was written can be read, written again, and freed.
+    let mut back = vec![0; 1 << 20];
+    file.read_exact_at(&mut back, (written - 1) * MIB).unwrap();
+    assert!(back == block);
+    file.write_all_at(&vec![6; 1 << 20], 0).unwrap();
+    rustix::fs::fallocate(
+        &file,
+        rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE,
+        0,
+        4 * MIB,
+    )
+    .unwrap();
+    file.sync_all().unwrap();
+    file.write_all_at(&block, 63 * MIB).unwrap();
+    drop(file);
+    disk.detach().unwrap();
+}
+
+#[test]
+fn a_disk_is_served_once() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let dir = in_memory();
+    let disk = make(&session, dir.path(), 8 * MIB);
+    let again = ModelledDisk::attach(&session, dir.path()).unwrap_err().to_string();
+    assert!(again.contains("another process serves it"), "{again}");
+    disk.detach().unwrap();
+    let nothing = ModelledDisk::attach(&session, Path::new("/dev")).unwrap_err().to_string();
+    assert!(nothing.starts_with("the modelled disk in /dev: "), "{nothing}");
+    assert!(servers(dir.path()).is_empty());
+}
+
+#[test]
+fn rolling_back_four_gib_copies_nothing() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let dir = in_memory();
+    let disk = make(&session, dir.path(), 4 << 30);
+    let file = File::options().read(true).write(true).open(disk.file()).unwrap();
+    let block = vec![5; 1 << 20];
+    (0..4096).step_by(16).for_each(|i| file.write_all_at(&block, i * MIB).unwrap());
+    disk.snapshot("before").unwrap();
+    (0..4096).step_by(8).for_each(|i| file.write_all_at(&block[..65_536], i * MIB + 99 * 512).unwrap());
+    let both = disk.status().unwrap().used_bytes;
+    disk.rollback("before").unwrap();
+    assert_eq!(both - disk.status().unwrap().used_bytes, 512 * 2 * 65_536);
+    drop(file);
+    disk.detach().unwrap();
+}
+
+#[test]
+#[ignore = "run by the others, to be killed"]
+fn victim() {
+    let Some(store) = std::env::var_os(VICTIM) else { return };
+    // Threads of the test harness are there already: only the calling thread moves, and what it starts.
+    isolate().unwrap();
+    let session = begin();
+    let on = make_fs(&session, Path::new(&store), KINDS[0]);
+    println!("mounted {}", on.mount.dir().display());
+    for i in 0.. {
+        // When the server was killed this fails sooner or later, and never hangs.
+        let path = on.mount.dir().join(format!("f{}", i % 1000));
+        let written = std::fs::write(&path, vec![1; 100_000]).and_then(|()| File::open(&path)?.sync_all());
+        if let Err(e) = written {
+            println!("error {e}");
+            break;
+        }
+    }
+    drop(on);
+    println!("taken down");
+}
+
+#[test]
+#[ignore = "run by the others"]
+fn cleans_up() {
+    assert!(cleanup().unwrap().failed.is_empty());
+}
+
+/// One of the tests here in a process of its own, with a run directory of its own in `dir`.
+fn itself(test: &str, dir: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env("SENESCE_RUN_DIR", dir.join("run"));
+    command
+}
+
+fn clean_up(dir: &Path) {
+    assert!(itself("cleans_up", dir).status().unwrap().success());
+}
+
+fn start_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
+    let dir = store.parent().unwrap();
+    let mut child = itself("victim", dir).env(VICTIM, store).stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    (child, out.lines().map_while(Result::ok))
+}
+
+fn wait_for(lines: &mut impl Iterator<Item = String>, what: &str) {
+    assert!(lines.any(|line| line.contains(what)), "the victim never said {what:?}");
+}
+
+#[test]
+fn all_goes_when_the_process_that_uses_it_is_killed() {
+    if !works() {
+        return;
+    }
+    let dir = in_memory();
+    let store = dir.path().join("store");
+    let (mut child, mut lines) = start_victim(&store);
+    wait_for(&mut lines, "mounted");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(servers(&store).len(), 1);
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    until("the end of the server", || servers(&store).is_empty());
+    clean_up(dir.path());
+    let session = begin();
+    assert_eq!(left_behind(dir.path(), &store), None);
+    // The file system is there, was unmounted as it died, and can be used again.
+    let disk = ModelledDisk::attach(&session, &store).unwrap();
+    let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
+    assert!(is_clean("ext4", device.device()));
+    device.detach().unwrap();
+    disk.detach().unwrap();
+}
+
+#[test]
+fn a_killed_server_means_errors_and_no_hang() {
+    if !works() {
+        return;
+    }
+    let dir = in_memory();
+    let store = dir.path().join("store");
+    let (mut child, mut lines) = start_victim(&store);
+    wait_for(&mut lines, "mounted");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let server = servers(&store)[0];
+    kill_process(Pid::from_raw(server as i32).unwrap(), Signal::KILL).unwrap();
+    wait_for(&mut lines, "error");
+    wait_for(&mut lines, "taken down");
+    child.wait().unwrap();
+    clean_up(dir.path());
+    assert_eq!(left_behind(dir.path(), &store), None);
+    // What the kernel had written to it is there: the journal brings the file system back.
+    let session = begin();
+    let disk = ModelledDisk::attach(&session, &store).unwrap();
+    let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
+    let mount = Mount::new(&session, device.device(), "ext4", &[]).unwrap();
+    assert!(std::fs::read_dir(mount.dir()).unwrap().count() > 1);
+    take_down(OnDisk { mount, device, disk });
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let dir = in_memory();
+    let refused = |settings: &DiskSettings| {
+        ModelledDisk::create(&dir.path().join("new"), settings).unwrap_err().to_string()
+    };
+    let odd = refused(&DiskSettings::new(1_000_001, "ideal", Clock::Model));
+    assert!(odd.contains("sectors of 512 bytes"), "{odd}");
+    assert!(!dir.path().join("new").exists());
+}

@@ -1,0 +1,125 @@
+//! Power cuts under load: file systems come back, and every file that was synced is whole. A disk that lies about flushes must
+//! not pass the same test, which shows that it can fail.
+
+mod common;
+
+use common::*;
+use senesce_disk::modelled::{Fault, Loss, ModelledDisk};
+use senesce_disk::{LoopDevice, Mount};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// Writes and syncs files until it fails; returns how many were synced. Files in between are written and not synced, and
+/// every third one is deleted again, so that the file system has more to do than to append.
+fn write_until_the_cut(root: &Path) -> u64 {
+    for i in 0.. {
+        // Not so fast that the disk is full before the cut.
+        std::thread::sleep(Duration::from_millis(2));
+        let content = content(i);
+        let synced = File::create(root.join(format!("synced{i}")))
+            .and_then(|mut file| file.write_all(&content).and_then(|()| file.sync_all()))
+            // The name is safe when its directory is.
+            .and_then(|()| File::open(root)?.sync_all());
+        if synced.is_err() {
+            return i;
+        }
+        let _ = std::fs::write(root.join(format!("loose{i}")), content);
+        if i >= 3 {
+            let _ = std::fs::remove_file(root.join(format!("loose{}", i - 3)));
+        }
+    }
+    unreachable!("the power goes sooner or later")
+}
+
+fn content(i: u64) -> Vec<u8> {
+    (0..20_000 + i * 7919 % 90_000).map(|byte| (byte * (i + 1)) as u8).collect()
+}
+
+/// How many of the synced files are not whole.
+fn lost(root: &Path, synced: u64) -> u64 {
+    let whole =
+        |i: &u64| std::fs::read(root.join(format!("synced{i}"))).is_ok_and(|found| found == content(*i));
+    (0..synced).filter(|i| !whole(i)).count() as u64
+}
+
+/// Cuts the power while files are written; says how many synced files there were, and how many of them are lost, all if the
+/// file system does not come back.
+fn cut_under_load(kind: (&str, &'static str, u64), lie: bool, loss: Loss) -> (u64, u64) {
+    let session = begin();
+    let dir = in_memory();
+    let OnDisk { mount, device, disk } = make_fs(&session, dir.path(), kind);
+    rustix::fs::syncfs(File::open(mount.dir()).unwrap()).unwrap();
+    if lie {
+        disk.fault(Fault::Lie).unwrap();
+    }
+    let root = mount.dir().to_owned();
+    let writing = std::thread::spawn(move || write_until_the_cut(&root));
+    std::thread::sleep(Duration::from_millis(1000));
+    disk.fault(Fault::PowerCut(loss)).unwrap();
+    let synced = writing.join().unwrap();
+    assert!(synced > 10, "{}: only {synced} files were synced before the cut", kind.0);
+    let cut = disk.status().unwrap();
+    assert!(cut.cut && cut.failed > 0, "{}: every request fails after the cut", kind.0);
+    take_down(OnDisk { mount, device, disk });
+
+    let disk = ModelledDisk::attach(&session, dir.path()).unwrap();
+    let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
+    let lost = match Mount::new(&session, device.device(), kind.0, &[]) {
+        Err(e) => {
+            assert!(lie, "{}: does not come back: {e}", kind.0);
+            synced
+        }
+        Ok(mount) => {
+            let lost = lost(mount.dir(), synced);
+            drop(mount);
+            assert!(lie || is_clean(kind.0, device.device()), "{}: the checker finds faults", kind.0);
+            lost
+        }
+    };
+    device.detach().unwrap();
+    disk.detach().unwrap();
+    (synced, lost)
+}
+
+#[test]
+fn synced_files_survive_the_loss_of_all_that_was_not_flushed() {
+    if !works() {
+        return;
+    }
+    for kind in KINDS {
+        assert_eq!(cut_under_load(kind, false, Loss::All).1, 0, "{}", kind.0);
+    }
+}
+
+#[test]
+fn they_survive_the_loss_of_some_of_it() {
+    if !works() {
+        return;
+    }
+    for (seed, kind) in (1..).zip(KINDS) {
+        assert_eq!(cut_under_load(kind, false, Loss::Some(seed)).1, 0, "{}", kind.0);
+    }
+}
+
+#[test]
+fn they_survive_a_torn_write() {
+    if !works() {
+        return;
+    }
+    for (seed, kind) in (1..).zip(KINDS) {
+        assert_eq!(cut_under_load(kind, false, Loss::Torn(seed)).1, 0, "{}", kind.0);
+    }
+}
+
+#[test]
+fn on_a_disk_that_lies_they_do_not() {
+    if !works() {
+        return;
+    }
+    for kind in KINDS {
+        let (synced, lost) = cut_under_load(kind, true, Loss::All);
+        assert!(lost > 0, "{}: none of {synced} synced files is lost", kind.0);
+    }
+}

@@ -1,0 +1,83 @@
+//! The modelled disk when memory is short: writing through a file system on it, in a memory group with next to nothing, ends.
+
+mod common;
+
+use common::*;
+use senesce_disk::LoopDevice;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A memory group of the first version; removed when dropped.
+struct Group(PathBuf);
+
+impl Group {
+    fn make(limit_bytes: u64) -> std::io::Result<Group> {
+        let path = Path::new("/sys/fs/cgroup/memory").join(format!("senesce-test-{}", std::process::id()));
+        std::fs::create_dir(&path)?;
+        let group = Group(path);
+        std::fs::write(group.0.join("memory.limit_in_bytes"), limit_bytes.to_string())?;
+        Ok(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Whoever is left in it goes back to where all are.
+        for pid in std::fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default().lines() {
+            let _ = std::fs::write("/sys/fs/cgroup/memory/cgroup.procs", pid);
+        }
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn writing_in_a_small_memory_group_ends() {
+    if !works() {
+        return;
+    }
+    let group = match Group::make(48 << 20) {
+        Ok(group) => group,
+        Err(e) => {
+            eprintln!("skipped: no memory group can be made: {e}");
+            return;
+        }
+    };
+    let session = begin();
+    // The store lies on a real disk where there is one, so that its pages have to be written back as well.
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // This process is in the group, and so would its server be if it did not leave.
+    std::fs::write(group.0.join("cgroup.procs"), std::process::id().to_string()).unwrap();
+    for kind in KINDS {
+        let store = dir.path().join(kind.0);
+        let disk = make(&session, &store, kind.2);
+        let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
+        mkfs(kind.0, kind.1, device.device());
+        let mount = senesce_disk::Mount::new(&session, device.device(), kind.0, &[]).unwrap();
+        let target = mount.dir().join("large");
+        // Several times what the group may have, buffered, so that pages must go to the disk before others are had.
+        let mut dd = Command::new("dd")
+            .args(["if=/dev/zero", "bs=1M", "count=180", "conv=fsync", "status=none"])
+            .arg(format!("of={}", target.display()))
+            .spawn()
+            .unwrap();
+        let start = Instant::now();
+        let status = loop {
+            match dd.try_wait().unwrap() {
+                Some(status) => break status,
+                None if start.elapsed() > Duration::from_secs(120) => {
+                    dd.kill().unwrap();
+                    panic!("{}: writing hangs", kind.0);
+                }
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        assert!(status.success(), "{}: {status}", kind.0);
+        assert_eq!(std::fs::metadata(&target).unwrap().len(), 180 << 20);
+        let pid = disk.status().unwrap().pid;
+        let server = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+        assert!(!server.contains("senesce-test"), "the server left the group: {server}");
+        take_down(OnDisk { mount, device, disk });
+        std::fs::remove_dir_all(&store).unwrap();
+    }
+}
