@@ -1,13 +1,9 @@
 //! Writing trace files: Parquet with zstd, a row group at a time, whole or not at all.
 
-use std::fs::{File, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
@@ -17,6 +13,7 @@ use crate::columns::Columns;
 use crate::meta::{SCHEMA, to_pairs};
 use crate::row::Row;
 use crate::seal;
+use crate::whole::{self, io_error};
 use crate::{Error, Op, TraceDigest, TraceInfo, TraceSummary};
 
 /// Rows in a row group: enough to compress well, few enough that the buffers stay at some tens of megabytes.
@@ -36,14 +33,8 @@ impl TraceWriter {
     /// Starts a trace file that will be `path`, and will replace what is there.
     pub fn create(path: impl Into<PathBuf>, info: &TraceInfo) -> Result<Self, Error> {
         let path = path.into();
-        let failed = |source| Error::Io { action: "creating", path: path.clone(), source };
-        // A temporary file is readable by its owner only; a trace is as readable as the user's other files.
-        let temporary = tempfile::Builder::new()
-            .prefix(".senesce-")
-            .suffix(".parquet.part")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder(&path))
-            .map_err(failed)?;
+        let failed = whole::failed("creating", &path);
+        let temporary = whole::begin(&path)?;
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(|e| failed(io_error(e)))?;
         file.write_all(&seal::BLANK).map_err(failed)?;
@@ -79,26 +70,16 @@ impl TraceWriter {
         for pair in to_pairs(&self.info, &summary) {
             self.file.append_key_value_metadata(pair);
         }
-        let path = self.path;
-        let failed = |source| Error::Io { action: "finishing", path: path.clone(), source };
-        let temporary = self.file.into_inner().map_err(|e| failed(io_error(e)))?;
-        seal::seal(temporary.as_file()).map_err(failed)?;
-        temporary.as_file().sync_all().map_err(failed)?;
-        temporary.persist(&path).map_err(|e| failed(e.error))?;
-        // The new name lasts only once the directory that holds it is on disk too.
-        File::open(folder(&path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        let finished = self.file.into_inner();
+        let temporary = finished.map_err(|e| whole::failed("finishing", &self.path)(io_error(e)))?;
+        whole::publish(temporary, &self.path)?;
         Ok(summary)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
         let written = self.file.next_row_group().and_then(|group| self.columns.write(group));
-        written.map_err(|e| Error::Io { action: "writing", path: self.path.clone(), source: io_error(e) })
+        written.map_err(|e| whole::failed("writing", &self.path)(io_error(e)))
     }
-}
-
-/// The directory that `path` is in.
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn properties() -> WriterProperties {
@@ -112,14 +93,4 @@ fn properties() -> WriterProperties {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .build()
-}
-
-/// The error of the system below Parquet, where there is one.
-fn io_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(inner) => {
-            inner.downcast::<io::Error>().map_or_else(io::Error::other, |inner| *inner)
-        }
-        other => io::Error::other(other),
-    }
 }
