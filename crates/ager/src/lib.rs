@@ -9,6 +9,7 @@ mod apportion;
 mod calendar;
 mod error;
 mod fit;
+pub mod git;
 mod greedy;
 mod legs;
 pub mod mail;

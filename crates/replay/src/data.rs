@@ -84,6 +84,7 @@ impl Ways {
     /// How a file is made.
     fn way(&self, asked: Content, size: u64) -> Way {
         match (asked, self.data) {
+            (Content::Symlink, _) => Way::Empty,
             _ if size == 0 => Way::Empty,
             (Content::Hole, _) => Way::Hole,
             (Content::Written, _) | (Content::Auto, Data::Write) => Way::Written,
@@ -127,8 +128,17 @@ impl Writer {
     /// Gives the new file `fd`, opened with [`Way::open_flags`], its first `size` bytes. If there is no space, all that
     /// is freed is brought to disk, where it becomes space, and it is tried again; no more than once while the file
     /// system is known to be full.
-    pub fn create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, way: Way) -> io::Result<()> {
-        let mut done = self.try_create(fd, file, size, way);
+    ///
+    /// What is written is `given`, if that is known, else made up.
+    pub fn create(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        file: FileId,
+        size: u64,
+        way: Way,
+        given: Option<&[u8]>,
+    ) -> io::Result<()> {
+        let mut done = self.try_create(fd, file, size, way, given);
         for wait_ms in WAITS_MS {
             if done != Err(Errno::NOSPC) {
                 break;
@@ -138,7 +148,7 @@ impl Writer {
                 std::thread::sleep(Duration::from_millis(wait_ms));
             }
             syncfs(&self.ways.root)?;
-            done = self.try_create(fd, file, size, way);
+            done = self.try_create(fd, file, size, way, given);
             self.ways
                 .full
                 .store(done.is_err() && (was_full || wait_ms == WAITS_MS[WAITS_MS.len() - 1]), Relaxed);
@@ -149,11 +159,21 @@ impl Writer {
         done
     }
 
-    fn try_create(&mut self, fd: BorrowedFd<'_>, file: FileId, size: u64, way: Way) -> io::Result<()> {
+    fn try_create(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        file: FileId,
+        size: u64,
+        way: Way,
+        given: Option<&[u8]>,
+    ) -> io::Result<()> {
         match way {
             Way::Empty => Ok(()),
             Way::Hole => retry_on_intr(|| ftruncate(fd, size)),
-            Way::Written => self.write(fd, file, 0, size),
+            Way::Written => match given {
+                Some(bytes) => write_all(fd, bytes, 0).and_then(|()| self.ways.count(size)),
+                None => self.write(fd, file, 0, size),
+            },
             Way::Preallocated => preallocate(fd, 0, size).and_then(|()| self.ways.count(size)),
             Way::PreallocatedOrWritten => match preallocate(fd, 0, size) {
                 Err(Errno::OPNOTSUPP) => {
@@ -165,7 +185,7 @@ impl Writer {
             Way::AsWritten if allocate_as_written(fd, size, self.ways.block)? => self.ways.count(size),
             Way::AsWritten => {
                 self.ways.cannot_allocate_as_written.store(true, Relaxed);
-                self.try_create(fd, file, size, Way::PreallocatedOrWritten)
+                self.try_create(fd, file, size, Way::PreallocatedOrWritten, given)
             }
         }
     }
@@ -183,6 +203,15 @@ impl Writer {
         self.filler.fill(self.ways.seed, fd, file, offset, len)?;
         self.ways.count(len)
     }
+}
+
+fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let done = retry_on_intr(|| pwrite(fd, bytes, offset))?;
+        offset += done as u64;
+        bytes = &bytes[done..];
+    }
+    Ok(())
 }
 
 /// Writes [`contents`], out of a buffer that is used again and again.
@@ -208,12 +237,8 @@ impl Filler {
                 self.buffer.resize(size, 0);
             }
             contents(seed, file, offset, &mut self.buffer[..size]);
-            let mut rest = &self.buffer[..size];
-            while !rest.is_empty() {
-                let done = retry_on_intr(|| pwrite(fd, rest, offset))?;
-                offset += done as u64;
-                rest = &rest[done..];
-            }
+            write_all(fd, &self.buffer[..size], offset)?;
+            offset += size as u64;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io;
-use trace::{DirId, ROOT, dir_name};
+use trace::{DirId, ROOT};
 
 use crate::Trouble;
 use crate::tree::Tree;
@@ -66,7 +66,7 @@ impl Dirs {
         let mut name = Vec::new();
         let mut place = None;
         for &dir in way.iter().rev() {
-            dir_name(dir, &mut name);
+            self.tree.names().dir(dir, &mut name)?;
             let opened = open_path(self.open(above)?, &name)?;
             place = Some(self.keep(dir, opened));
             above = dir;

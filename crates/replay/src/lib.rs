@@ -17,6 +17,7 @@ mod judge;
 mod lanes;
 mod limits;
 mod lost;
+mod names;
 mod options;
 mod posix;
 mod replay;

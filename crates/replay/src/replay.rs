@@ -7,10 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use trace::{Op, Source};
+use trace::{Labels, Op, Source};
 
 use crate::failures::Ledger;
 use crate::lanes::{Alone, Crew, Lanes};
+use crate::names::Names;
 use crate::route::Router;
 use crate::{Engine, Failure, Null, Options, Posix, Result};
 
@@ -84,25 +85,41 @@ struct Redo {
 impl Replay {
     /// A replay into the directory `root`.
     pub fn posix(root: &Path, options: &Options) -> Result<Replay> {
+        Self::begin(root, options, None)
+    }
+
+    /// A replay into the directory `root` that gives files and directories the names, the permission to execute and
+    /// the contents that `labels` have for them. Contents are written, whatever [`Options::data`] says.
+    ///
+    /// Files are not told by their names then: [`crate::fill()`] and [`crate::verify()`] pass them by, and a replay
+    /// cannot go on in directories that another one has made.
+    pub fn labelled(root: &Path, options: &Options, labels: Arc<dyn Labels>) -> Result<Replay> {
+        Self::begin(root, options, Some(labels))
+    }
+
+    fn begin(root: &Path, options: &Options, labels: Option<Arc<dyn Labels>>) -> Result<Replay> {
+        let labelled = labels.is_some();
         let redo = Redo { left: options.redo_first, on: Arc::new(AtomicBool::new(options.redo_first > 0)) };
-        let crew = Posix::crew(root, options, size(options), &redo.on)?;
-        Ok(Self::new(
-            crew.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect(),
-            options,
-            redo,
-        ))
+        let crew = Posix::crew(root, options, size(options), &redo.on, Names::new(labels))?;
+        let engines = crew.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect();
+        Ok(Self::new(engines, options, redo, labelled))
     }
 
     /// A replay into nothing, which shows how fast operations can be made and dealt out.
     pub fn null(options: &Options) -> Replay {
         let redo = Redo { left: 0, on: Arc::default() };
-        Self::new((0..size(options)).map(|_| Box::new(Null) as Box<dyn Engine>).collect(), options, redo)
+        Self::new(
+            (0..size(options)).map(|_| Box::new(Null) as Box<dyn Engine>).collect(),
+            options,
+            redo,
+            false,
+        )
     }
 
-    fn new(engines: Vec<Box<dyn Engine>>, options: &Options, redo: Redo) -> Self {
+    fn new(engines: Vec<Box<dyn Engine>>, options: &Options, redo: Redo, labelled: bool) -> Self {
         Self {
             engines,
-            router: Router::new(options.threads.max(1)),
+            router: Router::new(options.threads.max(1), labelled),
             ledger: Ledger::new(options.on_full),
             failures: Vec::new(),
             batch: Vec::new(),

@@ -27,6 +27,8 @@ pub(crate) struct Router {
     lanes: usize,
     dirs: usize,
     by_dir: bool,
+    /// Names come from labels, so that one may be taken again under another number.
+    labelled: bool,
     /// Names of files that have, or had, several. They share a lane, because what is done under one name is seen
     /// under the others.
     linked: HashSet<(DirId, FileId)>,
@@ -35,8 +37,10 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    pub fn new(lanes: usize) -> Self {
-        Self { lanes, dirs: 0, by_dir: false, linked: HashSet::new(), unlinked: Vec::new() }
+    pub fn new(lanes: usize, labelled: bool) -> Self {
+        // A file whose name was another's must not overtake its deletion: one directory is one lane from the start.
+        let by_dir = labelled;
+        Self { lanes, dirs: 0, by_dir, labelled, linked: HashSet::new(), unlinked: Vec::new() }
     }
 
     /// Where `op` is to run. If alone, the caller empties the lanes before anything else.
@@ -70,6 +74,8 @@ impl Router {
                 let linked = self.is_linked(parent, file) || self.is_linked(to_parent, to_file);
                 if from == to && !linked { Route::Lane(from) } else { Route::Alone }
             }
+            // Its name may be that of a file whose deletion is still waiting.
+            Op::Mkdir { .. } if self.labelled => Route::Alone,
             Op::Mkdir { .. } => {
                 self.dirs += 1;
                 let many = self.dirs >= DIRS_PER_LANE * self.lanes;
@@ -126,7 +132,7 @@ mod tests {
 
     #[test]
     fn many_directories_have_a_lane_each() {
-        let mut router = Router::new(2);
+        let mut router = Router::new(2, false);
         for dir in 1..=16 {
             let expected = if dir == 16 { Route::Alone } else { Route::Now };
             assert_eq!(router.route(&Op::Mkdir { dir: DirId(dir), parent: DirId(0) }), expected);
@@ -139,7 +145,7 @@ mod tests {
 
     #[test]
     fn names_of_one_file_share_a_lane_until_they_are_gone() {
-        let mut router = Router::new(64);
+        let mut router = Router::new(64, false);
         let (to_file, to_parent) = (FileId(2), DirId(2));
         assert_ne!(router.route(&fsync(FILE, PARENT)), Route::Lane(0));
         let link = Op::Link { file: FILE, parent: PARENT, to_file, to_parent };

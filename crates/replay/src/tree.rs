@@ -9,24 +9,31 @@ use rustix::io::{self, Errno};
 use trace::DirId;
 
 use crate::Trouble;
+use crate::names::Names;
 use crate::walk::{Directory, Walk};
 
 /// The parents of all live directories, known to all engines of a replay. They are asked for only when a directory
 /// has to be opened, so that a lock does no harm.
 pub(crate) struct Tree {
     root: OwnedFd,
+    names: Names,
     /// `None` for a directory that could not be made.
     parents: RwLock<HashMap<DirId, Option<DirId>>>,
     searched: AtomicBool,
 }
 
 impl Tree {
-    pub fn new(root: OwnedFd) -> Self {
-        Self { root, parents: RwLock::default(), searched: AtomicBool::new(false) }
+    pub fn new(root: OwnedFd, names: Names) -> Self {
+        Self { root, names, parents: RwLock::default(), searched: AtomicBool::new(false) }
     }
 
     pub fn root(&self) -> &OwnedFd {
         &self.root
+    }
+
+    /// What files and directories are called.
+    pub fn names(&self) -> &Names {
+        &self.names
     }
 
     /// The directory that holds `dir`. One that is not known was made by an earlier replay: then the tree is

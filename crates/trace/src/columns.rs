@@ -28,7 +28,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.op.present.len()
+        self.op.len()
     }
 
     /// Appends a row.
@@ -60,7 +60,7 @@ impl Columns {
 }
 
 /// One column: its values, and for every row 1 where it has one and 0 where it is empty.
-struct Column<T: DataType> {
+pub(crate) struct Column<T: DataType> {
     values: Vec<T::T>,
     present: Vec<i16>,
 }
@@ -72,9 +72,15 @@ impl<T: DataType> Default for Column<T> {
 }
 
 impl<T: DataType> Column<T> {
-    fn push(&mut self, value: Option<T::T>) {
+    /// Appends the value of a row.
+    pub fn push(&mut self, value: Option<T::T>) {
         self.present.push(value.is_some().into());
         self.values.extend(value);
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.present.len()
     }
 
     fn clear(&mut self) {
@@ -82,7 +88,8 @@ impl<T: DataType> Column<T> {
         self.present.clear();
     }
 
-    fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
+    /// Writes all rows as the next column of a row group and forgets them.
+    pub fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
         let mut column = group.next_column()?.expect("the schema has a column for each of ours");
         column.typed::<T>().write_batch(&self.values, Some(&self.present), None)?;
         column.close()?;
@@ -158,20 +165,21 @@ fn word(bytes: &ByteArray) -> Result<&str, Utf8Error> {
 }
 
 /// A column and its reader.
-struct ColumnReader<T: DataType> {
+pub(crate) struct ColumnReader<T: DataType> {
     reader: ColumnReaderImpl<T>,
     column: Column<T>,
 }
 
 impl<T: DataType> ColumnReader<T> {
-    fn new(group: &dyn RowGroupReader, index: usize) -> Result<Self> {
+    /// Starts at the first row of a column.
+    pub fn new(group: &dyn RowGroupReader, index: usize) -> Result<Self> {
         let description = group.metadata().column(index).column_descr_ptr();
         let reader = get_column_reader(description, group.get_column_page_reader(index)?);
         Ok(Self { reader: get_typed_column_reader(reader), column: Column::default() })
     }
 
     /// Reads exactly `rows` rows.
-    fn fill(&mut self, rows: usize) -> Result<()> {
+    pub fn fill(&mut self, rows: usize) -> Result<()> {
         self.column.clear();
         let Column { values, present } = &mut self.column;
         let (read, ..) = self.reader.read_records(rows, Some(present), None, values)?;
@@ -186,7 +194,7 @@ impl<T: DataType> ColumnReader<T> {
     }
 
     /// The value of each row that was read.
-    fn iter(&self) -> impl Iterator<Item = Option<&T::T>> {
+    pub fn iter(&self) -> impl Iterator<Item = Option<&T::T>> {
         let mut values = self.column.values.iter();
         self.column.present.iter().map(move |&present| if present == 1 { values.next() } else { None })
     }

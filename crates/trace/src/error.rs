@@ -26,6 +26,14 @@ pub enum Error {
         /// What is wrong with it and what to do.
         why: String,
     },
+    /// The labels or the contents beside a trace are not those of the trace, not whole, or of a newer version.
+    #[error("cannot read {path} as the labels of a senesce trace: {why}")]
+    Labels {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        why: String,
+    },
     /// A source that makes operations failed.
     #[error("making operations: {0}")]
     Source(String),

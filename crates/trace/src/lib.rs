@@ -2,28 +2,35 @@
 //!
 //! Everything that ages speaks this one language of operations; everything that is aged takes it.
 
+mod blobs;
 mod check;
 mod columns;
 mod digest;
 mod error;
 mod jsonl;
+mod labels;
 mod meta;
 mod namespace;
 mod op;
 mod reader;
 mod row;
+mod saved_labels;
 pub mod seal;
 mod source;
 mod stat;
+mod whole;
 mod writer;
 
+pub use blobs::{BlobPack, BlobPackWriter};
 pub use check::Checked;
 pub use digest::{Digesting, TraceDigest};
 pub use error::Error;
 pub use jsonl::{JsonlReader, write_jsonl};
+pub use labels::{BlobId, FileLabel, Labels, is_name};
 pub use meta::{TraceInfo, TraceSummary};
 pub use op::{Content, DirId, FileId, Op, ROOT, dir_name, file_name};
 pub use reader::TraceReader;
+pub use saved_labels::{LabelWriter, SavedLabels, blobs_path, labels_path};
 pub use source::{BATCH, Source};
 pub use stat::{SizeBucket, Stat};
 pub use writer::TraceWriter;

@@ -2,7 +2,8 @@
 //!
 //! Files and directories are named by number, together with the number of the directory that holds them,
 //! never by path: a trace of a billion operations needs no name table, and replay works relative to open
-//! directories. The names on disk follow from the numbers ([`file_name`], [`dir_name`]).
+//! directories. The names on disk follow from the numbers ([`file_name`], [`dir_name`]), unless the trace comes with
+//! [`Labels`](crate::Labels).
 
 use std::fmt;
 use std::io::Write as _;
@@ -30,11 +31,14 @@ pub enum Content {
     Written = 2,
     /// Only the size is set: the file is one hole.
     Hole = 3,
+    /// It is a symbolic link, and the size is the length of its target.
+    Symlink = 4,
 }
 
 impl Content {
     /// Every way, in the order of its number.
-    pub const ALL: [Content; 4] = [Content::Auto, Content::Preallocated, Content::Written, Content::Hole];
+    pub const ALL: [Content; 5] =
+        [Content::Auto, Content::Preallocated, Content::Written, Content::Hole, Content::Symlink];
 
     /// The word for it in trace files.
     pub fn name(self) -> &'static str {
@@ -43,6 +47,7 @@ impl Content {
             Content::Preallocated => "preallocated",
             Content::Written => "written",
             Content::Hole => "hole",
+            Content::Symlink => "symlink",
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn begin(path: &Path) -> io::Result<NamedTempFile> {
     // A temporary file is readable by its owner only; ours are as readable as the user's other files.
     tempfile::Builder::new()
         .prefix(".senesce-")
-        .suffix(".parquet.part")
+        .suffix(".part")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder(path))
 }

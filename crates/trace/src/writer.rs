@@ -1,11 +1,9 @@
 //! Writing trace files: Parquet with zstd, a row group at a time, whole or not at all.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
@@ -15,6 +13,7 @@ use crate::columns::Columns;
 use crate::meta::{SCHEMA, to_pairs};
 use crate::row::Row;
 use crate::seal;
+use crate::whole::{self, io_error};
 use crate::{Error, Op, TraceDigest, TraceInfo, TraceSummary};
 
 /// Rows in a row group: enough to compress well, few enough that the buffers stay at some tens of megabytes.
@@ -34,8 +33,8 @@ impl TraceWriter {
     /// Starts a trace file that will be `path`, and will replace what is there.
     pub fn create(path: impl Into<PathBuf>, info: &TraceInfo) -> Result<Self, Error> {
         let path = path.into();
-        let failed = |source| Error::Io { action: "creating", path: path.clone(), source };
-        let temporary = seal::begin(&path).map_err(failed)?;
+        let failed = whole::failed("creating", &path);
+        let temporary = whole::begin(&path)?;
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(|e| failed(io_error(e)))?;
         file.write_all(&seal::BLANK).map_err(failed)?;
@@ -71,16 +70,15 @@ impl TraceWriter {
         for pair in to_pairs(&self.info, &summary) {
             self.file.append_key_value_metadata(pair);
         }
-        let path = self.path;
-        let failed = |source| Error::Io { action: "finishing", path: path.clone(), source };
-        let temporary = self.file.into_inner().map_err(|e| failed(io_error(e)))?;
-        seal::finish(temporary, &path).map_err(failed)?;
+        let finished = self.file.into_inner();
+        let temporary = finished.map_err(|e| whole::failed("finishing", &self.path)(io_error(e)))?;
+        whole::publish(temporary, &self.path)?;
         Ok(summary)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
         let written = self.file.next_row_group().and_then(|group| self.columns.write(group));
-        written.map_err(|e| Error::Io { action: "writing", path: self.path.clone(), source: io_error(e) })
+        written.map_err(|e| whole::failed("writing", &self.path)(io_error(e)))
     }
 }
 
@@ -95,14 +93,4 @@ fn properties() -> WriterProperties {
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .build()
-}
-
-/// The error of the system below Parquet, where there is one.
-fn io_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(inner) => {
-            inner.downcast::<io::Error>().map_or_else(io::Error::other, |inner| *inner)
-        }
-        other => io::Error::other(other),
-    }
 }

@@ -15,6 +15,7 @@ use self::names::Name;
 use crate::data::{Ways, Writer};
 use crate::dirs::Dirs;
 use crate::lost::Lost;
+use crate::names::Names;
 use crate::tree::Tree;
 use crate::{Engine, Error, Options, Trouble, limits, walk};
 
@@ -42,13 +43,14 @@ impl Posix {
         options: &Options,
         size: usize,
         redo: &Arc<AtomicBool>,
+        names: Names,
     ) -> crate::Result<Vec<Posix>> {
         let purpose = "replay a trace into it";
         let opened = walk::open_root(root, purpose)?;
         let again =
             opened.try_clone().map_err(|source| Error::Root { path: root.into(), purpose, source })?;
         let ways = Arc::new(Ways::new(again, options));
-        let tree = Arc::new(Tree::new(opened));
+        let tree = Arc::new(Tree::new(opened, names));
         let shared = Arc::new(Shared { tree: tree.clone(), lost: Lost::default(), redo: redo.clone() });
         let capacity = limits::open_directories() / size;
         let engine = |_| Posix {
@@ -112,7 +114,8 @@ impl Engine for Posix {
     fn apply(&mut self, op: &Op) -> Result<(), Trouble> {
         match self.attempt(op) {
             // This was done before, or a later operation was that took away what this one needs.
-            Err(Trouble::Os(Errno::NOENT)) if self.redoes() => Ok(()),
+            // With labels a later one may also have made a directory of a file, or a file of a directory.
+            Err(Trouble::Os(Errno::NOENT | Errno::ISDIR | Errno::NOTDIR)) if self.redoes() => Ok(()),
             done => done,
         }
     }

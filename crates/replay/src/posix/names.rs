@@ -3,12 +3,17 @@
 use std::ffi::CStr;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, linkat, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, linkat, mkdirat, openat, renameat, symlinkat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
-use trace::{Content, DirId, FileId, ROOT, dir_name, file_name};
+use trace::{Content, DirId, FileId, FileLabel, ROOT};
 
 use super::Posix;
 use crate::Trouble;
+use crate::data::Way;
+use crate::names::Names;
+
+/// The longest target that Linux takes for a symbolic link, in bytes.
+const LONGEST_TARGET: u64 = 4095;
 
 type Done<T = ()> = Result<T, Trouble>;
 type Place = (DirId, FileId);
@@ -18,19 +23,19 @@ type Place = (DirId, FileId);
 pub(super) struct Name(Vec<u8>);
 
 impl Name {
-    fn file(&mut self, file: FileId) -> &CStr {
-        file_name(file, &mut self.0);
-        self.terminated()
+    fn file(&mut self, file: FileId, names: &Names) -> rustix::io::Result<&CStr> {
+        names.file(file, &mut self.0)?;
+        Ok(self.terminated())
     }
 
-    fn dir(&mut self, dir: DirId) -> &CStr {
-        dir_name(dir, &mut self.0);
-        self.terminated()
+    fn dir(&mut self, dir: DirId, names: &Names) -> rustix::io::Result<&CStr> {
+        names.dir(dir, &mut self.0)?;
+        Ok(self.terminated())
     }
 
     fn terminated(&mut self) -> &CStr {
         self.0.push(0);
-        CStr::from_bytes_with_nul(&self.0).expect("names are hexadecimal digits")
+        CStr::from_bytes_with_nul(&self.0).expect("no name has a zero in it")
     }
 }
 
@@ -59,7 +64,7 @@ impl Posix {
             return Err(Errno::EXIST.into());
         }
         let above = self.dirs.open(parent)?;
-        Ok(mkdirat(above, self.name.dir(dir), Mode::from_raw_mode(0o755))?)
+        Ok(mkdirat(above, self.name.dir(dir, self.shared.tree.names())?, Mode::from_raw_mode(0o755))?)
     }
 
     pub(super) fn rmdir(&mut self, dir: DirId, parent: DirId) -> Done {
@@ -69,7 +74,11 @@ impl Posix {
         }
         self.dirs.forget(dir);
         let redo = self.redoes();
-        match unlinkat(self.dirs.open(parent)?, self.name.dir(dir), AtFlags::REMOVEDIR) {
+        match unlinkat(
+            self.dirs.open(parent)?,
+            self.name.dir(dir, self.shared.tree.names())?,
+            AtFlags::REMOVEDIR,
+        ) {
             // It was made again and put to use since.
             Err(Errno::NOTEMPTY | Errno::NOENT) if redo => {}
             removed => removed?,
@@ -79,31 +88,50 @@ impl Posix {
     }
 
     pub(super) fn create(&mut self, file: FileId, parent: DirId, size: u64, content: Content) -> Done {
+        match self.try_create(file, parent, size, content) {
+            // Somebody else's file is neither taken away nor taken for one that is missing.
+            Err(trouble @ (Trouble::Os(Errno::EXIST) | Trouble::NeverMade)) => Err(trouble),
+            Err(Trouble::Os(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR)) if self.redoes() => Ok(()),
+            Err(trouble) => {
+                self.lose((parent, file));
+                Err(trouble)
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn try_create(&mut self, file: FileId, parent: DirId, size: u64, content: Content) -> Done {
+        let names = self.shared.tree.names();
+        let label = names.label(file);
+        let given = names.contents(label.as_ref(), size)?;
+        if content == Content::Symlink {
+            if size > LONGEST_TARGET {
+                return Err(Errno::NAMETOOLONG.into());
+            }
+            let target = given.unwrap_or_else(|| vec![b'x'; size as usize]);
+            return self.make((parent, file), |dir, name| symlinkat(&target[..], dir, name));
+        }
+        let way = if given.is_some() { Way::Written } else { self.writer.way(size, content) };
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = flags | way.open_flags();
+        let mode = Mode::from_raw_mode(if is_executable(label.as_ref()) { 0o755 } else { 0o644 });
+        let fd = self.make((parent, file), |dir, name| retry_on_intr(|| openat(dir, name, flags, mode)))?;
+        Ok(self.writer.create(fd.as_fd(), file, size, way, given.as_deref())?)
+    }
+
+    /// Calls `make` for a name that must be new, or that of something that is done already.
+    fn make<T>(
+        &mut self,
+        (parent, file): Place,
+        make: impl Fn(BorrowedFd<'_>, &CStr) -> rustix::io::Result<T>,
+    ) -> Done<T> {
         let redo = self.redoes();
         let dir = self.dirs.open(parent)?;
-        let name = self.name.file(file);
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let way = self.writer.way(size, content);
-        let flags = flags | way.open_flags();
-        let make = || retry_on_intr(|| openat(dir, name, flags, Mode::from_raw_mode(0o644)));
-        let made = match make() {
-            Err(Errno::EXIST) if redo => unlinkat(dir, name, AtFlags::empty()).and_then(|()| make()),
+        let name = self.name.file(file, self.shared.tree.names())?;
+        Ok(match make(dir, name) {
+            Err(Errno::EXIST) if redo => unlinkat(dir, name, AtFlags::empty()).and_then(|()| make(dir, name)),
             made => made,
-        };
-        let filled = match made {
-            Ok(fd) => self.writer.create(fd.as_fd(), file, size, way),
-            // Somebody else's file is neither taken away nor taken for one that is missing.
-            Err(Errno::EXIST) => return Err(Errno::EXIST.into()),
-            Err(Errno::NOENT) if redo => return Ok(()),
-            Err(errno) => {
-                self.shared.lost.insert(parent, file);
-                return Err(errno.into());
-            }
-        };
-        if filled.is_err() {
-            self.lose((parent, file));
-        }
-        Ok(filled?)
+        }?)
     }
 
     /// Opens a file to change it.
@@ -113,7 +141,7 @@ impl Posix {
         }
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = self.dirs.open(parent)?;
-        let name = self.name.file(file);
+        let name = self.name.file(file, self.shared.tree.names())?;
         Ok(retry_on_intr(|| openat(dir, name, flags, Mode::empty()))?)
     }
 
@@ -121,7 +149,11 @@ impl Posix {
         if self.shared.lost.remove(parent, file) {
             return Err(Trouble::NeverMade);
         }
-        Ok(unlinkat(self.dirs.open(parent)?, self.name.file(file), AtFlags::empty())?)
+        Ok(unlinkat(
+            self.dirs.open(parent)?,
+            self.name.file(file, self.shared.tree.names())?,
+            AtFlags::empty(),
+        )?)
     }
 
     pub(super) fn rename(&mut self, from: Place, to: Place) -> Done {
@@ -176,7 +208,8 @@ impl Posix {
         to: Place,
         act: impl Fn(BorrowedFd<'_>, &CStr, BorrowedFd<'_>, &CStr) -> rustix::io::Result<()>,
     ) -> Done {
-        let (from_name, to_name) = (self.name.file(from.1), self.to_name.file(to.1));
+        let names = self.shared.tree.names();
+        let (from_name, to_name) = (self.name.file(from.1, names)?, self.to_name.file(to.1, names)?);
         let from_dir = self.dirs.open(from.0)?;
         if from.0 == to.0 {
             return Ok(act(from_dir, from_name, from_dir, to_name)?);
@@ -195,8 +228,13 @@ impl Posix {
 
     /// Takes a name away, if it is there: of one that stays, the trace's next operation on it will tell.
     fn unlink(&mut self, (parent, file): Place) {
-        if let Ok(dir) = self.dirs.open(parent) {
-            let _ = unlinkat(dir, self.name.file(file), AtFlags::empty());
+        let Ok(dir) = self.dirs.open(parent) else { return };
+        if let Ok(name) = self.name.file(file, self.shared.tree.names()) {
+            let _ = unlinkat(dir, name, AtFlags::empty());
         }
     }
+}
+
+fn is_executable(label: Option<&FileLabel>) -> bool {
+    label.is_some_and(|label| label.executable)
 }

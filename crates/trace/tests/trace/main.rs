@@ -4,6 +4,7 @@ mod check;
 mod damage;
 mod digest;
 mod jsonl;
+mod labels;
 mod pandas;
 mod parquet;
 mod stat;

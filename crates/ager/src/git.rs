@@ -1,0 +1,22 @@
+//! Aging as developers age their disks: pulling the history of a repository, commit by commit (Conway et al., "File
+//! Systems Fated for Senescence?", FAST 2017, §5.1).
+//!
+//! [`Live`] has the real git do it. [`Extracted`] reads the history once and gives the operations on files that git's
+//! checkout would do, as a trace with [`Labels`](trace::Labels) that is replayed without git. After every pull both
+//! have the same working tree: [`working_tree_digest`].
+
+mod checkout;
+mod command;
+mod digest;
+mod extracted;
+mod history;
+mod labels;
+mod live;
+mod repository;
+pub mod sample;
+mod sample_tree;
+
+pub use digest::working_tree_digest;
+pub use extracted::{ExtractOptions, Extracted};
+pub use history::{History, Order};
+pub use live::{Gc, Live, LiveOptions};

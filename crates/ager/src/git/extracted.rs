@@ -1,0 +1,119 @@
+//! The history of a repository as a trace: what git would do to the files of a working tree, pull by pull.
+
+use std::sync::Arc;
+
+use trace::{BATCH, Labels, Op, Source};
+
+use super::History;
+use super::checkout::WorkTree;
+use super::labels::LiveLabels;
+use super::repository::Reader;
+use crate::Error;
+
+/// What is extracted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtractOptions {
+    /// How many pulls; `None` is all.
+    pub pulls: Option<u64>,
+    /// After this many pulls there is a checkpoint, and after the last one.
+    pub every: u64,
+}
+
+impl Default for ExtractOptions {
+    /// All pulls, and one checkpoint at the end.
+    fn default() -> Self {
+        Self { pulls: None, every: u64::MAX }
+    }
+}
+
+/// The operations of a history. Its memory is bounded by the working tree.
+pub struct Extracted {
+    history: History,
+    reader: Reader,
+    tree: WorkTree,
+    labels: Arc<LiveLabels>,
+    options: ExtractOptions,
+    pull: u64,
+    /// The pull behind which the operations end for now.
+    until: u64,
+    /// Operations of the last pull that are still to be given.
+    ops: std::vec::IntoIter<Op>,
+}
+
+impl Extracted {
+    /// Begins with the first commit of `history`.
+    pub fn new(history: &History, options: ExtractOptions) -> Result<Extracted, Error> {
+        let pulls = options.pulls.unwrap_or(history.count());
+        if pulls == 0 || pulls > history.count() || options.every == 0 {
+            return Err(Error::Conditions(format!(
+                "{} has {} commits to pull, so pulls go from 1 to that, and checkpoints come every 1 pull or more",
+                history.path().display(),
+                history.count()
+            )));
+        }
+        let repository = history.repository.clone();
+        let labels = Arc::new(LiveLabels::new(move || repository.reader()));
+        Ok(Extracted {
+            reader: history.repository.reader(),
+            tree: WorkTree::new(labels.clone()),
+            history: history.clone(),
+            labels,
+            options: ExtractOptions { pulls: Some(pulls), ..options },
+            pull: 0,
+            until: pulls,
+            ops: Vec::new().into_iter(),
+        })
+    }
+
+    /// Names, modes and contents of the files. They are there for what exists and for what did a little while ago.
+    pub fn labels(&self) -> Arc<dyn Labels> {
+        self.labels.clone()
+    }
+
+    /// Has the operations end behind pull number `pull`, until this is called again: a replay runs to there, all is
+    /// measured, and another run goes on.
+    pub fn until(&mut self, pull: u64) {
+        self.until = pull.min(self.pulls());
+    }
+
+    /// How many pulls the operations given so far belong to.
+    pub fn pull(&self) -> u64 {
+        self.pull
+    }
+
+    /// How many pulls there are in all.
+    pub fn pulls(&self) -> u64 {
+        self.options.pulls.unwrap_or(self.history.count())
+    }
+
+    /// The operations of the next pull; nothing after the last one.
+    fn next_pull(&mut self) -> Result<Option<Vec<Op>>, Error> {
+        let Some(id) = self.history.id(self.pull + 1).filter(|_| self.pull < self.until) else {
+            return Ok(None);
+        };
+        self.pull += 1;
+        let commit = self.reader.commit(id)?;
+        let mut ops = self.tree.checkout(commit.tree, &mut self.reader)?;
+        if self.pull.is_multiple_of(self.options.every) || self.pull == self.pulls() {
+            ops.push(Op::Checkpoint { number: self.pull });
+        }
+        Ok(Some(ops))
+    }
+}
+
+impl Source for Extracted {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
+        batch.clear();
+        self.labels.next_batch();
+        while batch.len() < BATCH {
+            if self.ops.len() == 0 {
+                match self.next_pull().map_err(|error| trace::Error::Source(error.to_string()))? {
+                    Some(ops) => self.ops = ops.into_iter(),
+                    None => break,
+                }
+            }
+            batch.extend(self.ops.by_ref().take(BATCH - batch.len()));
+        }
+        Ok(())
+    }
+}

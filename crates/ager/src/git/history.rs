@@ -1,0 +1,132 @@
+//! The commits of a repository in the order in which they are pulled.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use gix_hash::ObjectId;
+use serde::{Deserialize, Serialize};
+
+use super::repository::{Reader, Repository};
+use crate::Error;
+
+/// Which commits are pulled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The newest commit, its first parent, that one's first parent and so on: the main line, as one who pulls after
+    /// every change of it sees it.
+    FirstParent,
+    /// All commits, each behind its parents, otherwise by the time they were made. Two that follow each other may
+    /// be of different branches, so that pulling goes to and fro between them.
+    Full,
+}
+
+/// The commits of a repository, oldest first.
+#[derive(Clone)]
+pub struct History {
+    pub(super) repository: Arc<Repository>,
+    pub(super) order: Order,
+    commits: Arc<[ObjectId]>,
+}
+
+impl History {
+    /// Reads which commits lead to the newest one of the repository at `path`, which is only read.
+    pub fn open(path: &Path, order: Order) -> Result<History, Error> {
+        let repository = Repository::open(path)?;
+        let mut reader = repository.reader();
+        let commits = match order {
+            Order::FirstParent => first_parents(&mut reader, repository.head())?,
+            Order::Full => topological(&mut reader, repository.head())?,
+        };
+        match commits.len() {
+            0 | 1 => {
+                Err(reader.error("there is one commit, so nothing to pull after it; it takes two".into()))
+            }
+            _ => Ok(History { repository: Arc::new(repository), order, commits: commits.into() }),
+        }
+    }
+
+    /// What the repository was called when it was opened.
+    pub fn path(&self) -> &Path {
+        self.repository.path()
+    }
+
+    /// How many commits there are.
+    pub fn count(&self) -> u64 {
+        self.commits.len() as u64
+    }
+
+    /// Which of them there are.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The name of the commit that pull number `pull` brings; the first pull is 1.
+    pub fn commit(&self, pull: u64) -> Option<String> {
+        self.id(pull).map(|id| id.to_string())
+    }
+
+    pub(super) fn id(&self, pull: u64) -> Option<ObjectId> {
+        let index = usize::try_from(pull.checked_sub(1)?).ok()?;
+        self.commits.get(index).copied()
+    }
+}
+
+fn first_parents(reader: &mut Reader, head: ObjectId) -> Result<Vec<ObjectId>, Error> {
+    let mut commits = vec![head];
+    let mut at = head;
+    while let Some(&parent) = reader.commit(at)?.parents.first() {
+        commits.push(parent);
+        at = parent;
+    }
+    commits.reverse();
+    Ok(commits)
+}
+
+/// Kahn's algorithm, taking the oldest of the commits whose parents have all been taken.
+fn topological(reader: &mut Reader, head: ObjectId) -> Result<Vec<ObjectId>, Error> {
+    struct Node {
+        time_s: i64,
+        parents_left: usize,
+        children: Vec<ObjectId>,
+    }
+    let mut nodes: HashMap<ObjectId, Node> = HashMap::new();
+    let mut ready = BinaryHeap::new();
+    let mut left = vec![head];
+    // Children may be met before their parents are.
+    let mut children: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+    while let Some(id) = left.pop() {
+        if nodes.contains_key(&id) {
+            continue;
+        }
+        let mut commit = reader.commit(id)?;
+        commit.parents.sort_unstable();
+        commit.parents.dedup();
+        for &parent in &commit.parents {
+            children.entry(parent).or_default().push(id);
+            left.push(parent);
+        }
+        if commit.parents.is_empty() {
+            ready.push(Reverse((commit.time_s, id)));
+        }
+        let parents_left = commit.parents.len();
+        nodes.insert(id, Node { time_s: commit.time_s, parents_left, children: Vec::new() });
+    }
+    for (parent, of) in children {
+        nodes.get_mut(&parent).expect("every parent was read").children = of;
+    }
+    let mut commits = Vec::with_capacity(nodes.len());
+    while let Some(Reverse((_, id))) = ready.pop() {
+        commits.push(id);
+        for child in std::mem::take(&mut nodes.get_mut(&id).expect("it was read").children) {
+            let node = nodes.get_mut(&child).expect("it was read");
+            node.parents_left -= 1;
+            if node.parents_left == 0 {
+                ready.push(Reverse((node.time_s, child)));
+            }
+        }
+    }
+    Ok(commits)
+}

@@ -1,0 +1,96 @@
+//! The labels of a history while it is extracted: of what exists, and for a while of what existed, because the replay
+//! lags behind the source. So their memory is bounded by the tree and not by the history.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::{Mutex, RwLock};
+
+use gix_hash::ObjectId;
+use trace::{BlobId, DirId, FileId, FileLabel, Labels};
+
+use super::repository::Reader;
+
+/// How many batches of operations the labels of a file outlive it. A replay has at most one batch and about 1,300
+/// operations a thread still to do when it asks for the next batch: this is enough for two hundred threads.
+const BATCHES_KEPT: u64 = 64;
+
+/// The labels of an extracted history.
+pub(super) struct LiveLabels {
+    table: RwLock<Table>,
+    /// Readers that nobody uses at the moment, as many as there were threads at a time.
+    readers: Mutex<Vec<Reader>>,
+    make_reader: Box<dyn Fn() -> Reader + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Table {
+    files: HashMap<FileId, FileLabel>,
+    dirs: HashMap<DirId, Vec<u8>>,
+    /// What was removed, and in which batch.
+    gone: VecDeque<(u64, Gone)>,
+    batch: u64,
+}
+
+enum Gone {
+    File(FileId),
+    Dir(DirId),
+}
+
+impl LiveLabels {
+    pub fn new(make_reader: impl Fn() -> Reader + Send + Sync + 'static) -> Self {
+        Self { table: RwLock::default(), readers: Mutex::default(), make_reader: Box::new(make_reader) }
+    }
+
+    pub fn insert_file(&self, file: FileId, label: FileLabel) {
+        self.change(|table| drop(table.files.insert(file, label)));
+    }
+
+    pub fn insert_dir(&self, dir: DirId, name: &[u8]) {
+        self.change(|table| drop(table.dirs.insert(dir, name.to_vec())));
+    }
+
+    pub fn remove_file(&self, file: FileId) {
+        self.change(|table| table.gone.push_back((table.batch, Gone::File(file))));
+    }
+
+    pub fn remove_dir(&self, dir: DirId) {
+        self.change(|table| table.gone.push_back((table.batch, Gone::Dir(dir))));
+    }
+
+    /// Another batch of operations is asked for: forgets what nobody can ask for any more.
+    pub fn next_batch(&self) {
+        self.change(|table| {
+            table.batch += 1;
+            while table.gone.front().is_some_and(|(batch, _)| batch + BATCHES_KEPT < table.batch) {
+                match table.gone.pop_front() {
+                    Some((_, Gone::File(file))) => drop(table.files.remove(&file)),
+                    Some((_, Gone::Dir(dir))) => drop(table.dirs.remove(&dir)),
+                    None => {}
+                }
+            }
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Table)) {
+        change(&mut self.table.write().expect("no thread panics while it holds the labels"));
+    }
+}
+
+impl Labels for LiveLabels {
+    fn file(&self, file: FileId) -> Option<FileLabel> {
+        self.table.read().expect("no thread panics while it holds the labels").files.get(&file).cloned()
+    }
+
+    fn dir(&self, dir: DirId) -> Option<Vec<u8>> {
+        self.table.read().expect("no thread panics while it holds the labels").dirs.get(&dir).cloned()
+    }
+
+    fn contents(&self, blob: BlobId) -> io::Result<Option<Vec<u8>>> {
+        let readers = || self.readers.lock().expect("no thread panics while it holds the readers");
+        let reader = readers().pop();
+        let mut reader = reader.unwrap_or_else(|| (self.make_reader)());
+        let contents = reader.contents(ObjectId::Sha1(blob.0)).map_err(io::Error::other);
+        readers().push(reader);
+        contents.map(Some)
+    }
+}

@@ -1,0 +1,152 @@
+//! Real git pulls a history, commit by commit, into a working tree on the aged file system.
+//!
+//! Beside the aged file system a bare repository is made that has no objects of its own but those of the source, by
+//! way of `objects/info/alternates`. Before each pull its branch is moved to the next commit; then git pulls from it as
+//! from any server, through `upload-pack`: in first-parent order `git pull --ff-only`, where every commit follows the one
+//! before; in full order, where the next commit may be of another branch, `git fetch` and `git reset --hard`, which
+//! checks out in the same way. The source is only read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use super::command::git;
+use super::{History, Order};
+use crate::Error;
+
+/// When git cleans up after itself (`git gc`), which packs loose objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gc {
+    /// Never.
+    Off,
+    /// When git finds that it is time (`gc.auto`: 6,700 loose objects or 50 packs), before the pull ends.
+    Auto,
+    /// After every so many pulls.
+    Every(u64),
+}
+
+/// How a history is pulled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveOptions {
+    /// When git cleans up.
+    pub gc: Gc,
+    /// A directory outside the aged file system, in which the repository that is pulled from is made and, when all is
+    /// done, removed.
+    pub scratch: PathBuf,
+}
+
+/// A working tree that pulls a history.
+pub struct Live {
+    history: History,
+    root: PathBuf,
+    upstream: TempDir,
+    gc: Gc,
+    pull: u64,
+}
+
+const ACTION: &str = "pulling into";
+
+impl Live {
+    /// Makes an empty repository at `root`, which is made or is an empty directory, to pull `history` into.
+    pub fn begin(history: &History, root: &Path, options: &LiveOptions) -> Result<Live, Error> {
+        let fail = |why: String| Error::Git { action: ACTION, path: root.into(), why };
+        if options.gc == Gc::Every(0) {
+            return Err(fail("gc comes after every 1 pull or more".into()));
+        }
+        fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
+        let root = root.canonicalize().map_err(|error| fail(error.to_string()))?;
+        let mut there = fs::read_dir(&root).map_err(|error| fail(error.to_string()))?;
+        if there.next().is_some() {
+            return Err(fail("it is not empty; give a directory that is, or is not there yet".into()));
+        }
+        let upstream = upstream(history, &options.scratch)?;
+        git(ACTION, &root, &[], ["init", "--quiet", "--template="])?;
+        // What is checked out are the bytes of the commit, whatever its .gitattributes ask for.
+        let info = root.join(".git/info");
+        let attributes = "* -text -ident -filter !working-tree-encoding\n";
+        fs::create_dir_all(&info)
+            .and_then(|()| fs::write(info.join("attributes"), attributes))
+            .map_err(|error| fail(error.to_string()))?;
+        let add = ["remote".as_ref(), "add".as_ref(), "origin".as_ref(), upstream.path().as_os_str()];
+        git(ACTION, &root, &[], add)?;
+        Ok(Live { history: history.clone(), root, upstream, gc: options.gc, pull: 0 })
+    }
+
+    /// How many pulls there were.
+    pub fn pulls(&self) -> u64 {
+        self.pull
+    }
+
+    /// Pulls, one after the other, the commits up to number `pull`. When it returns no process of git is left.
+    pub fn pull(&mut self, pull: u64) -> Result<(), Error> {
+        if pull > self.history.count() {
+            let why = format!("there are {} commits and no number {pull}", self.history.count());
+            return Err(Error::Git { action: ACTION, path: self.root.clone(), why });
+        }
+        while self.pull < pull {
+            self.next()?;
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<(), Error> {
+        let commit = self.history.commit(self.pull + 1).expect("the history has that many");
+        let branch = self.upstream.path().join("refs/heads/main");
+        fs::write(&branch, format!("{commit}\n")).map_err(|error| Error::Git {
+            action: "moving the branch",
+            path: branch,
+            why: error.to_string(),
+        })?;
+        let auto: &[&str] = if self.gc == Gc::Auto { &[] } else { &["gc.auto=0", "maintenance.auto=false"] };
+        match self.history.order() {
+            Order::FirstParent => {
+                git(ACTION, &self.root, auto, ["pull", "--quiet", "--ff-only", "origin", "main"])?;
+            }
+            Order::Full => {
+                git(ACTION, &self.root, auto, ["fetch", "--quiet", "origin", "main"])?;
+                git(ACTION, &self.root, auto, ["reset", "--quiet", "--hard", "FETCH_HEAD"])?;
+            }
+        }
+        self.pull += 1;
+        if let Gc::Every(pulls) = self.gc
+            && self.pull.is_multiple_of(pulls)
+        {
+            git("cleaning up", &self.root, &[], ["gc", "--quiet"])?;
+        }
+        Ok(())
+    }
+}
+
+/// A bare repository without objects of its own.
+fn upstream(history: &History, scratch: &Path) -> Result<TempDir, Error> {
+    let fail = |error: std::io::Error| Error::Git {
+        action: "making the repository to pull from in",
+        path: scratch.into(),
+        why: error.to_string(),
+    };
+    let upstream = tempfile::Builder::new().prefix("senesce-git-").tempdir_in(scratch).map_err(fail)?;
+    git("making", upstream.path(), &[], ["init", "--quiet", "--bare", "--template="])?;
+    let info = upstream.path().join("objects/info");
+    let mut alternates = Vec::new();
+    // The path stands alone in its line, in quotes if it could be taken for anything else.
+    quote(history.repository.objects().as_os_str().as_encoded_bytes(), &mut alternates);
+    alternates.push(b'\n');
+    fs::create_dir_all(&info).and_then(|()| fs::write(info.join("alternates"), alternates)).map_err(fail)?;
+    Ok(upstream)
+}
+
+/// Appends `bytes` in quotes as git reads them, in its lists and in `fast-import`.
+pub(super) fn quote(bytes: &[u8], to: &mut Vec<u8>) {
+    to.push(b'"');
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => to.extend([b'\\', byte]),
+            b'\n' => to.extend(b"\\n"),
+            _ => to.push(byte),
+        }
+    }
+    to.push(b'"');
+}

@@ -1,0 +1,182 @@
+//! Reading a repository, which stays as it is: its newest commit and its objects, with gitoxide.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use gix_discover::repository::Kind as RepositoryKind;
+use gix_hash::{Kind as Hash, ObjectId};
+use gix_object::tree::EntryKind;
+use gix_object::{CommitRefIter, Find as _, Kind, TreeRefIter};
+use gix_odb::{HandleArc, Header as _};
+use gix_pack::cache::lru::MemoryCappedHashmap;
+use gix_ref::file::{ReferenceExt as _, Store};
+
+use crate::Error;
+
+/// How much of what was decoded of packs a reader remembers: neighbours in a history are mostly deltas of each other.
+const PACK_CACHE_BYTES: usize = 32 << 20;
+
+/// A repository on this machine.
+pub(super) struct Repository {
+    path: PathBuf,
+    objects: PathBuf,
+    head: ObjectId,
+    /// What readers are made from.
+    odb: Mutex<HandleArc>,
+}
+
+/// Reads objects of a repository; one for each thread.
+pub(super) struct Reader {
+    path: PathBuf,
+    odb: HandleArc,
+    buffer: Vec<u8>,
+}
+
+/// What matters of a commit.
+pub(super) struct Commit {
+    pub tree: ObjectId,
+    pub parents: Vec<ObjectId>,
+    /// When it was made, in seconds since 1970; 0 if it does not say so properly.
+    pub time_s: i64,
+}
+
+/// What a tree has under a name.
+#[derive(Clone, Debug)]
+pub(super) struct TreeEntry {
+    pub name: Vec<u8>,
+    pub kind: EntryKind,
+    pub id: ObjectId,
+}
+
+impl Repository {
+    /// Opens the repository at `path`: bare, or the top of a working tree.
+    pub fn open(path: &Path) -> Result<Repository, Error> {
+        let fail = |why: String| Error::Git { action: "opening the repository", path: path.into(), why };
+        let (git_dir, common_dir) = find(path).ok_or_else(|| {
+            fail("it is not a git repository; give its top, or the path of a bare one".into())
+        })?;
+        if std::fs::metadata(common_dir.join("shallow")).is_ok_and(|file| file.len() > 0) {
+            return Err(fail("it is a shallow clone; get its history with git fetch --unshallow".into()));
+        }
+        let objects = common_dir.join("objects");
+        let odb = gix_odb::at(&objects, Hash::Sha1).and_then(gix_odb::Handle::into_arc);
+        let mut odb = odb.map_err(|error| fail(format!("its objects cannot be read: {error}")))?;
+        odb.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(PACK_CACHE_BYTES)));
+        let refs = Store::for_linked_worktree(git_dir, common_dir, Hash::Sha1);
+        let head = refs.find("HEAD").and_then(|mut head| head.peel_to_id(&refs, &odb));
+        let head = head.map_err(|error| {
+            fail(format!("it has no newest commit ({error}); commit something, or check HEAD out again"))
+        })?;
+        Ok(Repository { path: path.into(), objects, head, odb: Mutex::new(odb) })
+    }
+
+    /// What the user called it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where its objects are.
+    pub fn objects(&self) -> &Path {
+        &self.objects
+    }
+
+    /// The newest commit.
+    pub fn head(&self) -> ObjectId {
+        self.head
+    }
+
+    /// A reader of its objects.
+    pub fn reader(&self) -> Reader {
+        let odb = self.odb.lock().expect("no thread panics while it holds the objects").clone();
+        Reader { path: self.path.clone(), odb, buffer: Vec::new() }
+    }
+}
+
+/// The directory of git at `path`, and the one that it shares with other working trees.
+fn find(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let dot_git = path.join(gix_discover::DOT_GIT_DIR);
+    let (found, kind) = [dot_git.as_path(), path]
+        .into_iter()
+        .find_map(|candidate| Some((candidate, gix_discover::is_git(candidate).ok()?)))?;
+    let git_dir = match kind {
+        RepositoryKind::WorkTree { linked_git_dir: Some(git_dir) } => git_dir,
+        _ if found.is_file() => gix_discover::path::from_gitdir_file(found).ok()?,
+        _ => found.to_owned(),
+    };
+    let common_dir = match gix_discover::path::from_plain_file(&git_dir.join("commondir")) {
+        Some(common_dir) => git_dir.join(common_dir.ok()?),
+        None => git_dir.clone(),
+    };
+    // Where it is may be said relative to a directory that is left later.
+    Some((git_dir.canonicalize().ok()?, common_dir.canonicalize().ok()?))
+}
+
+impl Reader {
+    /// Reads a commit.
+    pub fn commit(&mut self, id: ObjectId) -> Result<Commit, Error> {
+        let data = self.find(id, Kind::Commit)?;
+        let commit = || CommitRefIter::from_bytes(data, Hash::Sha1);
+        let tree = commit().tree_id().map_err(|error| error.to_string());
+        let parents = commit().parent_ids().collect();
+        let time_s = commit().committer().ok().and_then(|by| by.time().ok()).map_or(0, |time| time.seconds);
+        match tree {
+            Ok(tree) => Ok(Commit { tree, parents, time_s }),
+            Err(error) => Err(self.damaged(id, &error)),
+        }
+    }
+
+    /// Reads a tree, in its order.
+    pub fn tree(&mut self, id: ObjectId) -> Result<Vec<TreeEntry>, Error> {
+        let data = self.find(id, Kind::Tree)?;
+        let entries = TreeRefIter::from_bytes(data, Hash::Sha1).map(|entry| {
+            entry.map(|entry| TreeEntry {
+                name: entry.filename.to_vec(),
+                kind: entry.mode.kind(),
+                id: entry.oid.to_owned(),
+            })
+        });
+        let entries: Result<Vec<_>, _> = entries.collect();
+        entries.map_err(|error| self.damaged(id, &error.to_string()))
+    }
+
+    /// The size of a blob in bytes.
+    pub fn size(&self, id: ObjectId) -> Result<u64, Error> {
+        match self.odb.try_header(&id) {
+            Ok(Some(header)) => Ok(header.size()),
+            Ok(None) => Err(self.missing(id)),
+            Err(error) => Err(self.damaged(id, &error.to_string())),
+        }
+    }
+
+    /// The contents of a blob.
+    pub fn contents(&mut self, id: ObjectId) -> Result<Vec<u8>, Error> {
+        self.find(id, Kind::Blob).map(<[u8]>::to_vec)
+    }
+
+    fn find(&mut self, id: ObjectId, kind: Kind) -> Result<&[u8], Error> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let found = self.odb.try_find(&id, &mut buffer).map(|found| found.map(|data| data.kind));
+        self.buffer = buffer;
+        match found {
+            Ok(Some(found)) if found == kind => Ok(&self.buffer),
+            Ok(Some(found)) => Err(self.damaged(id, &format!("it is a {found} and should be a {kind}"))),
+            Ok(None) => Err(self.missing(id)),
+            Err(error) => Err(self.damaged(id, &error.to_string())),
+        }
+    }
+
+    fn missing(&self, id: ObjectId) -> Error {
+        self.error(format!(
+            "the object {id} is missing: the clone is partial or damaged; get all of it with git fetch --refetch --filter=blob:limit=100g, or clone it whole"
+        ))
+    }
+
+    fn damaged(&self, id: ObjectId, why: &str) -> Error {
+        self.error(format!("the object {id} cannot be read ({why}); git fsck says more"))
+    }
+
+    /// An error on this repository.
+    pub fn error(&self, why: String) -> Error {
+        Error::Git { action: "reading the history of", path: self.path.clone(), why }
+    }
+}

@@ -1,0 +1,128 @@
+//! A repository with a history like that of a small project, for those who have none at hand and for tests: source
+//! files in directories, most commits changing a few lines of a few files; and, at fixed places, all that makes a
+//! checkout hard: renames, deletions, modes, symbolic links, submodules, directories that become files and the other way
+//! round, names beyond ASCII and with newlines, merges.
+
+use std::fs;
+use std::path::Path;
+
+use super::command::{DATE_S, IDENTITY, git, git_reading};
+use super::live::quote;
+use super::sample_tree::SampleTree;
+use crate::Error;
+use crate::random::Random;
+
+/// Seconds between two commits.
+const STEP_S: u64 = 3600;
+/// A commit in so many is on a branch of its own and merged two commits later.
+const MERGE_EVERY: u64 = 16;
+
+/// Makes a bare repository at `path`, which must not be there or be an empty directory, with `commits` commits, three at
+/// least. A seed gives the same commits on every machine.
+pub fn make(path: &Path, commits: u64, seed: u64) -> Result<(), Error> {
+    const ACTION: &str = "making a sample repository at";
+    let fail = |why: String| Error::Git { action: ACTION, path: path.into(), why };
+    if commits < 3 {
+        return Err(fail("it takes 3 commits or more".into()));
+    }
+    fs::create_dir_all(path).map_err(|error| fail(error.to_string()))?;
+    let there = fs::read_dir(path).map_err(|error| fail(error.to_string()))?.next();
+    if there.is_some() {
+        return Err(fail("it is not empty; give a directory that is, or is not there yet".into()));
+    }
+    git(ACTION, path, &[], ["init", "--quiet", "--bare", "--template="])?;
+    git_reading(ACTION, path, ["fast-import", "--quiet"], &stream(commits, seed))
+}
+
+/// The history as `git fast-import` reads it.
+fn stream(commits: u64, seed: u64) -> Vec<u8> {
+    let mut random = Random::new(seed, 0);
+    let mut tree = SampleTree::new(&mut random);
+    let mut stream = Stream { text: Vec::new(), marks: 0 };
+    let mut head = None;
+    while stream.marks < commits {
+        let number = stream.marks + 1;
+        if number % MERGE_EVERY == MERGE_EVERY / 2 && number + 2 <= commits {
+            // A branch with a change of its own, beside one on the main line, and their merge.
+            let side = tree.edit_beside(&mut random);
+            let branch = stream.commit("side", head, None, &side);
+            tree.edit(&mut random);
+            let main = stream.commit("main", head, None, &tree.take_changes());
+            head = Some(stream.commit("main", Some(main), Some(branch), &side));
+            continue;
+        }
+        if number > 1 {
+            tree.develop(number, &mut random);
+        }
+        head = Some(stream.commit("main", head, None, &tree.take_changes()));
+    }
+    stream.text
+}
+
+/// What is written to `fast-import`.
+struct Stream {
+    text: Vec<u8>,
+    marks: u64,
+}
+
+impl Stream {
+    /// Adds a commit and gives it its number.
+    fn commit(&mut self, branch: &str, from: Option<u64>, merged: Option<u64>, changes: &[Change]) -> u64 {
+        self.marks += 1;
+        let (mark, date) = (self.marks, DATE_S + self.marks * STEP_S);
+        let message =
+            if merged.is_some() { format!("Merge change {mark}\n") } else { format!("Change {mark}\n") };
+        let length = message.len();
+        self.line(&format!("commit refs/heads/{branch}\nmark :{mark}"));
+        self.line(&format!("committer {IDENTITY} {date} +0000\ndata {length}\n{message}"));
+        // A branch of which nothing is said goes on from its last commit.
+        from.inspect(|from| self.line(&format!("from :{from}")));
+        merged.inspect(|merged| self.line(&format!("merge :{merged}")));
+        for change in changes {
+            self.change(change);
+        }
+        self.line("");
+        mark
+    }
+
+    fn change(&mut self, change: &Change) {
+        let start = match &change.to {
+            None => "D ".to_owned(),
+            Some(Made { mode, inline: false, bytes }) => {
+                format!("M {mode} {} ", String::from_utf8_lossy(bytes))
+            }
+            Some(Made { mode, .. }) => format!("M {mode} inline "),
+        };
+        self.text.extend(start.bytes());
+        quote(&change.path, &mut self.text);
+        self.line("");
+        if let Some(Made { bytes, inline: true, .. }) = &change.to {
+            self.line(&format!("data {}", bytes.len()));
+            self.text.extend(bytes);
+            self.line("");
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.extend(line.bytes());
+        self.text.push(b'\n');
+    }
+}
+
+/// A path of a commit that is different from before.
+#[derive(Clone)]
+pub(super) struct Change {
+    pub path: Vec<u8>,
+    /// `None` if it is removed.
+    pub to: Option<Made>,
+}
+
+/// What there is at a path.
+#[derive(Clone)]
+pub(super) struct Made {
+    /// The mode as git writes it.
+    pub mode: &'static str,
+    /// Whether the bytes are contents; those of a submodule are the name of a commit.
+    pub inline: bool,
+    pub bytes: Vec<u8>,
+}
