@@ -1,6 +1,7 @@
 //! The one table of arguments: help, man pages and completions are made from it.
 
 mod age;
+mod by;
 mod disk;
 mod experiment;
 mod measure;
@@ -9,6 +10,7 @@ mod results;
 mod served;
 
 pub use age::*;
+pub use by::*;
 pub use disk::*;
 pub use experiment::*;
 pub use measure::*;

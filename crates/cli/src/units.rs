@@ -25,6 +25,18 @@ pub fn offset(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { size(text) }
 }
 
+/// When git cleans up: `off`, `auto`, or after so many pulls.
+pub fn gc(text: &str) -> Result<ager::git::Gc, String> {
+    match text {
+        "off" => Ok(ager::git::Gc::Off),
+        "auto" => Ok(ager::git::Gc::Auto),
+        _ => match text.parse() {
+            Ok(pulls) if pulls > 0 => Ok(ager::git::Gc::Every(pulls)),
+            _ => Err("must be off, auto, or after how many pulls, as in 100".to_owned()),
+        },
+    }
+}
+
 /// A time: a number with s, min or h.
 pub fn time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text)?;

@@ -121,7 +121,7 @@ impl Series<'_> {
     fn advance(&mut self, rounds: &[u64]) -> Result<Option<Box<dyn Target>>, Error> {
         let Some(&last) = rounds.last() else { return Ok(None) };
         let end = *self.schedule.rounds.last().expect("a schedule has a round");
-        let mut driver = self.workload.driver(self.seed, end, self.session)?;
+        let mut driver = self.workload.driver(self.seed, end, self.work, self.session)?;
         let on_the_way = |round: &u64| *round <= last && (!driver.is_fresh() || rounds.contains(round));
         let way: Vec<u64> = self.schedule.rounds.iter().copied().filter(on_the_way).collect();
         let mut kept: Option<Box<dyn Target>> = None;
@@ -169,7 +169,9 @@ impl Series<'_> {
         match &self.made.home {
             Home::Image(image) => std::fs::remove_file(image).map_err(Error::io("removing", image)),
             Home::Device(_) => Ok(()),
-            Home::Dir(dir) | Home::Modelled { dir, .. } => std::fs::remove_dir_all(dir).map_err(Error::io("removing", dir)),
+            Home::Dir(dir) | Home::Modelled { dir, .. } => {
+                std::fs::remove_dir_all(dir).map_err(Error::io("removing", dir))
+            }
         }
     }
 

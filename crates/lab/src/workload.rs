@@ -1,5 +1,6 @@
 //! Workloads: what ages a file system in rounds, between which it is measured.
 
+mod git;
 mod mail;
 mod micro;
 mod traced;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use git::Git;
 pub use mail::Mail;
 pub use micro::{FileSizes, Tree, TreeOf};
 
@@ -24,6 +26,8 @@ pub enum Workload {
     Interfile(Tree),
     /// A tree made wholly out of order, with files of one size (§4.3). A round is that size in bytes.
     Filesize(FileSizes),
+    /// Pulling the history of a repository (§5). A round is a pull, the first being 1.
+    Git(Git),
     /// A mail server (§6). A round is a day, the filling being day 0.
     Mail(Mail),
 }
@@ -35,15 +39,18 @@ impl Workload {
             Workload::Intrafile(_) => "intrafile",
             Workload::Interfile(_) => "interfile",
             Workload::Filesize(_) => "filesize",
+            Workload::Git(_) => "git",
             Workload::Mail(_) => "mail",
         }
     }
 
-    /// What carries it out up to round `last`, all that is random drawn from `seed`.
+    /// What carries it out up to round `last`, all that is random drawn from `seed`. What it needs beside the file system
+    /// is made in `scratch`.
     pub(crate) fn driver(
         &self,
         seed: u64,
         last: u64,
+        scratch: &Path,
         session: &Arc<Session>,
     ) -> Result<Box<dyn Driver>, Error> {
         Ok(match self {
@@ -53,6 +60,7 @@ impl Workload {
             }
             Workload::Interfile(tree) => Box::new(tree.rounds(seed)?),
             Workload::Filesize(sizes) => Box::new(sizes.rounds(seed)?),
+            Workload::Git(git) => git.driver(seed, last, scratch)?,
             Workload::Mail(mail) => mail.driver(seed, last, session)?,
         })
     }
@@ -63,7 +71,7 @@ impl Workload {
             Workload::Intrafile(intrafile) => Some(intrafile.files),
             Workload::Interfile(tree) => Some(tree.inodes()?),
             Workload::Filesize(sizes) => Some(sizes.tree.inodes()?),
-            Workload::Mail(_) => None,
+            Workload::Git(_) | Workload::Mail(_) => None,
         })
     }
 }

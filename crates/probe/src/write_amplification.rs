@@ -155,6 +155,8 @@ mod tests {
             readahead: false,
             sector: 0,
             sectors,
+            queue: 1,
+            service_ns: 0,
         };
         let requests = [
             request(RequestKind::Write, 8),

@@ -34,6 +34,7 @@ pub use fill::{Filled, fill};
 pub use options::{Data, OnFull, Options};
 pub use posix::Posix;
 pub use replay::{Ended, Flow, Outcome, Progress, Replay};
+pub use tree::Directories;
 pub use verify::{Verified, verify};
 
 /// What this crate's functions return.

@@ -13,6 +13,7 @@ use crate::failures::Ledger;
 use crate::lanes::{Alone, Crew, Lanes};
 use crate::names::Names;
 use crate::route::Router;
+use crate::tree::{Directories, Tree};
 use crate::{Engine, Failure, Null, Options, Posix, Result};
 
 /// How many operations are taken between two looks at the watch: few enough that it sees even slow ones often.
@@ -74,6 +75,8 @@ pub struct Replay {
     batch: Vec<Op>,
     next: usize,
     redo: Redo,
+    /// The tree that engines work on together, if they do.
+    tree: Option<Arc<Tree>>,
 }
 
 /// How many operations to come may have been done before, and whether engines have to reckon with it.
@@ -85,24 +88,34 @@ struct Redo {
 impl Replay {
     /// A replay into the directory `root`.
     pub fn posix(root: &Path, options: &Options) -> Result<Replay> {
-        Self::begin(root, options, None)
+        Self::begin(root, options, None, Directories::default())
     }
 
     /// A replay into the directory `root` that gives files and directories the names, the permission to execute and
     /// the contents that `labels` have for them. Contents are written, whatever [`Options::data`] says.
     ///
     /// Files are not told by their names then: [`crate::fill()`] and [`crate::verify()`] pass them by, and a replay
-    /// cannot go on in directories that another one has made.
-    pub fn labelled(root: &Path, options: &Options, labels: Arc<dyn Labels>) -> Result<Replay> {
-        Self::begin(root, options, Some(labels))
+    /// that goes on after another one needs to be told of the directories that the other one [made](Replay::close).
+    pub fn labelled(
+        root: &Path,
+        options: &Options,
+        labels: Arc<dyn Labels>,
+        made: Directories,
+    ) -> Result<Replay> {
+        Self::begin(root, options, Some(labels), made)
     }
 
-    fn begin(root: &Path, options: &Options, labels: Option<Arc<dyn Labels>>) -> Result<Replay> {
+    fn begin(
+        root: &Path,
+        options: &Options,
+        labels: Option<Arc<dyn Labels>>,
+        made: Directories,
+    ) -> Result<Replay> {
         let labelled = labels.is_some();
         let redo = Redo { left: options.redo_first, on: Arc::new(AtomicBool::new(options.redo_first > 0)) };
-        let crew = Posix::crew(root, options, size(options), &redo.on, Names::new(labels))?;
+        let (crew, tree) = Posix::crew(root, options, size(options), &redo.on, Names::new(labels), made)?;
         let engines = crew.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect();
-        Ok(Self::new(engines, options, redo, labelled))
+        Ok(Self { tree: Some(tree), ..Self::new(engines, options, redo, labelled) })
     }
 
     /// A replay into nothing, which shows how fast operations can be made and dealt out.
@@ -125,7 +138,14 @@ impl Replay {
             batch: Vec::new(),
             next: 0,
             redo,
+            tree: None,
         }
+    }
+
+    /// Closes all that is open below the root, so that the file system can be unmounted, and says which directories
+    /// there are.
+    pub fn close(self) -> Directories {
+        self.tree.map(|tree| tree.directories()).unwrap_or_default()
     }
 
     /// Applies what `source` gives, until it ends, `most_operations` are applied, or `watch` stops it, which is asked

@@ -12,6 +12,10 @@ use crate::Trouble;
 use crate::names::Names;
 use crate::walk::{Directory, Walk};
 
+/// The directories that a replay knows, for one that goes on after it: with labels their names do not tell which is which.
+#[derive(Default)]
+pub struct Directories(HashMap<DirId, Option<DirId>>);
+
 /// The parents of all live directories, known to all engines of a replay. They are asked for only when a directory
 /// has to be opened, so that a lock does no harm.
 pub(crate) struct Tree {
@@ -23,8 +27,13 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    pub fn new(root: OwnedFd, names: Names) -> Self {
-        Self { root, names, parents: RwLock::default(), searched: AtomicBool::new(false) }
+    pub fn new(root: OwnedFd, names: Names, made: Directories) -> Self {
+        Self { root, names, parents: RwLock::new(made.0), searched: AtomicBool::new(false) }
+    }
+
+    /// What is known of directories.
+    pub fn directories(&self) -> Directories {
+        Directories(self.parents.read().expect("no thread panics while it holds the parents").clone())
     }
 
     pub fn root(&self) -> &OwnedFd {

@@ -33,8 +33,13 @@ fn compare(repository: &Path, order: Order, pulls: u64, every: u64, threads: usi
     let mut live = Live::begin(&history, live_dir.path(), &options).unwrap();
     let mut extracted = Extracted::new(&history, ExtractOptions { pulls: Some(pulls), every }).unwrap();
     let labels = extracted.labels();
-    let mut replay =
-        Replay::labelled(replay_dir.path(), &Options { threads, ..Options::default() }, labels).unwrap();
+    let mut replay = Replay::labelled(
+        replay_dir.path(),
+        &Options { threads, ..Options::default() },
+        labels,
+        Default::default(),
+    )
+    .unwrap();
     for pull in (every..=pulls).step_by(every as usize) {
         live.pull(pull).unwrap();
         extracted.until(pull);

@@ -1,6 +1,6 @@
 //! What `senesce age` and `senesce demo` take.
 
-use super::{Clock, Work};
+use super::{By, Clock, Work};
 use crate::units;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -52,8 +52,10 @@ pub struct Age {
     #[arg(long, value_name = "P", value_parser = units::share)]
     pub fit: Option<f64>,
     #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
     pub work: Work,
-    /// Name of the aged file system in the work directory [default: FS-PROFILE-SEED]
+    /// Name of the aged file system in the work directory [default: FS-PROFILE-SEED or FS-WORKLOAD-SEED]
     #[arg(long)]
     pub name: Option<String>,
     /// Threads of the replay [default: the best for the file system]

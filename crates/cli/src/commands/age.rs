@@ -1,5 +1,7 @@
 //! `senesce age`.
 
+mod by;
+
 use crate::args::{self, Age};
 use crate::output;
 use crate::progress::Progress;
@@ -12,6 +14,9 @@ use std::path::{Path, PathBuf};
 const MEMORY: &str = "/dev/shm/senesce";
 
 pub fn run(args: &Age) -> Result<()> {
+    if let Some((workload, round)) = by::workload(&args.by)? {
+        return by::run(args, workload, round);
+    }
     let spec = spec(args)?;
     let mut progress = Progress::new();
     if args.plan_only {
@@ -33,10 +38,10 @@ pub fn run(args: &Age) -> Result<()> {
     if args.json { output::json(&aged) } else { show(&aged) }
 }
 
-fn spec(args: &Age) -> Result<AgeSpec> {
-    let profile = profile::load(&args.profile)?;
+/// What is made, and its name, where `source` ages it.
+fn made(args: &Age, source: &str) -> Result<(String, Made)> {
     let fs = if args.dir.is_some() { "dir".to_owned() } else { fs::find(&args.fs)?.name().to_owned() };
-    let name = args.name.clone().unwrap_or_else(|| format!("{fs}-{}-{}", profile.name, args.seed));
+    let name = args.name.clone().unwrap_or_else(|| format!("{fs}-{source}-{}", args.seed));
     if name.is_empty() || name.starts_with('.') || name.contains('/') || name.contains('\0') {
         bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
     }
@@ -57,19 +62,26 @@ fn spec(args: &Age) -> Result<AgeSpec> {
         _ if args.memory => image(Path::new(MEMORY)),
         _ => image(&absolute(&args.work.work)?),
     };
+    let made = Made {
+        home,
+        fs,
+        size_bytes: args.size,
+        plan_mkfs_opts: Vec::new(),
+        mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
+        mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
+        read_ahead_kb: args.read_ahead_kb,
+    };
+    Ok((name, made))
+}
+
+fn spec(args: &Age) -> Result<AgeSpec> {
+    let profile = profile::load(&args.profile)?;
+    let (name, made) = made(args, &profile.name)?;
     let fullness = args.fullness.or(profile.fullness).unwrap_or(0.8);
     Ok(AgeSpec {
         name,
         work: args.work.work.clone(),
-        made: Made {
-            home,
-            fs,
-            size_bytes: args.size,
-            plan_mkfs_opts: Vec::new(),
-            mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
-            mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
-            read_ahead_kb: args.read_ahead_kb,
-        },
+        made,
         erase: args.erase.clone(),
         conditions: Conditions {
             method: match args.method {

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The built-in experiments, by the name of their figure.
-const BUILTIN: [(&str, &str); 5] = [
+const BUILTIN: [(&str, &str); 7] = [
     ("fast17-fig2", include_str!("../../../../experiments/fast17-fig2.toml")),
     ("fast17-fig3", include_str!("../../../../experiments/fast17-fig3.toml")),
     ("fast17-fig4", include_str!("../../../../experiments/fast17-fig4.toml")),
+    ("fast17-fig5", include_str!("../../../../experiments/fast17-fig5.toml")),
     ("fast17-fig6", include_str!("../../../../experiments/fast17-fig6.toml")),
+    ("fast17-fig8", include_str!("../../../../experiments/fast17-fig8.toml")),
     ("fast17-fig9", include_str!("../../../../experiments/fast17-fig9.toml")),
 ];
 

@@ -39,7 +39,7 @@ impl Mail {
         }
         // One thread, as the server is: the order of its writes is its layout.
         let options = Options { threads: 1, data: Data::Write, seed, ..Options::default() };
-        Ok(Box::new(Replayed(Traced::new(Box::new(Extracted::new(&plan)), options))))
+        Ok(Box::new(Replayed(Traced::new(Box::new(Extracted::new(&plan)), options, None))))
     }
 }
 

@@ -1,26 +1,36 @@
 //! A trace with checkpoints, replayed from one to the next.
 
 use crate::{Error, Watch};
-use replay::{Ended, Flow, Options, Replay};
+use replay::{Directories, Ended, Flow, Options, Replay};
 use std::path::Path;
-use trace::{BATCH, Op, Source};
+use std::sync::Arc;
+use trace::{BATCH, Labels, Op, Source};
 
 /// A source whose checkpoints are the ends of rounds.
 pub(crate) struct Traced {
     stretch: Stretch,
     options: Options,
+    labels: Option<Arc<dyn Labels>>,
+    made: Directories,
 }
 
 impl Traced {
-    pub fn new(source: Box<dyn Source>, options: Options) -> Traced {
-        Traced { stretch: Stretch { source, batch: Vec::new(), next: 0, end: End::Ahead(0) }, options }
+    pub fn new(source: Box<dyn Source>, options: Options, labels: Option<Arc<dyn Labels>>) -> Traced {
+        let stretch = Stretch { source, batch: Vec::new(), next: 0, end: End::Ahead(0) };
+        Traced { stretch, options, labels, made: Directories::default() }
     }
 
     /// Applies everything up to the checkpoint of `round`.
     pub fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
         self.stretch.end = End::Ahead(round);
         // Of its own for each stretch, for what it holds open would keep the file system mounted.
-        let mut replay = Replay::posix(root, &self.options)?;
+        let mut replay = match &self.labels {
+            None => Replay::posix(root, &self.options)?,
+            Some(labels) => {
+                let made = std::mem::take(&mut self.made);
+                Replay::labelled(root, &self.options, labels.clone(), made)?
+            }
+        };
         let outcome = replay.run(&mut self.stretch, None, &mut |progress| {
             watch.at(progress.operations);
             if disk::interrupted() { Flow::Stop } else { Flow::Go }
@@ -34,6 +44,7 @@ impl Traced {
                 failure.count, failure.kind, failure.error, failure.first
             )));
         }
+        self.made = replay.close();
         match self.stretch.end {
             End::Reached => Ok(()),
             End::Ahead(_) => Err(Error::Refused(format!("the workload ends before round {round}"))),
@@ -100,7 +111,7 @@ mod tests {
             (0..3000).map(move |n| create(round * 3000 + n)).chain([Op::Checkpoint { number: round }])
         });
         let source = Box::new(rounds.collect::<Vec<Op>>().into_iter());
-        let mut traced = Traced::new(source, Options::default());
+        let mut traced = Traced::new(source, Options::default(), None);
         let files = || std::fs::read_dir(dir.path()).unwrap().count();
         traced.advance(dir.path(), 0, &mut Unwatched).unwrap();
         assert_eq!(files(), 3000);

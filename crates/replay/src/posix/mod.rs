@@ -16,7 +16,7 @@ use crate::data::{Ways, Writer};
 use crate::dirs::Dirs;
 use crate::lost::Lost;
 use crate::names::Names;
-use crate::tree::Tree;
+use crate::tree::{Directories, Tree};
 use crate::{Engine, Error, Options, Trouble, limits, walk};
 
 /// Applies operations below one directory of a mounted file system.
@@ -37,20 +37,21 @@ struct Shared {
 
 impl Posix {
     /// As many engines as asked for, working together below `root`. While `redo` is set, what is done already
-    /// does not count as an error.
+    /// does not count as an error. Directories that were `made` before are known by their numbers.
     pub(crate) fn crew(
         root: &Path,
         options: &Options,
         size: usize,
         redo: &Arc<AtomicBool>,
         names: Names,
-    ) -> crate::Result<Vec<Posix>> {
+        made: Directories,
+    ) -> crate::Result<(Vec<Posix>, Arc<Tree>)> {
         let purpose = "replay a trace into it";
         let opened = walk::open_root(root, purpose)?;
         let again =
             opened.try_clone().map_err(|source| Error::Root { path: root.into(), purpose, source })?;
         let ways = Arc::new(Ways::new(again, options));
-        let tree = Arc::new(Tree::new(opened, names));
+        let tree = Arc::new(Tree::new(opened, names, made));
         let shared = Arc::new(Shared { tree: tree.clone(), lost: Lost::default(), redo: redo.clone() });
         let capacity = limits::open_directories() / size;
         let engine = |_| Posix {
@@ -60,7 +61,7 @@ impl Posix {
             name: Name::default(),
             to_name: Name::default(),
         };
-        Ok((0..size).map(engine).collect())
+        Ok(((0..size).map(engine).collect(), tree))
     }
 
     fn attempt(&mut self, op: &Op) -> Result<(), Trouble> {

@@ -1,0 +1,122 @@
+//! `senesce age` by a workload.
+
+use crate::args::{Age, By, Commits};
+use crate::output::{self, number};
+use crate::progress::Progress;
+use ager::git::Order;
+use ager::mail::Parameters;
+use ager::micro::Intrafile;
+use anyhow::{Context as _, Result, bail};
+use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, Tree, TreeOf, Workload};
+use std::path::{Path, PathBuf};
+
+/// Models of disks that scans are priced on.
+const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];
+
+/// The workload that was asked for, if any, and its last round.
+pub fn workload(by: &By) -> Result<Option<(Workload, u64)>> {
+    Ok(if let Some(repository) = &by.git {
+        if repository.is_some() && by.repo.is_some() {
+            bail!("--git and --repo both name a repository; name one");
+        }
+        let git = Git {
+            live: by.live,
+            repository: absolute(repository.as_ref().or(by.repo.as_ref()))?,
+            order: match by.order {
+                Commits::FirstParent => Order::FirstParent,
+                Commits::Full => Order::Full,
+            },
+            gc: by.gc,
+            ..Git::default()
+        };
+        Some((Workload::Git(git), by.pulls))
+    } else if by.mail {
+        let published = Parameters::default();
+        let mail = Parameters {
+            users: by.users.unwrap_or(published.users),
+            mailboxes: by.mailboxes.unwrap_or(published.mailboxes),
+            messages: by.messages.unwrap_or(published.messages),
+            operations: by.operations.unwrap_or(published.operations),
+            ..published
+        };
+        Some((Workload::Mail(Mail { live: by.live, port: by.port, mail }), by.days))
+    } else if let Some(round) = by.intrafile {
+        let published = Intrafile::default();
+        let files = by.files.unwrap_or(published.files);
+        Some((Workload::Intrafile(Intrafile { files, ..published }), round))
+    } else if let Some(round) = by.interfile {
+        Some((Workload::Interfile(tree(by)?), round))
+    } else if let Some(file_bytes) = by.filesize {
+        Some((Workload::Filesize(FileSizes { tree: tree(by)?, most_bytes: 0 }), file_bytes))
+    } else {
+        None
+    })
+}
+
+fn tree(by: &By) -> Result<Tree> {
+    let of = TreeOf { repository: absolute(by.repo.as_ref())?, ..TreeOf::default() };
+    let published = Tree::default();
+    let files = by.files.unwrap_or(if by.repo.is_some() { u64::MAX } else { published.files });
+    Ok(Tree { of, files, ..published })
+}
+
+fn absolute(path: Option<&PathBuf>) -> Result<Option<PathBuf>> {
+    let found = |path: &PathBuf| {
+        std::path::absolute(path).with_context(|| format!("finding {}", Path::display(path)))
+    };
+    path.map(found).transpose()
+}
+
+pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
+    if args.device.is_some() || args.plan_only || args.save_trace.is_some() {
+        bail!(
+            "a workload ages images, modelled disks and directories; --device, --plan-only and --save-trace are for \
+             profiles, and `senesce trace extract` keeps the operations of a history"
+        );
+    }
+    let (name, made) = super::made(args, workload.name())?;
+    let spec = AgeBySpec {
+        name,
+        work: args.work.work.clone(),
+        made,
+        workload,
+        seed: args.seed,
+        round,
+        every: args.by.every,
+        repeat: 1,
+        disks: DISKS.map(str::to_owned).to_vec(),
+        resume: args.resume,
+        command: crate::commands::command_line(),
+    };
+    let aged = lab::age_by(&spec, &mut Progress::new())?;
+    if args.json { output::json(&aged) } else { show(&aged) }
+}
+
+fn show(aged: &AgedByWorkload) -> Result<()> {
+    if aged.checkpoints.is_empty() {
+        return output::line(&format!("{} is aged; `senesce compare {}` measures it", aged.name, aged.name));
+    }
+    let mut rows = Vec::new();
+    for pair in &aged.pairs {
+        let value = |measure: &str| number(pair.aged.values.get(measure).copied());
+        rows.push(vec![
+            pair.round.to_string(),
+            pair.disk.clone(),
+            value("dynamic_layout_score"),
+            value("modelled_s_per_gib"),
+            number(pair.aging_ratio),
+            number(pair.wall_aging_ratio),
+        ]);
+    }
+    output::table(
+        &[
+            "round",
+            "disk",
+            "dynamic layout score",
+            "s/GiB, modelled",
+            "aged/unaged, modelled",
+            "aged/unaged, measured here",
+        ],
+        rows,
+    )
+}

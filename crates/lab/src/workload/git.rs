@@ -1,0 +1,120 @@
+//! The history of a git repository as a workload: a round is a pull.
+
+use super::traced::Traced;
+use super::{Driver, Named};
+use crate::{Error, Watch};
+use ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
+use replay::{Data, Options};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Pulling a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Git {
+    /// Whether the real git pulls; else what its checkouts do is replayed.
+    pub live: bool,
+    /// The repository; one is made up if none is named.
+    pub repository: Named,
+    /// How many commits a made-up one has; as many as there are pulls if 0.
+    pub commits: u64,
+    /// Which commits are pulled.
+    pub order: Order,
+    /// When git cleans up, where it is the real one.
+    pub gc: Gc,
+}
+
+impl Default for Git {
+    fn default() -> Git {
+        Git { live: false, repository: None, commits: 0, order: Order::FirstParent, gc: Gc::Off }
+    }
+}
+
+impl Git {
+    /// `scratch` is a directory for the made-up repository, which stays there.
+    pub(super) fn driver(&self, seed: u64, last: u64, scratch: &Path) -> Result<Box<dyn Driver>, Error> {
+        let repository = match &self.repository {
+            Some(repository) => repository.clone(),
+            None => self.made_up(last, scratch)?,
+        };
+        let history = History::open(&repository, self.order)?;
+        if last > history.count() {
+            return Err(Error::Refused(format!(
+                "{} has {} commits in that order, too few for {last} pulls",
+                repository.display(),
+                history.count()
+            )));
+        }
+        if self.live {
+            let options = LiveOptions { gc: self.gc, scratch: scratch.to_owned() };
+            return Ok(Box::new(Pulling { history, options, live: None }));
+        }
+        let extracted = Extracted::new(&history, ExtractOptions { pulls: Some(last), every: 1 })?;
+        let labels = extracted.labels();
+        // One thread, as git's checkout is: the order of its writes is its layout.
+        let options = Options { threads: 1, data: Data::Write, seed, ..Options::default() };
+        Ok(Box::new(Replayed(Traced::new(Box::new(extracted), options, Some(labels)))))
+    }
+
+    /// A repository of our own making, made unless it is there.
+    fn made_up(&self, last: u64, scratch: &Path) -> Result<PathBuf, Error> {
+        // On its main line there are fewer commits than in all.
+        let commits = if self.commits > 0 { self.commits } else { last + last / 4 + 8 };
+        let path = scratch.join(format!("history-{commits}.git"));
+        if !path.exists() {
+            let making = scratch.join(format!(".history-{commits}.git.part"));
+            if making.exists() {
+                std::fs::remove_dir_all(&making).map_err(Error::io("removing the half-made", &making))?;
+            }
+            sample::make(&making, commits, HISTORY_SEED)?;
+            std::fs::rename(&making, &path).map_err(Error::io("naming", &path))?;
+        }
+        Ok(path)
+    }
+}
+
+/// What made-up histories are drawn from, whatever the seed of the aging.
+const HISTORY_SEED: u64 = 2017;
+
+/// What checkouts do.
+struct Replayed(Traced);
+
+impl Driver for Replayed {
+    fn is_fresh(&self) -> bool {
+        false
+    }
+
+    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+        self.0.advance(root, round, watch)
+    }
+}
+
+/// The real git.
+struct Pulling {
+    history: History,
+    options: LiveOptions,
+    live: Option<Live>,
+}
+
+impl Driver for Pulling {
+    fn is_fresh(&self) -> bool {
+        false
+    }
+
+    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+        let live = match &mut self.live {
+            Some(live) => live,
+            none => none.insert(Live::begin(&self.history, &root.join("tree"), &self.options)?),
+        };
+        while live.pulls() < round {
+            live.pull(live.pulls() + 1)?;
+            watch.at(live.pulls());
+            if disk::interrupted() {
+                return Err(Error::Interrupted(
+                    "what was measured is stored; --resume does the rest".to_owned(),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
