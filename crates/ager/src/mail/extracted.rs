@@ -5,6 +5,7 @@ use super::list::MailboxList;
 use super::maildir::Mailbox;
 use super::plan::Plan;
 use super::script::{Event, Script};
+use std::collections::VecDeque;
 use trace::{BATCH, DirId, Op, ROOT, Source};
 
 /// A source of the operations of a mail server that follows a [`Plan`]. Each day ends with a checkpoint that has its
@@ -16,12 +17,17 @@ pub struct Extracted {
     day: u32,
 }
 
+/// The server keeps the indexes of so many mailboxes at hand.
+const AT_HAND: usize = 3;
+
 /// What a user has, and which mailbox their client has open.
 struct User {
     dir: DirId,
     list: MailboxList,
     mailboxes: Vec<Mailbox>,
     open: Option<u32>,
+    /// The mailboxes that were used last, the last one at the end.
+    at_hand: VecDeque<u32>,
 }
 
 impl Extracted {
@@ -39,17 +45,17 @@ impl Extracted {
                 self.users[user as usize].make_mailbox(&mut self.files, self.day);
             }
             Event::Insert { user, mailbox, uid, size_bytes } => {
-                let user = &mut self.users[user as usize];
-                let open = user.open == Some(mailbox);
-                user.mailboxes[mailbox as usize].insert(&mut self.files, uid, size_bytes, open, self.day);
-                user.note(&mut self.files, 180);
+                self.users[user as usize].insert(&mut self.files, mailbox, uid, size_bytes, self.day);
             }
             Event::Delete { user, mailbox, uid } => {
                 self.users[user as usize].delete(&mut self.files, mailbox, uid, self.day);
             }
             Event::DayEnds { day } => {
                 // The server is stopped to measure, so no mailbox stays open.
-                self.users.iter_mut().for_each(|user| user.open = None);
+                for user in &mut self.users {
+                    user.open = None;
+                    user.at_hand.clear();
+                }
                 self.files.ops.push_back(Op::Checkpoint { number: day.into() });
                 self.day = day + 1;
             }
@@ -63,7 +69,7 @@ impl User {
         let dir = files.mkdir(ROOT);
         let _inbox = [(); 3].map(|()| files.mkdir(dir));
         let list = MailboxList::create(files, dir);
-        User { dir, list, mailboxes: Vec::new(), open: None }
+        User { dir, list, mailboxes: Vec::new(), open: None, at_hand: VecDeque::new() }
     }
 
     fn make_mailbox(&mut self, files: &mut Files, day: u32) {
@@ -72,10 +78,32 @@ impl User {
         self.note(files, 224);
     }
 
+    /// Has a mailbox at hand, the one that has not been used for longest no more.
+    fn take(&mut self, files: &mut Files, mailbox: u32) -> &mut Mailbox {
+        let known = self.at_hand.contains(&mailbox);
+        self.at_hand.retain(|&other| other != mailbox);
+        self.at_hand.push_back(mailbox);
+        if self.at_hand.len() > AT_HAND {
+            self.at_hand.pop_front();
+        }
+        let taken = &mut self.mailboxes[mailbox as usize];
+        if !known {
+            taken.open(files);
+        }
+        taken
+    }
+
+    fn insert(&mut self, files: &mut Files, mailbox: u32, uid: u32, size_bytes: u32, day: u32) {
+        let open = self.open == Some(mailbox);
+        self.take(files, mailbox).insert(files, uid, size_bytes, open, day);
+        self.note(files, 180);
+    }
+
     fn delete(&mut self, files: &mut Files, mailbox: u32, uid: u32, day: u32) {
         let reopens = self.open != Some(mailbox);
         self.open = Some(mailbox);
-        if reopens && self.mailboxes[mailbox as usize].see(files, day) {
+        let taken = self.take(files, mailbox);
+        if reopens && taken.see(files, day) {
             self.note(files, 132);
         }
         self.mailboxes[mailbox as usize].mark_deleted(files, uid, day);

@@ -1,8 +1,10 @@
 //! What is needed of IMAP (RFC 3501; UIDPLUS, RFC 4315; non-synchronizing literals, RFC 7888) to put messages into
 //! mailboxes and to take them out.
 //!
-//! The commands of one [`Session::run`] go to the server together, without waiting for an answer between them.
+//! Each command waits for its answer, as programs for mail do. Sent together, commands are faster but not the same: Dovecot
+//! then puts off what it would write after each, and a message that is marked and expunged is never renamed.
 
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -26,14 +28,13 @@ enum Response {
 /// A connection of a user who has logged in.
 pub(super) struct Session {
     stream: BufReader<TcpStream>,
-    /// Commands that have not been sent yet.
+    /// The command that is being sent.
     out: Vec<u8>,
-    tags: u32,
-    /// Which commands were not answered yet, as they are named in errors; the last one has the tag `tags`.
-    names: Vec<String>,
+    /// How many were sent; the number of a command is its tag.
+    tag: u32,
 }
 
-/// What the commands of one [`Session::run`] did.
+/// What a command did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Done {
     /// Messages that are gone.
@@ -49,8 +50,7 @@ impl Session {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
-        let mut session =
-            Session { stream: BufReader::new(stream), out: Vec::new(), tags: 0, names: Vec::new() };
+        let mut session = Session { stream: BufReader::new(stream), out: Vec::new(), tag: 0 };
         let greeting = session.line()?;
         match greeting.starts_with(b"* OK") {
             true => Ok(session),
@@ -58,53 +58,44 @@ impl Session {
         }
     }
 
-    /// Adds a command without a message.
-    pub fn command(&mut self, command: &str) -> &mut Session {
-        self.begin(command.to_owned());
-        self.out.extend_from_slice(b"\r\n");
-        self
+    /// Gives a command without a message. One that the server refuses is an error.
+    pub fn command(&mut self, command: &str) -> io::Result<Done> {
+        self.run(format_args!("{command}\r\n"), b"", command)
     }
 
-    /// Adds the command that puts a message, with the line ends of the wire, into a mailbox.
-    pub fn append(&mut self, mailbox: &str, message: &[u8]) -> &mut Session {
-        self.begin(format!("APPEND {mailbox}"));
-        write!(self.out, " {{{}+}}\r\n", message.len()).expect("writing to memory does not fail");
-        self.out.extend_from_slice(message);
-        self.out.extend_from_slice(b"\r\n");
-        self
+    /// Puts a message, with the line ends of the wire, into a mailbox.
+    pub fn append(&mut self, mailbox: &str, message: &[u8]) -> io::Result<Done> {
+        let command = format!("APPEND {mailbox}");
+        self.run(format_args!("{command} {{{}+}}\r\n", message.len()), message, &command)
     }
 
-    fn begin(&mut self, command: String) {
-        self.tags += 1;
-        write!(self.out, "{} {command}", self.tags).expect("writing to memory does not fail");
-        self.names.push(command);
-    }
-
-    /// Sends the commands that were added and waits until all are done. The first that fails is an error.
-    pub fn run(&mut self) -> io::Result<Done> {
-        self.stream.get_mut().write_all(&self.out)?;
+    /// Sends a command and reads all answers to it. In errors it is called by its `name`.
+    fn run(&mut self, line: fmt::Arguments, literal: &[u8], name: &str) -> io::Result<Done> {
+        self.tag += 1;
         self.out.clear();
-        let first = self.tags + 1 - self.names.len() as u32;
+        write!(self.out, "{} {line}", self.tag)?;
+        if !literal.is_empty() {
+            self.out.extend_from_slice(literal);
+            self.out.extend_from_slice(b"\r\n");
+        }
+        self.stream.get_mut().write_all(&self.out)?;
         let mut done = Done::default();
-        for (tag, name) in (first..).zip(std::mem::take(&mut self.names)) {
-            loop {
-                match parse(&self.line()?) {
-                    Response::Expunged => done.expunged += 1,
-                    Response::Other => {}
-                    Response::Done { tag: answered, ok: true, text } if answered == tag => {
-                        done.uid = done.uid.or(appended_uid(&text));
-                        break;
-                    }
-                    Response::Done { text, .. } => return Err(io::Error::other(format!("{name}: {text}"))),
+        loop {
+            match parse(&self.line()?) {
+                Response::Expunged => done.expunged += 1,
+                Response::Other => {}
+                Response::Done { tag, ok: true, text } if tag == self.tag => {
+                    done.uid = appended_uid(&text);
+                    return Ok(done);
                 }
+                Response::Done { text, .. } => return Err(io::Error::other(format!("{name}: {text}"))),
             }
         }
-        Ok(done)
     }
 
     /// Says goodbye, and waits until the server has let go of everything.
     pub fn log_out(&mut self) -> io::Result<()> {
-        self.command("LOGOUT").run()?;
+        self.command("LOGOUT")?;
         io::copy(&mut self.stream, &mut io::sink()).map(|_| ())
     }
 
@@ -182,20 +173,20 @@ mod tests {
     }
 
     #[test]
-    fn commands_that_were_sent_together_are_waited_for() {
-        let mut session = session_with(
-            b"* 3 EXISTS\r\n1 OK [READ-WRITE] open\r\n* OK note {5}\r\n9 NO!* 2 EXPUNGE\r\n2 OK done\r\n",
-        );
-        let done = session.command("SELECT m0").command("UID EXPUNGE 7").run().unwrap();
-        assert_eq!(done, Done { expunged: 0, uid: None }, "the literal belongs to the note");
+    fn answers_are_read_to_their_end() {
+        let answer = b"* 3 EXISTS\r\n* OK note {7}\r\n1 NO\r\n! and more\r\n* 2 EXPUNGE\r\n1 OK done\r\n";
+        let done = session_with(answer).command("UID EXPUNGE 7").unwrap();
+        assert_eq!(done, Done { expunged: 1, uid: None }, "the literal belongs to the note");
+        let done = session_with(b"1 OK [APPENDUID 5 31]\r\n").append("m0", b"text").unwrap();
+        assert_eq!(done, Done { expunged: 0, uid: Some(31) });
     }
 
     #[test]
     fn a_command_that_fails_is_named() {
-        let mut session = session_with(b"1 OK\r\n* 2 EXPUNGE\r\n2 NO [OVERQUOTA] full\r\n");
-        let error = session.command("SELECT m0").append("m1", b"text").run().unwrap_err();
+        let error =
+            session_with(b"* 2 EXPUNGE\r\n1 NO [OVERQUOTA] full\r\n").append("m1", b"text").unwrap_err();
         assert_eq!(error.to_string(), "APPEND m1: NO [OVERQUOTA] full");
-        let error = session_with(b"1 OK").command("NOOP").run().unwrap_err();
+        let error = session_with(b"1 OK").command("NOOP").unwrap_err();
         assert!(error.to_string().contains("closed the connection"), "{error}");
     }
 

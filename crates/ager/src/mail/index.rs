@@ -9,10 +9,10 @@ use trace::DirId;
 
 /// The log begins with this many bytes.
 const LOG_HEAD_BYTES: u64 = 40;
-/// The table is written first when the log has this many bytes, ...
-const FIRST_TABLE_BYTES: u64 = 8 << 10;
-/// ... and again each time it has grown by this many.
-const TABLE_BYTES: u64 = 128 << 10;
+/// The table is written when so much of the log is newer and has to be read, for the first time or again after a while ...
+const READ_LOG_BYTES: u64 = 8 << 10;
+/// ... or when so much is newer in any case.
+const NEWER_LOG_BYTES: u64 = 128 << 10;
 /// A log of this size is set aside if it is old, ...
 const OLD_LOG_BYTES: u64 = 32 << 10;
 /// ... or at this size in any case. Old is five minutes; here, begun on an earlier day.
@@ -64,8 +64,14 @@ impl Index {
             rotate(files, self.log, &mut self.old_log, LOG_HEAD_BYTES);
             (self.log_bytes, self.log_day) = (LOG_HEAD_BYTES, day);
             self.write_table(files, messages);
-        } else if self.since_table_bytes >= if self.table.is_some() { TABLE_BYTES } else { FIRST_TABLE_BYTES }
-        {
+        } else if self.table.is_none() || self.since_table_bytes >= NEWER_LOG_BYTES {
+            self.open(files, messages);
+        }
+    }
+
+    /// Reads the table, and what is newer in the log; where that is much, the table is written anew.
+    pub fn open(&mut self, files: &mut Files, messages: u64) {
+        if self.since_table_bytes >= READ_LOG_BYTES {
             self.write_table(files, messages);
         }
     }

@@ -119,7 +119,6 @@ impl Live {
             Event::Create { user, mailbox } => running.sessions[user as usize]
                 .session
                 .command(&format!("CREATE {}", mailbox_name(mailbox)))
-                .run()
                 .map(drop),
             Event::Insert { user, mailbox, uid, size_bytes } => {
                 message::write(self.appended, size_bytes, &mut self.texts, &mut self.text);
@@ -140,7 +139,7 @@ impl Live {
 
 impl User {
     fn insert(&mut self, mailbox: u32, uid: u32, text: &[u8]) -> io::Result<()> {
-        match self.session.append(&mailbox_name(mailbox), text).run()?.uid {
+        match self.session.append(&mailbox_name(mailbox), text)?.uid {
             Some(given) if given == uid => Ok(()),
             given => Err(io::Error::other(format!("the message got the number {given:?} instead of {uid}"))),
         }
@@ -148,11 +147,11 @@ impl User {
 
     fn delete(&mut self, mailbox: u32, uid: u32) -> io::Result<()> {
         if self.open != Some(mailbox) {
-            self.session.command(&format!("SELECT {}", mailbox_name(mailbox)));
+            self.session.command(&format!("SELECT {}", mailbox_name(mailbox)))?;
             self.open = Some(mailbox);
         }
-        self.session.command(&format!("UID STORE {uid} +FLAGS.SILENT (\\Deleted)"));
-        match self.session.command(&format!("UID EXPUNGE {uid}")).run()?.expunged {
+        self.session.command(&format!("UID STORE {uid} +FLAGS.SILENT (\\Deleted)"))?;
+        match self.session.command(&format!("UID EXPUNGE {uid}"))?.expunged {
             1 => Ok(()),
             gone => Err(io::Error::other(format!("{gone} messages are gone instead of 1"))),
         }

@@ -10,6 +10,10 @@ use trace::DirId;
 /// The first line of the list of numbers.
 const UIDLIST_HEAD_BYTES: u64 = 51;
 
+/// Where at most this part of its lines is of messages that are there, three quarters, the list is written without the
+/// others.
+const LIVE_LINES: (u64, u64) = (3, 4);
+
 /// A mailbox and what is in it.
 pub(super) struct Mailbox {
     dir: DirId,
@@ -17,8 +21,10 @@ pub(super) struct Mailbox {
     new: DirId,
     tmp: DirId,
     uidlist: Place,
-    /// The list holds lines of deleted messages too until it is written anew; this counts the others.
+    /// The list keeps lines of deleted messages until too many are.
     uidlist_bytes: u64,
+    lines: u64,
+    deleted_bytes: u64,
     /// Whether the next message that comes unseen has the list written anew.
     rewrite_due: bool,
     index: Index,
@@ -49,11 +55,18 @@ impl Mailbox {
             tmp,
             uidlist,
             uidlist_bytes: UIDLIST_HEAD_BYTES,
+            lines: 0,
+            deleted_bytes: 0,
             rewrite_due: false,
             index,
             messages: HashMap::new(),
             unseen: Vec::new(),
         }
+    }
+
+    /// What the server does to a mailbox that it has not used lately.
+    pub fn open(&mut self, files: &mut Files) {
+        self.index.open(files, self.messages.len() as u64);
     }
 
     /// IMAP's APPEND. The client may have the mailbox open; then it sees the message at once.
@@ -68,6 +81,7 @@ impl Mailbox {
         files.append(self.uidlist, line_bytes);
         files.fsync(self.uidlist);
         self.uidlist_bytes += line_bytes;
+        self.lines += 1;
         self.messages.insert(uid, Message { place, line_bytes });
         self.unseen.push(uid);
         self.log(files, 104, day);
@@ -95,6 +109,12 @@ impl Mailbox {
             let message = self.messages.get_mut(&uid).expect("unseen messages are there");
             message.place = files.move_to(message.place, self.cur);
         }
+        let live = self.messages.len() as u64;
+        if live * LIVE_LINES.1 <= self.lines * LIVE_LINES.0 {
+            self.uidlist_bytes -= self.deleted_bytes;
+            (self.lines, self.deleted_bytes) = (live, 0);
+            files.replace(self.uidlist, self.uidlist_bytes, true);
+        }
         if seen > 0 {
             self.log(files, 120, day);
         }
@@ -118,7 +138,7 @@ impl Mailbox {
         let lock = files.lock(self.dir);
         let message = self.messages.remove(&uid).expect("it was marked before");
         files.delete(message.place);
-        self.uidlist_bytes -= message.line_bytes;
+        self.deleted_bytes += message.line_bytes;
         self.log(files, 132, day);
         self.index.uncache(files);
         files.delete(lock);

@@ -46,8 +46,7 @@ impl Home {
     /// Looks for Dovecot and makes what it needs; `mail` becomes its user's. Without a port a free one is found at each
     /// start.
     pub fn make(mail: &Path, port: Option<u16>, session: &Arc<disk::Session>) -> Result<Home, Error> {
-        let program = find(&[])?;
-        check_version(&program)?;
+        let program = dovecot()?;
         disk::require_tool("setpriv", "util-linux")?;
         let user = User::of_server()?;
         let (dir, recorded) = fresh_dir(session)?;
@@ -116,7 +115,7 @@ impl Home {
     /// Opens a session of a user.
     pub fn log_in(&self, server: &Server, user: &str) -> Result<Session, Error> {
         let session = Session::connect(server.port).and_then(|mut session| {
-            session.command(&format!("LOGIN {user} {}", self.password)).run()?;
+            session.command(&format!("LOGIN {user} {}", self.password))?;
             Ok(session)
         });
         session.map_err(|error| {
@@ -225,6 +224,13 @@ impl User {
         let number = |flags| id(flags).map(|text| text.parse().expect("id prints a number"));
         Ok(User { name: id("-un")?, group: id("-gn")?, uid: number("-u")?, gid: number("-g")? })
     }
+}
+
+/// Finds Dovecot, of a version that can be run, or says how to get it.
+pub fn dovecot() -> Result<PathBuf, Error> {
+    let program = find(&[])?;
+    check_version(&program)?;
+    Ok(program)
 }
 
 /// Looks for Dovecot on the PATH, then where Debian puts it, which is on root's PATH alone.

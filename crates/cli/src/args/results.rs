@@ -1,6 +1,6 @@
 //! What `senesce trace`, `senesce report` and `senesce export` take.
 
-use super::Work;
+use super::{ExtractMail, Work};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -27,6 +27,8 @@ pub enum TraceAction {
         /// The trace to write
         to: PathBuf,
     },
+    /// Write what a mail server does to its files in days of mail, as Dovecot does it
+    ExtractMail(ExtractMail),
     /// Sum up a trace
     Stat {
         /// The trace

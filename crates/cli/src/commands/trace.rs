@@ -1,6 +1,6 @@
 //! `senesce trace`.
 
-use crate::args::TraceAction;
+use crate::args::{ExtractMail, TraceAction};
 use crate::output;
 use ::trace::{BATCH, JsonlReader, Op, Source, Stat, TraceInfo, TraceReader, TraceWriter, write_jsonl};
 use anyhow::{Context as _, Result};
@@ -12,6 +12,7 @@ pub fn run(action: &TraceAction) -> Result<()> {
     match action {
         TraceAction::Show { file, first } => show(file, *first),
         TraceAction::Convert { from, to } => convert(from, to),
+        TraceAction::ExtractMail(args) => extract_mail(args),
         TraceAction::Stat { file, json } => stat(file, *json),
     }
 }
@@ -63,13 +64,7 @@ fn show(path: &Path, first: u64) -> Result<()> {
 }
 
 fn convert(from: &Path, to: &Path) -> Result<()> {
-    let (mut source, info) = open(from)?;
-    if is_jsonl(to) {
-        let writing = || format!("writing {}", to.display());
-        let mut file = BufWriter::new(File::create(to).with_context(writing)?);
-        write_jsonl(&mut *source, &mut file)?;
-        return file.flush().with_context(writing);
-    }
+    let (source, info) = open(from)?;
     let info = info.unwrap_or_else(|| TraceInfo {
         tool: lab::TOOL.to_owned(),
         seed: None,
@@ -77,7 +72,30 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
         parameters: "{}".to_owned(),
         block_size: ager::BLOCK_BYTES,
     });
-    let mut writer = TraceWriter::create(to, &info)?;
+    write(source, &info, to)
+}
+
+fn extract_mail(args: &ExtractMail) -> Result<()> {
+    let plan = args.mail.plan()?;
+    let info = TraceInfo {
+        tool: lab::TOOL.to_owned(),
+        seed: Some(plan.seed()),
+        source: "mail".to_owned(),
+        parameters: serde_json::to_string(plan.parameters())?,
+        block_size: ager::BLOCK_BYTES,
+    };
+    write(ager::mail::Extracted::new(&plan), &info, &args.output)
+}
+
+/// Writes a trace of either form; JSON lines by the name's ending, without the information.
+fn write(mut source: impl Source, info: &TraceInfo, to: &Path) -> Result<()> {
+    if is_jsonl(to) {
+        let writing = || format!("writing {}", to.display());
+        let mut file = BufWriter::new(File::create(to).with_context(writing)?);
+        write_jsonl(&mut source, &mut file)?;
+        return file.flush().with_context(writing);
+    }
+    let mut writer = TraceWriter::create(to, info)?;
     let mut batch: Vec<Op> = Vec::with_capacity(BATCH);
     loop {
         source.next_batch(&mut batch)?;

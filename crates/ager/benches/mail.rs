@@ -1,0 +1,63 @@
+//! How fast mail comes and goes: with a real Dovecot, in a directory, and how fast its operations are made without.
+//!
+//! `cargo bench -p senesce-ager --bench mail [-- DIR]`; DIR is where the mail is to be, in a temporary directory unless told.
+
+use senesce_ager::mail::{Extracted, Live, Parameters, Plan};
+use std::path::PathBuf;
+use std::time::Instant;
+use trace::{Op, Source};
+
+const SEED: u64 = 42;
+
+fn main() {
+    let dir = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
+    let small = Parameters { mailboxes: 8, messages: 100, operations: 800, days: 5, ..Parameters::default() };
+    println!(
+        "{:<10} {:>16} {:>12} {:>10} {:>10}",
+        "", "messages, so far", "operations", "seconds", "a second"
+    );
+    live(small, dir.unwrap_or_else(std::env::temp_dir));
+    extracted("extracted", small);
+    extracted("published", Parameters::default());
+}
+
+/// Messages that come or go in a second, by day.
+fn live(parameters: Parameters, dir: PathBuf) {
+    let plan = Plan::new(parameters, SEED).expect("the parameters are sound");
+    let dir = tempfile::tempdir_in(dir).expect("the directory can be written");
+    let session = disk::Session::begin().expect("the run directory can be written");
+    let mut live = match Live::begin(&plan, &dir.path().join("mail"), None, &session) {
+        Ok(live) => live,
+        Err(error) => return println!("live       skipped: {error}"),
+    };
+    let filling = u64::from(parameters.users * parameters.mailboxes * parameters.messages);
+    for day in 0..=parameters.days {
+        let begun = Instant::now();
+        live.day(day).expect("the day can be lived");
+        let messages = if day == 0 { filling } else { parameters.operations.into() };
+        let so_far = filling + u64::from(day * parameters.operations);
+        line(&format!("live day {day}"), so_far, "".to_owned(), messages, begun);
+    }
+    live.end().expect("the server ends");
+}
+
+/// Operations on files that are made in a second.
+fn extracted(name: &str, parameters: Parameters) {
+    let plan = Plan::new(parameters, SEED).expect("the parameters are sound");
+    let mut source = Extracted::new(&plan);
+    let mut batch: Vec<Op> = Vec::new();
+    let mut operations = 0;
+    let begun = Instant::now();
+    loop {
+        source.next_batch(&mut batch).expect("operations are made in memory");
+        if batch.is_empty() {
+            return line(name, plan.operations(), operations.to_string(), operations, begun);
+        }
+        operations += batch.len() as u64;
+    }
+}
+
+fn line(name: &str, messages: u64, operations: String, done: u64, begun: Instant) {
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("{name:<10} {messages:>16} {operations:>12} {seconds:>10.2} {:>10.0}", done as f64 / seconds);
+}
