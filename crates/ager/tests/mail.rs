@@ -185,7 +185,35 @@ fn live_and_extracted_leave_the_same_after_every_day() {
         live.resume().unwrap();
     }
     let error = live.day(1).unwrap_err().to_string();
-    assert!(error.contains("no day 1"), "{error}");
+    assert!(error.contains("next day is 4"), "{error}");
+    live.end().unwrap();
+}
+
+#[test]
+fn the_file_system_can_be_unmounted_between_days() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: it takes root to make and mount a file system");
+    }
+    let parameters = Parameters { operations: 30, ..small() };
+    let plan = Plan::new(parameters, 3).unwrap();
+    let Some((dir, live)) = begin(&plan, None) else { return };
+    drop(live);
+    let session = session();
+    let image = disk::Image::create(&dir.path().join("disk.img"), 64 << 20).unwrap();
+    let device = disk::LoopDevice::attach(&session, image.path(), 128).unwrap();
+    let made =
+        disk::run_tool(disk::command("mkfs.ext4").arg("-q").arg(device.device()), "e2fsprogs").unwrap();
+    assert!(made.status.success());
+    let mut mount = disk::Mount::new(&session, device.device(), "ext4", &[]).unwrap();
+    let root = mount.dir().join("mail");
+    let mut live = Live::begin(&plan, &root, None, &session).unwrap();
+    for (day, expected) in planned(&plan).iter().enumerate() {
+        live.day(day as u32).unwrap();
+        live.pause().unwrap();
+        mount.unmount().unwrap();
+        mount.mount().unwrap();
+        assert_eq!(&on_disk(&root, &parameters), expected, "day {day}");
+    }
     live.end().unwrap();
 }
 

@@ -19,6 +19,7 @@ pub struct Live {
     root: PathBuf,
     script: Script,
     users: u32,
+    days: u32,
     texts: Random,
     text: Vec<u8>,
     appended: u64,
@@ -53,6 +54,7 @@ impl Live {
             root,
             script: plan.script(),
             users: plan.parameters().users,
+            days: plan.parameters().days,
             texts: Random::new(plan.seed(), 1),
             text: Vec::new(),
             appended: 0,
@@ -62,25 +64,24 @@ impl Live {
         Ok(live)
     }
 
-    /// Does what the plan has for a day: 0 is the filling, and the others follow, each once.
+    /// Does what the plan has for a day, with the server started again if it was paused. Day 0 is the filling; the others
+    /// follow, each once. After an error the mail is no longer that of the plan.
     pub fn day(&mut self, day: u32) -> Result<(), Error> {
-        if day != self.next_day {
-            return Err(Error::Conditions(format!(
-                "after {} days of mail comes no day {day}",
-                self.next_day
-            )));
+        if day != self.next_day || day > self.days {
+            let why = format!("the next day is {}, of {} and the filling", self.next_day, self.days);
+            return Err(Error::MailServer { doing: format!("doing day {day} of the mail"), why });
         }
-        loop {
+        self.resume()?;
+        self.next_day += 1;
+        while let Some(event) = self.script.next() {
             if disk::interrupted() {
                 return Err(Error::Interrupted);
             }
-            match self.script.next() {
-                None => return Err(Error::Conditions(format!("the plan of the mail has no day {day}"))),
-                Some(Event::DayEnds { .. }) => break,
-                Some(event) => self.play(event)?,
+            if let Event::DayEnds { .. } = event {
+                break;
             }
+            self.play(event)?;
         }
-        self.next_day += 1;
         Ok(())
     }
 
@@ -112,9 +113,7 @@ impl Live {
     }
 
     fn play(&mut self, event: Event) -> Result<(), Error> {
-        let Some(running) = &mut self.running else {
-            return Err(Error::Conditions("the mail server was paused; resume it first".to_owned()));
-        };
+        let running = self.running.as_mut().expect("a day begins with a server that runs");
         let done = match event {
             Event::Create { user, mailbox } => running.sessions[user as usize]
                 .session
