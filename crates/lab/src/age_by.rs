@@ -77,7 +77,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     let identity = identity(spec);
     let schedule = schedule(spec);
     if !spec.resume {
-        identity.forget(&store, &schedule.measured)?;
+        identity.forget(&store, &schedule)?;
     }
     manifest.run = store
         .begin(&NewRun {
@@ -137,10 +137,11 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         pairs: Vec::new(),
         checker_clean,
     };
-    for &round in &schedule.measured {
-        if let Some(run) = identity.find(&store, round)? {
+    let disks: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
+    for at in schedule.checkpoints() {
+        if let Some(run) = identity.find(&store, at)? {
             let (sides, pairs) =
-                read_checkpoint(&store, run, &spec.made.fs, "", spec.seed, round, &spec.disks)?;
+                read_checkpoint(&store, run, &spec.made.fs, "", spec.seed, at.number(), &disks)?;
             outcome.checkpoints.extend(sides);
             outcome.pairs.extend(pairs);
         }
@@ -200,5 +201,12 @@ fn schedule(spec: &AgeBySpec) -> Schedule {
     let mut rounds: Vec<u64> = (1..spec.round.div_ceil(every)).map(|n| n * every).collect();
     rounds.push(spec.round);
     let measured = if spec.every.is_some() { rounds.clone() } else { Vec::new() };
-    Schedule { rounds, measured, repeat: spec.repeat, unaged: true, pictures: Vec::new() }
+    Schedule {
+        rounds,
+        measured,
+        repeat: spec.repeat,
+        unaged: true,
+        pictures: Vec::new(),
+        memory_bytes: Vec::new(),
+    }
 }

@@ -8,6 +8,7 @@ mod check;
 mod outcome;
 mod run;
 mod spec;
+mod transfer;
 
 pub use check::Checked;
 pub(crate) use outcome::read_checkpoint;

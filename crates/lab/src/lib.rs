@@ -5,7 +5,6 @@
 
 mod age;
 mod age_by;
-mod cold_scan;
 mod compare;
 mod error;
 mod experiment;
@@ -14,6 +13,7 @@ mod feed;
 mod machine;
 mod manifest;
 mod say;
+mod scanned;
 mod series;
 mod space;
 mod stats;
@@ -24,7 +24,6 @@ mod workload;
 
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
-pub use cold_scan::HDD_MODEL;
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
 pub use experiment::{
@@ -36,6 +35,7 @@ pub use machine::Machine;
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
 pub use probe::FileMap;
 pub use say::bytes;
+pub use scanned::HDD_MODEL;
 pub use stats::{Correlation, Interval, correlation, median_interval};
 pub use store::{Measurement, NewRun, Run, RunId, Store};
 pub use watch::{Unwatched, Watch};

@@ -1,14 +1,14 @@
 //! A file system aged round by round by a workload, and measured, beside its unaged copy, after each round that counts.
 
 use crate::age::make_target;
-use crate::cold_scan::{self, per_gib};
 use crate::compare::{SUBJECTS, unaged};
 use crate::manifest::{Home, Made};
+use crate::scanned::{self, per_gib};
 use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::workload::Workload;
 use crate::{Error, Watch};
 use disk::model::{Model, price};
-use disk::{SECTOR_BYTES, Session};
+use disk::{DeviceCounters, MemoryLimit, Session};
 use fs::Target;
 use probe::Reader;
 use std::path::Path;
@@ -39,6 +39,34 @@ pub(crate) struct Schedule {
     pub unaged: bool,
     /// The rounds of which the places of the files are kept.
     pub pictures: Vec<u64>,
+    /// After the last round scans are repeated with a warm cache within each of these limits of memory.
+    pub memory_bytes: Vec<u64>,
+}
+
+impl Schedule {
+    /// All that is measured, in its order.
+    pub fn checkpoints(&self) -> impl Iterator<Item = At> {
+        let rounds = self.measured.iter().copied().map(At::Round);
+        rounds.chain(self.memory_bytes.iter().copied().map(At::Memory))
+    }
+}
+
+/// When a checkpoint is taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum At {
+    /// After a round, cold.
+    Round(u64),
+    /// After the last round, warm within so much memory.
+    Memory(u64),
+}
+
+impl At {
+    /// Its place on the axis of a figure.
+    pub fn number(self) -> u64 {
+        match self {
+            At::Round(number) | At::Memory(number) => number,
+        }
+    }
 }
 
 /// What tells the checkpoints of a series from all others in a store.
@@ -51,15 +79,18 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    fn at(&self, round: u64) -> serde_json::Value {
+    pub fn at(&self, at: At) -> serde_json::Value {
         let mut parameters = self.parameters.clone();
-        parameters["round"] = round.into();
+        match at {
+            At::Round(round) => parameters["round"] = round.into(),
+            At::Memory(bytes) => parameters["memory_bytes"] = bytes.into(),
+        }
         parameters
     }
 
-    /// The run that holds the checkpoint of a round, if it was measured to the end by this version of the program.
-    pub fn find(&self, store: &Store, round: u64) -> Result<Option<RunId>, Error> {
-        let parameters = self.at(round);
+    /// The run that holds a checkpoint, if it was measured to the end by this version of the program.
+    pub fn find(&self, store: &Store, at: At) -> Result<Option<RunId>, Error> {
+        let parameters = self.at(at);
         let same = |run: &crate::Run| {
             run.kind == CHECKPOINT
                 && run.state == "done"
@@ -71,9 +102,9 @@ impl Identity {
     }
 
     /// Marks what is there as replaced, so that it is measured anew.
-    pub fn forget(&self, store: &Store, rounds: &[u64]) -> Result<(), Error> {
-        for &round in rounds {
-            if let Some(run) = self.find(store, round)? {
+    pub fn forget(&self, store: &Store, schedule: &Schedule) -> Result<(), Error> {
+        for at in schedule.checkpoints() {
+            if let Some(run) = self.find(store, at)? {
                 store.end(run, "replaced", None)?;
             }
         }
@@ -141,8 +172,15 @@ impl Series<'_> {
             driver.advance(target.root(), round, self.watch)?;
             target.settle()?;
             written_bytes += device_written_bytes(target.as_ref())? - before;
-            if self.schedule.measured.contains(&round) && self.identity.find(self.store, round)?.is_none() {
-                self.checkpoint(target.as_mut(), round, written_bytes)?;
+            let last_round = round == end;
+            let due = self.schedule.checkpoints().filter(|at| match at {
+                At::Round(at) => *at == round,
+                At::Memory(_) => last_round,
+            });
+            for at in due.collect::<Vec<_>>() {
+                if self.identity.find(self.store, at)?.is_none() {
+                    self.checkpoint(target.as_mut(), at, round, written_bytes)?;
+                }
             }
             kept = Some(target);
         }
@@ -152,11 +190,15 @@ impl Series<'_> {
     /// The rounds that are to be measured and have not been.
     fn left(&self) -> Result<Vec<u64>, Error> {
         let mut left = Vec::new();
-        for &round in &self.schedule.measured {
-            if self.identity.find(self.store, round)?.is_none() {
-                left.push(round);
+        for at in self.schedule.checkpoints() {
+            if self.identity.find(self.store, at)?.is_none() {
+                left.push(match at {
+                    At::Round(round) => round,
+                    At::Memory(_) => *self.schedule.rounds.last().expect("a schedule has a round"),
+                });
             }
         }
+        left.dedup();
         Ok(left)
     }
 
@@ -176,16 +218,22 @@ impl Series<'_> {
     }
 
     /// Measures what a round has left, and records it.
-    fn checkpoint(&mut self, aged: &mut dyn Target, round: u64, written_bytes: u64) -> Result<(), Error> {
+    fn checkpoint(
+        &mut self,
+        aged: &mut dyn Target,
+        at: At,
+        round: u64,
+        written_bytes: u64,
+    ) -> Result<(), Error> {
         let run = self.store.begin(&NewRun {
             kind: CHECKPOINT,
             name: &self.identity.name,
             command: self.command,
             seed: Some(self.seed),
-            parameters: self.identity.at(round),
+            parameters: self.identity.at(at),
         })?;
         let written = number(SUBJECTS[0], "written_bytes", "B", 1, written_bytes as f64);
-        let measured = self.store.record(run, &written).and_then(|()| self.measure(run, aged, round));
+        let measured = self.store.record(run, &written).and_then(|()| self.measure(run, aged, at, round));
         match &measured {
             Ok(()) => self.store.end(run, "done", None)?,
             Err(e @ Error::Interrupted(_)) => self.store.end(run, "interrupted", Some(&e.to_string()))?,
@@ -194,7 +242,7 @@ impl Series<'_> {
         measured
     }
 
-    fn measure(&mut self, run: RunId, aged: &mut dyn Target, round: u64) -> Result<(), Error> {
+    fn measure(&mut self, run: RunId, aged: &mut dyn Target, at: At, round: u64) -> Result<(), Error> {
         let mut copy = match self.schedule.unaged {
             false => None,
             true => {
@@ -206,13 +254,13 @@ impl Series<'_> {
         let mut targets: Vec<&mut dyn Target> = vec![aged];
         targets.extend(copy.as_mut().map(|copy| copy.target_mut()));
         self.layout(run, &mut targets, self.schedule.pictures.contains(&round))?;
-        self.phase(round, "cold scans");
+        self.phase(round, "scans");
         for repetition in 1..=self.schedule.repeat {
             let mut order: Vec<usize> = (0..targets.len()).collect();
             // Each repetition begins with the other side.
             order.rotate_left(repetition as usize % targets.len());
             for side in order {
-                let numbers = self.scan(&mut *targets[side], SUBJECTS[side], repetition)?;
+                let numbers = self.scan(&mut *targets[side], at, SUBJECTS[side], repetition)?;
                 self.store.record_all(run, &numbers)?;
                 if disk::interrupted() {
                     return Err(Error::Interrupted(
@@ -244,14 +292,23 @@ impl Series<'_> {
     fn scan(
         &self,
         target: &mut dyn Target,
+        at: At,
         subject: &str,
         repetition: u64,
     ) -> Result<Vec<Measurement>, Error> {
         let census = probe::census(target.root())?;
         let traced = probe::blocktrace::available().is_ok();
-        let cold = cold_scan::take(target, Reader::Grep, &census, traced)?;
-        let mut numbers = cold.numbers(subject, repetition);
-        if let Some(requests) = &cold.requests {
+        let scanned = match at {
+            At::Round(_) => scanned::cold(target, Reader::Grep, &census, traced)?,
+            At::Memory(bytes) => {
+                let limit = MemoryLimit::new(self.session, bytes)?;
+                let scanned = scanned::warm(target, &census, &limit, traced)?;
+                limit.remove()?;
+                scanned
+            }
+        };
+        let mut numbers = scanned.numbers(subject, repetition);
+        if let Some(requests) = &scanned.requests {
             for model in self.models {
                 let priced = price(model, self.made.size_bytes, requests);
                 let s_per_gib = per_gib(priced.total_s(), census.allocated_bytes);
@@ -265,9 +322,6 @@ impl Series<'_> {
 
 /// What the device below has been sent to write since it was attached.
 fn device_written_bytes(target: &dyn Target) -> Result<u64, Error> {
-    let Some((_, (major, minor))) = target.device() else { return Ok(0) };
-    let path = format!("/sys/dev/block/{major}:{minor}/stat");
-    let text = std::fs::read_to_string(&path).map_err(Error::io("reading", Path::new(&path)))?;
-    let sectors = text.split_whitespace().nth(6).and_then(|word| word.parse::<u64>().ok());
-    Ok(sectors.unwrap_or(0) * SECTOR_BYTES)
+    let Some((_, devno)) = target.device() else { return Ok(0) };
+    Ok(DeviceCounters::read(devno)?.written_bytes)
 }

@@ -1,8 +1,8 @@
 //! All measurements of a comparison, each recorded as soon as it is known.
 
 use super::{CompareSpec, SUBJECTS};
-use crate::cold_scan::{self, per_gib};
 use crate::manifest::{Home, Manifest};
+use crate::scanned::{self, per_gib};
 use crate::store::{Measurement, RunId, Store, number};
 use crate::{Error, Watch};
 use fs::Target;
@@ -80,7 +80,7 @@ impl Measuring<'_> {
 
     /// Seconds per GiB that the modelled disk takes to read all files in scan order, nothing else.
     fn modelled(&self, target: &dyn Target, layout: &StaticLayout) -> Result<Option<f64>, Error> {
-        let hdd = disk::Model::find(cold_scan::HDD_MODEL)?;
+        let hdd = disk::Model::find(scanned::HDD_MODEL)?;
         let priced = disk::model::price_extents(&hdd, self.disk_bytes(target), &layout.scan_extents);
         let bytes = priced.reads.bytes;
         Ok((bytes > 0).then(|| per_gib(priced.total_s(), bytes)))
@@ -146,14 +146,17 @@ impl Measuring<'_> {
         repetition: u64,
         traced: bool,
     ) -> Result<Vec<Measurement>, Error> {
-        let cold = cold_scan::take(target, self.spec.reader, census, traced)?;
+        let cold = scanned::cold(target, self.spec.reader, census, traced)?;
         self.store.record_document(self.run, subject, "chilled", &cold.chilled)?;
         let mut numbers = cold.numbers(subject, repetition);
         if let Some(requests) = &cold.requests {
-            let hdd = disk::Model::find(cold_scan::HDD_MODEL)?;
+            let hdd = disk::Model::find(scanned::HDD_MODEL)?;
             let priced = disk::model::price(&hdd, self.disk_bytes(target), requests);
             let s_per_gib = per_gib(priced.total_s(), cold.scan.allocated_bytes);
             numbers.push(number(subject, "modelled_hdd_s_per_gib", "s/GiB", repetition, s_per_gib));
+            // By the disk's own clock where it is a modelled one.
+            let own = cold.disk_clock_s_per_gib().unwrap_or(s_per_gib);
+            numbers.push(number(subject, "modelled_s_per_gib", "s/GiB", repetition, own));
         }
         Ok(numbers)
     }

@@ -59,10 +59,8 @@ pub(super) fn check(check: &Check, outcome: &Outcome) -> Vec<Checked> {
 }
 
 fn judge(check: &Check, line: &Line, by_disk: bool, outcome: &Outcome) -> Checked {
-    let mut of = line.fs.to_owned();
-    for part in [line.option, if by_disk { line.disk } else { "" }].iter().filter(|part| !part.is_empty()) {
-        of = format!("{of}, {part}");
-    }
+    let of = [line.fs, line.option, if by_disk { line.disk } else { "" }];
+    let of = of.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     let values = series(outcome, line, &check.side, &check.measure);
     let verdicts = verdicts(check, line, &values, outcome);
     let known: Option<Vec<bool>> = verdicts.iter().map(|verdict| verdict.holds).collect();
@@ -86,6 +84,10 @@ struct Verdict {
 fn verdicts(check: &Check, line: &Line, values: &[(u64, f64)], outcome: &Outcome) -> Vec<Verdict> {
     let Rule {
         first_above,
+        first_below,
+        at_round,
+        at_above,
+        at_below,
         last_above,
         last_below,
         grows_above,
@@ -96,6 +98,7 @@ fn verdicts(check: &Check, line: &Line, values: &[(u64, f64)], outcome: &Outcome
         ratio_above,
     } = &check.rule;
     let (first, last) = (values.first(), values.last());
+    let within = at_round.and_then(|wanted| values.iter().find(|(round, _)| *round == wanted));
     let growth = first.zip(last).filter(|(first, last)| first.0 < last.0).map(|(f, l)| l.1 / f.1);
     let at = |end: Option<&(u64, f64)>| end.map(|(round, value)| (format!("round {round}"), *value));
     let grown = growth.map(|growth| ("last over first".to_owned(), growth));
@@ -116,6 +119,9 @@ fn verdicts(check: &Check, line: &Line, values: &[(u64, f64)], outcome: &Outcome
     });
     let parts = [
         (first_above, at(first), true),
+        (first_below, at(first), false),
+        (at_above, at(within), true),
+        (at_below, at(within), false),
         (last_above, at(last), true),
         (last_below, at(last), false),
         (grows_above, grown.clone(), true),

@@ -2,6 +2,7 @@
 
 use super::check::Checked;
 use super::spec::{Axis, Plot};
+use super::transfer::{BANDWIDTH, SHARE_OF_BEST};
 use crate::Error;
 use crate::compare::{SUBJECTS, interval, ratio};
 use crate::series::{MODELLED, ON};
@@ -105,12 +106,15 @@ pub struct FailedCell {
     pub why: String,
 }
 
+/// The side of what has no sides: a disk alone.
+pub(super) const ONLY: &str = "";
+
 /// Aged over unaged scan cost on a modelled disk.
 const AGING_RATIO: &str = "aging_ratio";
 
 /// Whether a measure differs from disk to disk.
 pub fn is_by_disk(measure: &str) -> bool {
-    measure == MODELLED || measure == AGING_RATIO
+    [MODELLED, AGING_RATIO, BANDWIDTH, SHARE_OF_BEST].contains(&measure)
 }
 
 /// Reads a checkpoint back, for each disk: its sides, and the pairs of them.
@@ -152,7 +156,10 @@ pub(crate) fn read_checkpoint(
     for disk in disks {
         let [mut aged, unaged] = SUBJECTS.map(|subject| side(subject, disk));
         if let (Some(aged), Some(unaged)) = (&mut aged, &unaged) {
-            let ratio = |measure: &str| ratio(&numbers, measure).map(|interval| interval.median);
+            // Where nothing had to be read there is no ratio.
+            let ratio = |measure: &str| {
+                ratio(&numbers, measure).map(|interval| interval.median).filter(|ratio| ratio.is_finite())
+            };
             let aging_ratio = ratio(&format!("{MODELLED}{ON}{disk}"));
             let wall_aging_ratio = ratio("scan_s_per_gib");
             // A figure may draw them, and a claim be made of them, as of what is measured of one side.
@@ -174,6 +181,7 @@ pub(crate) fn read_checkpoint(
         }
         sides.extend(aged);
         sides.extend(unaged);
+        sides.extend(side(ONLY, disk));
     }
     Ok((sides, pairs))
 }

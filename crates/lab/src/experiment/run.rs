@@ -5,8 +5,9 @@ use super::cell::{Cell, cells};
 use super::check::check;
 use super::outcome::{FailedCell, Outcome, Picture, read_checkpoint};
 use super::spec::{Experiment, Scale};
+use super::transfer;
 use crate::compare::SUBJECTS;
-use crate::series::{Identity, PICTURE, Schedule, Series};
+use crate::series::{At, Identity, PICTURE, Schedule, Series};
 use crate::store::{NewRun, Store};
 use crate::work::Work;
 use crate::{Error, Watch};
@@ -46,6 +47,9 @@ pub fn run(spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     work.keep();
     let session = Session::begin()?;
     let mut failed = Vec::new();
+    if experiment.fs.is_empty() {
+        disks_alone(spec, scale, &models, &store, &session, watch)?;
+    }
     for (at, cell) in all.iter().enumerate() {
         let (figure, of) = (&experiment.figure, all.len());
         watch.say(&format!("== {figure} {}: {} ({} of {of})", spec.scale, cell.name, at + 1));
@@ -58,7 +62,7 @@ pub fn run(spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, Error> {
             Ok(()) => {}
         }
     }
-    let outcome = outcome(spec, &store, &all, failed)?;
+    let outcome = outcome(spec, &store, &all, &models, failed)?;
     let run = store.begin(&NewRun {
         kind: "experiment",
         name: &experiment.figure,
@@ -81,17 +85,11 @@ fn run_cell(
     watch: &mut dyn Watch,
 ) -> Result<(), Error> {
     let identity = identity(spec, scale, cell);
+    let schedule = schedule(scale);
     if !spec.resume {
-        identity.forget(store, &scale.rounds)?;
+        identity.forget(store, &schedule)?;
     }
     let images = Images::make(session, &spec.work, scale.size_bytes)?;
-    let schedule = Schedule {
-        rounds: scale.rounds.clone(),
-        measured: scale.rounds.clone(),
-        repeat: scale.repeat,
-        unaged: scale.unaged,
-        pictures: scale.pictures.clone(),
-    };
     let mut series = Series {
         session,
         store,
@@ -106,6 +104,39 @@ fn run_cell(
         watch,
     };
     series.run()
+}
+
+/// Measures disks without a file system.
+fn disks_alone(
+    spec: &RunSpec,
+    scale: &Scale,
+    models: &[Model],
+    store: &Store,
+    session: &Arc<Session>,
+    watch: &mut dyn Watch,
+) -> Result<(), Error> {
+    for &seed in &scale.seeds {
+        for (disk, model) in spec.experiment.disks.iter().zip(models) {
+            if !spec.resume {
+                transfer::identity(spec, scale, model.name(), seed).forget(store, &schedule(scale))?;
+            }
+            let images = Images::make(session, &spec.work, scale.size_bytes)?;
+            transfer::measure(spec, scale, (disk, model), seed, store, session, images.path(), watch)?;
+        }
+    }
+    Ok(())
+}
+
+fn schedule(scale: &Scale) -> Schedule {
+    Schedule {
+        rounds: scale.rounds.clone(),
+        // Where memory is what differs, it is the axis, and the rounds only lead there.
+        measured: if scale.memory_bytes.is_empty() { scale.rounds.clone() } else { Vec::new() },
+        repeat: scale.repeat,
+        unaged: scale.unaged,
+        pictures: scale.pictures.clone(),
+        memory_bytes: scale.memory_bytes.clone(),
+    }
 }
 
 /// What the checkpoints of a cell are known by.
@@ -126,8 +157,15 @@ fn identity(spec: &RunSpec, scale: &Scale, cell: &Cell) -> Identity {
 }
 
 /// Reads everything back and judges it.
-fn outcome(spec: &RunSpec, store: &Store, all: &[Cell], failed: Vec<FailedCell>) -> Result<Outcome, Error> {
+fn outcome(
+    spec: &RunSpec,
+    store: &Store,
+    all: &[Cell],
+    models: &[Model],
+    failed: Vec<FailedCell>,
+) -> Result<Outcome, Error> {
     let experiment = &spec.experiment;
+    let disks: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     let scale = experiment.at(&spec.scale)?;
     let mut outcome = Outcome {
         figure: experiment.figure.clone(),
@@ -142,13 +180,22 @@ fn outcome(spec: &RunSpec, store: &Store, all: &[Cell], failed: Vec<FailedCell>)
         round: experiment.round.clone(),
         plots: experiment.plot.clone(),
     };
+    for (disk, seed) in disks.iter().flat_map(|disk| scale.seeds.iter().map(move |seed| (disk, *seed))) {
+        let identity = transfer::identity(spec, scale, disk, seed);
+        for &size in scale.rounds.iter().filter(|_| experiment.fs.is_empty()) {
+            if let Some(run) = identity.find(store, At::Round(size))? {
+                let disks = std::slice::from_ref(disk);
+                outcome.checkpoints.extend(read_checkpoint(store, run, "", "", seed, size, disks)?.0);
+            }
+        }
+    }
     for cell in all {
         let identity = identity(spec, scale, cell);
-        for &round in &scale.rounds {
-            if let Some(run) = identity.find(store, round)? {
+        for at in schedule(scale).checkpoints() {
+            let round = at.number();
+            if let Some(run) = identity.find(store, at)? {
                 let (fs, option) = (&cell.fs, &cell.variant.name);
-                let (sides, pairs) =
-                    read_checkpoint(store, run, fs, option, cell.seed, round, &experiment.disks)?;
+                let (sides, pairs) = read_checkpoint(store, run, fs, option, cell.seed, round, &disks)?;
                 outcome.checkpoints.extend(sides);
                 outcome.pairs.extend(pairs);
                 let files: Option<Vec<FileMap>> = store.document(run, SUBJECTS[0], PICTURE)?;

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The built-in experiments, by the name of their figure.
-const BUILTIN: [(&str, &str); 7] = [
+const BUILTIN: [(&str, &str); 9] = [
+    ("fast17-fig1", include_str!("../../../../experiments/fast17-fig1.toml")),
     ("fast17-fig2", include_str!("../../../../experiments/fast17-fig2.toml")),
     ("fast17-fig3", include_str!("../../../../experiments/fast17-fig3.toml")),
     ("fast17-fig4", include_str!("../../../../experiments/fast17-fig4.toml")),
     ("fast17-fig5", include_str!("../../../../experiments/fast17-fig5.toml")),
     ("fast17-fig6", include_str!("../../../../experiments/fast17-fig6.toml")),
+    ("fast17-fig7", include_str!("../../../../experiments/fast17-fig7.toml")),
     ("fast17-fig8", include_str!("../../../../experiments/fast17-fig8.toml")),
     ("fast17-fig9", include_str!("../../../../experiments/fast17-fig9.toml")),
 ];
@@ -27,7 +29,8 @@ pub struct Experiment {
     pub title: String,
     /// The publication, with the number of the figure.
     pub source: String,
-    /// Kinds of file systems.
+    /// Kinds of file systems; none if it is disks alone that are measured.
+    #[serde(default)]
     pub fs: Vec<String>,
     /// Models of disks that the scans are priced on.
     pub disks: Vec<String>,
@@ -97,7 +100,15 @@ pub struct Scale {
     /// The rounds whose files are drawn by their places on disk.
     #[serde(default)]
     pub pictures: Vec<u64>,
-    /// The workload, with its kind.
+    /// Limits of memory. If there are any, warm scans within each, after the last round, are what is measured, and the
+    /// limit takes the place of the round.
+    #[serde(default)]
+    pub memory_bytes: Vec<u64>,
+    /// How many reads of each size are made of disks alone, the sizes being the rounds.
+    #[serde(default)]
+    pub transfer_reads: u64,
+    /// The workload, with its kind; none for disks alone.
+    #[serde(default)]
     pub workload: toml::Table,
 }
 
@@ -148,6 +159,14 @@ pub struct Check {
 pub struct Rule {
     /// The value of the first round lies above this.
     pub first_above: Option<f64>,
+    /// The value of the first round lies below this.
+    pub first_below: Option<f64>,
+    /// The value of this round …
+    pub at_round: Option<u64>,
+    /// … lies above this.
+    pub at_above: Option<f64>,
+    /// … lies below this.
+    pub at_below: Option<f64>,
     /// The value of the last round lies above this.
     pub last_above: Option<f64>,
     /// The value of the last round lies below this.
@@ -223,8 +242,8 @@ impl Experiment {
                 self.figure
             ));
         }
-        if self.fs.is_empty() || self.disks.is_empty() || self.scale.is_empty() {
-            return Err("it needs at least one each of fs, disks and scale".to_owned());
+        if self.disks.is_empty() || self.scale.is_empty() {
+            return Err("it needs at least one each of disks and scale".to_owned());
         }
         for fs in &self.fs {
             fs::find(fs).map_err(|error| error.to_string())?;
@@ -236,6 +255,14 @@ impl Experiment {
             }
             if scale.seeds.is_empty() || scale.repeat == 0 {
                 return Err(format!("{of}: it needs a seed and at least one scan"));
+            }
+            if self.fs.is_empty() {
+                if scale.transfer_reads == 0 || !scale.workload.is_empty() {
+                    return Err(format!(
+                        "{of}: without fs it is disks alone that are measured: give transfer_reads and no workload"
+                    ));
+                }
+                continue;
             }
             for variant in self.variants() {
                 self.workload(scale, &variant).map_err(|why| format!("{of}: {why}"))?;
@@ -291,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_is_unsound_is_told() {
-        let text = BUILTIN[0].1;
+        let text = BUILTIN[1].1;
         let broken = |from: &str, to: &str| {
             assert!(text.contains(from), "{from}");
             Experiment::parse(&text.replace(from, to), "it").unwrap_err().to_string()

@@ -1,0 +1,111 @@
+//! One scan of a tree, with all that can be told of it: a cold one, or a warm one with little memory.
+
+use crate::Error;
+use crate::store::{Measurement, number};
+use disk::modelled::ModelledDisk;
+use disk::{MemoryLimit, Request};
+use fs::Target;
+use probe::{Census, Reader, Recorder, Scan};
+
+/// Ring buffer of each processor for block requests, in KiB.
+const TRACE_BUFFER_KB: u32 = 16 * 1024;
+
+/// The model whose cost is told of every scan.
+pub const HDD_MODEL: &str = "hdd-7200";
+
+/// What a scan told.
+pub struct Scanned {
+    /// What was dropped from memory before, and what could not be.
+    pub chilled: Vec<String>,
+    /// What was read, and how long it took.
+    pub scan: Scan,
+    /// The requests that reached the device, where they are known.
+    pub requests: Option<Vec<Request>>,
+    /// Whether a modelled disk logged them, which does not tell data from metadata.
+    own_log: bool,
+    /// Seconds that passed by the clock of a modelled disk meanwhile.
+    disk_clock_s: Option<f64>,
+    block_bytes: u64,
+}
+
+/// Makes `target` cold and reads it; `traced` where block requests can be traced. A modelled disk has a log of its own for
+/// where they cannot.
+pub fn cold(
+    target: &mut dyn Target,
+    reader: Reader,
+    census: &Census,
+    traced: bool,
+) -> Result<Scanned, Error> {
+    let chilled = target.chill()?;
+    watched(target, traced, chilled, |target| Ok(probe::scan(target.root(), reader, census)?))
+}
+
+/// Makes `target` cold, reads it within `limit`, so that what fits stays in memory, and then once more, which is what is
+/// told.
+pub fn warm(
+    target: &mut dyn Target,
+    census: &Census,
+    limit: &MemoryLimit,
+    traced: bool,
+) -> Result<Scanned, Error> {
+    let chilled = target.chill()?;
+    probe::scan_limited(target.root(), census, limit)?;
+    watched(target, traced, chilled, |target| Ok(probe::scan_limited(target.root(), census, limit)?))
+}
+
+/// Scans, with an eye on the device.
+fn watched(
+    target: &dyn Target,
+    traced: bool,
+    chilled: Vec<String>,
+    scan: impl FnOnce(&dyn Target) -> Result<Scan, Error>,
+) -> Result<Scanned, Error> {
+    let recorder = match target.device() {
+        Some((_, devno)) if traced => Some(Recorder::start(devno, TRACE_BUFFER_KB)?),
+        _ => None,
+    };
+    // What was logged until now is of no interest.
+    let begin_ns = target.modelled().map(|disk| disk.take_log().and_then(|_| disk.clock_ns())).transpose()?;
+    let scan = scan(target)?;
+    let log = target.modelled().map(ModelledDisk::take_log).transpose()?.map(|(requests, _)| requests);
+    let end_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
+    let traced = recorder.map(Recorder::stop).transpose()?;
+    let own_log = traced.is_none();
+    let disk_clock_s = end_ns.zip(begin_ns).map(|(end, begin)| (end - begin) as f64 / 1e9);
+    let block_bytes = target.block_bytes();
+    Ok(Scanned { chilled, scan, requests: traced.or(log), own_log, disk_clock_s, block_bytes })
+}
+
+impl Scanned {
+    /// The numbers, for the store.
+    pub fn numbers(&self, subject: &str, repetition: u64) -> Vec<Measurement> {
+        let one = |measure: &str, unit: &str, value: f64| number(subject, measure, unit, repetition, value);
+        let scan = &self.scan;
+        let mut numbers = vec![
+            one("scan_wall_s", "s", scan.wall_s),
+            one("scan_cpu_s", "s", scan.cpu_s),
+            one("scan_allocated_bytes", "B", scan.allocated_bytes as f64),
+        ];
+        numbers.extend(scan.s_per_gib.map(|s| one("scan_s_per_gib", "s/GiB", s)));
+        if let Some(requests) = &self.requests {
+            let layout = probe::dynamic_layout(requests, self.block_bytes);
+            numbers.extend(layout.score.map(|s| one("dynamic_layout_score", "share", s)));
+            let data_only = layout.data_only_score.filter(|_| !self.own_log);
+            numbers.extend(data_only.map(|s| one("dynamic_layout_score_data", "share", s)));
+            numbers.push(one("scan_requests", "requests", layout.requests as f64));
+            numbers.push(one("scan_read_bytes", "B", layout.bytes as f64));
+        }
+        numbers
+    }
+
+    /// Seconds per GiB by the clock of the modelled disk below; none where there is none, or an ideal one, whose clock
+    /// stands still.
+    pub fn disk_clock_s_per_gib(&self) -> Option<f64> {
+        self.disk_clock_s.filter(|s| *s > 0.0).map(|s| per_gib(s, self.scan.allocated_bytes))
+    }
+}
+
+/// Seconds for `bytes` as seconds for a GiB.
+pub fn per_gib(seconds: f64, bytes: u64) -> f64 {
+    seconds / (bytes as f64 / (1u64 << 30) as f64)
+}
