@@ -261,6 +261,7 @@ fn every_built_in_model_is_sound_and_reads_back_the_same() {
 fn nonsense_is_refused_with_the_file_and_the_key() {
     let hdd = model("hdd-7200").to_toml();
     let ssd = model("ssd-sata").to_toml();
+    let smr = model("smr").to_toml();
     for (text, from, to, expected) in [
         (&hdd, "rpm = 7200.0", "rpm = 0", "hdd.rpm is 0;"),
         (&hdd, "rpm = 7200.0", "rpm = nan", "hdd.rpm is NaN;"),
@@ -273,6 +274,8 @@ fn nonsense_is_refused_with_the_file_and_the_key() {
         (&hdd, "heads = 2\n", "", "missing field `heads`"),
         (&hdd, "[hdd]", "[floppy]", "unknown field `floppy`"),
         (&hdd, "name = \"hdd-7200\"", "name = \"\"", "name must be"),
+        (&smr, "partition_offset_bytes = 0", "partition_offset_bytes = 1", "must be 0 with [smr]"),
+        (&smr, "band_bytes = 31457280", "band_bytes = 0", "smr.band_bytes is 0;"),
         (&ssd, "channels = 8", "channels = 0", "ssd.channels is 0;"),
         (&ssd, "page_bytes = 16384", "page_bytes = 0", "ssd.page_bytes is 0;"),
         (&ssd, "page_read_us = 65.0", "page_read_us = inf", "ssd.page_read_us is inf;"),

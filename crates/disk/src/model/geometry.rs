@@ -47,7 +47,7 @@ impl Geometry {
         for zone in 0..u64::from(hdd.zones) {
             let inwards = zone as f64 / f64::from(hdd.zones.max(2) - 1);
             let mb_per_s = hdd.outer_mb_per_s + (hdd.inner_mb_per_s - hdd.outer_mb_per_s) * inwards;
-            // Bytes that pass in a turn, such that the switches counted in the sustained rate is right.
+            // What passes in a turn, such that the rate is right with a switch after every turn.
             let track_bytes = ((mb_per_s * (turn_ns + switch_ns) / 1e3) as u64).max(512);
             zones.push(Zone { start_bytes: zone * zone_bytes, first_track: track, track_bytes });
             track += zone_bytes.div_ceil(track_bytes);

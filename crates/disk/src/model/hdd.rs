@@ -188,7 +188,6 @@ impl Drive {
         let end = self.head(now_ns);
         let start = self.stream.start.max(end.saturating_sub(self.segment_bytes));
         if start < end && self.segments_max > 0 {
-            self.segments.truncate(self.segments_max);
             if self.segments.len() == self.segments_max {
                 self.segments.pop_front();
             }

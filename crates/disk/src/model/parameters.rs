@@ -142,6 +142,11 @@ impl HddParameters {
 
 impl SmrParameters {
     fn check(&self, hdd: &HddParameters) -> Result<(), String> {
+        if hdd.partition_offset_bytes > 0 {
+            return Err(
+                "hdd.partition_offset_bytes must be 0 with [smr]: the disk lies behind the cache".to_owned()
+            );
+        }
         whole("smr.media_cache_bytes", self.media_cache_bytes, 1 << 20..=hdd.drive_bytes / 2)?;
         whole("smr.band_bytes", self.band_bytes, 4096..=self.media_cache_bytes)
     }

@@ -1,0 +1,61 @@
+//! Device models on the command line, and a scan that is recorded here and priced on them.
+
+mod common;
+
+use common::Lab;
+use std::process::Command;
+
+#[test]
+fn models_are_listed_shown_and_checked() {
+    let lab = Lab::new();
+    let models = lab.json("disk models");
+    let names: Vec<_> =
+        models.as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ideal", "hdd-7200", "smr", "ssd-sata", "ssd-nvme"]);
+    assert_eq!(lab.json("disk show hdd-7200")["hdd"]["rpm"], 7200.0);
+    // What is shown can be changed and used.
+    let text =
+        lab.run("disk show hdd-7200").replace("rpm = 7200.0", "rpm = 5400").replace("hdd-7200", "slow");
+    std::fs::write(lab.path().join("slow.toml"), &text).unwrap();
+    assert_eq!(lab.json("disk check slow.toml")["name"], "slow");
+    let best =
+        |model: &str| lab.json(&format!("disk show {model} --curve"))["curve"]["best_bytes_per_s"].as_f64();
+    assert!(best("slow.toml") <= best("hdd-7200"));
+    std::fs::write(lab.path().join("zero.toml"), text.replace("rpm = 5400", "rpm = 0")).unwrap();
+    lab.refused("disk check zero.toml", "zero.toml is not a device model: hdd.rpm is 0");
+    lab.refused("disk show nothing", "no device model named \"nothing\"");
+    lab.refused("disk price nothing.parquet --model ideal", "nothing.parquet");
+    lab.refused("disk price zero.toml --model ideal", "zero.toml as a log of requests");
+}
+
+#[test]
+fn a_scan_is_recorded_and_costs_what_the_model_says() {
+    let lab = Lab::new();
+    if !rustix::process::geteuid().is_root() || probe::blocktrace::available().is_err() {
+        return println!("skipped: requests can be recorded only as root, where the kernel traces them");
+    }
+    let image = lab.path().join("disk.img");
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let tree = lab.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    for name in 0..50 {
+        std::fs::write(tree.join(name.to_string()), vec![b'x'; 100_000]).unwrap();
+    }
+    let made = Command::new("mkfs.ext4").arg("-q").arg("-d").arg(&tree).arg(&image).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return println!("skipped: mkfs.ext4 is not there");
+    }
+    let probed = lab.json("probe scan disk.img --save-log scan.parquet");
+    let on = |model: &str| lab.json(&format!("disk price scan.parquet --model {model}"));
+    let hdd = on("hdd-7200");
+    assert_eq!(hdd["log"]["size_bytes"], 64 << 20);
+    assert_eq!(hdd["priced"]["reads"]["requests"], probed["scans"][0]["dynamic_layout"]["requests"]);
+    assert!(hdd["priced"]["reads"]["bytes"].as_u64().unwrap() >= 5_000_000);
+    // The probe and the log tell the same time.
+    let gib = probed["census"]["allocated_bytes"].as_f64().unwrap() / (1u64 << 30) as f64;
+    let probed_s = probed["scans"][0]["modelled_hdd_s_per_gib"].as_f64().unwrap() * gib;
+    assert!((hdd["total_s"].as_f64().unwrap() / probed_s - 1.0).abs() < 1e-9, "{hdd} {probed}");
+    assert_eq!(on("ideal")["total_s"], 0.0);
+    assert!(on("ssd-nvme")["total_s"].as_f64() < on("ssd-sata")["total_s"].as_f64());
+    assert!(on("ssd-sata")["total_s"].as_f64() < hdd["total_s"].as_f64());
+}
