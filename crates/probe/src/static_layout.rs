@@ -40,7 +40,7 @@ pub struct StaticLayout {
     pub skipped: u64,
     /// Some files, evenly picked in scan order: at most 240 with 20,000 extents together.
     pub block_map: Vec<FileMap>,
-    /// What a scan reads from disk, in order; for [`crate::modelled_scan_s`].
+    /// What a scan reads from disk, in order; for [`disk::model::price_extents`].
     pub scan_extents: Vec<Extent>,
 }
 
