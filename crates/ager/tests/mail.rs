@@ -189,24 +189,30 @@ fn live_and_extracted_leave_the_same_after_every_day() {
     live.end().unwrap();
 }
 
-#[test]
-fn the_file_system_can_be_unmounted_between_days() {
+/// A file system of its own, where there is root to mount it and a server to fill it.
+fn mounted(plan: &Plan, size_bytes: u64) -> Option<(disk::Mount, disk::LoopDevice, tempfile::TempDir)> {
     if !rustix::process::geteuid().is_root() {
-        return println!("skipped: it takes root to make and mount a file system");
+        println!("skipped: it takes root to make and mount a file system");
+        return None;
     }
-    let parameters = Parameters { operations: 30, ..small() };
-    let plan = Plan::new(parameters, 3).unwrap();
-    let Some((dir, live)) = begin(&plan, None) else { return };
+    let (dir, live) = begin(plan, None)?;
     drop(live);
     let session = session();
-    let image = disk::Image::create(&dir.path().join("disk.img"), 64 << 20).unwrap();
+    let image = disk::Image::create(&dir.path().join("disk.img"), size_bytes).unwrap();
     let device = disk::LoopDevice::attach(&session, image.path(), 128).unwrap();
     let made =
         disk::run_tool(disk::command("mkfs.ext4").arg("-q").arg(device.device()), "e2fsprogs").unwrap();
     assert!(made.status.success());
-    let mut mount = disk::Mount::new(&session, device.device(), "ext4", &[]).unwrap();
+    Some((disk::Mount::new(&session, device.device(), "ext4", &[]).unwrap(), device, dir))
+}
+
+#[test]
+fn the_file_system_can_be_unmounted_between_days() {
+    let parameters = Parameters { operations: 30, ..small() };
+    let plan = Plan::new(parameters, 3).unwrap();
+    let Some((mut mount, _device, _dir)) = mounted(&plan, 64 << 20) else { return };
     let root = mount.dir().join("mail");
-    let mut live = Live::begin(&plan, &root, None, &session).unwrap();
+    let mut live = Live::begin(&plan, &root, None, &session()).unwrap();
     for (day, expected) in planned(&plan).iter().enumerate() {
         live.day(day as u32).unwrap();
         live.pause().unwrap();
@@ -215,6 +221,17 @@ fn the_file_system_can_be_unmounted_between_days() {
         assert_eq!(&on_disk(&root, &parameters), expected, "day {day}");
     }
     live.end().unwrap();
+}
+
+#[test]
+fn a_full_file_system_is_told() {
+    let plan = Plan::new(Parameters { messages: 1000, ..small() }, 3).unwrap();
+    let Some((mut mount, _device, _dir)) = mounted(&plan, 16 << 20) else { return };
+    let mut live = Live::begin(&plan, &mount.dir().join("mail"), None, &session()).unwrap();
+    let error = live.day(0).unwrap_err().to_string();
+    assert!(error.contains("putting message") && error.contains("space") && !error.contains('\n'), "{error}");
+    drop(live);
+    mount.unmount().unwrap();
 }
 
 #[test]

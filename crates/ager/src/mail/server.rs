@@ -124,14 +124,24 @@ impl Home {
         })
     }
 
-    /// What the server last complained of.
+    /// What the server last complained of. It writes that down a little later than it answers, and is waited for.
     pub fn complaint(&self) -> Option<String> {
+        let begun = Instant::now();
+        loop {
+            let written = self.written_complaint();
+            if written.is_some() || begun.elapsed() > Duration::from_secs(1) {
+                return written;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn written_complaint(&self) -> Option<String> {
+        let is_complaint =
+            |line: &&str| ["Error: ", "Fatal: ", "Panic: "].iter().any(|word| line.contains(word));
         ["log", "said"].iter().find_map(|name| {
             let text = fs::read_to_string(self.dir.join(name)).ok()?;
-            let line = text
-                .lines()
-                .rfind(|line| ["Error: ", "Fatal: ", "Panic: "].iter().any(|w| line.contains(w)))?;
-            Some(format!("Dovecot says: {}", line.trim()))
+            Some(format!("Dovecot says: {}", text.lines().rfind(is_complaint)?.trim()))
         })
     }
 
