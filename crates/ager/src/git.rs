@@ -8,10 +8,12 @@
 mod checkout;
 mod command;
 mod digest;
+mod dot_git;
 mod extracted;
 mod history;
 mod labels;
 mod live;
+mod maker;
 mod repository;
 pub mod sample;
 mod sample_tree;

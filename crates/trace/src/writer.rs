@@ -61,6 +61,11 @@ impl TraceWriter {
         Ok(())
     }
 
+    /// The digest of what was written so far.
+    pub(crate) fn sha256(&self) -> String {
+        self.digest.clone().finish()
+    }
+
     /// Writes what is left, makes it durable and gives the file its name.
     pub fn finish(mut self) -> Result<TraceSummary, Error> {
         if self.columns.len() > 0 {

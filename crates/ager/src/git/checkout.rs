@@ -8,31 +8,20 @@
 //! empty directory.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
-use trace::{BlobId, Content, DirId, FileId, FileLabel, Op, ROOT, is_name};
+use trace::{BlobId, Content, DirId, FileId, FileLabel, ROOT, is_name};
 
-use super::labels::LiveLabels;
+use super::maker::Maker;
 use super::repository::{Reader, TreeEntry};
 use crate::Error;
 
 /// Directories inside each other, of which Linux takes no more in a path.
 const DEEPEST: usize = 2048;
 
-/// A working tree and the operations that bring it from commit to commit.
-pub(super) struct WorkTree {
-    root: Dir,
-    numbers: Numbers,
-    labels: Arc<LiveLabels>,
-}
-
-/// The next numbers.
-struct Numbers {
-    file: u64,
-    dir: u32,
-}
+/// A working tree, brought from commit to commit.
+pub(super) struct WorkTree(Dir);
 
 /// A directory that exists.
 struct Dir {
@@ -50,71 +39,75 @@ enum Entry {
     Submodule(DirId),
 }
 
-/// The operations of one checkout.
-#[derive(Default)]
-struct Ops {
-    list: Vec<Op>,
-    /// Directories that are empty now and go behind the next removal.
-    empty: Vec<Op>,
-}
-
 impl WorkTree {
     /// An empty tree.
-    pub fn new(labels: Arc<LiveLabels>) -> Self {
-        let root = Dir { id: ROOT, tree: None, entries: BTreeMap::new() };
-        Self { root, numbers: Numbers { file: 0, dir: 1 }, labels }
+    pub fn new() -> Self {
+        Self(Dir { id: ROOT, tree: None, entries: BTreeMap::new() })
     }
 
-    /// Brings the working tree to `tree`, and says how.
-    pub fn checkout(&mut self, tree: ObjectId, reader: &mut Reader) -> Result<Vec<Op>, Error> {
-        let mut checkout = Checkout {
-            reader,
-            numbers: &mut self.numbers,
-            labels: &self.labels,
-            ops: Ops::default(),
-            depth: 0,
-        };
-        checkout.remove(&mut self.root, Some(tree))?;
-        checkout.ops.end_removals();
-        checkout.update(&mut self.root, tree)?;
-        Ok(checkout.ops.list)
-    }
-}
-
-impl Numbers {
-    fn file(&mut self) -> FileId {
-        self.file += 1;
-        FileId(self.file - 1)
+    /// Brings the working tree to `tree`.
+    pub fn checkout(&mut self, tree: ObjectId, reader: &mut Reader, maker: &mut Maker) -> Result<(), Error> {
+        let mut checkout = Checkout { reader, maker, empty: Vec::new(), depth: 0 };
+        checkout.remove(&mut self.0, Some(tree))?;
+        checkout.end_removals();
+        checkout.update(&mut self.0, tree)
     }
 
-    fn dir(&mut self) -> DirId {
-        self.dir += 1;
-        DirId(self.dir - 1)
+    /// The size of the index that git has for this working tree (version 2, with the extension that keeps trees).
+    pub fn index_bytes(&self) -> u64 {
+        const HEADER: u64 = 12;
+        const EXTENSION_HEADER: u64 = 8;
+        const HASH: u64 = 20;
+        HEADER + self.0.index(0, 0).bytes + EXTENSION_HEADER + HASH
     }
 }
 
-impl Ops {
-    /// Adds the removal of something that the new commit lacks.
-    fn removal(&mut self, op: Op) {
-        self.list.push(op);
-        self.end_removals();
-    }
+/// What a directory takes in the index.
+struct InIndex {
+    files: u64,
+    bytes: u64,
+}
 
-    fn end_removals(&mut self) {
-        self.list.append(&mut self.empty);
+impl Dir {
+    /// `path_bytes` is the length of its path with the slash behind it, `name_bytes` that of its name.
+    fn index(&self, path_bytes: u64, name_bytes: u64) -> InIndex {
+        let (mut all, mut dirs) = (InIndex { files: 0, bytes: 0 }, 0);
+        for (key, entry) in &self.entries {
+            let path_bytes = path_bytes + key.len() as u64;
+            match entry {
+                Entry::Dir(dir) => {
+                    let below = dir.index(path_bytes, key.len() as u64 - 1);
+                    (all.files, all.bytes, dirs) =
+                        (all.files + below.files, all.bytes + below.bytes, dirs + 1);
+                }
+                Entry::File { .. } | Entry::Submodule(_) => {
+                    // 62 bytes and the path, filled up with 1 to 8 zeros to a multiple of 8.
+                    (all.files, all.bytes) = (all.files + 1, all.bytes + (62 + path_bytes + 8) / 8 * 8);
+                }
+            }
+        }
+        // Name, zero, how many files and directories, newline, and the name of the tree.
+        all.bytes += name_bytes + 1 + format!("{} {dirs}\n", all.files).len() as u64 + 20;
+        all
     }
 }
 
 /// One checkout.
 struct Checkout<'c> {
     reader: &'c mut Reader,
-    numbers: &'c mut Numbers,
-    labels: &'c LiveLabels,
-    ops: Ops,
+    maker: &'c mut Maker,
+    /// Directories, and those that they were in, that have become empty and go behind the next removal.
+    empty: Vec<(DirId, DirId)>,
     depth: usize,
 }
 
 impl Checkout<'_> {
+    fn end_removals(&mut self) {
+        for (dir, parent) in self.empty.drain(..) {
+            self.maker.rmdir(dir, parent);
+        }
+    }
+
     /// Removes all of `dir` that `tree` does not have under the same name, or all if there is no tree.
     fn remove(&mut self, dir: &mut Dir, tree: Option<ObjectId>) -> Result<(), Error> {
         if tree.is_some() && dir.tree == tree {
@@ -131,15 +124,14 @@ impl Checkout<'_> {
                     let had = below.entries.len();
                     self.remove(below, new.get(key).copied())?;
                     if below.entries.is_empty() && had > 0 {
-                        self.ops.empty.push(Op::Rmdir { dir: below.id, parent: dir.id });
-                        self.labels.remove_dir(below.id);
+                        self.empty.push((below.id, dir.id));
                         gone.push(key.clone());
                     }
                 }
                 _ if new.contains_key(key) => {}
                 entry => {
-                    let op = self.unlink(entry, dir.id);
-                    self.ops.removal(op);
+                    self.unlink(entry, dir.id);
+                    self.end_removals();
                     gone.push(key.clone());
                 }
             }
@@ -170,8 +162,9 @@ impl Checkout<'_> {
                 (EntryKind::Commit, Some(Entry::Submodule(_))) => {}
                 (kind, Some(Entry::File { blob, kind: is, .. })) if kind == *is && new.id == *blob => {}
                 (_, old) => {
-                    let op = old.map(|old| self.unlink(old, dir.id));
-                    self.ops.list.extend(op);
+                    if let Some(old) = old {
+                        self.unlink(old, dir.id);
+                    }
                     let made = self.make(&new, dir.id)?;
                     dir.entries.insert(key, made);
                 }
@@ -184,15 +177,12 @@ impl Checkout<'_> {
 
     /// Makes a directory with all that is in it; none if there is nothing in it.
     fn make_dir(&mut self, new: &TreeEntry, parent: DirId) -> Result<Option<Dir>, Error> {
-        let before = self.ops.list.len();
-        let id = self.numbers.dir();
-        self.ops.list.push(Op::Mkdir { dir: id, parent });
-        self.labels.insert_dir(id, &new.name);
+        let id = self.maker.mkdir(parent, &new.name);
         let mut dir = Dir { id, tree: None, entries: BTreeMap::new() };
         self.update(&mut dir, new.id)?;
         if dir.entries.is_empty() {
-            self.ops.list.truncate(before);
-            self.labels.remove_dir(id);
+            // Nothing was made in it, so that its making is the last operation.
+            self.maker.take_back_mkdir(id);
             return Ok(None);
         }
         Ok(Some(dir))
@@ -201,34 +191,23 @@ impl Checkout<'_> {
     /// Makes a file, a link or the directory of a submodule.
     fn make(&mut self, new: &TreeEntry, parent: DirId) -> Result<Entry, Error> {
         let content = match new.kind {
-            EntryKind::Commit => {
-                let dir = self.numbers.dir();
-                self.labels.insert_dir(dir, &new.name);
-                self.ops.list.push(Op::Mkdir { dir, parent });
-                return Ok(Entry::Submodule(dir));
-            }
+            EntryKind::Commit => return Ok(Entry::Submodule(self.maker.mkdir(parent, &new.name))),
             EntryKind::Link => Content::Symlink,
             // The replay gives it the layout that writing gives, and writes if it has the contents.
             _ => Content::Auto,
         };
-        let (file, size) = (self.numbers.file(), self.reader.size(new.id)?);
+        let size = self.reader.size(new.id)?;
         let blob = BlobId(new.id.as_slice().try_into().expect("the repository has names of 20 bytes"));
         let executable = new.kind == EntryKind::BlobExecutable;
-        self.labels.insert_file(file, FileLabel { name: new.name.clone(), executable, blob: Some(blob) });
-        self.ops.list.push(Op::Create { file, parent, size, content });
-        Ok(Entry::File { id: file, blob: new.id, kind: new.kind })
+        let label = FileLabel { name: new.name.clone(), executable, blob: Some(blob) };
+        let id = self.maker.create(parent, label, size, content);
+        Ok(Entry::File { id, blob: new.id, kind: new.kind })
     }
 
-    fn unlink(&mut self, entry: &Entry, parent: DirId) -> Op {
+    fn unlink(&mut self, entry: &Entry, parent: DirId) {
         match *entry {
-            Entry::File { id: file, .. } => {
-                self.labels.remove_file(file);
-                Op::Delete { file, parent }
-            }
-            Entry::Submodule(dir) | Entry::Dir(Dir { id: dir, .. }) => {
-                self.labels.remove_dir(dir);
-                Op::Rmdir { dir, parent }
-            }
+            Entry::File { id: file, .. } => self.maker.delete(file, parent),
+            Entry::Submodule(dir) | Entry::Dir(Dir { id: dir, .. }) => self.maker.rmdir(dir, parent),
         }
     }
 

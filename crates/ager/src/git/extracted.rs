@@ -6,7 +6,9 @@ use trace::{BATCH, Labels, Op, Source};
 
 use super::History;
 use super::checkout::WorkTree;
+use super::dot_git::DotGit;
 use super::labels::LiveLabels;
+use super::maker::Maker;
 use super::repository::Reader;
 use crate::Error;
 
@@ -17,20 +19,25 @@ pub struct ExtractOptions {
     pub pulls: Option<u64>,
     /// After this many pulls there is a checkpoint, and after the last one.
     pub every: u64,
+    /// Whether what git writes below `.git` is extracted too: objects, index, references, logs.
+    pub objects: bool,
 }
 
 impl Default for ExtractOptions {
     /// All pulls, and one checkpoint at the end.
     fn default() -> Self {
-        Self { pulls: None, every: u64::MAX }
+        Self { pulls: None, every: u64::MAX, objects: false }
     }
 }
 
-/// The operations of a history. Its memory is bounded by the working tree.
+/// The operations of a history. Its memory is bounded by the working tree, and by what is below `.git` if that is
+/// extracted.
 pub struct Extracted {
     history: History,
     reader: Reader,
     tree: WorkTree,
+    dot_git: Option<DotGit>,
+    maker: Maker,
     labels: Arc<LiveLabels>,
     options: ExtractOptions,
     pull: u64,
@@ -53,9 +60,12 @@ impl Extracted {
         }
         let repository = history.repository.clone();
         let labels = Arc::new(LiveLabels::new(move || repository.reader()));
+        let mut maker = Maker::new(labels.clone());
         Ok(Extracted {
             reader: history.repository.reader(),
-            tree: WorkTree::new(labels.clone()),
+            tree: WorkTree::new(),
+            dot_git: options.objects.then(|| DotGit::init(&mut maker)),
+            maker,
             history: history.clone(),
             labels,
             options: ExtractOptions { pulls: Some(pulls), ..options },
@@ -93,11 +103,17 @@ impl Extracted {
         };
         self.pull += 1;
         let commit = self.reader.commit(id)?;
-        let mut ops = self.tree.checkout(commit.tree, &mut self.reader)?;
-        if self.pull.is_multiple_of(self.options.every) || self.pull == self.pulls() {
-            ops.push(Op::Checkpoint { number: self.pull });
+        if let Some(dot_git) = &mut self.dot_git {
+            dot_git.fetch(id, &mut self.reader, &mut self.maker)?;
         }
-        Ok(Some(ops))
+        self.tree.checkout(commit.tree, &mut self.reader, &mut self.maker)?;
+        if let Some(dot_git) = &mut self.dot_git {
+            dot_git.finish(self.tree.index_bytes(), &mut self.maker);
+        }
+        if self.pull.is_multiple_of(self.options.every) || self.pull == self.pulls() {
+            self.maker.push(Op::Checkpoint { number: self.pull });
+        }
+        Ok(Some(self.maker.take()))
     }
 }
 

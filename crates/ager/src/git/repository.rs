@@ -65,7 +65,7 @@ impl Repository {
         let refs = Store::for_linked_worktree(git_dir, common_dir, Hash::Sha1);
         let head = refs.find("HEAD").and_then(|mut head| head.peel_to_id(&refs, &odb));
         let head = head.map_err(|error| {
-            fail(format!("it has no newest commit ({error}); commit something, or check HEAD out again"))
+            fail(format!("it has no newest commit that can be read ({error}); commit something, or check HEAD out again; a repository with SHA-256 names cannot be read"))
         })?;
         Ok(Repository { path: path.into(), objects, head, odb: Mutex::new(odb) })
     }
@@ -153,15 +153,23 @@ impl Reader {
         self.find(id, Kind::Blob).map(<[u8]>::to_vec)
     }
 
-    fn find(&mut self, id: ObjectId, kind: Kind) -> Result<&[u8], Error> {
+    /// Any object: the word for its kind, and its bytes.
+    pub fn object(&mut self, id: ObjectId) -> Result<(Kind, &[u8]), Error> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let found = self.odb.try_find(&id, &mut buffer).map(|found| found.map(|data| data.kind));
         self.buffer = buffer;
         match found {
-            Ok(Some(found)) if found == kind => Ok(&self.buffer),
-            Ok(Some(found)) => Err(self.damaged(id, &format!("it is a {found} and should be a {kind}"))),
+            Ok(Some(kind)) => Ok((kind, &self.buffer)),
             Ok(None) => Err(self.missing(id)),
             Err(error) => Err(self.damaged(id, &error.to_string())),
+        }
+    }
+
+    fn find(&mut self, id: ObjectId, kind: Kind) -> Result<&[u8], Error> {
+        let is = self.object(id)?.0;
+        match is == kind {
+            true => Ok(&self.buffer),
+            false => Err(self.damaged(id, &format!("it is a {is} and should be a {kind}"))),
         }
     }
 

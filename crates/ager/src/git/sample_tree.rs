@@ -11,7 +11,7 @@ const LINK: &str = "120000";
 const SUBMODULE: &str = "160000";
 
 /// Files that the project begins with.
-const FIRST_FILES: usize = 60;
+const FIRST_FILES: usize = 120;
 /// What lines and names are made of.
 const WORDS: [&str; 24] = [
     "index", "parse", "buffer", "tree", "token", "match", "search", "walk", "line", "path", "error", "print",

@@ -1,6 +1,6 @@
 //! What `senesce trace`, `senesce report` and `senesce export` take.
 
-use super::{ExtractMail, Work};
+use super::{Extract, ExtractMail, Work};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -12,6 +12,8 @@ pub struct Trace {
 
 #[derive(Subcommand)]
 pub enum TraceAction {
+    /// Make a trace of the history of a git repository: what pulling it does to files
+    Extract(Extract),
     /// Show where a trace comes from and its first operations
     Show {
         /// The trace

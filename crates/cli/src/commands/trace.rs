@@ -1,5 +1,7 @@
 //! `senesce trace`.
 
+mod extract;
+
 use crate::args::{ExtractMail, TraceAction};
 use crate::output;
 use ::trace::{BATCH, JsonlReader, Op, Source, Stat, TraceInfo, TraceReader, TraceWriter, write_jsonl};
@@ -10,6 +12,7 @@ use std::path::Path;
 
 pub fn run(action: &TraceAction) -> Result<()> {
     match action {
+        TraceAction::Extract(extract) => extract::run(extract),
         TraceAction::Show { file, first } => show(file, *first),
         TraceAction::Convert { from, to } => convert(from, to),
         TraceAction::ExtractMail(args) => extract_mail(args),

@@ -61,6 +61,9 @@ fn example(trace: &Path) {
 }
 
 proptest! {
+    // Every file is forced to disk, so that a case takes milliseconds.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn labels_come_back(files in any_files(), dirs in any_dirs(), blobs in any_blobs()) {
         let dir = tempfile::tempdir().unwrap();

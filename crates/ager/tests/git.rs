@@ -1,0 +1,273 @@
+//! What a user notices of histories: what cannot be pulled is refused in one line, the repository stays as it is, and no
+//! process is left behind.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use senesce_ager::Error;
+use senesce_ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
+use tempfile::TempDir;
+use trace::{Checked, Op, Source};
+
+fn sample_repository(commits: u64, seed: u64) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), commits, seed).unwrap();
+    dir
+}
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "safe.directory=*", "-c", "protocol.file.allow=always", "-c", "user.name=a"]);
+    command.args(["-c", "user.email=a@a"]).args(args).current_dir(dir).env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// All operations of a history, each of them possible.
+fn extract(history: &History, options: ExtractOptions) -> Result<Vec<Op>, String> {
+    let mut source = Checked::new(Extracted::new(history, options).map_err(|error| error.to_string())?);
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        source.next_batch(&mut batch).map_err(|error| error.to_string())?;
+        if batch.is_empty() {
+            return Ok(all);
+        }
+        all.append(&mut batch);
+    }
+}
+
+fn open_error(path: &Path) -> String {
+    let error = History::open(path, Order::FirstParent).err().expect("it was opened").to_string();
+    assert!(!error.contains('\n'), "{error}");
+    error
+}
+
+#[test]
+fn a_seed_gives_one_sample_and_another_seed_another() {
+    let head = |seed| {
+        let repository = sample_repository(40, seed);
+        assert_eq!(git(repository.path(), &["rev-list", "--count", "--all"]).trim(), "40");
+        git(repository.path(), &["fsck", "--full", "--strict"]);
+        git(repository.path(), &["rev-parse", "HEAD"])
+    };
+    assert_eq!(head(1), head(1));
+    assert_ne!(head(1), head(2));
+}
+
+#[test]
+fn the_sample_has_what_makes_a_checkout_hard() {
+    let repository = sample_repository(200, 1);
+    let log = git(repository.path(), &["log", "-m", "--first-parent", "--raw", "-M", "--format=%p"]);
+    for (what, shown) in [
+        ("a rename", " R"),
+        ("a new mode", ":100644 100755"),
+        ("a symbolic link", ":000000 120000"),
+        ("a link that becomes a file", ":120000 100644"),
+        ("a submodule", ":000000 160000"),
+        ("a deletion", ":100644 000000"),
+        ("a name beyond ASCII", "\"docs/\\303\\234"),
+        ("a name with a newline", "docs/two\\nlines"),
+        ("a directory in place of a file", "\tconfig/b/c"),
+        ("a directory in place of a submodule", "\tparts/core/a.rs"),
+    ] {
+        assert!(log.contains(shown), "the sample has not {what}");
+    }
+    let merges = git(repository.path(), &["rev-list", "--merges", "--count", "HEAD"]);
+    assert!(merges.trim().parse::<u64>().unwrap() >= 10, "{merges}");
+}
+
+#[test]
+fn a_history_is_all_its_commits_parents_first() {
+    let repository = sample_repository(100, 3);
+    let list = |order: Order, args: &[&str]| {
+        let history = History::open(repository.path(), order).unwrap();
+        let ours: Vec<String> = (1..=history.count()).map(|pull| history.commit(pull).unwrap()).collect();
+        assert!(history.commit(0).is_none() && history.commit(history.count() + 1).is_none());
+        let git: Vec<String> = git(repository.path(), args).lines().map(str::to_owned).collect();
+        (ours, git)
+    };
+    let (ours, git) = list(Order::FirstParent, &["rev-list", "--reverse", "--first-parent", "HEAD"]);
+    assert_eq!(ours, git);
+    let (mut ours, mut git) = list(Order::Full, &["rev-list", "HEAD"]);
+    let place = |id: &str| ours.iter().position(|commit| commit == id).unwrap();
+    for line in self::git(repository.path(), &["rev-list", "--parents", "HEAD"]).lines() {
+        let mut ids = line.split(' ').map(place);
+        let child = ids.next().unwrap();
+        assert!(ids.all(|parent| parent < child), "{line}");
+    }
+    ours.sort();
+    git.sort();
+    assert_eq!(ours, git);
+}
+
+#[test]
+fn extraction_is_the_same_every_time_and_has_its_checkpoints() {
+    let repository = sample_repository(100, 4);
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    let options = ExtractOptions { pulls: Some(25), every: 10, objects: true };
+    let ops = extract(&history, options).unwrap();
+    assert_eq!(ops, extract(&history, options).unwrap());
+    let checkpoints = ops.iter().filter_map(|op| match op {
+        Op::Checkpoint { number } => Some(*number),
+        _ => None,
+    });
+    assert_eq!(checkpoints.collect::<Vec<_>>(), [10, 20, 25]);
+    for options in [
+        ExtractOptions { pulls: Some(0), ..options },
+        ExtractOptions { pulls: Some(101), ..options },
+        ExtractOptions { every: 0, ..options },
+    ] {
+        let error = extract(&history, options).unwrap_err();
+        assert!(error.contains("commits to pull"), "{error}");
+    }
+}
+
+#[test]
+fn a_working_tree_a_linked_one_and_a_bare_repository_are_one_history() {
+    let repository = sample_repository(30, 5);
+    let dir = tempfile::tempdir().unwrap();
+    let url = repository.path().to_str().unwrap();
+    git(dir.path(), &["clone", "--quiet", url, "clone"]);
+    let clone = dir.path().join("clone");
+    git(&clone, &["worktree", "add", "--quiet", "--detach", "../linked"]);
+    let bare = History::open(repository.path(), Order::Full).unwrap();
+    for path in [clone, dir.path().join("linked"), dir.path().join("clone/.git")] {
+        let history = History::open(&path, Order::Full).unwrap();
+        assert_eq!(history.count(), bare.count(), "{}", path.display());
+        assert_eq!(history.commit(30), bare.commit(30));
+    }
+}
+
+#[test]
+fn what_has_no_history_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(open_error(dir.path()).contains("not a git repository"));
+    assert!(open_error(&dir.path().join("none")).contains("not a git repository"));
+    git(dir.path(), &["init", "--quiet", "."]);
+    assert!(open_error(dir.path()).contains("no newest commit"));
+    git(dir.path(), &["commit", "--quiet", "--allow-empty", "-m", "one"]);
+    assert!(open_error(dir.path()).contains("one commit"));
+    git(dir.path(), &["commit", "--quiet", "--allow-empty", "-m", "two"]);
+    assert_eq!(History::open(dir.path(), Order::FirstParent).unwrap().count(), 2);
+    assert!(sample::make(dir.path(), 10, 1).unwrap_err().to_string().contains("not empty"));
+}
+
+#[test]
+fn a_shallow_and_a_partial_clone_are_refused() {
+    let repository = sample_repository(40, 6);
+    git(repository.path(), &["config", "uploadpack.allowFilter", "true"]);
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", repository.path().display());
+    git(dir.path(), &["clone", "--quiet", "--bare", "--depth=5", &url, "shallow"]);
+    assert!(open_error(&dir.path().join("shallow")).contains("shallow clone"));
+    git(dir.path(), &["clone", "--quiet", "--bare", "--filter=blob:none", &url, "partial"]);
+    let history = History::open(&dir.path().join("partial"), Order::FirstParent).unwrap();
+    let error = extract(&history, ExtractOptions::default()).unwrap_err();
+    assert!(error.contains("missing") && error.contains("partial") && !error.contains('\n'), "{error}");
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "--quiet", "--bare", "."]);
+    let blob = git(dir.path(), &["hash-object", "-w", "--stdin"]);
+    let mut parent = None::<String>;
+    for name in ["fine", ".GIT"] {
+        let entry = format!("100644 {name}\0");
+        let id: Vec<u8> = (0..20).map(|i| u8::from_str_radix(&blob[2 * i..2 * i + 2], 16).unwrap()).collect();
+        let file = dir.path().join("tree");
+        fs::write(&file, [entry.as_bytes(), &id].concat()).unwrap();
+        let tree = git(dir.path(), &["hash-object", "-w", "--literally", "-t", "tree", "tree"]);
+        let mut args = vec!["commit-tree", "-m", "a", tree.trim()];
+        args.extend(parent.iter().flat_map(|parent| ["-p", parent.as_str()]));
+        parent = Some(git(dir.path(), &args).trim().to_owned());
+    }
+    git(dir.path(), &["update-ref", "HEAD", &parent.unwrap()]);
+    let history = History::open(dir.path(), Order::FirstParent).unwrap();
+    let error = extract(&history, ExtractOptions::default()).unwrap_err();
+    assert!(error.contains(".GIT"), "{error}");
+}
+
+/// Every file below `root` with its size and time of last change.
+fn listing(root: &Path) -> Vec<String> {
+    let output = Command::new("find").arg(root).args(["-printf", "%p %s %T@\n"]).output().unwrap();
+    let mut lines: Vec<_> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn pulling_leaves_the_source_alone_and_refuses_what_is_not_empty() {
+    let repository = sample_repository(20, 7);
+    let before = listing(repository.path());
+    let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    let options = LiveOptions { gc: Gc::Every(3), scratch: scratch.path().into() };
+    let mut live = Live::begin(&history, &root.path().join("tree"), &options).unwrap();
+    live.pull(7).unwrap();
+    assert_eq!(live.pulls(), 7);
+    assert!(live.pull(100).unwrap_err().to_string().contains("no number 100"));
+    drop(live);
+    assert_eq!(before, listing(repository.path()));
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+    let error = Live::begin(&history, root.path(), &options).err().unwrap().to_string();
+    assert!(error.contains("not empty"), "{error}");
+}
+
+#[test]
+fn a_missing_object_ends_a_pull_in_one_line() {
+    let repository = sample_repository(20, 8);
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into() };
+    let mut live = Live::begin(&history, root.path(), &options).unwrap();
+    fs::remove_dir_all(repository.path().join("objects")).unwrap();
+    let error = live.pull(1).unwrap_err();
+    assert!(matches!(error, Error::Git { .. }) && !error.to_string().contains('\n'), "{error}");
+}
+
+/// The test below runs itself in a process of its own, in which it pulls until it is killed.
+const PULL_FOR: &str = "SENESCE_TEST_PULL";
+
+#[test]
+fn kill_leaves_no_process_behind() {
+    if let Some(dir) = std::env::var_os(PULL_FOR) {
+        let dir = Path::new(&dir);
+        let history = History::open(&dir.join("repository"), Order::FirstParent).unwrap();
+        let options = LiveOptions { gc: Gc::Every(1), scratch: dir.into() };
+        let mut live = Live::begin(&history, &dir.join("tree"), &options).unwrap();
+        fs::write(dir.join("begun"), "").unwrap();
+        live.pull(history.count()).unwrap();
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(&dir.path().join("repository"), 300, 9).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "kill_leaves_no_process_behind"]).env(PULL_FOR, dir.path());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !dir.path().join("begun").exists() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The kernel kills what belongs to it at once, but not in no time.
+    while !processes_in(dir.path()).is_empty() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(processes_in(dir.path()), Vec::<String>::new());
+}
+
+/// The processes that work in a directory below `dir`.
+fn processes_in(dir: &Path) -> Vec<String> {
+    let working = |process: &fs::DirEntry| {
+        fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir))
+    };
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok).filter(working);
+    processes.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+}

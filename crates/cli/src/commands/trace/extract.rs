@@ -1,0 +1,63 @@
+//! `senesce trace extract`: the history of a repository as a trace with labels.
+
+use crate::args::{Extract, Order};
+use crate::output;
+use crate::progress::Progress;
+use ::trace::{Op, TraceInfo, save_labelled};
+use ager::git::{ExtractOptions, Extracted, History};
+use anyhow::Result;
+use lab::Watch as _;
+use serde::Serialize;
+
+/// What was extracted.
+#[derive(Serialize)]
+struct Summary {
+    pulls: u64,
+    operations: u64,
+    sha256: String,
+}
+
+pub fn run(extract: &Extract) -> Result<()> {
+    let order = match extract.order {
+        Order::FirstParent => ager::git::Order::FirstParent,
+        Order::Full => ager::git::Order::Full,
+    };
+    let history = History::open(&extract.git, order)?;
+    let options = ExtractOptions {
+        pulls: extract.pulls,
+        every: extract.every.unwrap_or(u64::MAX),
+        objects: extract.objects,
+    };
+    let mut extracted = Extracted::new(&history, options)?;
+    let (pulls, labels) = (extracted.pulls(), extracted.labels());
+    let info = TraceInfo {
+        tool: lab::TOOL.to_owned(),
+        seed: None,
+        source: "git".to_owned(),
+        parameters: serde_json::json!({
+            "order": order,
+            "pulls": pulls,
+            "every": extract.every,
+            "objects": extract.objects,
+            "first": history.commit(1),
+            "last": history.commit(pulls),
+        })
+        .to_string(),
+        block_size: ager::BLOCK_BYTES,
+    };
+    let mut progress = Progress::new();
+    progress.phase("extracting operations", None);
+    let mut operations = 0;
+    let mut watch = |batch: &[Op]| {
+        operations += batch.len() as u64;
+        progress.at(operations);
+    };
+    let to = &extract.output;
+    let written = save_labelled(&mut extracted, &*labels, extract.with_contents, to, &info, &mut watch)?;
+    drop(progress);
+    let summary = Summary { pulls, operations: written.operations, sha256: written.sha256 };
+    if extract.json {
+        return output::json(&summary);
+    }
+    output::line(&format!("{} pulls, {} operations", summary.pulls, summary.operations))
+}
