@@ -152,7 +152,7 @@ fn a_saved_history_replays_without_its_repository() {
         let extracted = || Extracted::new(&history, ExtractOptions::default()).unwrap();
         let mut source = extracted();
         let labels = source.labels();
-        save_labelled(&mut source, &*labels, true, &path, &info, &mut |_| {}).unwrap();
+        save_labelled(&mut source, &*labels, true, &path, &info, &mut |_| Ok(())).unwrap();
         let mut source = extracted();
         let mut replay = Replay::labelled(trees[0].path(), &Options::default(), source.labels()).unwrap();
         apply(&mut replay, &mut source);

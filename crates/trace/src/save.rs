@@ -8,14 +8,15 @@ use crate::saved_labels::{LabelWriter, blobs_path};
 use crate::{BATCH, Error, FileId, Op, Source, TraceInfo, TraceSummary, TraceWriter, whole};
 
 /// Writes all that `source` gives as the trace `path`, with the labels of all that it makes beside it, and, if asked for,
-/// the contents that are known. `watch` is told each batch. The trace gets its name last: if there is one, all is there.
+/// the contents that are known. `watch` is told each batch, and ends all with an error of its own. The trace gets its
+/// name last: if there is one, all is there.
 pub fn save_labelled(
     source: &mut dyn Source,
     labels: &dyn Labels,
     with_contents: bool,
     path: &Path,
     info: &TraceInfo,
-    watch: &mut dyn FnMut(&[Op]),
+    watch: &mut dyn FnMut(&[Op]) -> Result<(), Error>,
 ) -> Result<TraceSummary, Error> {
     let mut writer = Writer {
         labels,
@@ -32,7 +33,7 @@ pub fn save_labelled(
         }
         batch.iter().try_for_each(|op| writer.add(op))?;
         trace.write(&batch)?;
-        watch(&batch);
+        watch(&batch)?;
     }
     // Contents that an earlier trace of that name had are not this one's.
     match writer.blobs {

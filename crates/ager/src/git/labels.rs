@@ -94,3 +94,26 @@ impl Labels for LiveLabels {
         contents.map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_outlive_their_files_a_while_and_no_longer() {
+        let labels = LiveLabels::new(|| unreachable!("no contents are asked for"));
+        for number in 0..10_000 {
+            let (file, dir) = (FileId(number), DirId(number as u32));
+            let label = FileLabel { name: b"a".to_vec(), executable: false, blob: None };
+            labels.insert_file(file, label);
+            labels.insert_dir(dir, b"b");
+            labels.remove_file(file);
+            labels.remove_dir(dir);
+            labels.next_batch();
+            assert!(labels.file(file).is_some() && labels.dir(dir).is_some());
+        }
+        let table = labels.table.read().unwrap();
+        assert!(table.files.len() as u64 <= BATCHES_KEPT + 1, "{} labels are kept", table.files.len());
+        assert_eq!(table.dirs.len(), table.files.len());
+    }
+}

@@ -3,7 +3,7 @@
 use crate::args::{Extract, Order};
 use crate::output;
 use crate::progress::Progress;
-use ::trace::{Op, TraceInfo, save_labelled};
+use ::trace::{Error, Op, TraceInfo, save_labelled};
 use ager::git::{ExtractOptions, Extracted, History};
 use anyhow::Result;
 use lab::Watch as _;
@@ -18,6 +18,7 @@ struct Summary {
 }
 
 pub fn run(extract: &Extract) -> Result<()> {
+    disk::catch_interrupts();
     let order = match extract.order {
         Order::FirstParent => ager::git::Order::FirstParent,
         Order::Full => ager::git::Order::Full,
@@ -51,6 +52,10 @@ pub fn run(extract: &Extract) -> Result<()> {
     let mut watch = |batch: &[Op]| {
         operations += batch.len() as u64;
         progress.at(operations);
+        match disk::interrupted() {
+            true => Err(Error::Source("interrupted; no trace was written".to_owned())),
+            false => Ok(()),
+        }
     };
     let to = &extract.output;
     let written = save_labelled(&mut extracted, &*labels, extract.with_contents, to, &info, &mut watch)?;

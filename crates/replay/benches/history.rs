@@ -1,0 +1,67 @@
+//! How fast a history of git is extracted, replayed and pulled: the repository that is named, or a sample.
+//!
+//! `cargo bench -p senesce-replay --bench history [-- REPOSITORY]`. All trees are in /dev/shm.
+
+use ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
+use senesce_replay::{Flow, Options, Replay};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Pulls that are done live, which takes a thousand times as long as extracting them.
+const LIVE_PULLS: u64 = 200;
+
+fn main() {
+    let memory = tempfile::tempdir_in("/dev/shm").expect("there is room in memory");
+    let named = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
+    let repository = named.unwrap_or_else(|| {
+        let path = memory.path().join("sample");
+        sample::make(&path, 1000, 42).expect("git is installed");
+        path
+    });
+    let history = History::open(&repository, Order::FirstParent).expect("it is a repository");
+    println!("{} pulls", history.count());
+    let source = |pulls| Extracted::new(&history, ExtractOptions { pulls, ..ExtractOptions::default() });
+    let replay = |replay: &mut Replay, source: &mut Extracted| {
+        let outcome = replay.run(source, None, &mut |_| Flow::Go).expect("the history is whole");
+        assert!(replay.errors().is_empty(), "{:?}", replay.errors());
+        outcome.operations
+    };
+
+    let mut extracted = source(None).expect("there are commits");
+    let report = time("extract, apply nothing", history.count());
+    let operations = replay(&mut Replay::null(&Options::default()), &mut extracted);
+    report();
+    println!("{operations} operations");
+
+    for threads in [1, 2] {
+        let mut extracted = source(None).expect("there are commits");
+        let options = Options { threads, ..Options::default() };
+        let root = directory(memory.path(), &format!("replay{threads}"));
+        let mut labelled = Replay::labelled(&root, &options, extracted.labels()).expect("it was just made");
+        let report = time(&format!("extract and replay with contents, threads: {threads}"), history.count());
+        replay(&mut labelled, &mut extracted);
+        report();
+    }
+
+    let pulls = LIVE_PULLS.min(history.count());
+    let options = LiveOptions { gc: Gc::Off, scratch: memory.path().into() };
+    let mut live = Live::begin(&history, &memory.path().join("live"), &options).expect("git is installed");
+    let report = time("pull live", pulls);
+    live.pull(pulls).expect("the history is whole");
+    report();
+}
+
+/// Begins to time `pulls` pulls; what it gives back ends and prints that.
+fn time(what: &str, pulls: u64) -> impl FnOnce() + use<> {
+    let (what, start) = (what.to_owned(), Instant::now());
+    move || {
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{what:<50} {:>8.0} pulls/s", pulls as f64 / seconds);
+    }
+}
+
+fn directory(above: &Path, name: &str) -> PathBuf {
+    let path = above.join(name);
+    std::fs::create_dir(&path).expect("it was not there");
+    path
+}
