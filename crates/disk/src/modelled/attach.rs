@@ -21,7 +21,7 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,8 @@ pub struct ModelledDisk {
     file: PathBuf,
     mount: Mount,
     server: Child,
+    /// What the server says.
+    says: BufReader<ChildStdout>,
 }
 
 impl ModelledDisk {
@@ -68,9 +70,10 @@ impl ModelledDisk {
             format!("fd={},rootmode=40000,user_id=0,group_id=0,nosuid,nodev,noexec", device.as_raw_fd());
         let mount = Mount::new(session, Path::new("senesce"), "fuse", &[options])?;
         // From here on the server alone has the device: when it ends, so does the file system.
-        let server = start(&dir, device.into())?;
+        let mut server = start(&dir, device.into())?;
+        let says = BufReader::new(server.stdout.take().expect("standard output is a pipe"));
         let file = mount.dir().join(FILE);
-        let mut this = ModelledDisk { dir, settings, file, mount, server };
+        let mut this = ModelledDisk { dir, settings, file, mount, server, says };
         this.wait_until_ready()?;
         Ok(this)
     }
@@ -149,8 +152,7 @@ impl ModelledDisk {
 
     fn wait_until_ready(&mut self) -> Result<(), Error> {
         let mut line = String::new();
-        let out = self.server.stdout.take().expect("standard output is a pipe");
-        BufReader::new(out).read_line(&mut line).context("starting the server of", &self.dir)?;
+        self.says.read_line(&mut line).context("starting the server of", &self.dir)?;
         match line.trim_end() {
             READY => Ok(()),
             "" => {
@@ -169,7 +171,10 @@ impl ModelledDisk {
                 None => std::thread::sleep(wait),
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => {
-                    let why = format!("its server ended before it was told to ({status})");
+                    let mut last = String::new();
+                    let _ = self.says.read_line(&mut last);
+                    let why = if last.is_empty() { status.to_string() } else { last.trim_end().to_owned() };
+                    let why = format!("its server did not end well: {why}");
                     return Err(Error::Store { dir: self.dir.clone(), why });
                 }
             }

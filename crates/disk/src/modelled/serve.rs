@@ -15,18 +15,25 @@ use std::sync::Arc;
 pub(super) const READY: &str = "ready";
 
 /// Serves the store at `dir` until what is mounted goes. Standard input is the FUSE device, whose file system is mounted
-/// already; standard output gets one line, [`READY`] or what is wrong.
+/// already; standard output gets a line when it is [`READY`], and one that says what is wrong if something is.
 pub fn serve(dir: &Path) -> Result<(), Error> {
     harden();
-    let started = start(dir);
-    let line = started.as_ref().err().map_or_else(|| READY.to_owned(), ToString::to_string);
-    // If nobody listens any more, what is mounted has gone as well.
+    let served = start(dir).and_then(|(disk, session)| {
+        say(READY);
+        let ended = session.run();
+        control::close(dir);
+        disk.close()?;
+        ended.context("serving", dir)
+    });
+    if let Err(e) = &served {
+        say(&e.to_string());
+    }
+    served
+}
+
+/// If nobody listens any more, what is mounted has gone as well.
+fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
-    let (disk, session) = started?;
-    let ended = session.run();
-    control::close(dir);
-    disk.close()?;
-    ended.context("serving", dir)
 }
 
 fn start(dir: &Path) -> Result<(Arc<Served>, Session<DiskFs>), Error> {
