@@ -1,19 +1,17 @@
-//! The modelled disk in service: a file system on it, snapshots, its log, its faults, and what is left when something dies.
+//! The modelled disk in service: a file system on it, snapshots, its log, its faults.
 
 mod common;
 
 use common::*;
-use rustix::process::{Pid, Signal, kill_process};
+use senesce_disk::model::{Model, price};
 use senesce_disk::modelled::{Clock, DiskSettings, Fault, ModelledDisk};
-use senesce_disk::{LoopDevice, Mount, RequestKind, cleanup, drop_device_cache, isolate};
+use senesce_disk::{BlockDevice, LoopDevice, Mount, RequestKind, drop_device_cache};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-
-/// Tells a test process that it is the victim, and where its store is.
-const VICTIM: &str = "SENESCE_TEST_MODELLED_VICTIM";
+use std::process::Command;
+use std::time::Instant;
 
 fn checksum(path: &Path) -> Vec<u8> {
     use sha2::{Digest, Sha256};
@@ -26,6 +24,12 @@ fn checksum(path: &Path) -> Vec<u8> {
             n => digest.update(&buffer[..n]),
         }
     }
+}
+
+/// Unmounts, and waits until the file system is gone from copies of the mount namespace as well, which other tests make.
+fn unmount(on: &mut OnDisk) {
+    on.mount.unmount().unwrap();
+    until("the end of all mounts", || BlockDevice::open(on.device.device()).is_ok());
 }
 
 fn fill(root: &Path, files: usize) {
@@ -45,13 +49,13 @@ fn file_systems_live_on_it_and_rolling_back_is_exact() {
         let mut on = make_fs(&session, dir.path(), kind);
         assert!(on.device.direct_io(), "{}: the disk's file takes direct I/O", kind.0);
         fill(on.mount.dir(), 200);
-        on.mount.unmount().unwrap();
+        unmount(&mut on);
         let before = checksum(on.disk.file());
         on.disk.snapshot("aged").unwrap();
         on.mount.mount().unwrap();
         fill(on.mount.dir(), 300);
         std::fs::remove_file(on.mount.dir().join("7")).unwrap();
-        on.mount.unmount().unwrap();
+        unmount(&mut on);
         assert!(checksum(on.disk.file()) != before);
         on.disk.rollback("aged").unwrap();
         drop_device_cache(on.device.device()).unwrap();
@@ -107,6 +111,73 @@ fn the_log_has_every_request() {
     assert!(disk.take_log().unwrap().0.is_empty());
     drop(file);
     device.detach().unwrap();
+    disk.detach().unwrap();
+}
+
+/// Several threads that read and write here and there.
+fn use_at_random(disk: &ModelledDisk, threads: u64, requests: u64) {
+    let file = File::options().read(true).write(true).open(disk.file()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let file = &file;
+            scope.spawn(move || {
+                for i in 0..requests {
+                    let at = (thread * requests + i).wrapping_mul(0x9E37_79B9_7F4A_7C15) % (64 * MIB / 4096)
+                        * 4096;
+                    if i % 4 == 0 {
+                        file.write_all_at(&[1; 4096], at).unwrap();
+                    } else {
+                        file.read_exact_at(&mut [0; 4096], at).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    file.sync_all().unwrap();
+}
+
+#[test]
+fn its_clock_agrees_with_pricing_its_log() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    for model in ["hdd-7200", "smr", "ssd-sata", "ssd-nvme"] {
+        let dir = in_memory();
+        let disk = make_like(&session, dir.path(), &DiskSettings::new(64 * MIB, model, Clock::Model));
+        use_at_random(&disk, 8, 200);
+        let clock_ns = disk.clock_ns().unwrap();
+        let (log, _) = disk.take_log().unwrap();
+        let priced = price(&Model::find(model).unwrap(), 64 * MIB, &log);
+        assert!(clock_ns > 0);
+        assert!(
+            (priced.total_ns as f64 / clock_ns as f64 - 1.0).abs() < 0.02,
+            "{model}: {clock_ns} {priced:?}"
+        );
+        assert!(log.iter().all(|r| r.queue >= 1 && r.queue <= 32), "{model}");
+        disk.detach().unwrap();
+    }
+}
+
+#[test]
+fn with_a_real_clock_service_times_are_slept() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let dir = in_memory();
+    let disk = make_like(&session, dir.path(), &DiskSettings::new(64 * MIB, "hdd-7200", Clock::Real));
+    let start = Instant::now();
+    use_at_random(&disk, 4, 15);
+    let elapsed_ns = start.elapsed().as_nanos() as u64;
+    let (log, _) = disk.take_log().unwrap();
+    // A drive with heads does one at a time.
+    let served_ns: u64 = log.iter().map(|r| r.service_ns).sum();
+    assert!(
+        served_ns > 10_000_000 && elapsed_ns >= served_ns,
+        "{elapsed_ns} ns passed for {served_ns} ns of service"
+    );
+    assert!(log.iter().any(|r| r.queue > 1), "requests that wait together are a queue");
     disk.detach().unwrap();
 }
 
@@ -233,108 +304,6 @@ fn rolling_back_four_gib_copies_nothing() {
     assert_eq!(both - disk.status().unwrap().used_bytes, 512 * 2 * 65_536);
     drop(file);
     disk.detach().unwrap();
-}
-
-#[test]
-#[ignore = "run by the others, to be killed"]
-fn victim() {
-    let Some(store) = std::env::var_os(VICTIM) else { return };
-    // Threads of the test harness are there already: only the calling thread moves, and what it starts.
-    isolate().unwrap();
-    let session = begin();
-    let on = make_fs(&session, Path::new(&store), KINDS[0]);
-    println!("mounted {}", on.mount.dir().display());
-    for i in 0.. {
-        // When the server was killed this fails sooner or later, and never hangs.
-        let path = on.mount.dir().join(format!("f{}", i % 1000));
-        let written = std::fs::write(&path, vec![1; 100_000]).and_then(|()| File::open(&path)?.sync_all());
-        if let Err(e) = written {
-            println!("error {e}");
-            break;
-        }
-    }
-    drop(on);
-    println!("taken down");
-}
-
-#[test]
-#[ignore = "run by the others"]
-fn cleans_up() {
-    assert!(cleanup().unwrap().failed.is_empty());
-}
-
-/// One of the tests here in a process of its own, with a run directory of its own in `dir`.
-fn itself(test: &str, dir: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env("SENESCE_RUN_DIR", dir.join("run"));
-    command
-}
-
-fn clean_up(dir: &Path) {
-    assert!(itself("cleans_up", dir).status().unwrap().success());
-}
-
-fn start_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
-    let dir = store.parent().unwrap();
-    let mut child = itself("victim", dir).env(VICTIM, store).stdout(Stdio::piped()).spawn().unwrap();
-    let out = BufReader::new(child.stdout.take().unwrap());
-    (child, out.lines().map_while(Result::ok))
-}
-
-fn wait_for(lines: &mut impl Iterator<Item = String>, what: &str) {
-    assert!(lines.any(|line| line.contains(what)), "the victim never said {what:?}");
-}
-
-#[test]
-fn all_goes_when_the_process_that_uses_it_is_killed() {
-    if !works() {
-        return;
-    }
-    let dir = in_memory();
-    let store = dir.path().join("store");
-    let (mut child, mut lines) = start_victim(&store);
-    wait_for(&mut lines, "mounted");
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert_eq!(servers(&store).len(), 1);
-    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
-    child.wait().unwrap();
-    until("the end of the server", || servers(&store).is_empty());
-    clean_up(dir.path());
-    let session = begin();
-    assert_eq!(left_behind(dir.path(), &store), None);
-    // The file system is there, was unmounted as it died, and can be used again.
-    let disk = ModelledDisk::attach(&session, &store).unwrap();
-    let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
-    assert!(is_clean("ext4", device.device()));
-    device.detach().unwrap();
-    disk.detach().unwrap();
-}
-
-#[test]
-fn a_killed_server_means_errors_and_no_hang() {
-    if !works() {
-        return;
-    }
-    let dir = in_memory();
-    let store = dir.path().join("store");
-    let (mut child, mut lines) = start_victim(&store);
-    wait_for(&mut lines, "mounted");
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    let server = servers(&store)[0];
-    kill_process(Pid::from_raw(server as i32).unwrap(), Signal::KILL).unwrap();
-    wait_for(&mut lines, "error");
-    wait_for(&mut lines, "taken down");
-    child.wait().unwrap();
-    clean_up(dir.path());
-    assert_eq!(left_behind(dir.path(), &store), None);
-    // What the kernel had written to it is there: the journal brings the file system back.
-    let session = begin();
-    let disk = ModelledDisk::attach(&session, &store).unwrap();
-    let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
-    let mount = Mount::new(&session, device.device(), "ext4", &[]).unwrap();
-    assert!(std::fs::read_dir(mount.dir()).unwrap().count() > 1);
-    take_down(OnDisk { mount, device, disk });
 }
 
 #[test]

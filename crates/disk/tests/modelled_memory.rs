@@ -57,7 +57,7 @@ fn writing_in_a_small_memory_group_ends() {
         let target = mount.dir().join("large");
         // Several times what the group may have, buffered, so that pages must go to the disk before others are had.
         let mut dd = Command::new("dd")
-            .args(["if=/dev/zero", "bs=1M", "count=180", "conv=fsync", "status=none"])
+            .args(["if=/dev/zero", "bs=1M", "count=150", "conv=fsync", "status=none"])
             .arg(format!("of={}", target.display()))
             .spawn()
             .unwrap();
@@ -73,7 +73,7 @@ fn writing_in_a_small_memory_group_ends() {
             }
         };
         assert!(status.success(), "{}: {status}", kind.0);
-        assert_eq!(std::fs::metadata(&target).unwrap().len(), 180 << 20);
+        assert_eq!(std::fs::metadata(&target).unwrap().len(), 150 << 20);
         let pid = disk.status().unwrap().pid;
         let server = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
         assert!(!server.contains("senesce-test"), "the server left the group: {server}");

@@ -164,7 +164,7 @@ fn new(dir: &Path, write_cache_bytes: u64) -> Store {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn a_store_is_a_disk(steps in prop::collection::vec(step(), 1..40)) {

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The disk below.
 pub enum Disk {
@@ -167,8 +168,10 @@ impl Volume {
             return Err(Error::NotModelled(self.disk.path().to_owned()));
         };
         self.mount.unmount()?;
+        // Another run may have copied the mount with its namespace; changing the disk below it would break what is on it.
+        let free = wait_until_free(self.disk.path());
         // What the kernel keeps of the disk may not be true afterwards.
-        let done = work(disk).and_then(|()| drop_device_cache(self.disk.path()));
+        let done = free.and_then(|()| work(disk)).and_then(|()| drop_device_cache(self.disk.path()));
         self.mount_again()?;
         Ok(done?)
     }
@@ -262,6 +265,17 @@ impl Target for Volume {
         }
         Ok(())
     }
+}
+
+/// Waits a while for others to let go of a device.
+fn wait_until_free(device: &Path) -> Result<(), disk::Error> {
+    for wait_ms in [1, 10, 100, 1000, 5000] {
+        if BlockDevice::open(device).is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(wait_ms));
+    }
+    BlockDevice::open(device).map(drop)
 }
 
 /// Writes back all that is delayed on the file system that holds `root`.

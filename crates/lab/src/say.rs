@@ -1,7 +1,9 @@
-//! What is said to a person about plans and sizes.
+//! What is said to a person about plans, sizes and failing disks.
 
-use crate::Watch;
+use crate::{Error, Watch};
 use ager::{Conditions, Plan};
+use disk::modelled::{ModelledDisk, Status};
+use fs::Target;
 
 /// Says the bound before the start, and what cannot be kept.
 pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) {
@@ -28,6 +30,15 @@ pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) 
             100.0 * left.share
         ));
     }
+}
+
+/// Says if requests failed on a modelled disk, as they do when its backing store is full.
+pub(crate) fn failed_requests(target: &dyn Target, watch: &mut dyn Watch) -> Result<(), Error> {
+    let status = target.modelled().map(ModelledDisk::status).transpose()?;
+    if let Some(Status { failed, first_failure: Some(first), .. }) = status {
+        watch.say(&format!("{failed} requests failed on the modelled disk, the first: {first}"));
+    }
+    Ok(())
 }
 
 /// A number of bytes as people say it.

@@ -68,9 +68,13 @@ pub fn show(pairs: &[Pair]) -> Result<()> {
             let ratio = a.zip(u).filter(|(_, u)| *u != 0.0).map(|(a, u)| a / u);
             vec![name.to_owned(), number(a), number(u), number(ratio)]
         };
+        // A disk of another model than that 7200 rpm disk has a time of its own.
+        let own_time = aged.modelled_s_per_gib != aged.modelled_hdd_s_per_gib;
+        let name = format!("scan s/GiB, modelled {}", aged.disk);
+        let own_time = own_time.then(|| row(&name, aged.modelled_s_per_gib, unaged.modelled_s_per_gib));
         output::table(
             &[&pair.name, "aged", "unaged", "aged/unaged"],
-            [
+            own_time.into_iter().chain([
                 row(
                     "scan s/GiB, modelled 7200 rpm disk",
                     aged.modelled_hdd_s_per_gib,
@@ -84,7 +88,7 @@ pub fn show(pairs: &[Pair]) -> Result<()> {
                 row("read requests", aged.scan_requests, unaged.scan_requests),
                 row("free extents", aged.free_extents, unaged.free_extents),
                 row("fragments of a new file", aged.new_file_fragments, unaged.new_file_fragments),
-            ],
+            ]),
         )?;
     }
     Ok(())

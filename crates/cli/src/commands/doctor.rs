@@ -36,6 +36,13 @@ fn findings() -> Vec<Finding> {
             "load the kernel module loop (modprobe loop)",
         ),
     ];
+    let fuse = std::fs::File::options().read(true).write(true).open("/dev/fuse");
+    findings.push(finding(
+        "FUSE",
+        root && fuse.is_ok(),
+        "modelled disks (--disk)",
+        "load the kernel module fuse (modprobe fuse), and run as root",
+    ));
     let traced = probe::blocktrace::available();
     let detail = traced.clone().err().unwrap_or_default();
     findings.push(finding("block tracepoints", traced.is_ok(), "dynamic layout scores", &detail));

@@ -6,7 +6,7 @@ use super::server::{DiskFs, Served};
 use super::store::Store;
 use crate::error::{Error, IoContext};
 use fuser::{Config, Session, SessionACL};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,11 @@ pub fn serve(dir: &Path) -> Result<(), Error> {
     harden();
     let served = start(dir).and_then(|(disk, session)| {
         say(READY);
-        let ended = session.run();
+        let ended = match session.run() {
+            // What is mounted went while a request was being handed over.
+            Err(e) if e.kind() == ErrorKind::ConnectionAborted => Ok(()),
+            ended => ended,
+        };
         control::close(dir);
         disk.close()?;
         ended.context("serving", dir)

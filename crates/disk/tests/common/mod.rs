@@ -50,7 +50,11 @@ pub fn in_memory() -> tempfile::TempDir {
 }
 
 pub fn make(session: &Arc<Session>, dir: &Path, size_bytes: u64) -> ModelledDisk {
-    ModelledDisk::create(dir, &DiskSettings::new(size_bytes, "ideal", Clock::Model)).unwrap();
+    make_like(session, dir, &DiskSettings::new(size_bytes, "ideal", Clock::Model))
+}
+
+pub fn make_like(session: &Arc<Session>, dir: &Path, settings: &DiskSettings) -> ModelledDisk {
+    ModelledDisk::create(dir, settings).unwrap();
     ModelledDisk::attach(session, dir).unwrap()
 }
 

@@ -59,6 +59,12 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
 
     let mut stages = Stages { spec, manifest, target: Some(target) };
     let result = stages.run(&plan, watch);
+    if let Some(target) = stages.target.as_deref()
+        && result.is_err()
+    {
+        // The error of the run is the one to tell; this may be its cause.
+        let _ = say::failed_requests(target, watch);
+    }
     let run = stages.manifest.run();
     match &result {
         Ok(aged) => {
@@ -140,6 +146,7 @@ impl Stages<'_> {
             aged.fill_s = self.fill(watch)?;
         }
         aged.checker_clean = self.check(watch)?;
+        say::failed_requests(self.target(), watch)?;
         self.manifest.stage = Stage::Done;
         self.manifest.save(&self.spec.work)?;
         self.target.take().expect("the target is there until now").close()?;

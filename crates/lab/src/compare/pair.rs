@@ -7,6 +7,7 @@ use crate::manifest::{Home, Manifest};
 use crate::stats::{Interval, median_interval};
 use crate::store::{Measurement, RunId, Store};
 use serde::Serialize;
+use std::path::Path;
 
 /// One comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +29,11 @@ pub struct Pair {
     pub aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub aging_ratio_interval: Option<Interval>,
+    /// Median of aged over unaged scan cost in modelled time: by the clock of the modelled disk that both sides lie on, or
+    /// on a modelled 7200 rpm disk that is sent the same requests.
+    pub modelled_aging_ratio: Option<f64>,
+    /// The same with its 95 % interval.
+    pub modelled_aging_ratio_interval: Option<Interval>,
     /// Aged over unaged scan cost on a modelled 7200 rpm disk that is sent the same requests. Not a measurement
     /// of this machine.
     pub modelled_hdd_aging_ratio: Option<f64>,
@@ -40,6 +46,15 @@ pub struct Pair {
 /// One side of a comparison: medians of its repetitions.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Side {
+    /// Kind of file system.
+    pub fs: String,
+    /// What it lies on: `image`, `device`, `dir`, or the name of a modelled disk's model.
+    pub disk: String,
+    /// How far it was aged when this was measured: for an aging as a whole, which is measured once, 0.
+    pub round: u64,
+    /// Seconds per GiB of the cold scan in modelled time: by the clock of the modelled disk that it lies on, or on a
+    /// modelled 7200 rpm disk that is sent the same requests.
+    pub modelled_s_per_gib: Option<f64>,
     /// Seconds per GiB of the cold scan, as measured.
     pub scan_s_per_gib: Option<f64>,
     /// Seconds of processor time of the scan.
@@ -87,11 +102,17 @@ impl Pair {
             .document(run, "", "manifest")?
             .ok_or_else(|| Error::Refused(format!("run {} in the store is no comparison", run.0)))?;
         let numbers = store.measurements(run)?;
-        let [aged, unaged] = SUBJECTS.map(|subject| Side::of(&numbers, subject));
+        let made = &manifest.made;
+        let [aged, unaged] = SUBJECTS.map(|subject| Side {
+            fs: made.fs.clone(),
+            disk: disk_of(&made.home, subject).to_owned(),
+            ..Side::of(&numbers, subject)
+        });
         let ratio = |measure| ratio(&numbers, measure);
         let same_disk = !matches!(manifest.made.home, Home::Device(_));
-        let (measured, modelled, mapped) = (
+        let (measured, modelled, hdd, mapped) = (
             ratio("scan_s_per_gib").filter(|_| same_disk),
+            ratio("modelled_s_per_gib"),
             ratio("modelled_hdd_s_per_gib"),
             ratio("extent_map_hdd_s_per_gib"),
         );
@@ -104,8 +125,10 @@ impl Pair {
             unaged,
             aging_ratio: measured.map(|i| i.median),
             aging_ratio_interval: measured,
-            modelled_hdd_aging_ratio: modelled.map(|i| i.median),
-            modelled_hdd_aging_ratio_interval: modelled,
+            modelled_aging_ratio: modelled.map(|i| i.median),
+            modelled_aging_ratio_interval: modelled,
+            modelled_hdd_aging_ratio: hdd.map(|i| i.median),
+            modelled_hdd_aging_ratio_interval: hdd,
             extent_map_hdd_aging_ratio: mapped.map(|i| i.median),
         })
     }
@@ -119,6 +142,7 @@ impl Side {
             scan_cpu_s: median("scan_cpu_s"),
             scan_requests: median("scan_requests"),
             scan_read_bytes: median("scan_read_bytes"),
+            modelled_s_per_gib: median("modelled_s_per_gib"),
             modelled_hdd_s_per_gib: median("modelled_hdd_s_per_gib"),
             dynamic_layout_score: median("dynamic_layout_score"),
             dynamic_layout_score_data: median("dynamic_layout_score_data"),
@@ -134,6 +158,21 @@ impl Side {
             free_largest_bytes: median("free_largest_bytes"),
             new_file_bytes: median("new_file_bytes"),
             new_file_fragments: median("new_file_fragments"),
+            ..Side::default()
+        }
+    }
+}
+
+/// What a side lies on. The copy of what is on a device goes to an image.
+fn disk_of<'a>(home: &'a Home, subject: &str) -> &'a str {
+    match home {
+        Home::Image(_) => "image",
+        Home::Device(_) if subject == SUBJECTS[0] => "device",
+        Home::Device(_) => "image",
+        Home::Dir(_) => "dir",
+        // Of a model in a file its name, not where the file is.
+        Home::Modelled { model, .. } => {
+            Path::new(model).file_stem().and_then(|name| name.to_str()).unwrap_or(model)
         }
     }
 }

@@ -1,0 +1,118 @@
+//! What is left of a modelled disk when the process that uses it, or the one that serves it, is killed. In a program of its own,
+//! for its victims copy the mount namespace, and with it what other tests have mounted.
+
+mod common;
+
+use common::*;
+use rustix::process::{Pid, Signal, kill_process};
+use senesce_disk::modelled::ModelledDisk;
+use senesce_disk::{LoopDevice, Mount, cleanup, isolate};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Tells a test process that it is the victim, and where its store is.
+const VICTIM: &str = "SENESCE_TEST_MODELLED_VICTIM";
+
+#[test]
+#[ignore = "run by the others, to be killed"]
+fn victim() {
+    let Some(store) = std::env::var_os(VICTIM) else { return };
+    // Threads of the test harness are there already: only the calling thread moves, and what it starts.
+    isolate().unwrap();
+    let session = begin();
+    let on = make_fs(&session, Path::new(&store), KINDS[0]);
+    println!("mounted {}", on.mount.dir().display());
+    for i in 0.. {
+        // When the server was killed this fails sooner or later, and never hangs.
+        let path = on.mount.dir().join(format!("f{}", i % 1000));
+        let written = std::fs::write(&path, vec![1; 100_000]).and_then(|()| File::open(&path)?.sync_all());
+        if let Err(e) = written {
+            println!("error {e}");
+            break;
+        }
+    }
+    drop(on);
+    println!("taken down");
+}
+
+#[test]
+#[ignore = "run by the others"]
+fn cleans_up() {
+    assert!(cleanup().unwrap().failed.is_empty());
+}
+
+/// One of the tests here in a process of its own, with a run directory of its own in `dir`.
+fn itself(test: &str, dir: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env("SENESCE_RUN_DIR", dir.join("run"));
+    command
+}
+
+fn clean_up(dir: &Path) {
+    assert!(itself("cleans_up", dir).status().unwrap().success());
+}
+
+fn start_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
+    let dir = store.parent().unwrap();
+    let mut child = itself("victim", dir).env(VICTIM, store).stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    (child, out.lines().map_while(Result::ok))
+}
+
+fn wait_for(lines: &mut impl Iterator<Item = String>, what: &str) {
+    assert!(lines.any(|line| line.contains(what)), "the victim never said {what:?}");
+}
+
+#[test]
+fn all_goes_when_the_process_that_uses_it_is_killed() {
+    if !works() {
+        return;
+    }
+    let dir = in_memory();
+    let store = dir.path().join("store");
+    let (mut child, mut lines) = start_victim(&store);
+    wait_for(&mut lines, "mounted");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(servers(&store).len(), 1);
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    until("the end of the server", || servers(&store).is_empty());
+    clean_up(dir.path());
+    let session = begin();
+    assert_eq!(left_behind(dir.path(), &store), None);
+    // The file system is there, was unmounted as it died, and can be used again.
+    let disk = ModelledDisk::attach(&session, &store).unwrap();
+    let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
+    assert!(is_clean("ext4", device.device()));
+    device.detach().unwrap();
+    disk.detach().unwrap();
+}
+
+#[test]
+fn a_killed_server_means_errors_and_no_hang() {
+    if !works() {
+        return;
+    }
+    let dir = in_memory();
+    let store = dir.path().join("store");
+    let (mut child, mut lines) = start_victim(&store);
+    wait_for(&mut lines, "mounted");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let server = servers(&store)[0];
+    kill_process(Pid::from_raw(server as i32).unwrap(), Signal::KILL).unwrap();
+    wait_for(&mut lines, "error");
+    wait_for(&mut lines, "taken down");
+    child.wait().unwrap();
+    clean_up(dir.path());
+    assert_eq!(left_behind(dir.path(), &store), None);
+    // What the kernel had written to it is there: the journal brings the file system back.
+    let session = begin();
+    let disk = ModelledDisk::attach(&session, &store).unwrap();
+    let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
+    let mount = Mount::new(&session, device.device(), "ext4", &[]).unwrap();
+    assert!(std::fs::read_dir(mount.dir()).unwrap().count() > 1);
+    take_down(OnDisk { mount, device, disk });
+}
