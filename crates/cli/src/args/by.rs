@@ -34,6 +34,9 @@ pub struct By {
     /// When git cleans up: off, auto (its own rule), or after every so many pulls
     #[arg(long, value_name = "WHEN", default_value = "off", value_parser = units::gc, requires = "git")]
     pub gc: ager::git::Gc,
+    /// Replay what git writes below .git too
+    #[arg(long, requires = "git", conflicts_with = "live")]
+    pub objects: bool,
     /// How many days of mail follow the filling
     #[arg(long, value_name = "N", default_value_t = 100, requires = "mail")]
     pub days: u64,

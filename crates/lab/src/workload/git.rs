@@ -22,11 +22,20 @@ pub struct Git {
     pub order: Order,
     /// When git cleans up, where it is the real one.
     pub gc: Gc,
+    /// Whether what git writes below `.git` is replayed too, where it is not the real one.
+    pub objects: bool,
 }
 
 impl Default for Git {
     fn default() -> Git {
-        Git { live: false, repository: None, commits: 0, order: Order::FirstParent, gc: Gc::Off }
+        Git {
+            live: false,
+            repository: None,
+            commits: 0,
+            order: Order::FirstParent,
+            gc: Gc::Off,
+            objects: false,
+        }
     }
 }
 
@@ -49,7 +58,8 @@ impl Git {
             let options = LiveOptions { gc: self.gc, scratch: scratch.to_owned() };
             return Ok(Box::new(Pulling { history, options, live: None }));
         }
-        let extracted = Extracted::new(&history, ExtractOptions { pulls: Some(last), every: 1 })?;
+        let extracted =
+            Extracted::new(&history, ExtractOptions { pulls: Some(last), every: 1, objects: self.objects })?;
         let labels = extracted.labels();
         // One thread, as git's checkout is: the order of its writes is its layout.
         let options = Options { threads: 1, data: Data::Write, seed, ..Options::default() };

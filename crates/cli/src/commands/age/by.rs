@@ -27,6 +27,7 @@ pub fn workload(by: &By) -> Result<Option<(Workload, u64)>> {
                 Commits::Full => Order::Full,
             },
             gc: by.gc,
+            objects: by.objects,
             ..Git::default()
         };
         Some((Workload::Git(git), by.pulls))
