@@ -1,5 +1,5 @@
-//! What a user notices of histories: what cannot be pulled is refused in one line, the repository stays as it is, and no
-//! process is left behind.
+//! What a user notices of histories: what cannot be pulled is refused in one line, the repository stays as it is, and
+//! no process is left behind.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;

@@ -95,7 +95,8 @@ fn below_git_there_are_as_many_objects_as_git_writes() {
     let options = ExtractOptions { pulls: Some(40), objects: true, ..ExtractOptions::default() };
     let mut extracted = Extracted::new(&history, options).unwrap();
     let labels = extracted.labels();
-    let mut replay = Replay::labelled(replay_dir.path(), &Options::default(), labels).unwrap();
+    let options = Options { threads: 2, ..Options::default() };
+    let mut replay = Replay::labelled(replay_dir.path(), &options, labels).unwrap();
     apply(&mut replay, &mut trace::Checked::new(&mut extracted));
     let (real, made) = (below_git(live_dir.path()), below_git(replay_dir.path()));
     assert_eq!(real.loose.keys().collect::<Vec<_>>(), made.loose.keys().collect::<Vec<_>>());

@@ -1,8 +1,8 @@
 //! Contents of files beside a trace: every blob once, compressed with zstd, found by what it is called.
 //!
-//! A file `FILE.blobs` is the mark `SNB1`, a [seal](crate::seal), the compressed blobs one behind the other, an index of
-//! them in ascending order of name (name, offset, compressed and uncompressed size: 20 + 3 × 8 bytes, little-endian),
-//! and the number of blobs in 8 bytes.
+//! A file `FILE.blobs` is the mark `SNB1`, a [seal](crate::seal), the compressed blobs one behind the other, an index
+//! of them in ascending order of name (name, offset, compressed and uncompressed size: 20 + 3 × 8 bytes,
+//! little-endian), and the number of blobs in 8 bytes.
 
 use std::collections::BTreeMap;
 use std::fs::File;

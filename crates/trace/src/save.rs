@@ -7,9 +7,9 @@ use crate::labels::{FileLabel, Labels};
 use crate::saved_labels::{LabelWriter, blobs_path};
 use crate::{BATCH, Error, FileId, Op, Source, TraceInfo, TraceSummary, TraceWriter, whole};
 
-/// Writes all that `source` gives as the trace `path`, with the labels of all that it makes beside it, and, if asked for,
-/// the contents that are known. `watch` is told each batch, and ends all with an error of its own. The trace gets its
-/// name last: if there is one, all is there.
+/// Writes all that `source` gives as the trace `path`, with the labels of all that it makes beside it, and, if asked
+/// for, the contents that are known. `watch` is told each batch, and ends all with an error of its own. The trace gets
+/// its name last: if there is one, all is there.
 pub fn save_labelled(
     source: &mut dyn Source,
     labels: &dyn Labels,

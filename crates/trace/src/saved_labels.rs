@@ -1,5 +1,5 @@
-//! Labels in a file beside their trace: `FILE.labels`, Parquet, one row a file or directory; and, if they were kept, the
-//! contents in `FILE.blobs`. A trace with both replays as it was on any machine, without what it was made from.
+//! Labels in a file beside their trace: `FILE.labels`, Parquet, one row a file or directory; and, if they were kept,
+//! the contents in `FILE.blobs`. A trace with both replays as it was on any machine, without what it was made from.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! Running git so that nothing of the user's or the machine's settings shows: no configuration but ours, no hooks, fixed
-//! names and dates, nothing in the background, and nothing that outlives this process.
+//! Running git so that nothing of the user's or the machine's settings shows: no configuration but ours, no hooks,
+//! fixed names and dates, nothing in the background, and nothing that outlives this process.
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};

@@ -2,8 +2,8 @@
 //!
 //! Beside the aged file system a bare repository is made that has no objects of its own but those of the source, by
 //! way of `objects/info/alternates`. Before each pull its branch is moved to the next commit; then git pulls from it as
-//! from any server, through `upload-pack`: in first-parent order `git pull --ff-only`, where every commit follows the one
-//! before; in full order, where the next commit may be of another branch, `git fetch` and `git reset --hard`, which
+//! from any server, through `upload-pack`: in first-parent order `git pull --ff-only`, where every commit follows the
+//! one before; in full order, where the next commit may be of another branch, `git fetch` and `git reset --hard`, which
 //! checks out in the same way. The source is only read.
 
 use std::fs;

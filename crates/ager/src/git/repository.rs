@@ -65,7 +65,10 @@ impl Repository {
         let refs = Store::for_linked_worktree(git_dir, common_dir, Hash::Sha1);
         let head = refs.find("HEAD").and_then(|mut head| head.peel_to_id(&refs, &odb));
         let head = head.map_err(|error| {
-            fail(format!("it has no newest commit that can be read ({error}); commit something, or check HEAD out again; a repository with SHA-256 names cannot be read"))
+            fail(format!(
+                "it has no newest commit that can be read ({error}); commit something, or check HEAD \
+                 out again; a repository with SHA-256 names cannot be read"
+            ))
         })?;
         Ok(Repository { path: path.into(), objects, head, odb: Mutex::new(odb) })
     }
@@ -175,7 +178,7 @@ impl Reader {
 
     fn missing(&self, id: ObjectId) -> Error {
         self.error(format!(
-            "the object {id} is missing: the clone is partial or damaged; get all of it with git fetch --refetch --filter=blob:limit=100g, or clone it whole"
+            "the object {id} is missing: the clone is partial or damaged; clone the whole repository"
         ))
     }
 

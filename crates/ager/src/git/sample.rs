@@ -1,7 +1,7 @@
 //! A repository with a history like that of a small project, for those who have none at hand and for tests: source
 //! files in directories, most commits changing a few lines of a few files; and, at fixed places, all that makes a
-//! checkout hard: renames, deletions, modes, symbolic links, submodules, directories that become files and the other way
-//! round, names beyond ASCII and with newlines, merges.
+//! checkout hard: renames, deletions, modes, symbolic links, submodules, directories that become files and the other
+//! way round, names beyond ASCII and with newlines, merges.
 
 use std::fs;
 use std::path::Path;
@@ -17,8 +17,8 @@ const STEP_S: u64 = 3600;
 /// A commit in so many is on a branch of its own and merged two commits later.
 const MERGE_EVERY: u64 = 16;
 
-/// Makes a bare repository at `path`, which must not be there or be an empty directory, with `commits` commits, three at
-/// least. A seed gives the same commits on every machine.
+/// Makes a bare repository at `path`, which must not be there or be an empty directory, with `commits` commits, three
+/// at least. A seed gives the same commits on every machine.
 pub fn make(path: &Path, commits: u64, seed: u64) -> Result<(), Error> {
     const ACTION: &str = "making a sample repository at";
     let fail = |why: String| Error::Git { action: ACTION, path: path.into(), why };

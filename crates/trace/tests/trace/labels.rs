@@ -16,6 +16,12 @@ type Files = BTreeMap<u64, FileLabel>;
 type Dirs = BTreeMap<u32, Vec<u8>>;
 type Blobs = BTreeMap<[u8; 20], Vec<u8>>;
 
+/// In memory where that can be had: every file is forced to disk, which takes milliseconds elsewhere.
+fn directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
+
 fn any_name() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 1..40).prop_filter("no name", |name| is_name(name))
 }
@@ -61,12 +67,9 @@ fn example(trace: &Path) {
 }
 
 proptest! {
-    // Every file is forced to disk, so that a case takes milliseconds.
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
     #[test]
     fn labels_come_back(files in any_files(), dirs in any_dirs(), blobs in any_blobs()) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = directory();
         let trace = dir.path().join("a.parquet");
         write_labels(&trace, &files, &dirs);
         write_blobs(&trace, &blobs);
@@ -87,7 +90,7 @@ proptest! {
     fn damage_is_seen(
         place: prop::sample::Index, flip in 1..=255u8, cut: prop::sample::Index, which: bool, cuts: bool,
     ) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = directory();
         let trace = dir.path().join("a.parquet");
         example(&trace);
         let path = if which { labels_path(&trace) } else { blobs_path(&trace) };
@@ -104,7 +107,7 @@ proptest! {
 
     #[test]
     fn noise_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), marked: bool) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = directory();
         let path = dir.path().join("a.blobs");
         let start = if marked { &b"SNB1"[..] } else { b"" };
         fs::write(&path, [start, &bytes].concat()).unwrap();
@@ -114,7 +117,7 @@ proptest! {
 
 #[test]
 fn labels_of_another_trace_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let trace = dir.path().join("a.parquet");
     assert!(SavedLabels::beside(&trace, DIGEST).unwrap().is_none());
     example(&trace);
@@ -124,7 +127,7 @@ fn labels_of_another_trace_are_refused() {
 
 #[test]
 fn a_trace_is_no_file_of_labels() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let trace = dir.path().join("a.parquet");
     crate::support::write(&trace, &crate::support::each_kind());
     fs::rename(&trace, labels_path(&trace)).unwrap();
@@ -140,7 +143,7 @@ fn no_name_leads_out_of_its_directory() {
     for name in [&b"..."[..], b"a b", b"\n", &[255], &[b'a'; 255]] {
         assert!(is_name(name), "{}", name.escape_ascii());
     }
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let trace = dir.path().join("a.parquet");
     write_labels(&trace, &BTreeMap::new(), &BTreeMap::from([(1, b"..".to_vec())]));
     assert!(SavedLabels::beside(&trace, DIGEST).is_err());
