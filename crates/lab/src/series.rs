@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The kind that the runs of checkpoints have in the store.
-const CHECKPOINT: &str = "checkpoint";
+pub(crate) const CHECKPOINT: &str = "checkpoint";
 
 /// A measure that was taken once for each disk: its name in the store ends with the disk's.
 pub(crate) const ON: &str = " on ";

@@ -95,8 +95,13 @@ impl Replay {
     /// the contents that `labels` have for them. Contents are written, whatever [`Options::data`] says.
     ///
     /// Files are not told by their names then: [`crate::fill()`] and [`crate::verify()`] pass them by, and a replay
-    /// that goes on after another one needs to be told of the directories that the other one [made](Replay::close).
-    pub fn labelled(
+    /// goes on after another one only if it [is told](Replay::labelled_after) which directories that one made.
+    pub fn labelled(root: &Path, options: &Options, labels: Arc<dyn Labels>) -> Result<Replay> {
+        Self::begin(root, options, Some(labels), Directories::default())
+    }
+
+    /// As [`Replay::labelled`], where another replay has [made](Replay::close) directories already.
+    pub fn labelled_after(
         root: &Path,
         options: &Options,
         labels: Arc<dyn Labels>,

@@ -36,13 +36,8 @@ fn compare(repository: &Path, order: Order, pulls: u64, every: u64, threads: usi
     let mut extracted =
         Extracted::new(&history, ExtractOptions { pulls: Some(pulls), every, objects: false }).unwrap();
     let labels = extracted.labels();
-    let mut replay = Replay::labelled(
-        replay_dir.path(),
-        &Options { threads, ..Options::default() },
-        labels,
-        Default::default(),
-    )
-    .unwrap();
+    let mut replay =
+        Replay::labelled(replay_dir.path(), &Options { threads, ..Options::default() }, labels).unwrap();
     for pull in (every..=pulls).step_by(every as usize) {
         live.pull(pull).unwrap();
         extracted.until(pull);

@@ -121,7 +121,8 @@ fn disks_alone(
                 transfer::identity(spec, scale, model.name(), seed).forget(store, &schedule(scale))?;
             }
             let images = Images::make(session, &spec.work, scale.size_bytes)?;
-            transfer::measure(spec, scale, (disk, model), seed, store, session, images.path(), watch)?;
+            let images = images.path();
+            transfer::Alone { spec, scale, store, session, images, watch }.measure(disk, model, seed)?;
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 use super::outcome::ONLY;
 use super::run::RunSpec;
 use super::spec::Scale;
-use crate::series::{At, Identity, ON};
+use crate::series::{At, CHECKPOINT, Identity, ON};
 use crate::store::{NewRun, Store, number};
 use crate::{Error, Watch};
 use disk::Session;
@@ -38,51 +38,61 @@ pub(super) fn identity(spec: &RunSpec, scale: &Scale, disk: &str, seed: u64) -> 
     Identity { name: disk.to_owned(), parameters }
 }
 
-/// Measures one disk, which the experiment calls `disk`, unless all of it is in the store.
-pub(super) fn measure(
-    spec: &RunSpec,
-    scale: &Scale,
-    (disk, model): (&str, &Model),
-    seed: u64,
-    store: &Store,
-    session: &Arc<Session>,
-    images: &Path,
-    watch: &mut dyn Watch,
-) -> Result<(), Error> {
-    let identity = identity(spec, scale, model.name(), seed);
-    let found = scale.rounds.iter().map(|size| identity.find(store, At::Round(*size)));
-    if found.collect::<Result<Vec<_>, _>>()?.iter().all(Option::is_some) {
-        return Ok(());
-    }
-    watch.phase(&format!("{}: reads of {} sizes", model.name(), scale.rounds.len()), None);
-    let dir = images.join("disk");
-    ModelledDisk::create(&dir, &DiskSettings::new(scale.size_bytes, disk, Clock::Model))?;
-    let disk = ModelledDisk::attach(session, &dir)?;
-    let plan =
-        TransferPlan { sizes_bytes: scale.rounds.clone(), seed, reads: scale.transfer_reads, time: TIME };
-    let mut clock = || Duration::from_nanos(disk.clock_ns().unwrap_or(0));
-    let measured = probe::transfer_size(disk.file(), &plan, &mut clock, &mut |_| ());
-    disk.detach()?;
-    let measured = measured?;
-    for point in &measured.points {
-        let run = store.begin(&NewRun {
-            kind: "checkpoint",
-            name: &identity.name,
-            command: &spec.command,
-            seed: Some(seed),
-            parameters: identity.at(At::Round(point.read_bytes)),
-        })?;
-        let name = model.name();
-        if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
-            store.record_all(
-                run,
-                &[
-                    number(ONLY, &format!("{BANDWIDTH}{ON}{name}"), "B/s", 1, bandwidth),
-                    number(ONLY, &format!("{SHARE_OF_BEST}{ON}{name}"), "share", 1, bandwidth / best),
-                ],
-            )?;
+/// Disks without file systems, to be measured.
+pub(super) struct Alone<'a> {
+    pub spec: &'a RunSpec,
+    pub scale: &'a Scale,
+    pub store: &'a Store,
+    pub session: &'a Arc<Session>,
+    /// Where stores of disks are made.
+    pub images: &'a Path,
+    pub watch: &'a mut dyn Watch,
+}
+
+impl Alone<'_> {
+    /// Measures the disk that the experiment calls `disk`, unless all of it is in the store.
+    pub fn measure(&mut self, disk: &str, model: &Model, seed: u64) -> Result<(), Error> {
+        let (scale, name) = (self.scale, model.name());
+        let identity = identity(self.spec, scale, name, seed);
+        let found = scale.rounds.iter().map(|size| identity.find(self.store, At::Round(*size)));
+        if found.collect::<Result<Vec<_>, _>>()?.iter().all(Option::is_some) {
+            return Ok(());
         }
-        store.end(run, "done", None)?;
+        self.watch.phase(&format!("{name}: reads of {} sizes", scale.rounds.len()), None);
+        let dir = self.images.join("disk");
+        ModelledDisk::create(&dir, &DiskSettings::new(scale.size_bytes, disk, Clock::Model))?;
+        let disk = ModelledDisk::attach(self.session, &dir)?;
+        let plan =
+            TransferPlan { sizes_bytes: scale.rounds.clone(), seed, reads: scale.transfer_reads, time: TIME };
+        let mut lost = None;
+        let mut clock = || {
+            let now = disk.clock_ns().map_err(|error| lost = Some(error));
+            Duration::from_nanos(now.unwrap_or(0))
+        };
+        let measured = probe::transfer_size(disk.file(), &plan, &mut clock, &mut |_| ());
+        lost.map_or(Ok(()), Err)?;
+        let measured = measured?;
+        disk.detach()?;
+        for point in &measured.points {
+            let run = self.store.begin(&NewRun {
+                kind: CHECKPOINT,
+                name: &identity.name,
+                command: &self.spec.command,
+                seed: Some(seed),
+                parameters: identity.at(At::Round(point.read_bytes)),
+            })?;
+            if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
+                let one = |measure: &str, unit: &str, value| {
+                    number(ONLY, &format!("{measure}{ON}{name}"), unit, 1, value)
+                };
+                let share = bandwidth / best;
+                self.store.record_all(
+                    run,
+                    &[one(BANDWIDTH, "B/s", bandwidth), one(SHARE_OF_BEST, "share", share)],
+                )?;
+            }
+            self.store.end(run, "done", None)?;
+        }
+        Ok(())
     }
-    Ok(())
 }

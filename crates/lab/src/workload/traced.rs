@@ -28,7 +28,7 @@ impl Traced {
             None => Replay::posix(root, &self.options)?,
             Some(labels) => {
                 let made = std::mem::take(&mut self.made);
-                Replay::labelled(root, &self.options, labels.clone(), made)?
+                Replay::labelled_after(root, &self.options, labels.clone(), made)?
             }
         };
         let outcome = replay.run(&mut self.stretch, None, &mut |progress| {
