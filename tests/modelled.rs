@@ -3,6 +3,7 @@
 mod common;
 
 use common::Lab;
+use disk::modelled::ModelledDisk;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
@@ -83,6 +84,46 @@ fn an_aging_on_a_modelled_disk_is_compared_in_modelled_time() {
     assert!(!lab.work().join("a.unaged.disk").exists());
     lab.nothing_left();
     assert!(!is_served(&lab));
+}
+
+#[test]
+fn a_target_on_a_modelled_disk_rolls_back() {
+    needs!("xfs");
+    if !works() {
+        return;
+    }
+    let lab = Lab::new();
+    // SAFETY: the other tests of this program give their run directories to the programs that they start, and read none.
+    unsafe { std::env::set_var("SENESCE_RUN_DIR", lab.path().join("run")) };
+    ModelledDisk::served_by(std::path::Path::new(env!("CARGO_BIN_EXE_senesce")));
+    let session = disk::Session::begin().unwrap();
+    let dir = lab.path().join("x.disk");
+    let spec = fs::Spec {
+        kind: fs::find("xfs").unwrap(),
+        place: fs::Place::Modelled { dir, model: "ideal".to_owned(), clock: disk::modelled::Clock::Model },
+        size_bytes: 320 << 20,
+        mkfs_opts: Vec::new(),
+        mount_opts: Vec::new(),
+        read_ahead_kb: 128,
+    };
+    let mut target = fs::make(&session, &spec).unwrap();
+    std::fs::write(target.root().join("kept"), "kept").unwrap();
+    target.snapshot("aged").unwrap();
+    std::fs::write(target.root().join("new"), "new").unwrap();
+    std::fs::remove_file(target.root().join("kept")).unwrap();
+    target.rollback("aged").unwrap();
+    assert_eq!(std::fs::read(target.root().join("kept")).unwrap(), b"kept");
+    assert!(!target.root().join("new").exists());
+    assert!(target.chill().unwrap().iter().any(|said| said.contains("nothing is cached below")));
+    assert!(target.check().unwrap().unwrap().clean);
+    target.close().unwrap();
+    drop(session);
+    // It is there when it is opened again.
+    let session = disk::Session::begin().unwrap();
+    let target = fs::open(&session, &spec).unwrap();
+    assert_eq!(std::fs::read(target.root().join("kept")).unwrap(), b"kept");
+    target.close().unwrap();
+    lab.nothing_left();
 }
 
 #[test]

@@ -25,12 +25,38 @@ struct Load {
     depth: usize,
     random: bool,
     write: bool,
+    /// At least so much is expected of a machine with two processors.
+    limit: f64,
 }
 
 const LOADS: [Load; 3] = [
-    Load { name: "random reads", unit: "requests/s", bytes: 4096, depth: 32, random: true, write: false },
-    Load { name: "sequential reads", unit: "GiB/s", bytes: 1 << 20, depth: 8, random: false, write: false },
-    Load { name: "sequential writes", unit: "GiB/s", bytes: 1 << 20, depth: 8, random: false, write: true },
+    Load {
+        name: "random reads",
+        unit: "requests/s",
+        bytes: 4096,
+        depth: 32,
+        random: true,
+        write: false,
+        limit: 40_000.0,
+    },
+    Load {
+        name: "sequential reads",
+        unit: "GiB/s",
+        bytes: 1 << 20,
+        depth: 8,
+        random: false,
+        write: false,
+        limit: 2.0,
+    },
+    Load {
+        name: "sequential writes",
+        unit: "GiB/s",
+        bytes: 1 << 20,
+        depth: 8,
+        random: false,
+        write: true,
+        limit: 1.0,
+    },
 ];
 
 fn main() {
@@ -60,9 +86,11 @@ fn main() {
         ratios.sort_by(f64::total_cmp);
         let best = |side: usize| pairs.iter().map(|pair| pair[side]).fold(0.0, f64::max);
         println!(
-            "{}: modelled {:.2} {unit}, plain loop device {:.2} {unit} (best of {ROUNDS}); ratio {:.2} (median)",
+            "{} {}: modelled {:.2} {unit} (limit {}), plain loop device {:.2} {unit}, best of {ROUNDS}; ratio {:.2} (median)",
+            if best(0) >= load.limit { "PASS" } else { "MISS" },
             load.name,
             best(0),
+            load.limit,
             best(1),
             ratios[ROUNDS / 2],
             unit = load.unit,

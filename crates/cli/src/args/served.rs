@@ -15,7 +15,7 @@ pub enum ServedDisk {
         size: u64,
         #[command(flatten)]
         model: ModelChoice,
-        /// How much it holds unflushed, which a power cut can lose
+        /// How much it holds unflushed, which a power cut can lose; below 64KiB nothing
         #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = units::size)]
         write_cache: u64,
     },

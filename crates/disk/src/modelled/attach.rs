@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 static SERVER: OnceLock<PathBuf> = OnceLock::new();
 
 /// How long a server may take to write back its store when it ends.
-const END: Duration = Duration::from_secs(60);
+const END: Duration = Duration::from_secs(300);
 
 /// A modelled disk in service. Dropping it takes it out of service; what it holds stays in its store.
 #[derive(Debug)]
