@@ -93,7 +93,8 @@ fn a_target_on_a_modelled_disk_rolls_back() {
         return;
     }
     let lab = Lab::new();
-    // SAFETY: the other tests of this program give their run directories to the programs that they start, and read none.
+    // SAFETY: the other tests of this program give their run directories to the programs that they start, and read
+    // none.
     unsafe { std::env::set_var("SENESCE_RUN_DIR", lab.path().join("run")) };
     ModelledDisk::served_by(std::path::Path::new(env!("CARGO_BIN_EXE_senesce")));
     let session = disk::Session::begin().unwrap();

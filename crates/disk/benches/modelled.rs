@@ -1,8 +1,8 @@
-//! How fast the modelled disk is when its model costs nothing, beside a plain image: random reads of 4 KiB, 32 at a time,
-//! and reads and writes of 1 MiB in sequence, 8 at a time, all through a loop device with direct I/O.
+//! How fast the modelled disk is when its model costs nothing, beside a plain image: random reads of 4 KiB, 32 at a
+//! time, and reads and writes of 1 MiB in sequence, 8 at a time, all through a loop device with direct I/O.
 //!
-//! Rounds alternate, so that other work on the machine meets both; the ratio of each pair is what to compare, the best of
-//! all rounds what the machine can do.
+//! Rounds alternate, so that other work on the machine meets both; the ratio of each pair is what to compare, the
+//! best of all rounds what the machine can do.
 
 use io_uring::{IoUring, opcode, types};
 use senesce_disk::modelled::{Clock, DiskSettings, ModelledDisk};
@@ -86,7 +86,7 @@ fn main() {
         ratios.sort_by(f64::total_cmp);
         let best = |side: usize| pairs.iter().map(|pair| pair[side]).fold(0.0, f64::max);
         println!(
-            "{} {}: modelled {:.2} {unit} (limit {}), plain loop device {:.2} {unit}, best of {ROUNDS}; ratio {:.2} (median)",
+            "{} {}: modelled {:.2} {unit} (limit {}), plain image {:.2} {unit}, best of {ROUNDS}; median ratio {:.2}",
             if best(0) >= load.limit { "PASS" } else { "MISS" },
             load.name,
             best(0),

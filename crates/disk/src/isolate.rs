@@ -33,8 +33,8 @@ pub fn isolate() -> Result<(), Error> {
     Ok(())
 }
 
-/// Moves a child that was just forked back to the namespace that its parent came from, so that it does not keep the parent's
-/// own alive.
+/// Moves a child that was just forked back to the namespace that its parent came from, so that it does not keep the
+/// parent's own alive.
 pub(crate) fn leave() -> io::Result<()> {
     let Some(outside) = OUTSIDE.get() else { return Ok(()) };
     Ok(move_into_link_name_space(outside.as_fd(), Some(LinkNameSpaceType::Mount))?)

@@ -1,7 +1,7 @@
 //! The modelled disk (DESIGN §5): one file, served by a process of its own, that a loop device makes a disk of. It
 //! knows every request, takes snapshots in no time, and fails when told to.
 //!
-//! The road of a write: file system → loop device → FUSE → [`server`] → [`store`]. This module is the near end of it,
+//! The road of a write: file system → loop device → FUSE → `server` → `store`. This module is the near end of it,
 //! which mounts, starts the server and asks things of it.
 
 mod attach;
@@ -12,6 +12,7 @@ mod log;
 mod map;
 mod queue;
 mod serve;
+mod served;
 mod server;
 mod settings;
 mod snapshots;

@@ -26,7 +26,8 @@ fn checksum(path: &Path) -> Vec<u8> {
     }
 }
 
-/// Unmounts, and waits until the file system is gone from copies of the mount namespace as well, which other tests make.
+/// Unmounts, and waits until the file system is gone from copies of the mount namespace as well, which other tests
+/// make.
 fn unmount(on: &mut OnDisk) {
     on.mount.unmount().unwrap();
     until("the end of all mounts", || BlockDevice::open(on.device.device()).is_ok());

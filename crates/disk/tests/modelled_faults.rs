@@ -1,5 +1,5 @@
-//! Power cuts under load: file systems come back, and every file that was synced is whole. A disk that lies about flushes must
-//! not pass the same test, which shows that it can fail.
+//! Power cuts under load: file systems come back, and every file that was synced is whole. A disk that lies about
+//! flushes must not pass the same test, which shows that it can fail.
 
 mod common;
 
@@ -11,8 +11,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// Writes and syncs files until it fails; returns how many were synced. Files in between are written and not synced, and
-/// every third one is deleted again, so that the file system has more to do than to append.
+/// Writes and syncs files until it fails; returns how many were synced. Files in between are written and not
+/// synced, and every third one is deleted again, so that the file system has more to do than to append.
 fn write_until_the_cut(root: &Path) -> u64 {
     for i in 0.. {
         // Not so fast that the disk is full before the cut.
@@ -44,8 +44,8 @@ fn lost(root: &Path, synced: u64) -> u64 {
     (0..synced).filter(|i| !whole(i)).count() as u64
 }
 
-/// Cuts the power while files are written; says how many synced files there were, and how many of them are lost, all if the
-/// file system does not come back.
+/// Cuts the power while files are written; says how many synced files there were, and how many of them are lost,
+/// all if the file system does not come back.
 fn cut_under_load(kind: (&str, &'static str, u64), lie: bool, loss: Loss) -> (u64, u64) {
     let session = begin();
     let dir = in_memory();

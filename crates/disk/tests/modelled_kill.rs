@@ -1,5 +1,5 @@
-//! What is left of a modelled disk when the process that uses it, or the one that serves it, is killed. In a program of its own,
-//! for its victims copy the mount namespace, and with it what other tests have mounted.
+//! What is left of a modelled disk when the process that uses it, or the one that serves it, is killed. In a
+//! program of its own, for its victims copy the mount namespace, and with it what other tests have mounted.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! The modelled disk when memory is short: writing through a file system on it, in a memory group with next to nothing, ends.
+//! The modelled disk when memory is short: writing through a file system on it, in a memory group with next to
+//! nothing, ends.
 
 mod common;
 

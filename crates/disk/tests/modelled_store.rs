@@ -1,5 +1,5 @@
-//! The store of a modelled disk against a disk in memory: whatever is written, discarded, kept, rolled back, killed or
-//! cut off, it holds what it should.
+//! The store of a modelled disk against a disk in memory: whatever is written, discarded, kept, rolled back, killed
+//! or cut off, it holds what it should.
 
 use proptest::prelude::*;
 use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, Loss, Store};

@@ -168,7 +168,8 @@ impl Volume {
             return Err(Error::NotModelled(self.disk.path().to_owned()));
         };
         self.mount.unmount()?;
-        // Another run may have copied the mount with its namespace; changing the disk below it would break what is on it.
+        // Another run may have copied the mount with its namespace; changing the disk below it would break what is
+        // on it.
         let free = wait_until_free(self.disk.path());
         // What the kernel keeps of the disk may not be true afterwards.
         let done = free.and_then(|()| work(disk)).and_then(|()| drop_device_cache(self.disk.path()));

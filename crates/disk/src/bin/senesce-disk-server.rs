@@ -1,5 +1,5 @@
-//! The server of a modelled disk as a program of its own, for this crate's tests and benchmarks. The command `senesce` has
-//! it built in.
+//! The server of a modelled disk as a program of its own, for this crate's tests and benchmarks. The command `senesce`
+//! has it built in.
 
 use std::process::ExitCode;
 

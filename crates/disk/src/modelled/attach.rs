@@ -1,9 +1,9 @@
 //! A modelled disk from the side of the process that uses it: mounts the file, starts the server, asks things of it.
 //!
-//! The mount belongs to this process, the server does not: it lives in the mount namespace that this process came from. So
-//! when this process is killed, its namespace goes with all that is mounted in it; the file system on the disk is
-//! unmounted, the loop device lets go of the file, the file's mount ends, and the server sees that and ends too. When the
-//! server is killed instead, the kernel answers every request with an error.
+//! The mount belongs to this process, the server does not: it lives in the mount namespace that this process came
+//! from. So when this process is killed, its namespace goes with all that is mounted in it; the file system on the
+//! disk is unmounted, the loop device lets go of the file, the file's mount ends, and the server sees that and ends
+//! too. When the server is killed instead, the kernel answers every request with an error.
 
 use super::control::{Ask, Fault, Status, call, take_log};
 use super::serve::READY;
@@ -98,8 +98,8 @@ impl ModelledDisk {
         self.ask(&Ask::Snapshot(name.to_owned())).map(drop)
     }
 
-    /// Makes the disk what it was when the snapshot was taken. Nothing may be mounted on it, and what the kernel keeps of
-    /// its loop device must be dropped after it.
+    /// Makes the disk what it was when the snapshot was taken. Nothing may be mounted on it, and what the kernel
+    /// keeps of its loop device must be dropped after it.
     pub fn rollback(&self, name: &str) -> Result<(), Error> {
         self.ask(&Ask::Rollback { name: name.to_owned(), open: true }).map(drop)
     }
@@ -195,8 +195,8 @@ impl Drop for ModelledDisk {
     }
 }
 
-/// Starts the server in a process group of its own, so that Ctrl-C reaches this process alone, which then takes down what
-/// is on the disk first.
+/// Starts the server in a process group of its own, so that Ctrl-C reaches this process alone, which then takes
+/// down what is on the disk first.
 fn start(dir: &Path, device: OwnedFd) -> Result<Child, Error> {
     let this = || PathBuf::from("/proc/self/exe");
     let mut command = Command::new(SERVER.get().cloned().unwrap_or_else(this));

@@ -1,9 +1,9 @@
-//! The data file of a store: chunks, counted by how many maps and unflushed writes need each. What nothing needs takes no
-//! space.
+//! The data file of a store: chunks, counted by how many maps and unflushed writes need each. What nothing needs
+//! takes no space.
 //!
-//! Reads go through a mapping, so that bytes travel from the page cache to the kernel without a copy of ours. Writes go
-//! through `pwrite`, which says when the backing store is full; through a mapping that would be a signal. For the same
-//! reason a chunk has all its space before anything is read from it.
+//! Reads go through a mapping, so that bytes travel from the page cache to the kernel without a copy of ours.
+//! Writes go through `pwrite`, which says when the backing store is full; through a mapping that would be a signal.
+//! For the same reason a chunk has all its space before anything is read from it.
 
 use super::CHUNK_BYTES;
 use super::map::HOLE;
@@ -150,8 +150,8 @@ fn bytes_of(chunk: u32) -> Range<usize> {
 }
 
 fn map(file: &File, len: usize) -> io::Result<Mmap> {
-    // SAFETY: the store is locked, so no other process of ours writes to or shortens the file; this one writes only while
-    // it has the store for itself, when no slice of the mapping is lent.
+    // SAFETY: the store is locked, so no other process of ours writes to or shortens the file; this one writes only
+    // while it has the store for itself, when no slice of the mapping is lent.
     let mapping = unsafe { MmapOptions::new().len(len).map(file) }?;
     // The server locks its memory, but a disk may be larger than that.
     mapping.unlock()?;

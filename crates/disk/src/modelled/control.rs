@@ -1,5 +1,5 @@
-//! What a process asks of the server of a modelled disk: a line of JSON through the socket `control` in the store, and a line
-//! back.
+//! What a process asks of the server of a modelled disk: a line of JSON through the socket `control` in the store,
+//! and a line back.
 
 use super::log::{self, Log};
 use super::write_cache::Loss;

@@ -1,9 +1,9 @@
 //! What keeps the server from waiting for the disk that it serves.
 //!
-//! When memory is short the kernel frees some by writing to disks. If the server had to wait for that, and the disk were
-//! its own, both would wait for ever. So: its memory is locked, so that none of it has to be read back; as an "I/O
-//! flusher" it never waits for writes when it asks for memory; it is not counted in a memory group that its users may
-//! fill; and it is the last to be ended when there is no memory at all.
+//! When memory is short the kernel frees some by writing to disks. If the server had to wait for that, and the disk
+//! were its own, both would wait for ever. So: its memory is locked, so that none of it has to be read back; as an
+//! "I/O flusher" it never waits for writes when it asks for memory; it is not counted in a memory group that its
+//! users may fill; and it is the last to be ended when there is no memory at all.
 
 use rustix::mm::{MlockAllFlags, mlockall};
 

@@ -1,9 +1,9 @@
 //! Chunk maps: which chunk of the data file holds which part of the disk.
 //!
 //! A map file is a header of 24 bytes (magic, version, bytes of a chunk, number of entries; little-endian) and one
-//! entry of four bytes for each part of the disk, in order: 0 for a part that was never written or was discarded, else
-//! the number of its chunk, from 1. No chunk stands in one map twice. A snapshot is a map with a SHA-256 of all of it
-//! behind the last entry; the map in use has none, for it changes in place, one entry at a time.
+//! entry of four bytes for each part of the disk, in order: 0 for a part that was never written or was discarded,
+//! else the number of its chunk, from 1. No chunk stands in one map twice. A snapshot is a map with a SHA-256 of
+//! all of it behind the last entry; the map in use has none, for it changes in place, one entry at a time.
 
 use crate::error::{Error, IoContext};
 use sha2::{Digest, Sha256};

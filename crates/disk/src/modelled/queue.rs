@@ -1,7 +1,7 @@
 //! The queue of a modelled disk: in which order requests are served, how long each takes, and the log of them.
 //!
-//! Each request has a thread of the server for itself, which waits here for its turn. Those that wait together are the
-//! queue that the device model chooses from, as a drive does with native command queuing.
+//! Each request has a thread of the server for itself, which waits here for its turn. Those that wait together are
+//! the queue that the device model chooses from, as a drive does with native command queuing.
 
 use super::log::Log;
 use super::settings::Clock;

@@ -2,7 +2,8 @@
 
 use super::control;
 use super::harden::harden;
-use super::server::{DiskFs, Served};
+use super::served::Served;
+use super::server::DiskFs;
 use super::store::Store;
 use crate::error::{Error, IoContext};
 use fuser::{Config, Session, SessionACL};
@@ -14,8 +15,8 @@ use std::sync::Arc;
 /// What the server says when it is ready.
 pub(super) const READY: &str = "ready";
 
-/// Serves the store at `dir` until what is mounted goes. Standard input is the FUSE device, whose file system is mounted
-/// already; standard output gets a line when it is [`READY`], and one that says what is wrong if something is.
+/// Serves the store at `dir` until what is mounted goes. Standard input is the FUSE device, whose file system is
+/// mounted already; standard output gets a line when it is ready, and one that says what is wrong if something is.
 pub fn serve(dir: &Path) -> Result<(), Error> {
     harden();
     let served = start(dir).and_then(|(disk, session)| {

@@ -1,10 +1,6 @@
 //! The FUSE file system with one file, the disk.
 
-use super::control::{Answers, Ask, Fault, Status};
-use super::log::Log;
-use super::queue::Queue;
-use super::store::Store;
-use crate::Error;
+use super::served::Served;
 use crate::request::{RequestKind, SECTOR_BYTES};
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
@@ -14,9 +10,7 @@ use fuser::{
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Name of the file.
@@ -38,180 +32,13 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A disk in service.
-pub struct Served {
-    store: RwLock<Store>,
-    size_bytes: u64,
-    queue: Queue,
-    requests: AtomicU64,
-    failures: Mutex<(u64, Option<String>)>,
-    open: AtomicU32,
-    cut: AtomicBool,
-    lying: AtomicBool,
-    unreadable: RwLock<Range<u64>>,
-}
-
-impl Served {
-    /// Takes a store into service.
-    pub fn new(store: Store) -> Result<Served, Error> {
-        let settings = store.settings();
-        let model = store.model()?;
-        Ok(Served {
-            size_bytes: settings.size_bytes,
-            queue: Queue::new(&model, settings.size_bytes, settings.clock),
-            store: RwLock::new(store),
-            requests: AtomicU64::new(0),
-            failures: Mutex::default(),
-            open: AtomicU32::new(0),
-            cut: AtomicBool::new(false),
-            lying: AtomicBool::new(false),
-            unreadable: RwLock::new(0..0),
-        })
-    }
-
-    /// How many threads are to take requests.
-    pub fn threads(&self) -> usize {
-        self.queue.threads()
-    }
-
-    /// Ends the service.
-    pub fn close(&self) -> Result<(), Error> {
-        self.store_mut(Store::close)
-    }
-
-    /// Does one request when its turn comes. `work` answers it too if all is well.
-    fn request(
-        &self,
-        kind: RequestKind,
-        at: u64,
-        len: u64,
-        work: impl FnOnce() -> io::Result<()>,
-    ) -> Result<(), Errno> {
-        let _turn = self.queue.enter(kind, at, len);
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        work().map_err(|e| {
-            self.failed(kind, at, &e);
-            Errno::from(e)
-        })
-    }
-
-    /// Changes what the disk holds, if its power is on.
-    fn change(&self, change: impl FnOnce(&mut Store) -> io::Result<()>) -> io::Result<()> {
-        self.store_mut(|store| {
-            self.check_power()?;
-            change(store)
-        })
-    }
-
-    /// To be asked with the store in hand, so that nothing reaches it after the cut.
-    fn check_power(&self) -> io::Result<()> {
-        if self.cut.load(Ordering::Acquire) { Err(io_error()) } else { Ok(()) }
-    }
-
-    fn failed(&self, kind: RequestKind, at: u64, error: &io::Error) {
-        let mut failures = lock(&self.failures);
-        failures.0 += 1;
-        failures.1.get_or_insert_with(|| format!("{kind:?} at byte {at}: {error}"));
-    }
-
-    fn store_mut<T>(&self, work: impl FnOnce(&mut Store) -> T) -> T {
-        work(&mut self.store.write().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn check_readable(&self, at: u64, len: u64) -> io::Result<()> {
-        let bad = self.unreadable.read().unwrap_or_else(PoisonError::into_inner);
-        if at < bad.end && bad.start < at + len {
-            return Err(io_error());
-        }
-        Ok(())
-    }
-
-    fn fault(&self, fault: Fault) -> io::Result<()> {
-        match fault {
-            Fault::PowerCut(loss) => self.store_mut(|store| {
-                // With the store in hand: no request is half done.
-                if self.cut.swap(true, Ordering::AcqRel) { Ok(()) } else { store.power_cut(loss) }
-            }),
-            Fault::ReadError { at_bytes, len_bytes } => {
-                let range = at_bytes..at_bytes.saturating_add(len_bytes);
-                *self.unreadable.write().unwrap_or_else(PoisonError::into_inner) = range;
-                Ok(())
-            }
-            Fault::Lie => {
-                self.lying.store(true, Ordering::Relaxed);
-                Ok(())
-            }
-            Fault::None => {
-                self.lying.store(false, Ordering::Relaxed);
-                *self.unreadable.write().unwrap_or_else(PoisonError::into_inner) = 0..0;
-                Ok(())
-            }
-        }
-    }
-
-    fn status(&self) -> Status {
-        let (failed, first_failure) = lock(&self.failures).clone();
-        let (log_requests, log_lost) = self.queue.with_log(|log| (log.requests(), log.lost()));
-        Status {
-            pid: std::process::id(),
-            requests: self.requests.load(Ordering::Relaxed),
-            failed,
-            first_failure,
-            log_requests,
-            log_lost,
-            clock_ns: self.queue.clock_ns(),
-            used_bytes: self.store.read().unwrap_or_else(PoisonError::into_inner).used_bytes(),
-            cut: self.cut.load(Ordering::Relaxed),
-        }
-    }
-}
-
-impl Answers for Served {
-    fn answer(&self, ask: &Ask) -> Result<Status, String> {
-        match ask {
-            Ask::Status | Ask::TakeLog => {}
-            Ask::Snapshot(name) => self.store_mut(|store| store.snapshot(name)).map_err(|e| why(&e))?,
-            Ask::Rollback { open: false, .. } if self.open.load(Ordering::Relaxed) > 0 => {
-                return Err(
-                    "its disk is in use; unmount what is on it and detach its loop device first".into()
-                );
-            }
-            Ask::Rollback { name, .. } => {
-                self.store_mut(|store| store.rollback(name)).map_err(|e| why(&e))?
-            }
-            Ask::Fault(fault) => self.fault(*fault).map_err(|e| e.to_string())?,
-        }
-        Ok(self.status())
-    }
-
-    fn take_log(&self) -> Log {
-        self.queue.with_log(std::mem::take)
-    }
-}
-
-/// What a caller, which names the store itself, is to be told.
-fn why(error: &Error) -> String {
-    match error {
-        Error::Store { why, .. } => why.clone(),
-        other => other.to_string(),
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn io_error() -> io::Error {
-    io::Error::from_raw_os_error(Errno::EIO.code())
-}
-
 /// The file system, which shares the disk with the thread that answers callers.
 pub struct DiskFs(pub Arc<Served>);
 
 impl DiskFs {
     fn attr(&self, ino: INodeNo) -> FileAttr {
         let file = ino == FILE_INODE;
-        let size = if file { self.0.size_bytes } else { 0 };
+        let size = if file { self.0.size_bytes() } else { 0 };
         FileAttr {
             ino,
             size,
@@ -233,7 +60,7 @@ impl DiskFs {
 
     /// What of a range lies on the disk.
     fn clip(&self, at: u64, len: u64) -> u64 {
-        len.min(self.0.size_bytes.saturating_sub(at))
+        len.min(self.0.size_bytes().saturating_sub(at))
     }
 }
 
@@ -261,7 +88,7 @@ impl Filesystem for DiskFs {
     }
 
     fn open(&self, _: &Caller, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        self.0.open.fetch_add(1, Ordering::Relaxed);
+        self.0.opened();
         // Nothing of the disk is cached above it but by the file system on it.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
@@ -279,7 +106,7 @@ impl Filesystem for DiskFs {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.released();
         reply.ok();
     }
 
@@ -298,9 +125,7 @@ impl Filesystem for DiskFs {
         let mut reply = Some(reply);
         let mut answer = |data: &[u8]| reply.take().expect("one answer").data(data);
         let done = self.0.request(RequestKind::Read, at, len, || {
-            let store = self.0.store.read().unwrap_or_else(PoisonError::into_inner);
-            self.0.check_power()?;
-            self.0.check_readable(at, len)?;
+            let store = self.0.readable(at, len)?;
             if len == 0 {
                 answer(&[]);
             } else {
@@ -309,7 +134,7 @@ impl Filesystem for DiskFs {
             Ok(())
         });
         if let (Err(e), Some(reply)) = (done, reply) {
-            reply.error(e);
+            reply.error(e.into());
         }
     }
 
@@ -331,17 +156,14 @@ impl Filesystem for DiskFs {
         }
         match self.0.request(RequestKind::Write, at, len, || self.0.change(|store| store.write(at, data))) {
             Ok(()) => reply.written(data.len() as u32),
-            Err(e) => reply.error(e),
+            Err(e) => reply.error(e.into()),
         }
     }
 
     fn fsync(&self, _: &Caller, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let flush = || {
-            self.0.change(|store| if self.0.lying.load(Ordering::Relaxed) { Ok(()) } else { store.flush() })
-        };
-        match self.0.request(RequestKind::Flush, 0, 0, flush) {
+        match self.0.request(RequestKind::Flush, 0, 0, || self.0.flush()) {
             Ok(()) => reply.ok(),
-            Err(e) => reply.error(e),
+            Err(e) => reply.error(e.into()),
         }
     }
 
@@ -362,7 +184,7 @@ impl Filesystem for DiskFs {
         match self.0.request(RequestKind::Discard, at, len, || self.0.change(|store| store.discard(at, len)))
         {
             Ok(()) => reply.ok(),
-            Err(e) => reply.error(e),
+            Err(e) => reply.error(e.into()),
         }
     }
 
@@ -384,7 +206,7 @@ impl Filesystem for DiskFs {
         // Its block size is what a loop device takes for the smallest discard.
         let block_bytes = 4096;
         reply.statfs(
-            self.0.size_bytes / block_bytes,
+            self.0.size_bytes() / block_bytes,
             0,
             0,
             1,

@@ -1,5 +1,5 @@
-//! Snapshots of a modelled disk: maps that keep their chunks from changing. Taking one and rolling back to one copies no
-//! data.
+//! Snapshots of a modelled disk: maps that keep their chunks from changing. Taking one and rolling back to one
+//! copies no data.
 
 use super::map::{ChunkMap, HOLE, read_snapshot, write_snapshot};
 use super::store::{CHUNK_BYTES, Store, parts};

@@ -1,13 +1,14 @@
 //! The store of a modelled disk: a directory with the bytes of the disk in chunks, copied on write.
 //!
-//! `disk.json` says what the disk is ([`super::settings`]), `model.toml` what it costs ([`crate::model`]), `map` which chunk holds which part of it ([`super::map`]), `data` has
-//! the chunks ([`super::chunks`]), `snapshots/` a map for each snapshot. Invariants: a chunk with several users never changes;
-//! a chunk is in no map before it has its space and its bytes; what no map names is free. So a process that is killed leaves a
-//! store that is whole: all it had written is there, for the machine keeps its files.
+//! `disk.json` says what the disk is ([`super::settings`]), `model.toml` what it costs ([`crate::model`]), `map`
+//! which chunk holds which part of it ([`super::map`]), `data` has the chunks ([`super::chunks`]), `snapshots/` a
+//! map for each snapshot. Invariants: a chunk with several users never changes; a chunk is in no map before it has
+//! its space and its bytes; what no map names is free. So a process that is killed leaves a store that is whole:
+//! all it had written is there, for the machine keeps its files.
 //!
-//! A crash of the machine itself is another matter: only snapshots are forced to its disk. `attached` in the store names the
-//! boot of the machine in which it was last taken into use, and goes when it is closed; a store that lived through a crash is
-//! known by it and can only be rolled back.
+//! A crash of the machine itself is another matter: only snapshots are forced to its disk. `attached` in the store
+//! names the boot of the machine in which it was last taken into use, and goes when it is closed; a store that
+//! lived through a crash is known by it and can only be rolled back.
 
 use super::chunks::Chunks;
 use super::map::{ChunkMap, HOLE};
@@ -67,8 +68,8 @@ impl Store {
         made
     }
 
-    /// Takes the store in `dir` into use. `after_crash` takes also one that a crash of the machine has left, which can
-    /// only be rolled back.
+    /// Takes the store in `dir` into use. `after_crash` takes also one that a crash of the machine has left, which
+    /// can only be rolled back.
     pub fn open(dir: &Path, after_crash: bool) -> Result<Store, Error> {
         let dir = &std::fs::canonicalize(dir).context("opening the store", dir)?;
         let settings = DiskSettings::read(dir)?;

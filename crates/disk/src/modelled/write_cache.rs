@@ -1,7 +1,7 @@
 //! The write cache of the modelled disk: what was written and not flushed, which a power cut can lose.
 //!
-//! Everything written is in the store at once. What is kept here is how to take it back: for each unflushed write what
-//! was there before. As that of a drive it holds so many bytes; what is older counts as written to the medium.
+//! Everything written is in the store at once. What is kept here is how to take it back: for each unflushed write
+//! what was there before. As that of a drive it holds so many bytes; what is older counts as written to the medium.
 
 use super::CHUNK_BYTES;
 use rand_chacha::ChaCha8Rng;

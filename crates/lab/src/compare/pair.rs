@@ -29,8 +29,8 @@ pub struct Pair {
     pub aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub aging_ratio_interval: Option<Interval>,
-    /// Median of aged over unaged scan cost in modelled time: by the clock of the modelled disk that both sides lie on, or
-    /// on a modelled 7200 rpm disk that is sent the same requests.
+    /// Median of aged over unaged scan cost in modelled time: by the clock of the modelled disk that both sides lie
+    /// on, or on a modelled 7200 rpm disk that is sent the same requests.
     pub modelled_aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub modelled_aging_ratio_interval: Option<Interval>,

@@ -1,0 +1,204 @@
+//! A disk in service: does what comes through FUSE and what callers ask, in turn, and fails as it is told to.
+
+use super::control::{Answers, Ask, Fault, Status};
+use super::log::Log;
+use super::queue::Queue;
+use super::store::Store;
+use crate::Error;
+use crate::request::RequestKind;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+/// A disk in service.
+pub struct Served {
+    store: RwLock<Store>,
+    size_bytes: u64,
+    queue: Queue,
+    requests: AtomicU64,
+    failures: Mutex<(u64, Option<String>)>,
+    open: AtomicU32,
+    cut: AtomicBool,
+    lying: AtomicBool,
+    unreadable: RwLock<Range<u64>>,
+}
+
+impl Served {
+    /// Takes a store into service.
+    pub fn new(store: Store) -> Result<Served, Error> {
+        let settings = store.settings();
+        let model = store.model()?;
+        Ok(Served {
+            size_bytes: settings.size_bytes,
+            queue: Queue::new(&model, settings.size_bytes, settings.clock),
+            store: RwLock::new(store),
+            requests: AtomicU64::new(0),
+            failures: Mutex::default(),
+            open: AtomicU32::new(0),
+            cut: AtomicBool::new(false),
+            lying: AtomicBool::new(false),
+            unreadable: RwLock::new(0..0),
+        })
+    }
+
+    /// How many threads are to take requests.
+    pub fn threads(&self) -> usize {
+        self.queue.threads()
+    }
+
+    /// Ends the service.
+    pub fn close(&self) -> Result<(), Error> {
+        self.store_mut(Store::close)
+    }
+
+    /// Does one request when its turn comes. `work` answers it too if all is well; else the error is to be answered.
+    pub fn request(
+        &self,
+        kind: RequestKind,
+        at: u64,
+        len: u64,
+        work: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let _turn = self.queue.enter(kind, at, len);
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        work().inspect_err(|e| self.failed(kind, at, e))
+    }
+
+    /// How large the disk is.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Counts who has the disk's file open.
+    pub fn opened(&self) {
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts who has not any longer.
+    pub fn released(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The store to read a range of, if its power is on and the range can be read.
+    pub fn readable(&self, at: u64, len: u64) -> io::Result<RwLockReadGuard<'_, Store>> {
+        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
+        self.check_power()?;
+        self.check_readable(at, len)?;
+        Ok(store)
+    }
+
+    /// All that was written is on the medium, or so the disk says.
+    pub fn flush(&self) -> io::Result<()> {
+        self.change(|store| if self.lying.load(Ordering::Relaxed) { Ok(()) } else { store.flush() })
+    }
+
+    /// Changes what the disk holds, if its power is on.
+    pub fn change(&self, change: impl FnOnce(&mut Store) -> io::Result<()>) -> io::Result<()> {
+        self.store_mut(|store| {
+            self.check_power()?;
+            change(store)
+        })
+    }
+
+    /// To be asked with the store in hand, so that nothing reaches it after the cut.
+    fn check_power(&self) -> io::Result<()> {
+        if self.cut.load(Ordering::Acquire) { Err(io_error()) } else { Ok(()) }
+    }
+
+    fn failed(&self, kind: RequestKind, at: u64, error: &io::Error) {
+        let mut failures = lock(&self.failures);
+        failures.0 += 1;
+        failures.1.get_or_insert_with(|| format!("{kind:?} at byte {at}: {error}"));
+    }
+
+    fn store_mut<T>(&self, work: impl FnOnce(&mut Store) -> T) -> T {
+        work(&mut self.store.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn check_readable(&self, at: u64, len: u64) -> io::Result<()> {
+        let bad = self.unreadable.read().unwrap_or_else(PoisonError::into_inner);
+        if at < bad.end && bad.start < at + len {
+            return Err(io_error());
+        }
+        Ok(())
+    }
+
+    fn fault(&self, fault: Fault) -> io::Result<()> {
+        match fault {
+            Fault::PowerCut(loss) => self.store_mut(|store| {
+                // With the store in hand: no request is half done.
+                if self.cut.swap(true, Ordering::AcqRel) { Ok(()) } else { store.power_cut(loss) }
+            }),
+            Fault::ReadError { at_bytes, len_bytes } => {
+                let range = at_bytes..at_bytes.saturating_add(len_bytes);
+                *self.unreadable.write().unwrap_or_else(PoisonError::into_inner) = range;
+                Ok(())
+            }
+            Fault::Lie => {
+                self.lying.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            Fault::None => {
+                self.lying.store(false, Ordering::Relaxed);
+                *self.unreadable.write().unwrap_or_else(PoisonError::into_inner) = 0..0;
+                Ok(())
+            }
+        }
+    }
+
+    fn status(&self) -> Status {
+        let (failed, first_failure) = lock(&self.failures).clone();
+        let (log_requests, log_lost) = self.queue.with_log(|log| (log.requests(), log.lost()));
+        Status {
+            pid: std::process::id(),
+            requests: self.requests.load(Ordering::Relaxed),
+            failed,
+            first_failure,
+            log_requests,
+            log_lost,
+            clock_ns: self.queue.clock_ns(),
+            used_bytes: self.store.read().unwrap_or_else(PoisonError::into_inner).used_bytes(),
+            cut: self.cut.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Answers for Served {
+    fn answer(&self, ask: &Ask) -> Result<Status, String> {
+        match ask {
+            Ask::Status | Ask::TakeLog => {}
+            Ask::Snapshot(name) => self.store_mut(|store| store.snapshot(name)).map_err(|e| why(&e))?,
+            Ask::Rollback { open: false, .. } if self.open.load(Ordering::Relaxed) > 0 => {
+                return Err(
+                    "its disk is in use; unmount what is on it and detach its loop device first".into()
+                );
+            }
+            Ask::Rollback { name, .. } => {
+                self.store_mut(|store| store.rollback(name)).map_err(|e| why(&e))?
+            }
+            Ask::Fault(fault) => self.fault(*fault).map_err(|e| e.to_string())?,
+        }
+        Ok(self.status())
+    }
+
+    fn take_log(&self) -> Log {
+        self.queue.with_log(std::mem::take)
+    }
+}
+
+/// What a caller, which names the store itself, is to be told.
+fn why(error: &Error) -> String {
+    match error {
+        Error::Store { why, .. } => why.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn io_error() -> io::Error {
+    io::Error::from_raw_os_error(libc::EIO)
+}
