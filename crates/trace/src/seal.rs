@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 /// The mark that a Parquet file begins with.
 const MARK: &[u8] = b"PAR1";
 
-/// What a writer puts behind the mark, for [`seal`] to fill in.
+/// What a writer puts behind the mark, for [`finish`] to fill in.
 pub const BLANK: [u8; 32] = [0; 32];
 
 /// Begins the file that will be `path`: beside it, under another name, gone if it is dropped.

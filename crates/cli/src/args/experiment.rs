@@ -25,6 +25,9 @@ pub struct HowToRun {
     /// How large: small (minutes) or paper (as published)
     #[arg(long, default_value = "small")]
     pub scale: String,
+    /// A git repository whose history is pulled, or whose tree is made, instead of a made-up one
+    #[arg(long, value_name = "REPO")]
+    pub repo: Option<PathBuf>,
     /// Take from the store what an earlier run has measured
     #[arg(long)]
     pub resume: bool,

@@ -48,6 +48,10 @@ fn list(json: bool) -> Result<()> {
 }
 
 fn carry_out(experiment: Experiment, how: &HowToRun) -> Result<Outcome> {
+    let experiment = match &how.repo {
+        Some(repository) => experiment.with_repository(&std::path::absolute(repository)?)?,
+        None => experiment,
+    };
     let spec = RunSpec {
         experiment,
         scale: how.scale.clone(),

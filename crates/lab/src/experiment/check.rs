@@ -2,6 +2,7 @@
 
 use super::outcome::{CheckpointSide, Outcome, is_by_disk};
 use super::spec::{Check, Rule};
+use crate::compare::SUBJECTS;
 use crate::stats::correlation;
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +93,7 @@ fn verdicts(check: &Check, line: &Line, values: &[(u64, f64)], outcome: &Outcome
         last_below,
         grows_above,
         grows_below,
+        over_unaged_below,
         correlates_with,
         correlation_below,
         over_option,
@@ -117,6 +119,9 @@ fn verdicts(check: &Check, line: &Line, values: &[(u64, f64)], outcome: &Outcome
         let ratio = last?.1 / others.last()?.1;
         Some((format!("over {other}"), ratio))
     });
+    let over_unaged = series(outcome, line, SUBJECTS[1], &check.measure)
+        .last()
+        .and_then(|unaged| Some(("aged over unaged".to_owned(), last?.1 / unaged.1)));
     let parts = [
         (first_above, at(first), true),
         (first_below, at(first), false),
@@ -126,6 +131,7 @@ fn verdicts(check: &Check, line: &Line, values: &[(u64, f64)], outcome: &Outcome
         (last_below, at(last), false),
         (grows_above, grown.clone(), true),
         (grows_below, grown, false),
+        (over_unaged_below, over_unaged, false),
         (correlation_below, correlated, false),
         (ratio_above, over, true),
     ];

@@ -175,6 +175,8 @@ pub struct Rule {
     pub grows_above: Option<f64>,
     /// The value of the last round over that of the first lies below this.
     pub grows_below: Option<f64>,
+    /// The value of the last round over that of the unaged side lies below this.
+    pub over_unaged_below: Option<f64>,
     /// Pearson's correlation with this other measure over the rounds …
     pub correlates_with: Option<String>,
     /// … lies below this.
@@ -272,6 +274,30 @@ impl Experiment {
             Some(check) => Err(format!("the claim {:?} has a rule that says nothing", check.claim)),
             None => Ok(()),
         }
+    }
+
+    /// The same experiment with this repository: its history is pulled, or its tree is the one that is made.
+    pub fn with_repository(mut self, repository: &Path) -> Result<Experiment, Error> {
+        let path = repository.to_str().ok_or_else(|| {
+            Error::Refused(format!(
+                "the path {} is no text; give the repository another",
+                repository.display()
+            ))
+        })?;
+        let of = || toml::Table::from_iter([("repository".to_owned(), path.into())]);
+        for scale in self.scale.values_mut() {
+            let kind =
+                scale.workload.get("kind").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+            match kind.as_str() {
+                "git" => drop(scale.workload.insert("repository".to_owned(), path.into())),
+                "interfile" => drop(scale.workload.insert("of".to_owned(), of().into())),
+                _ => {
+                    let why = format!("{} uses no repository; leave out --repo", self.figure);
+                    return Err(Error::Refused(why));
+                }
+            }
+        }
+        Ok(self)
     }
 
     /// The settings, at least one.
