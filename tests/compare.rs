@@ -11,11 +11,12 @@ fn score(pair: &Value, side: &str, name: &str) -> f64 {
 
 #[test]
 fn aged_file_systems_score_below_their_unaged_copies() {
-    for fs in ["ext4", "xfs", "btrfs"] {
+    // XFS breaks few files before it is nearly full, at times none; a small Btrfs wants room for its metadata.
+    for (fs, fullness) in [("ext4", 0.6), ("xfs", 0.85), ("btrfs", 0.6)] {
         needs!(fs);
         let lab = Lab::new();
         lab.run(&format!(
-            "age --fs {fs} --size 400MiB --fullness 0.6 --profile agrawal --name a --work work"
+            "age --fs {fs} --size 400MiB --fullness {fullness} --profile agrawal --name a --work work"
         ));
         let compared = lab.json("compare a --work work --repeat 2");
         let pair = &compared["pairs"][0];

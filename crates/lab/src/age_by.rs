@@ -64,6 +64,7 @@ pub struct AgedByWorkload {
 /// Ages a file system as `spec` says.
 pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload, Error> {
     let models: Vec<Model> = spec.disks.iter().map(|disk| Model::find(disk)).collect::<Result<_, _>>()?;
+    spec.workload.check(spec.seed, spec.round)?;
     let mut made = spec.made.clone();
     if let Some(of) = made.spec()? {
         fs::ready(of.kind)?;
@@ -120,6 +121,10 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         Err(e) => {
             let state = if matches!(e, Error::Interrupted(_)) { "interrupted" } else { "failed" };
             store.end(manifest.run(), state, Some(&e.to_string()))?;
+            // Half aged it is of no use: what was measured is in the store, and the next aging begins anew.
+            remove(&made.home)?;
+            let path = Manifest::path(&spec.work, &spec.name);
+            std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
             return Err(e);
         }
     };
@@ -154,11 +159,7 @@ fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
     let (name, work) = (&spec.name, spec.work.display());
     match Manifest::load(&spec.work, name)? {
         Some(earlier) if earlier.stage == Stage::Making && earlier.aged_by.is_some() => {
-            if let Home::Image(path) = &earlier.made.home
-                && path.exists()
-            {
-                std::fs::remove_file(path).map_err(Error::io("removing the half-aged", path))?;
-            }
+            remove(&earlier.made.home)?;
         }
         Some(_) => {
             return Err(Error::Refused(format!(
@@ -182,6 +183,22 @@ fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
         stage: Stage::Making,
         run: 0,
     })
+}
+
+/// Removes what a half-done aging left.
+fn remove(home: &Home) -> Result<(), Error> {
+    let (path, removed) = match home {
+        Home::Image(path) => (path, std::fs::remove_file(path)),
+        Home::Modelled { dir, .. } => (dir, std::fs::remove_dir_all(dir)),
+        // A directory is given its own name, which is kept, only when it is made; a device stays.
+        Home::Dir(_) | Home::Device(_) => return Ok(()),
+    };
+    match removed {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("removing the half-aged", path)(e))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the checkpoints are known by.

@@ -44,6 +44,17 @@ impl Workload {
         }
     }
 
+    /// Refuses what cannot be carried out up to round `last`, as far as that can be told before anything is made.
+    pub(crate) fn check(&self, seed: u64, last: u64) -> Result<(), Error> {
+        match self {
+            Workload::Intrafile(intrafile) => Ok(intrafile.round(last).map(drop)?),
+            Workload::Interfile(tree) => tree.rounds(seed)?.check(last),
+            Workload::Filesize(sizes) => sizes.rounds(seed)?.check(last),
+            Workload::Git(git) => git.check(last),
+            Workload::Mail(mail) => mail.check(seed, last),
+        }
+    }
+
     /// What carries it out up to round `last`, all that is random drawn from `seed`. What it needs beside the file system
     /// is made in `scratch`.
     pub(crate) fn driver(

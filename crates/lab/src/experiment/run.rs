@@ -16,6 +16,7 @@ use disk::{Entry, MARKER, Session};
 use probe::FileMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -50,9 +51,13 @@ pub fn run(spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     if experiment.fs.is_empty() {
         disks_alone(spec, scale, &models, &store, &session, watch)?;
     }
+    let start = Instant::now();
     for (at, cell) in all.iter().enumerate() {
         let (figure, of) = (&experiment.figure, all.len());
-        watch.say(&format!("== {figure} {}: {} ({} of {of})", spec.scale, cell.name, at + 1));
+        // Cells take about as long as each other.
+        let left_s = start.elapsed().as_secs_f64() / at as f64 * (of - at) as f64;
+        let eta = if at == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
+        watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, cell.name, at + 1));
         match run_cell(spec, scale, cell, &models, &store, &session, watch) {
             Err(e @ Error::Interrupted(_)) => return Err(e),
             Err(e) => {

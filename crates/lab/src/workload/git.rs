@@ -40,20 +40,30 @@ impl Default for Git {
 }
 
 impl Git {
+    /// Refuses a repository that has no such history.
+    pub(super) fn check(&self, last: u64) -> Result<(), Error> {
+        self.repository.as_ref().map_or(Ok(()), |repository| self.history(repository, last).map(drop))
+    }
+
+    fn history(&self, repository: &Path, last: u64) -> Result<History, Error> {
+        let history = History::open(repository, self.order)?;
+        if last == 0 || last > history.count() {
+            return Err(Error::Refused(format!(
+                "{} has {} commits in that order, which makes so many pulls and not {last}",
+                repository.display(),
+                history.count()
+            )));
+        }
+        Ok(history)
+    }
+
     /// `scratch` is a directory for the made-up repository, which stays there.
     pub(super) fn driver(&self, seed: u64, last: u64, scratch: &Path) -> Result<Box<dyn Driver>, Error> {
         let repository = match &self.repository {
             Some(repository) => repository.clone(),
             None => self.made_up(last, scratch)?,
         };
-        let history = History::open(&repository, self.order)?;
-        if last > history.count() {
-            return Err(Error::Refused(format!(
-                "{} has {} commits in that order, too few for {last} pulls",
-                repository.display(),
-                history.count()
-            )));
-        }
+        let history = self.history(&repository, last)?;
         if self.live {
             let options = LiveOptions { gc: self.gc, scratch: scratch.to_owned() };
             return Ok(Box::new(Pulling { history, options, live: None }));

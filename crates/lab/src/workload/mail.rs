@@ -7,6 +7,7 @@ use ager::mail::{Extracted, Live, Parameters, Plan};
 use disk::Session;
 use replay::{Data, Options};
 use serde::{Deserialize, Serialize};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,14 +26,34 @@ pub struct Mail {
 }
 
 impl Mail {
+    /// Refuses a plan that cannot be, and a server that cannot run.
+    pub(super) fn check(&self, seed: u64, last: u64) -> Result<(), Error> {
+        self.plan(seed, last)?;
+        if self.live {
+            ager::mail::dovecot()?;
+            if let Some(port) = self.port {
+                TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+                    Error::Refused(format!(
+                        "port {port} cannot be used for the mail server: {error}; leave out --port, and a free one is found"
+                    ))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn plan(&self, seed: u64, last: u64) -> Result<Plan, Error> {
+        let days = u32::try_from(last).map_err(|_| Error::Refused(format!("{last} days are too many")))?;
+        Ok(Plan::new(Parameters { days, ..self.mail }, seed)?)
+    }
+
     pub(super) fn driver(
         &self,
         seed: u64,
         last: u64,
         session: &Arc<Session>,
     ) -> Result<Box<dyn Driver>, Error> {
-        let days = u32::try_from(last).map_err(|_| Error::Refused(format!("{last} days are too many")))?;
-        let plan = Plan::new(Parameters { days, ..self.mail }, seed)?;
+        let plan = self.plan(seed, last)?;
         if self.live {
             let session = session.clone();
             return Ok(Box::new(Server { plan, port: self.port, session, live: None, next_day: 0 }));

@@ -101,6 +101,11 @@ impl Rounds {
     pub(super) fn new(seed: u64, make: impl Fn(u64) -> Result<Vec<Op>, ager::Error> + 'static) -> Rounds {
         Rounds { seed, make: Box::new(make) }
     }
+
+    /// Whether there is such a round.
+    pub(super) fn check(&self, round: u64) -> Result<(), Error> {
+        Ok((self.make)(round).map(drop)?)
+    }
 }
 
 impl Driver for Rounds {
