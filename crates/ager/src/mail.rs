@@ -20,4 +20,4 @@ pub use extracted::Extracted;
 pub use live::Live;
 pub use plan::{Parameters, Plan};
 pub use script::{Event, Script};
-pub use server::dovecot;
+pub use server::{dovecot, ready};

@@ -62,6 +62,14 @@ fn start_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
     (child, out.lines().map_while(Result::ok))
 }
 
+/// A victim that has been writing for a while.
+fn start_mounted_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
+    let (child, mut lines) = start_victim(store);
+    wait_for(&mut lines, "mounted");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    (child, lines)
+}
+
 fn wait_for(lines: &mut impl Iterator<Item = String>, what: &str) {
     assert!(lines.any(|line| line.contains(what)), "the victim never said {what:?}");
 }
@@ -73,9 +81,7 @@ fn all_goes_when_the_process_that_uses_it_is_killed() {
     }
     let dir = in_memory();
     let store = dir.path().join("store");
-    let (mut child, mut lines) = start_victim(&store);
-    wait_for(&mut lines, "mounted");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let (mut child, _lines) = start_mounted_victim(&store);
     assert_eq!(servers(&store).len(), 1);
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
@@ -98,9 +104,7 @@ fn a_killed_server_means_errors_and_no_hang() {
     }
     let dir = in_memory();
     let store = dir.path().join("store");
-    let (mut child, mut lines) = start_victim(&store);
-    wait_for(&mut lines, "mounted");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let (mut child, mut lines) = start_mounted_victim(&store);
     let server = servers(&store)[0];
     kill_process(Pid::from_raw(server as i32).unwrap(), Signal::KILL).unwrap();
     wait_for(&mut lines, "error");

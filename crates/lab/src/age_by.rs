@@ -1,7 +1,7 @@
 //! Ages one file system by a workload and keeps it: what `compare` and the probes then measure.
 
 use crate::experiment::{CheckpointPair, CheckpointSide, read_checkpoint};
-use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
+use crate::manifest::{AgedBy, Made, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
 use crate::store::NewRun;
 use crate::work::Work;
@@ -116,18 +116,14 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         Ok((clean, version))
     });
     let made = series.made;
-    let (checker_clean, (mkfs, fs_version)) = match aged {
-        Ok(aged) => aged,
-        Err(e) => {
-            let state = if matches!(e, Error::Interrupted(_)) { "interrupted" } else { "failed" };
-            store.end(manifest.run(), state, Some(&e.to_string()))?;
-            // Half aged it is of no use: what was measured is in the store, and the next aging begins anew.
-            remove(&made.home)?;
-            let path = Manifest::path(&spec.work, &spec.name);
-            std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
-            return Err(e);
-        }
-    };
+    if aged.is_err() {
+        store.end_by(manifest.run(), &aged)?;
+        // Half aged it is of no use: what was measured is in the store, and the next aging begins anew.
+        made.home.remove_half_made()?;
+        let path = Manifest::path(&spec.work, &spec.name);
+        std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
+    }
+    let (checker_clean, (mkfs, fs_version)) = aged?;
     manifest = Manifest { made, mkfs, fs_version, stage: Stage::Done, ..manifest };
     manifest.save(&spec.work)?;
     store.record_document(manifest.run(), "", "manifest", &manifest)?;
@@ -159,7 +155,7 @@ fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
     let (name, work) = (&spec.name, spec.work.display());
     match Manifest::load(&spec.work, name)? {
         Some(earlier) if earlier.stage == Stage::Making && earlier.aged_by.is_some() => {
-            remove(&earlier.made.home)?;
+            earlier.made.home.remove_half_made()?;
         }
         Some(_) => {
             return Err(Error::Refused(format!(
@@ -183,22 +179,6 @@ fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
         stage: Stage::Making,
         run: 0,
     })
-}
-
-/// Removes what a half-done aging left.
-fn remove(home: &Home) -> Result<(), Error> {
-    let (path, removed) = match home {
-        Home::Image(path) => (path, std::fs::remove_file(path)),
-        Home::Modelled { dir, .. } => (dir, std::fs::remove_dir_all(dir)),
-        // A directory is given its own name, which is kept, only when it is made; a device stays.
-        Home::Dir(_) | Home::Device(_) => return Ok(()),
-    };
-    match removed {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("removing the half-aged", path)(e))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What the checkpoints are known by.

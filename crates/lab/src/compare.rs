@@ -79,11 +79,7 @@ fn compare_one(
 ) -> Result<Pair, Error> {
     let run = start(spec, manifest, store)?;
     let result = sides(spec, manifest, store, run, watch);
-    match &result {
-        Ok(_) => store.end(run, "done", None)?,
-        Err(e @ Error::Interrupted(_)) => store.end(run, "interrupted", Some(&e.to_string()))?,
-        Err(e) => store.end(run, "failed", Some(&e.to_string()))?,
-    }
+    store.end_by(run, &result)?;
     result?;
     Pair::load(store, run)
 }

@@ -35,6 +35,24 @@ pub enum Home {
     },
 }
 
+impl Home {
+    /// Removes an image or a modelled disk that is of no use, if it is there. A device stays, and a directory that was
+    /// named is not ours.
+    pub(crate) fn remove_half_made(&self) -> Result<(), Error> {
+        let (path, removed) = match self {
+            Home::Image(path) => (path, std::fs::remove_file(path)),
+            Home::Modelled { dir, .. } => (dir, std::fs::remove_dir_all(dir)),
+            Home::Dir(_) | Home::Device(_) => return Ok(()),
+        };
+        match removed {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("removing the half-made", path)(e))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// How an aged file system was made: what its unaged copy must be made like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Made {

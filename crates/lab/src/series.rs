@@ -3,19 +3,19 @@
 use crate::age::make_target;
 use crate::compare::{SUBJECTS, unaged};
 use crate::manifest::{Home, Made};
-use crate::scanned::{self, per_gib};
+use crate::scanned::{self, Scanned, per_gib};
 use crate::store::{Measurement, NewRun, RunId, Store, number};
-use crate::workload::Workload;
+use crate::workload::{Workload, interrupted};
 use crate::{Error, Watch};
 use disk::model::{Model, price};
 use disk::{DeviceCounters, MemoryLimit, Session};
 use fs::Target;
-use probe::Reader;
+use probe::{Census, Reader};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The kind that the runs of checkpoints have in the store.
-pub(crate) const CHECKPOINT: &str = "checkpoint";
+const CHECKPOINT: &str = "checkpoint";
 
 /// A measure that was taken once for each disk: its name in the store ends with the disk's.
 pub(crate) const ON: &str = " on ";
@@ -49,6 +49,19 @@ impl Schedule {
         let rounds = self.measured.iter().copied().map(At::Round);
         rounds.chain(self.memory_bytes.iter().copied().map(At::Memory))
     }
+
+    /// The last round.
+    fn last(&self) -> u64 {
+        *self.rounds.last().expect("a schedule has a round")
+    }
+
+    /// The round after which a checkpoint is taken.
+    fn round_of(&self, at: At) -> u64 {
+        match at {
+            At::Round(round) => round,
+            At::Memory(_) => self.last(),
+        }
+    }
 }
 
 /// When a checkpoint is taken.
@@ -79,7 +92,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    pub fn at(&self, at: At) -> serde_json::Value {
+    fn at(&self, at: At) -> serde_json::Value {
         let mut parameters = self.parameters.clone();
         match at {
             At::Round(round) => parameters["round"] = round.into(),
@@ -90,15 +103,18 @@ impl Identity {
 
     /// The run that holds a checkpoint, if it was measured to the end by this version of the program.
     pub fn find(&self, store: &Store, at: At) -> Result<Option<RunId>, Error> {
-        let parameters = self.at(at);
-        let same = |run: &crate::Run| {
-            run.kind == CHECKPOINT
-                && run.state == "done"
-                && run.name == self.name
-                && run.tool == crate::TOOL
-                && run.parameters == parameters
-        };
-        Ok(store.runs()?.into_iter().rev().find(same).map(|run| run.id))
+        store.last_done(CHECKPOINT, &self.name, &self.at(at))
+    }
+
+    /// Records that a checkpoint is being measured.
+    pub fn begin(&self, store: &Store, at: At, command: &str, seed: u64) -> Result<RunId, Error> {
+        store.begin(&NewRun {
+            kind: CHECKPOINT,
+            name: &self.name,
+            command,
+            seed: Some(seed),
+            parameters: self.at(at),
+        })
     }
 
     /// Marks what is there as replaced, so that it is measured anew.
@@ -143,7 +159,7 @@ impl Series<'_> {
     /// Runs all rounds, measuring those that are not in the store yet, and hands the aged file system over.
     pub fn age(&mut self) -> Result<Box<dyn Target>, Error> {
         let left = self.left()?;
-        let last = *self.schedule.rounds.last().expect("a schedule has a round");
+        let last = self.schedule.last();
         let rounds = if left.contains(&last) { left } else { [left, vec![last]].concat() };
         Ok(self.advance(&rounds)?.expect("the last round leaves its file system"))
     }
@@ -151,8 +167,7 @@ impl Series<'_> {
     /// Ages up to the last of `rounds`; measures each that is not in the store. Gives the file system of the last.
     fn advance(&mut self, rounds: &[u64]) -> Result<Option<Box<dyn Target>>, Error> {
         let Some(&last) = rounds.last() else { return Ok(None) };
-        let end = *self.schedule.rounds.last().expect("a schedule has a round");
-        let mut driver = self.workload.driver(self.seed, end, self.work, self.session)?;
+        let mut driver = self.workload.driver(self.seed, self.schedule.last(), self.work, self.session)?;
         let on_the_way = |round: &u64| *round <= last && (!driver.is_fresh() || rounds.contains(round));
         let way: Vec<u64> = self.schedule.rounds.iter().copied().filter(on_the_way).collect();
         let mut kept: Option<Box<dyn Target>> = None;
@@ -172,11 +187,7 @@ impl Series<'_> {
             driver.advance(target.root(), round, self.watch)?;
             target.settle()?;
             written_bytes += device_written_bytes(target.as_ref())? - before;
-            let last_round = round == end;
-            let due = self.schedule.checkpoints().filter(|at| match at {
-                At::Round(at) => *at == round,
-                At::Memory(_) => last_round,
-            });
+            let due = self.schedule.checkpoints().filter(|at| self.schedule.round_of(*at) == round);
             for at in due.collect::<Vec<_>>() {
                 if self.identity.find(self.store, at)?.is_none() {
                     self.checkpoint(target.as_mut(), at, round, written_bytes)?;
@@ -192,10 +203,7 @@ impl Series<'_> {
         let mut left = Vec::new();
         for at in self.schedule.checkpoints() {
             if self.identity.find(self.store, at)?.is_none() {
-                left.push(match at {
-                    At::Round(round) => round,
-                    At::Memory(_) => *self.schedule.rounds.last().expect("a schedule has a round"),
-                });
+                left.push(self.schedule.round_of(at));
             }
         }
         left.dedup();
@@ -225,20 +233,10 @@ impl Series<'_> {
         round: u64,
         written_bytes: u64,
     ) -> Result<(), Error> {
-        let run = self.store.begin(&NewRun {
-            kind: CHECKPOINT,
-            name: &self.identity.name,
-            command: self.command,
-            seed: Some(self.seed),
-            parameters: self.identity.at(at),
-        })?;
+        let run = self.identity.begin(self.store, at, self.command, self.seed)?;
         let written = number(SUBJECTS[0], "written_bytes", "B", 1, written_bytes as f64);
         let measured = self.store.record(run, &written).and_then(|()| self.measure(run, aged, at, round));
-        match &measured {
-            Ok(()) => self.store.end(run, "done", None)?,
-            Err(e @ Error::Interrupted(_)) => self.store.end(run, "interrupted", Some(&e.to_string()))?,
-            Err(e) => self.store.end(run, "failed", Some(&e.to_string()))?,
-        }
+        self.store.end_by(run, &measured)?;
         measured
     }
 
@@ -255,17 +253,18 @@ impl Series<'_> {
         targets.extend(copy.as_mut().map(|copy| copy.target_mut()));
         self.layout(run, &mut targets, self.schedule.pictures.contains(&round))?;
         self.phase(round, "scans");
+        let traced = probe::blocktrace::available().is_ok();
+        let census =
+            targets.iter().map(|target| probe::census(target.root())).collect::<Result<Vec<_>, _>>()?;
         for repetition in 1..=self.schedule.repeat {
             let mut order: Vec<usize> = (0..targets.len()).collect();
             // Each repetition begins with the other side.
             order.rotate_left(repetition as usize % targets.len());
             for side in order {
-                let numbers = self.scan(&mut *targets[side], at, SUBJECTS[side], repetition)?;
-                self.store.record_all(run, &numbers)?;
+                let scanned = self.scan(&mut *targets[side], at, &census[side], traced)?;
+                self.store.record_all(run, &self.numbers(&scanned, SUBJECTS[side], repetition))?;
                 if disk::interrupted() {
-                    return Err(Error::Interrupted(
-                        "what was measured is stored; --resume does the rest".to_owned(),
-                    ));
+                    return Err(interrupted());
                 }
             }
         }
@@ -289,34 +288,30 @@ impl Series<'_> {
         Ok(())
     }
 
-    fn scan(
-        &self,
-        target: &mut dyn Target,
-        at: At,
-        subject: &str,
-        repetition: u64,
-    ) -> Result<Vec<Measurement>, Error> {
-        let census = probe::census(target.root())?;
-        let traced = probe::blocktrace::available().is_ok();
-        let scanned = match at {
-            At::Round(_) => scanned::cold(target, Reader::Grep, &census, traced)?,
+    fn scan(&self, target: &mut dyn Target, at: At, census: &Census, traced: bool) -> Result<Scanned, Error> {
+        match at {
+            At::Round(_) => scanned::cold(target, Reader::Grep, census, traced),
             At::Memory(bytes) => {
                 let limit = MemoryLimit::new(self.session, bytes)?;
-                let scanned = scanned::warm(target, &census, &limit, traced)?;
+                let scanned = scanned::warm(target, census, &limit, traced)?;
                 limit.remove()?;
-                scanned
+                Ok(scanned)
             }
-        };
+        }
+    }
+
+    /// The numbers of a scan, its cost on each disk among them.
+    fn numbers(&self, scanned: &Scanned, subject: &str, repetition: u64) -> Vec<Measurement> {
         let mut numbers = scanned.numbers(subject, repetition);
         if let Some(requests) = &scanned.requests {
             for model in self.models {
                 let priced = price(model, self.made.size_bytes, requests);
-                let s_per_gib = per_gib(priced.total_s(), census.allocated_bytes);
+                let s_per_gib = per_gib(priced.total_s(), scanned.scan.allocated_bytes);
                 let measure = format!("{MODELLED}{ON}{}", model.name());
                 numbers.push(number(subject, &measure, "s/GiB", repetition, s_per_gib));
             }
         }
-        Ok(numbers)
+        numbers
     }
 }
 

@@ -167,6 +167,15 @@ impl Store {
         self.try_(|db| db.execute(&sql, params![run.0, state, error])).map(drop)
     }
 
+    /// Records how a run ended by what came of it.
+    pub fn end_by<T>(&self, run: RunId, result: &Result<T, Error>) -> Result<(), Error> {
+        match result {
+            Ok(_) => self.end(run, "done", None),
+            Err(e @ Error::Interrupted(_)) => self.end(run, "interrupted", Some(&e.to_string())),
+            Err(e) => self.end(run, "failed", Some(&e.to_string())),
+        }
+    }
+
     /// Records that a run goes on.
     pub fn again(&self, run: RunId) -> Result<(), Error> {
         let sql = "UPDATE run SET state = 'running', finished = NULL, error = NULL WHERE id = ?1";
@@ -237,6 +246,22 @@ impl Store {
                 })
             })?;
             rows.collect()
+        })
+    }
+
+    /// The last run of this kind and name that was done by this version of the program with these parameters.
+    pub fn last_done(
+        &self,
+        kind: &str,
+        name: &str,
+        parameters: &serde_json::Value,
+    ) -> Result<Option<RunId>, Error> {
+        let sql = "SELECT id FROM run WHERE kind = ?1 AND name = ?2 AND state = 'done' AND tool = ?3
+                   AND parameters = ?4 ORDER BY id DESC LIMIT 1";
+        let parameters = parameters.to_string();
+        self.try_(|db| {
+            db.query_row(sql, params![kind, name, crate::TOOL, parameters], |row| row.get(0).map(RunId))
+                .optional()
         })
     }
 

@@ -96,5 +96,10 @@ pub(crate) trait Driver {
     fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error>;
 }
 
+/// What is said when a signal asks a workload to end.
+pub(crate) fn interrupted() -> Error {
+    Error::Interrupted("what was measured is stored; --resume does the rest".to_owned())
+}
+
 /// A path that an experiment names is relative to where the command is run.
 type Named = Option<PathBuf>;

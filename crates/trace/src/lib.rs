@@ -12,6 +12,7 @@ mod labels;
 mod meta;
 mod namespace;
 mod op;
+pub mod pairs;
 mod reader;
 mod row;
 mod save;

@@ -7,6 +7,8 @@ use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::file::metadata::KeyValue;
 use parquet::schema::types::{Type, TypePtr};
 
+use crate::pairs::{Pairs, pair};
+
 /// The version of the format that this program writes, and the newest that it reads.
 const VERSION: u32 = 1;
 
@@ -46,34 +48,21 @@ pub(crate) fn to_pairs(info: &TraceInfo, summary: &TraceSummary) -> Vec<KeyValue
         ("sha256", summary.sha256.clone()),
     ];
     pairs.extend(info.seed.map(|seed| ("seed", seed.to_string())));
-    pairs.into_iter().map(|(key, value)| KeyValue::new(format!("senesce.{key}"), value)).collect()
+    pairs.into_iter().map(|(key, value)| pair(key, value)).collect()
 }
 
 /// Reads the metadata of a trace file, or says why it is not one that this program can read.
 pub(crate) fn from_pairs(pairs: &[KeyValue]) -> Result<(TraceInfo, TraceSummary), String> {
-    let text = |key: &str| {
-        let of_key = |pair: &&KeyValue| pair.key.strip_prefix("senesce.") == Some(key);
-        pairs.iter().find(of_key).and_then(|pair| pair.value.clone())
-    };
-    let needed = |key| text(key).ok_or_else(|| format!("its metadata have no senesce.{key}"));
-    let number = |key, value: String| {
-        value.parse::<u64>().map_err(|_| format!("its senesce.{key} is {value:?} and not a number"))
-    };
-    let version = text("version").ok_or("it is a Parquet file of another program")?;
-    if number("version", version.clone())? > VERSION.into() {
-        return Err(format!(
-            "its format {version} is newer than format {VERSION}, the newest this program knows; update senesce"
-        ));
-    }
+    let pairs = Pairs(pairs);
+    pairs.check_version("version", VERSION, "it is a Parquet file of another program")?;
     let info = TraceInfo {
-        tool: needed("tool")?,
-        seed: text("seed").map(|seed| number("seed", seed)).transpose()?,
-        source: needed("source")?,
-        parameters: needed("parameters")?,
-        block_size: number("block_size", needed("block_size")?)?,
+        tool: pairs.needed("tool")?,
+        seed: pairs.text("seed").map(|_| pairs.number("seed")).transpose()?,
+        source: pairs.needed("source")?,
+        parameters: pairs.needed("parameters")?,
+        block_size: pairs.number("block_size")?,
     };
-    let summary =
-        TraceSummary { operations: number("operations", needed("operations")?)?, sha256: needed("sha256")? };
+    let summary = TraceSummary { operations: pairs.number("operations")?, sha256: pairs.needed("sha256")? };
     Ok((info, summary))
 }
 

@@ -21,6 +21,7 @@ use tempfile::NamedTempFile;
 use crate::blobs::BlobPack;
 use crate::columns::{Column, ColumnReader};
 use crate::labels::{BlobId, FileLabel, Labels, is_name};
+use crate::pairs::Pairs;
 use crate::whole::{self, io_error};
 use crate::{DirId, Error, FileId, seal};
 
@@ -164,18 +165,15 @@ impl SavedLabels {
         let text = |e: ParquetError| format!("it is damaged or of another program ({e})");
         let file = SerializedFileReader::new(file).map_err(text)?;
         let metadata = file.metadata().file_metadata();
-        let value = |key: &str| {
-            let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
-            pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone())
-        };
-        match value("senesce.labels_version").as_deref() {
+        let pairs = Pairs(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice));
+        match pairs.text("labels_version").as_deref() {
             Some(VERSION) if *metadata.schema() == **SCHEMA => {}
             Some(version) if version != VERSION => {
                 return Err(format!("its format {version} is newer than format {VERSION}; update senesce"));
             }
             _ => return Err("it is a Parquet file of another program".into()),
         }
-        if value("senesce.sha256").as_deref() != Some(trace_sha256) {
+        if pairs.text("sha256").as_deref() != Some(trace_sha256) {
             return Err("it belongs to another trace; put it beside that one, or make both again".into());
         }
         for group in 0..file.num_row_groups() {

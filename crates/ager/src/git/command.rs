@@ -43,7 +43,16 @@ pub(super) fn git<A: AsRef<OsStr>>(
     settings: &[&str],
     args: impl IntoIterator<Item = A>,
 ) -> Result<(), Error> {
-    finish(action, dir, start(dir, settings, args, Stdio::null()))
+    finish(action, dir, start(dir, settings, args, Stdio::null(), Stdio::null())).map(drop)
+}
+
+/// Runs one command of git in `dir`, and gives what it prints.
+pub(crate) fn git_printing<A: AsRef<OsStr>>(
+    action: &'static str,
+    dir: &Path,
+    args: impl IntoIterator<Item = A>,
+) -> Result<Vec<u8>, Error> {
+    finish(action, dir, start(dir, &[], args, Stdio::null(), Stdio::piped()))
 }
 
 /// Runs one command of git in `dir` that reads `input`.
@@ -53,13 +62,13 @@ pub(super) fn git_reading<A: AsRef<OsStr>>(
     args: impl IntoIterator<Item = A>,
     input: &[u8],
 ) -> Result<(), Error> {
-    let mut child = start(dir, &[], args, Stdio::piped());
+    let mut child = start(dir, &[], args, Stdio::piped(), Stdio::null());
     if let Ok(child) = &mut child {
         let mut stdin = child.stdin.take().expect("it is a pipe");
         // Why it did not want to read all it says itself.
         let _ = stdin.write_all(input);
     }
-    finish(action, dir, child)
+    finish(action, dir, child).map(drop)
 }
 
 fn start<A: AsRef<OsStr>>(
@@ -67,6 +76,7 @@ fn start<A: AsRef<OsStr>>(
     settings: &[&str],
     args: impl IntoIterator<Item = A>,
     input: Stdio,
+    output: Stdio,
 ) -> io::Result<Child> {
     let mut command = if *CAN_ENCLOSE { enclosed() } else { Command::new("git") };
     for setting in SETTINGS.iter().chain(settings) {
@@ -89,17 +99,18 @@ fn start<A: AsRef<OsStr>>(
     ]);
     let date = format!("{DATE_S} +0000");
     command.env("GIT_AUTHOR_DATE", &date).env("GIT_COMMITTER_DATE", &date);
-    die_with_parent(&mut command).stdin(input).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+    die_with_parent(&mut command).stdin(input).stdout(output).stderr(Stdio::piped()).spawn()
 }
 
-fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<(), Error> {
+/// Waits for the end, and gives what was printed.
+fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<Vec<u8>, Error> {
     let fail = |why: String| Error::Git { action, path: dir.into(), why };
     let output = child.and_then(Child::wait_with_output).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => fail("git is not on the PATH: apt install git".into()),
         _ => fail(format!("git does not run ({error})")),
     })?;
     if output.status.success() {
-        return Ok(());
+        return Ok(output.stdout);
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));

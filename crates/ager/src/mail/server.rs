@@ -243,6 +243,12 @@ pub fn dovecot() -> Result<PathBuf, Error> {
     Ok(program)
 }
 
+/// Whether a server can run: there is a Dovecot, and the port, if one is given, is free.
+pub fn ready(port: Option<u16>) -> Result<(), Error> {
+    dovecot()?;
+    bind(port.unwrap_or(0)).map(drop)
+}
+
 /// Looks for Dovecot on the PATH, then where Debian puts it, which is on root's PATH alone.
 fn find(instead: &[PathBuf]) -> Result<PathBuf, Error> {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,11 +1,11 @@
 //! The shape of a tree: which file lies in which directory, in sorted order.
 
 use crate::Error;
+use crate::git::git_printing;
 use crate::random::Random;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
 use trace::{DirId, ROOT};
 
 /// The longest path that Linux takes, in bytes.
@@ -122,20 +122,10 @@ impl Shape {
 
     /// The shape of the newest commit of a git repository.
     pub fn of_repository(repository: &Path) -> Result<Shape, Error> {
-        let refuse = |why: &str| {
-            Error::Conditions(format!("the tree of {} cannot be listed: {why}", repository.display()))
-        };
-        let output = Command::new("git")
-            .args(["-c", "safe.directory=*", "-C"])
-            .arg(repository)
-            .args(["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"])
-            .output()
-            .map_err(|error| refuse(&format!("git does not run ({error}); install git")))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(refuse(said.lines().last().unwrap_or("git failed")));
-        }
-        Shape::parse(&output.stdout, &repository.display().to_string())
+        let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"];
+        let listing = git_printing("listing the tree of", repository, list)
+            .map_err(|error| Error::Conditions(format!("the tree cannot be listed: {error}")))?;
+        Shape::parse(&listing, &repository.display().to_string())
     }
 
     /// A tree of so many files, one at least, as source trees are shaped: eight files a directory in the mean, each directory below

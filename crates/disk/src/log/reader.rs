@@ -12,6 +12,7 @@ use parquet::file::reader::{FileReader as _, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use trace::pairs::Pairs;
 
 /// The requests of a log, a row group at a time.
 pub struct LogReader {
@@ -79,23 +80,11 @@ impl LogReader {
 
 /// Reads the metadata of a log, or says why it is not one that this program can read.
 fn from_pairs(pairs: &[KeyValue]) -> Result<(LogInfo, u64), String> {
-    let text = |key: &str| {
-        let of_key = |pair: &&KeyValue| pair.key.strip_prefix("senesce.") == Some(key);
-        pairs.iter().find(of_key).and_then(|pair| pair.value.clone())
-    };
-    let needed = |key| text(key).ok_or_else(|| format!("its metadata have no senesce.{key}"));
-    let number = |key, value: String| {
-        value.parse::<u64>().map_err(|_| format!("its senesce.{key} is {value:?} and not a number"))
-    };
-    let version = text("log").ok_or("it is no log of requests")?;
-    if number("log", version.clone())? > VERSION.into() {
-        return Err(format!(
-            "its format {version} is newer than format {VERSION}, the newest this program knows; update senesce"
-        ));
-    }
-    let size_bytes = number("size_bytes", needed("size_bytes")?)?;
-    let info = LogInfo { model: needed("model")?, size_bytes, tool: needed("tool")? };
-    Ok((info, number("requests", needed("requests")?)?))
+    let pairs = Pairs(pairs);
+    pairs.check_version("log", VERSION, "it is no log of requests")?;
+    let size_bytes = pairs.number("size_bytes")?;
+    let info = LogInfo { model: pairs.needed("model")?, size_bytes, tool: pairs.needed("tool")? };
+    Ok((info, pairs.number("requests")?))
 }
 
 /// The requests of a row group.

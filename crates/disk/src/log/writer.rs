@@ -6,7 +6,6 @@ use crate::{Request, SECTOR_BYTES};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
@@ -14,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::NamedTempFile;
+use trace::pairs::pair;
 
 /// Requests in a row group: enough to compress well, few enough to hold at once.
 const GROUP_ROWS: usize = 128 << 10;
@@ -40,7 +40,7 @@ impl LogWriter {
             ("size_bytes", info.size_bytes.to_string()),
             ("tool", info.tool.clone()),
         ] {
-            file.append_key_value_metadata(KeyValue::new(format!("senesce.{key}"), value));
+            file.append_key_value_metadata(pair(key, value));
         }
         Ok(LogWriter { path: path.to_owned(), file, group: Vec::new(), requests: 0 })
     }
@@ -62,7 +62,7 @@ impl LogWriter {
             self.write_group()?;
         }
         let requests = self.requests.to_string();
-        self.file.append_key_value_metadata(KeyValue::new("senesce.requests".to_owned(), requests));
+        self.file.append_key_value_metadata(pair("requests", requests));
         let path = self.path;
         let temporary =
             self.file.into_inner().map_err(io_error).context("finishing the request log", &path)?;

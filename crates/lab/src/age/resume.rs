@@ -15,16 +15,7 @@ pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
     match (found, spec.resume) {
         // Killed before anything was aged: there is nothing to go on with, and nothing to lose.
         (Some(manifest), _) if manifest.stage == Stage::Making => {
-            let doing = "removing the half-made";
-            match &manifest.made.home {
-                Home::Image(path) if path.exists() => {
-                    std::fs::remove_file(path).map_err(Error::io(doing, path))?;
-                }
-                Home::Modelled { dir, .. } if dir.exists() => {
-                    std::fs::remove_dir_all(dir).map_err(Error::io(doing, dir))?;
-                }
-                _ => {}
-            }
+            manifest.made.home.remove_half_made()?;
             Ok(new(spec))
         }
         (Some(manifest), true) => go_on(spec, manifest),

@@ -66,16 +66,12 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
         let _ = say::failed_requests(target, watch);
     }
     let run = stages.manifest.run();
-    match &result {
-        Ok(aged) => {
-            store.record_all(run, &measurements(aged))?;
-            store.record_document(run, "", "aged", aged)?;
-            store.record_document(run, "", "manifest", &stages.manifest)?;
-            store.end(run, "done", None)?;
-        }
-        Err(e @ Error::Interrupted(_)) => store.end(run, "interrupted", Some(&e.to_string()))?,
-        Err(e) => store.end(run, "failed", Some(&e.to_string()))?,
+    if let Ok(aged) = &result {
+        store.record_all(run, &measurements(aged))?;
+        store.record_document(run, "", "aged", aged)?;
+        store.record_document(run, "", "manifest", &stages.manifest)?;
     }
+    store.end_by(run, &result)?;
     result
 }
 

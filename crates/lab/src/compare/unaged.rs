@@ -32,12 +32,12 @@ pub fn make(
             Unaged { path: target.path().to_owned(), target: Some(Box::new(target)), is_dir: true }
         }
         Home::Image(image) => image_of(session, made, image.with_extension("unaged.img"))?,
-        // A device holds one file system; its copy goes to an image of the same size.
         Home::Modelled { dir, model, clock } => {
             let dir = dir.with_extension("unaged.disk");
             let (model, clock) = (model.clone(), *clock);
             made_of(session, made, Home::Modelled { dir: dir.clone(), model, clock }, dir)?
         }
+        // A device holds one file system; its copy goes to an image of the same size.
         Home::Device(_) => image_of(session, made, work.join(format!("{name}.unaged.img")))?,
     };
     let root = unaged.target.as_ref().expect("just made").root();

@@ -186,9 +186,10 @@ fn outcome(
         round: experiment.round.clone(),
         plots: experiment.plot.clone(),
     };
-    for (disk, seed) in disks.iter().flat_map(|disk| scale.seeds.iter().map(move |seed| (disk, *seed))) {
+    let alone = if experiment.fs.is_empty() { &disks[..] } else { &[] };
+    for (disk, seed) in alone.iter().flat_map(|disk| scale.seeds.iter().map(move |seed| (disk, *seed))) {
         let identity = transfer::identity(spec, scale, disk, seed);
-        for &size in scale.rounds.iter().filter(|_| experiment.fs.is_empty()) {
+        for &size in &scale.rounds {
             if let Some(run) = identity.find(store, At::Round(size))? {
                 let disks = std::slice::from_ref(disk);
                 outcome.checkpoints.extend(read_checkpoint(store, run, "", "", seed, size, disks)?.0);

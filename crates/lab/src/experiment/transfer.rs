@@ -4,8 +4,8 @@
 use super::outcome::ONLY;
 use super::run::RunSpec;
 use super::spec::Scale;
-use crate::series::{At, CHECKPOINT, Identity, ON};
-use crate::store::{NewRun, Store, number};
+use crate::series::{At, Identity, ON};
+use crate::store::{Store, number};
 use crate::{Error, Watch};
 use disk::Session;
 use disk::model::Model;
@@ -74,13 +74,8 @@ impl Alone<'_> {
         let measured = measured?;
         disk.detach()?;
         for point in &measured.points {
-            let run = self.store.begin(&NewRun {
-                kind: CHECKPOINT,
-                name: &identity.name,
-                command: &self.spec.command,
-                seed: Some(seed),
-                parameters: identity.at(At::Round(point.read_bytes)),
-            })?;
+            let at = At::Round(point.read_bytes);
+            let run = identity.begin(self.store, at, &self.spec.command, seed)?;
             if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
                 let one = |measure: &str, unit: &str, value| {
                     number(ONLY, &format!("{measure}{ON}{name}"), unit, 1, value)

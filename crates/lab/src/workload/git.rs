@@ -1,10 +1,9 @@
 //! The history of a git repository as a workload: a round is a pull.
 
 use super::traced::Traced;
-use super::{Driver, Named};
+use super::{Driver, Named, interrupted};
 use crate::{Error, Watch};
 use ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
-use replay::{Data, Options};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -71,9 +70,7 @@ impl Git {
         let extracted =
             Extracted::new(&history, ExtractOptions { pulls: Some(last), every: 1, objects: self.objects })?;
         let labels = extracted.labels();
-        // One thread, as git's checkout is: the order of its writes is its layout.
-        let options = Options { threads: 1, data: Data::Write, seed, ..Options::default() };
-        Ok(Box::new(Replayed(Traced::new(Box::new(extracted), options, Some(labels)))))
+        Ok(Box::new(Traced::new(Box::new(extracted), seed, Some(labels))))
     }
 
     /// A repository of our own making, made unless it is there.
@@ -96,19 +93,6 @@ impl Git {
 /// What made-up histories are drawn from, whatever the seed of the aging.
 const HISTORY_SEED: u64 = 2017;
 
-/// What checkouts do.
-struct Replayed(Traced);
-
-impl Driver for Replayed {
-    fn is_fresh(&self) -> bool {
-        false
-    }
-
-    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
-        self.0.advance(root, round, watch)
-    }
-}
-
 /// The real git.
 struct Pulling {
     history: History,
@@ -130,9 +114,7 @@ impl Driver for Pulling {
             live.pull(live.pulls() + 1)?;
             watch.at(live.pulls());
             if disk::interrupted() {
-                return Err(Error::Interrupted(
-                    "what was measured is stored; --resume does the rest".to_owned(),
-                ));
+                return Err(interrupted());
             }
         }
         Ok(())

@@ -5,9 +5,7 @@ use super::traced::Traced;
 use crate::{Error, Watch};
 use ager::mail::{Extracted, Live, Parameters, Plan};
 use disk::Session;
-use replay::{Data, Options};
 use serde::{Deserialize, Serialize};
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,14 +28,7 @@ impl Mail {
     pub(super) fn check(&self, seed: u64, last: u64) -> Result<(), Error> {
         self.plan(seed, last)?;
         if self.live {
-            ager::mail::dovecot()?;
-            if let Some(port) = self.port {
-                TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
-                    Error::Refused(format!(
-                        "port {port} cannot be used for the mail server: {error}; leave out --port, and a free one is found"
-                    ))
-                })?;
-            }
+            ager::mail::ready(self.port)?;
         }
         Ok(())
     }
@@ -58,22 +49,7 @@ impl Mail {
             let session = session.clone();
             return Ok(Box::new(Server { plan, port: self.port, session, live: None, next_day: 0 }));
         }
-        // One thread, as the server is: the order of its writes is its layout.
-        let options = Options { threads: 1, data: Data::Write, seed, ..Options::default() };
-        Ok(Box::new(Replayed(Traced::new(Box::new(Extracted::new(&plan)), options, None))))
-    }
-}
-
-/// What a server was seen to do.
-struct Replayed(Traced);
-
-impl Driver for Replayed {
-    fn is_fresh(&self) -> bool {
-        false
-    }
-
-    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
-        self.0.advance(root, round, watch)
+        Ok(Box::new(Traced::new(Box::new(Extracted::new(&plan)), seed, None)))
     }
 }
 

@@ -1,9 +1,10 @@
 //! The micro agers as workloads: each round is a trace of its own, replayed into a fresh file system.
 
+use super::traced::{apply, options};
 use super::{Driver, Named};
 use crate::{Error, Watch};
 use ager::micro::{Interfile, LAST_ROUND, Shape};
-use replay::{Data, Ended, Flow, Options, Replay};
+use replay::Replay;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use trace::Op;
@@ -115,22 +116,7 @@ impl Driver for Rounds {
 
     fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
         let ops = (self.make)(round)?;
-        // The order is what these workloads are about: one thread, and bytes written as the published ones wrote them.
-        let options = Options { threads: 1, data: Data::Write, seed: self.seed, ..Options::default() };
-        let mut replay = Replay::posix(root, &options)?;
-        let outcome = replay.run(&mut ops.into_iter(), None, &mut |progress| {
-            watch.at(progress.operations);
-            if disk::interrupted() { Flow::Stop } else { Flow::Go }
-        })?;
-        if outcome.ended == Ended::Watch {
-            return Err(Error::Interrupted("what was measured is stored; --resume does the rest".to_owned()));
-        }
-        match replay.errors().first() {
-            None => Ok(()),
-            Some(failure) => Err(Error::Failed(format!(
-                "{} × {} failed in round {round}: {}; is the file system too small?",
-                failure.count, failure.kind, failure.error
-            ))),
-        }
+        let mut replay = Replay::posix(root, &options(self.seed))?;
+        apply(&mut replay, &mut ops.into_iter(), round, watch)
     }
 }

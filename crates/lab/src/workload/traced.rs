@@ -1,12 +1,42 @@
 //! A trace with checkpoints, replayed from one to the next.
 
+use super::{Driver, interrupted};
 use crate::{Error, Watch};
-use replay::{Directories, Ended, Flow, Options, Replay};
+use replay::{Data, Directories, Ended, Flow, Options, Replay};
 use std::path::Path;
 use std::sync::Arc;
 use trace::{BATCH, Labels, Op, Source};
 
-/// A source whose checkpoints are the ends of rounds.
+/// How workloads are replayed: by one thread, as what they stand for is one process whose order of writes is its
+/// layout, and with bytes written, as it writes them.
+pub(super) fn options(seed: u64) -> Options {
+    Options { threads: 1, data: Data::Write, seed, ..Options::default() }
+}
+
+/// Applies all of `source`, or says what hindered it.
+pub(super) fn apply(
+    replay: &mut Replay,
+    source: &mut dyn Source,
+    round: u64,
+    watch: &mut dyn Watch,
+) -> Result<(), Error> {
+    let outcome = replay.run(source, None, &mut |progress| {
+        watch.at(progress.operations);
+        if disk::interrupted() { Flow::Stop } else { Flow::Go }
+    })?;
+    if outcome.ended == Ended::Watch {
+        return Err(interrupted());
+    }
+    match replay.errors().first() {
+        None => Ok(()),
+        Some(failure) => Err(Error::Failed(format!(
+            "{} × {} failed in round {round}: {}, first {}; is the file system too small?",
+            failure.count, failure.kind, failure.error, failure.first
+        ))),
+    }
+}
+
+/// A source whose checkpoints are the ends of rounds, on one file system.
 pub(crate) struct Traced {
     stretch: Stretch,
     options: Options,
@@ -15,13 +45,18 @@ pub(crate) struct Traced {
 }
 
 impl Traced {
-    pub fn new(source: Box<dyn Source>, options: Options, labels: Option<Arc<dyn Labels>>) -> Traced {
+    pub fn new(source: Box<dyn Source>, seed: u64, labels: Option<Arc<dyn Labels>>) -> Traced {
         let stretch = Stretch { source, batch: Vec::new(), next: 0, end: End::Ahead(0) };
-        Traced { stretch, options, labels, made: Directories::default() }
+        Traced { stretch, options: options(seed), labels, made: Directories::default() }
+    }
+}
+
+impl Driver for Traced {
+    fn is_fresh(&self) -> bool {
+        false
     }
 
-    /// Applies everything up to the checkpoint of `round`.
-    pub fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
         self.stretch.end = End::Ahead(round);
         // Of its own for each stretch, for what it holds open would keep the file system mounted.
         let mut replay = match &self.labels {
@@ -31,19 +66,7 @@ impl Traced {
                 Replay::labelled_after(root, &self.options, labels.clone(), made)?
             }
         };
-        let outcome = replay.run(&mut self.stretch, None, &mut |progress| {
-            watch.at(progress.operations);
-            if disk::interrupted() { Flow::Stop } else { Flow::Go }
-        })?;
-        if outcome.ended == Ended::Watch {
-            return Err(Error::Interrupted("what was measured is stored; --resume does the rest".to_owned()));
-        }
-        if let Some(failure) = replay.errors().first() {
-            return Err(Error::Failed(format!(
-                "{} × {} failed before the end of round {round}: {}, first {}; is the file system too small?",
-                failure.count, failure.kind, failure.error, failure.first
-            )));
-        }
+        apply(&mut replay, &mut self.stretch, round, watch)?;
         self.made = replay.close();
         match self.stretch.end {
             End::Reached => Ok(()),
@@ -111,7 +134,7 @@ mod tests {
             (0..3000).map(move |n| create(round * 3000 + n)).chain([Op::Checkpoint { number: round }])
         });
         let source = Box::new(rounds.collect::<Vec<Op>>().into_iter());
-        let mut traced = Traced::new(source, Options::default(), None);
+        let mut traced = Traced::new(source, 0, None);
         let files = || std::fs::read_dir(dir.path()).unwrap().count();
         traced.advance(dir.path(), 0, &mut Unwatched).unwrap();
         assert_eq!(files(), 3000);

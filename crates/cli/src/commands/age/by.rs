@@ -6,9 +6,9 @@ use crate::progress::Progress;
 use ager::git::Order;
 use ager::mail::Parameters;
 use ager::micro::Intrafile;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, Tree, TreeOf, Workload};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Models of disks that scans are priced on.
 const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];
@@ -62,10 +62,7 @@ fn tree(by: &By) -> Result<Tree> {
 }
 
 fn absolute(path: Option<&PathBuf>) -> Result<Option<PathBuf>> {
-    let found = |path: &PathBuf| {
-        std::path::absolute(path).with_context(|| format!("finding {}", Path::display(path)))
-    };
-    path.map(found).transpose()
+    path.map(|path| super::absolute(path)).transpose()
 }
 
 pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
