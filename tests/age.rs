@@ -1,8 +1,6 @@
 //! `senesce age` on real file systems.
 
-mod common;
-
-use common::Lab;
+use crate::common::{Lab, Mounted, text};
 use std::process::Command;
 
 const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
@@ -33,7 +31,7 @@ fn ages_exactly_and_the_checker_finds_nothing() {
             _ => &["btrfs", "check", "--readonly"],
         };
         let check = Command::new(checker[0]).args(&checker[1..]).arg(&image).output().unwrap();
-        assert!(check.status.success(), "{fs}: {}", common::text(&check.stderr));
+        assert!(check.status.success(), "{fs}: {}", text(&check.stderr));
         let files = lab.list(&image);
         assert_eq!(files.len() as f64, number("live_files"), "{fs}");
         lab.nothing_left();
@@ -75,7 +73,7 @@ fn survivors_hold_data_that_is_really_on_disk() {
         lab.run(&format!(
             "age --fs {fs} --size 400MiB --profile wang_os --fullness 0.5 --overwrites 2 --name a --work work"
         ));
-        let mounted = common::Mounted::new(&lab.work().join("a.img"), lab.path());
+        let mounted = Mounted::new(&lab.work().join("a.img"), lab.path());
         let mut nonzero = 0;
         let mut files = 0;
         for entry in std::fs::read_dir(&mounted.dir).unwrap().flatten() {

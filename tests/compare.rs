@@ -1,8 +1,6 @@
 //! Aged against unaged, the page and the export.
 
-mod common;
-
-use common::Lab;
+use crate::common::{Lab, Mounted};
 use serde_json::Value;
 
 fn score(pair: &Value, side: &str, name: &str) -> f64 {
@@ -81,7 +79,7 @@ fn an_image_is_probed() {
     assert!(scan["scans"][0]["scan"]["wall_s"].as_f64().unwrap() > 0.0);
     let new = lab.json("probe new-file work/a.img --size 1MiB");
     assert_eq!(new["bytes"], 1 << 20);
-    let mounted = common::Mounted::new(&lab.work().join("a.img"), lab.path());
+    let mounted = Mounted::new(&lab.work().join("a.img"), lab.path());
     let dir = lab.json(&format!("probe layout {}", mounted.dir.display()));
     assert_eq!(dir["files"], layout["files"], "a directory is probed as it is");
     drop(mounted);

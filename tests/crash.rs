@@ -1,8 +1,6 @@
 //! Killed, interrupted, started twice: nothing is lost, nothing is left.
 
-mod common;
-
-use common::Lab;
+use crate::common::{Lab, text};
 use std::io::Read as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -93,7 +91,7 @@ fn a_second_run_on_the_same_work_directory_is_refused() {
     signal(&child, rustix::process::Signal::TERM);
     child.wait().unwrap();
     assert_eq!(second.status.code(), Some(1));
-    assert!(common::text(&second.stderr).contains("another run"), "{}", common::text(&second.stderr));
+    assert!(text(&second.stderr).contains("another run"), "{}", text(&second.stderr));
     assert!(!lab.work().join("b.img").exists());
     lab.nothing_left();
 }

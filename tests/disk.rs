@@ -1,8 +1,6 @@
 //! Device models on the command line, and a scan that is recorded here and priced on them.
 
-mod common;
-
-use common::Lab;
+use crate::common::Lab;
 use std::process::Command;
 
 #[test]

@@ -1,9 +1,10 @@
 //! Experiments: what they print, what they keep, and what they leave.
 
-mod common;
-
-use common::Lab;
+use crate::common::Lab;
 use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
 
 const EXPERIMENT: &str = r#"
 figure = "small-one"
@@ -123,5 +124,35 @@ fn a_cell_that_fails_is_named_and_the_others_go_on() {
     assert_eq!(outcome["failed"][0]["cell"], "ext4, none");
     assert!(outcome["checkpoints"].as_array().unwrap().iter().all(|c| c["option"] == "some"));
     assert_eq!(outcome["checkpoints"].as_array().unwrap().len(), 8);
+    lab.nothing_left();
+}
+
+#[test]
+fn interrupted_while_mail_is_served_no_further_cell_begins() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let text = EXPERIMENT
+        .replace("FS", "ext4")
+        .replace(
+            "kind = \"intrafile\", files = 4",
+            "kind = \"mail\", live = true, mail = { operations = 1_000_000 }",
+        )
+        .replace("rounds = [0, 100]", "rounds = [1]")
+        .replace("pictures = [100]", "")
+        .replace("[scale.small]", "[[option]]\nname = \"a\"\n\n[[option]]\nname = \"b\"\n\n[scale.small]");
+    std::fs::write(lab.path().join("one.toml"), text).unwrap();
+    let mut child =
+        lab.command(["run", "one.toml", "--work", "work"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let first = said.find(|line| line.contains("(1 of 2)"));
+    assert!(first.is_some(), "the first cell does not begin");
+    // The server is up and mail goes in; the day never ends.
+    std::thread::sleep(Duration::from_secs(3));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = said.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest:#?}");
+    assert!(rest.iter().any(|line| line.contains("interrupted; ")), "{rest:#?}");
+    assert!(!rest.iter().any(|line| line.contains("(2 of 2)") || line.contains("failed")), "{rest:#?}");
     lab.nothing_left();
 }

@@ -1,8 +1,6 @@
 //! `senesce trace extract`: a history becomes a trace that any machine can replay.
 
-mod common;
-
-use common::Lab;
+use crate::common::Lab;
 use std::fs;
 
 #[test]

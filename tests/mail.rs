@@ -1,8 +1,6 @@
 //! Mail as a user asks for it: a trace of what a server does, without a server.
 
-mod common;
-
-use common::Lab;
+use crate::common::Lab;
 
 #[test]
 fn what_a_mail_server_does_becomes_a_trace() {

@@ -1,8 +1,6 @@
 //! Modelled disks, through the program: aged and compared on, snapshot and rolled back, logged, broken, killed.
 
-mod common;
-
-use common::Lab;
+use crate::common::Lab;
 use disk::modelled::ModelledDisk;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::FileExt as _;

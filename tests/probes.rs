@@ -1,8 +1,6 @@
 //! The probes of disks and caches, as a user runs them.
 
-mod common;
-
-use common::{Lab, Mounted, text};
+use crate::common::{Lab, Mounted, text};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -46,6 +44,32 @@ fn the_transfer_size_of_an_image_is_measured_without_writing_to_it() {
     lab.refused("probe transfer-size a.img --sizes 5000", "multiples of 4 KiB");
     lab.refused("probe transfer-size .", "neither a block device nor an image");
     lab.refused("probe transfer-size nowhere", "nowhere");
+}
+
+#[test]
+fn what_is_read_is_priced_on_the_disks_that_are_named() {
+    needs!("ext4");
+    let lab = Lab::new();
+    image(&lab, 8);
+    let measured = lab.json("probe scan a.img --disk ssd-sata,hdd-7200");
+    let cost = |disk: &str| measured["scans"][0]["modelled_s_per_gib"][disk].as_f64().unwrap();
+    assert!(0.0 < cost("ssd-sata") && cost("ssd-sata") < cost("hdd-7200"), "{measured}");
+    let layout = lab.json("probe layout a.img --disk hdd-7200");
+    assert!(layout["modelled_s_per_gib"]["hdd-7200"].as_f64().unwrap() > 0.0, "{layout}");
+    let curve = |disk: &str| {
+        let line = format!("probe transfer-size a.img --sizes 4KiB,1MiB --reads 20 --disk {disk}");
+        let measured = lab.json(&line);
+        assert_eq!(measured["clock"], disk);
+        measured["points"][0]["bytes_per_s"].as_f64().unwrap()
+    };
+    assert!(curve("ssd-nvme") > 10.0 * curve("hdd-7200"));
+    lab.run("disk create d --size 32MiB --model hdd-7200");
+    let own = lab.json("probe transfer-size d --sizes 4KiB --reads 5");
+    assert_eq!(own["clock"], "hdd-7200");
+    // A modelled disk is served by the same model, so that a lone read costs there what it costs when it is priced.
+    assert!(own["points"][0]["bytes_per_s"].as_f64().unwrap() < 2e6, "{own}");
+    lab.refused("probe scan a.img --disk drum", "no device model named");
+    lab.nothing_left();
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! `senesce profile`, and what is made from the table of arguments.
 
-mod common;
-
-use common::Lab;
+use crate::common::Lab;
 
 #[test]
 fn profiles_are_listed_shown_and_drawn() {

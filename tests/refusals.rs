@@ -1,8 +1,6 @@
 //! Bad input: one clear line, a status that says so, nothing made.
 
-mod common;
-
-use common::Lab;
+use crate::common::{Lab, LoopDevice, text};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -76,7 +74,7 @@ fn a_missing_mkfs_is_told() {
         .env("PATH", &empty)
         .output()
         .unwrap();
-    let err = common::text(&output.stderr);
+    let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("mkfs.xfs") && err.contains("xfsprogs"), "{err}");
     assert!(!lab.work().exists(), "nothing made");
@@ -105,7 +103,7 @@ fn without_root_it_says_what_works() {
             .unwrap()
     };
     let refused = as_nobody("age --fs ext4 --size 256MiB --work work");
-    let err = common::text(&refused.stderr);
+    let err = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{err}");
     assert!(err.contains("root"), "{err}");
     assert!(!dir.path().join("work").exists(), "nothing made");
@@ -115,7 +113,7 @@ fn without_root_it_says_what_works() {
     let aged = as_nobody(
         "age --dir place --size 32MiB --profile wang_os --overwrites 1.5 --name d --work work --json",
     );
-    assert!(aged.status.success(), "{}", common::text(&aged.stderr));
+    assert!(aged.status.success(), "{}", text(&aged.stderr));
 }
 
 #[test]
@@ -125,12 +123,11 @@ fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
     let image = lab.path().join("disk.img");
     let run = |program: &str, args: &[&str]| {
         let output = Command::new(program).args(args).output().unwrap();
-        assert!(output.status.success(), "{program} {args:?}: {}", common::text(&output.stderr));
-        common::text(&output.stdout).trim().to_owned()
+        assert!(output.status.success(), "{program} {args:?}: {}", text(&output.stderr));
+        text(&output.stdout).trim().to_owned()
     };
-    std::fs::File::create(&image).unwrap().set_len(300 << 20).unwrap();
-    let device = run("losetup", &["--find", "--show", image.to_str().unwrap()]);
-    let _detach = Detach(device.clone());
+    let loop_device = LoopDevice::new(&image, 300 << 20);
+    let device = loop_device.0.clone();
     run("mkfs.ext4", &["-q", &device]);
     let directory = lab.path().join("mounted");
     std::fs::create_dir(&directory).unwrap();
@@ -142,7 +139,7 @@ fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
             format!("age --device {device} --erase {erase} --size 256MiB --profile wang_os --work work");
         let output = lab.try_run(&line);
         assert_eq!(output.status.code(), Some(1));
-        common::text(&output.stderr)
+        text(&output.stderr)
     };
     assert!(try_age(&device).contains("mounted"));
     assert_eq!(std::fs::read_to_string(&keep).unwrap(), "precious");
@@ -166,14 +163,5 @@ fn wait_until_free(device: &str) {
     {
         assert!(Instant::now() < deadline, "{device} stays busy");
         std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-struct Detach(String);
-
-impl Drop for Detach {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).output();
-        let _ = Command::new("losetup").args(["--detach", &self.0]).output();
     }
 }

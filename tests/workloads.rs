@@ -1,8 +1,6 @@
 //! Aging by workloads: what is printed, what is left to compare, what is refused.
 
-mod common;
-
-use common::Lab;
+use crate::common::{Lab, LoopDevice, text};
 use std::process::Command;
 
 fn git(dir: &std::path::Path, args: &[&str]) {
@@ -56,6 +54,30 @@ fn mail_and_trees_age_too() {
     assert_eq!(aged["round"], 65536);
     assert!(lab.list(&lab.work().join("sizes.img")).iter().all(|(_, size)| *size == 65536));
     lab.nothing_left();
+}
+
+#[test]
+fn a_device_is_aged_by_a_workload_when_that_is_confirmed() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let device = LoopDevice::new(&lab.path().join("disk.img"), 128 << 20);
+    let line = format!(
+        "age --interfile 100 --files 60 --every 50 --fs ext4 --size 100MiB --device {} --name d --work work",
+        device.0
+    );
+    let unconfirmed = lab.try_run(&line);
+    assert!(text(&unconfirmed.stderr).contains("--erase"), "{}", text(&unconfirmed.stderr));
+    let aged = lab.json(&format!("{line} --erase {}", device.0));
+    assert_eq!(aged["checker_clean"], true);
+    for pair in aged["pairs"].as_array().unwrap() {
+        assert!(pair["aging_ratio"].as_f64().unwrap() > 0.0, "{pair}");
+        assert!(pair["wall_aging_ratio"].is_null(), "the copy lies on another disk: {pair}");
+    }
+    let compared = lab.json("compare d --work work --repeat 1 --no-new-file --disk ssd-sata");
+    let pair = &compared["pairs"][0];
+    assert_eq!((&pair["aged"]["disk"], &pair["modelled_disk"]), (&"device".into(), &"ssd-sata".into()));
+    assert!(pair["aged"]["modelled_s_per_gib"].as_f64() < pair["aged"]["modelled_hdd_s_per_gib"].as_f64());
+    assert_eq!(device.files(&lab), 60);
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! What whole-program tests share: running the program in a directory of their own, and looking for leftovers.
 
-#![allow(dead_code, reason = "no test file uses all of it")]
-
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -130,6 +128,38 @@ impl Drop for Mounted {
     }
 }
 
+/// A loop device that the test made, and takes down.
+pub struct LoopDevice(pub String);
+
+impl LoopDevice {
+    /// On a new file of `bytes`.
+    pub fn new(file: &Path, bytes: u64) -> LoopDevice {
+        std::fs::File::create(file).unwrap().set_len(bytes).unwrap();
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        LoopDevice(text(&output.stdout).trim().to_owned())
+    }
+
+    /// How many files the file system on it holds.
+    pub fn files(&self, lab: &Lab) -> usize {
+        let dir = lab.path().join("mnt-device");
+        std::fs::create_dir_all(&dir).unwrap();
+        let status = Command::new("mount").args(["-o", "ro", &self.0]).arg(&dir).status().unwrap();
+        assert!(status.success());
+        let mounted = Mounted { dir };
+        let mut files = Vec::new();
+        sizes(&mounted.dir, &mounted.dir, &mut files);
+        files.len()
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+        let _ = Command::new("losetup").args(["--detach", &self.0]).output();
+    }
+}
+
 fn collect(dir: &Path, names: &mut Vec<String>) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         names.push(entry.path().display().to_string());
@@ -168,10 +198,9 @@ pub fn cannot(fs: &str) -> Option<String> {
 }
 
 /// Says why the test is skipped, and returns from it.
-#[macro_export]
 macro_rules! needs {
     ($fs:expr) => {
-        if let Some(why) = common::cannot($fs) {
+        if let Some(why) = crate::common::cannot($fs) {
             println!("skipped: {why}");
             return;
         }

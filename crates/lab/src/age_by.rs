@@ -1,7 +1,7 @@
 //! Ages one file system by a workload and keeps it: what `compare` and the probes then measure.
 
-use crate::experiment::{CheckpointPair, CheckpointSide, read_checkpoint};
-use crate::manifest::{AgedBy, Made, Manifest, Stage};
+use crate::experiment::{CheckpointPair, CheckpointSide, Of, read_checkpoint};
+use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
 use crate::store::NewRun;
 use crate::work::Work;
@@ -22,6 +22,8 @@ pub struct AgeBySpec {
     pub work: PathBuf,
     /// How the file system is made, and where.
     pub made: Made,
+    /// The device that may be erased, spelt as its user spelt it.
+    pub erase: Option<String>,
     /// The workload.
     pub workload: Workload,
     /// What all that is random is drawn from.
@@ -98,6 +100,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         command: &spec.command,
         work: &spec.work,
         made: manifest.made.clone(),
+        erase: spec.erase.as_deref(),
         workload: &spec.workload,
         seed: spec.seed,
         schedule: &schedule,
@@ -141,8 +144,10 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     let disks: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     for at in schedule.checkpoints() {
         if let Some(run) = identity.find(&store, at)? {
-            let (sides, pairs) =
-                read_checkpoint(&store, run, &spec.made.fs, "", spec.seed, at.number(), &disks)?;
+            // The copy of what is on a device goes to an image.
+            let one_disk = !matches!(spec.made.home, Home::Device(_));
+            let of = Of { fs: &spec.made.fs, option: "", seed: spec.seed, one_disk };
+            let (sides, pairs) = read_checkpoint(&store, run, of, at.number(), &disks)?;
             outcome.checkpoints.extend(sides);
             outcome.pairs.extend(pairs);
         }

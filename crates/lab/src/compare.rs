@@ -8,11 +8,13 @@ pub(crate) mod unaged;
 
 pub use pair::{Pair, Side, interval, ratio};
 
-use crate::manifest::{Manifest, Stage};
+use crate::manifest::{Home, Manifest, Stage};
+use crate::scanned::HDD_MODEL;
 use crate::store::{NewRun, RunId, Store};
 use crate::work::Work;
 use crate::{Error, Watch};
 use disk::Session;
+use disk::model::Model;
 use fs::Target;
 use measure::Measuring;
 use probe::Reader;
@@ -31,6 +33,9 @@ pub struct CompareSpec {
     pub repeat: u64,
     /// What reads the files.
     pub reader: Reader,
+    /// The model that scans are priced on: a built-in name or a TOML file. Without one it is that of the disk that the
+    /// file system lies on, by its own clock, or else [`crate::HDD_MODEL`].
+    pub disk: Option<String>,
     /// Whether a new large file is written, to see into how many pieces it breaks.
     pub new_file: bool,
     /// Whether an earlier comparison that did not end goes on.
@@ -41,6 +46,21 @@ pub struct CompareSpec {
     pub command: String,
 }
 
+impl CompareSpec {
+    /// The name of the model whose cost is told as modelled time.
+    fn modelled_disk(&self, manifest: &Manifest) -> Result<String, Error> {
+        let model = match (&self.disk, &manifest.made.home) {
+            (Some(asked), _) => asked,
+            (None, Home::Modelled { model, .. }) if !Model::find(model)?.costs_nothing() => model,
+            (None, _) => HDD_MODEL,
+        };
+        Ok(Model::find(model)?.name().to_owned())
+    }
+}
+
+/// The document that names the model whose cost is told as modelled time.
+const MODELLED_DISK: &str = "modelled_disk";
+
 /// The two sides of a comparison.
 pub const SUBJECTS: [&str; 2] = ["aged", "unaged"];
 
@@ -49,6 +69,7 @@ pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, E
     if spec.repeat == 0 {
         return Err(Error::Refused("--repeat must be at least 1".to_owned()));
     }
+    spec.disk.as_deref().map(Model::find).transpose()?;
     let manifests = spec.names.iter().map(|name| aged(spec, name)).collect::<Result<Vec<_>, _>>()?;
     let work = Work::take(&spec.work)?;
     let store = work.store()?;
@@ -87,7 +108,8 @@ fn compare_one(
 /// The run to record under: a new one, or the last of the same parameters that did not end.
 fn start(spec: &CompareSpec, manifest: &Manifest, store: &Store) -> Result<RunId, Error> {
     let parameters = serde_json::json!({
-        "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "aged_run": manifest.run
+        "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "disk": spec.disk,
+        "aged_run": manifest.run,
     });
     let same = |run: &crate::store::Run| {
         run.kind == "compare"
@@ -113,6 +135,7 @@ fn start(spec: &CompareSpec, manifest: &Manifest, store: &Store) -> Result<RunId
         store.record_document(run, "", "aged", &aged)?;
     }
     store.record_document(run, "", "manifest", manifest)?;
+    store.record_document(run, "", MODELLED_DISK, &spec.modelled_disk(manifest)?)?;
     Ok(run)
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Error {
     #[error(transparent)]
-    Ager(#[from] ager::Error),
+    Ager(ager::Error),
     #[error(transparent)]
     Disk(#[from] disk::Error),
     #[error(transparent)]
@@ -33,6 +33,16 @@ pub enum Error {
     /// A signal asked the run to end.
     #[error("interrupted; {0}")]
     Interrupted(String),
+}
+
+impl From<ager::Error> for Error {
+    /// A workload that was asked to end did not fail.
+    fn from(error: ager::Error) -> Error {
+        match error {
+            ager::Error::Interrupted => crate::workload::interrupted(),
+            error => Error::Ager(error),
+        }
+    }
 }
 
 impl Error {

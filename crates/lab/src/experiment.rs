@@ -11,7 +11,7 @@ mod spec;
 mod transfer;
 
 pub use check::Checked;
-pub(crate) use outcome::read_checkpoint;
 pub use outcome::{CheckpointPair, CheckpointSide, FailedCell, Outcome, Picture, is_by_disk};
+pub(crate) use outcome::{Of, read_checkpoint};
 pub use run::{RunSpec, run};
 pub use spec::{Axis, Check, Experiment, Plot, Rule, Scale};

@@ -13,7 +13,7 @@ mod feed;
 mod machine;
 mod manifest;
 mod say;
-mod scanned;
+pub mod scanned;
 mod series;
 mod space;
 mod stats;

@@ -2,10 +2,11 @@
 
 use crate::Error;
 use crate::store::{Measurement, number};
+use disk::model::{Model, price};
 use disk::modelled::ModelledDisk;
 use disk::{MemoryLimit, Request};
 use fs::Target;
-use probe::{Census, Reader, Recorder, Scan};
+use probe::{Census, DynamicLayout, Reader, Recorder, Scan};
 
 /// Ring buffer of each processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
@@ -50,7 +51,17 @@ pub fn warm(
 ) -> Result<Scanned, Error> {
     let chilled = target.chill()?;
     probe::scan_limited(target.root(), census, limit)?;
-    watched(target, traced, chilled, |target| Ok(probe::scan_limited(target.root(), census, limit)?))
+    Ok(Scanned { chilled, ..again(target, census, limit, traced)? })
+}
+
+/// Reads `target` within `limit`, with whatever is in memory.
+pub fn again(
+    target: &dyn Target,
+    census: &Census,
+    limit: &MemoryLimit,
+    traced: bool,
+) -> Result<Scanned, Error> {
+    watched(target, traced, Vec::new(), |target| Ok(probe::scan_limited(target.root(), census, limit)?))
 }
 
 /// Scans, with an eye on the device.
@@ -77,6 +88,19 @@ fn watched(
 }
 
 impl Scanned {
+    /// Where the requests went, if they are known.
+    pub fn dynamic_layout(&self) -> Option<DynamicLayout> {
+        let mut layout = probe::dynamic_layout(self.requests.as_ref()?, self.block_bytes);
+        layout.data_only_score = layout.data_only_score.filter(|_| !self.own_log);
+        Some(layout)
+    }
+
+    /// Seconds per GiB that a disk of this model and size takes for the same requests.
+    pub fn modelled_s_per_gib(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
+        let requests = self.requests.as_ref()?;
+        Some(per_gib(price(model, disk_bytes, requests).total_s(), self.scan.allocated_bytes))
+    }
+
     /// The numbers, for the store.
     pub fn numbers(&self, subject: &str, repetition: u64) -> Vec<Measurement> {
         let one = |measure: &str, unit: &str, value: f64| number(subject, measure, unit, repetition, value);
@@ -87,11 +111,9 @@ impl Scanned {
             one("scan_allocated_bytes", "B", scan.allocated_bytes as f64),
         ];
         numbers.extend(scan.s_per_gib.map(|s| one("scan_s_per_gib", "s/GiB", s)));
-        if let Some(requests) = &self.requests {
-            let layout = probe::dynamic_layout(requests, self.block_bytes);
+        if let Some(layout) = self.dynamic_layout() {
             numbers.extend(layout.score.map(|s| one("dynamic_layout_score", "share", s)));
-            let data_only = layout.data_only_score.filter(|_| !self.own_log);
-            numbers.extend(data_only.map(|s| one("dynamic_layout_score_data", "share", s)));
+            numbers.extend(layout.data_only_score.map(|s| one("dynamic_layout_score_data", "share", s)));
             numbers.push(one("scan_requests", "requests", layout.requests as f64));
             numbers.push(one("scan_read_bytes", "B", layout.bytes as f64));
         }

@@ -3,11 +3,11 @@
 use crate::age::make_target;
 use crate::compare::{SUBJECTS, unaged};
 use crate::manifest::{Home, Made};
-use crate::scanned::{self, Scanned, per_gib};
+use crate::scanned::{self, Scanned};
 use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::workload::{Workload, interrupted};
 use crate::{Error, Watch};
-use disk::model::{Model, price};
+use disk::model::Model;
 use disk::{DeviceCounters, MemoryLimit, Session};
 use fs::Target;
 use probe::{Census, Reader};
@@ -138,6 +138,8 @@ pub(crate) struct Series<'a> {
     pub work: &'a Path,
     /// The file system to make.
     pub made: Made,
+    /// The device that may be erased, if it is made on one.
+    pub erase: Option<&'a str>,
     pub workload: &'a Workload,
     pub seed: u64,
     pub schedule: &'a Schedule,
@@ -179,7 +181,7 @@ impl Series<'_> {
                 old => {
                     old.map_or(Ok(()), |target| self.discard(target))?;
                     written_bytes = 0;
-                    make_target(self.session, &mut self.made, None)?
+                    make_target(self.session, &mut self.made, self.erase)?
                 }
             };
             let before = device_written_bytes(target.as_ref())?;
@@ -303,13 +305,10 @@ impl Series<'_> {
     /// The numbers of a scan, its cost on each disk among them.
     fn numbers(&self, scanned: &Scanned, subject: &str, repetition: u64) -> Vec<Measurement> {
         let mut numbers = scanned.numbers(subject, repetition);
-        if let Some(requests) = &scanned.requests {
-            for model in self.models {
-                let priced = price(model, self.made.size_bytes, requests);
-                let s_per_gib = per_gib(priced.total_s(), scanned.scan.allocated_bytes);
-                let measure = format!("{MODELLED}{ON}{}", model.name());
-                numbers.push(number(subject, &measure, "s/GiB", repetition, s_per_gib));
-            }
+        for model in self.models {
+            let cost = scanned.modelled_s_per_gib(model, self.made.size_bytes);
+            let measure = format!("{MODELLED}{ON}{}", model.name());
+            numbers.extend(cost.map(|s| number(subject, &measure, "s/GiB", repetition, s)));
         }
         numbers
     }

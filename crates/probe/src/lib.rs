@@ -15,7 +15,6 @@ mod scan;
 mod static_layout;
 mod transfer_size;
 pub mod walk;
-mod warm_scan;
 mod write_amplification;
 
 pub use block_picture::{FileBlocks, block_picture};
@@ -29,8 +28,7 @@ pub use new_file::{NewFile, new_file, new_file_bytes};
 pub use sample::FileMap;
 pub use scan::{Reader, Scan, scan, scan_limited};
 pub use static_layout::{SizeClass, StaticLayout, static_layout};
-pub use transfer_size::{TransferPlan, TransferPoint, TransferSize, transfer_size};
-pub use warm_scan::{LimitedScan, WarmScans, warm_scans};
+pub use transfer_size::{Clock, TransferPlan, TransferPoint, TransferSize, transfer_size};
 pub use write_amplification::{WriteAmplification, command_write_amplification, write_amplification};
 
 /// What every probe returns.

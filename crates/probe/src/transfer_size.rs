@@ -2,6 +2,7 @@
 //! et al. 2017, Figure 1, random reads of each size).
 
 use crate::{Error, Result};
+use disk::{Request, SECTOR_BYTES};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use rustix::fs::{FileType, OFlags};
@@ -70,12 +71,16 @@ pub struct TransferPoint {
     pub bytes_per_s: Option<f64>,
 }
 
+/// What time it is, after the read that was just made, if any: by the wall, by the clock of a modelled disk, or by a
+/// model that is told of each read.
+pub type Clock<'a> = dyn FnMut(Option<&Request>) -> Duration + 'a;
+
 /// Reads the disk at `path`, a block device or an image, past all caches of the kernel, and never writes. `clock`
-/// says what time it is: the wall's, or the modelled disk's own. `seen` is told each point at once.
+/// says what time it is. `seen` is told each point at once.
 pub fn transfer_size(
     path: &Path,
     plan: &TransferPlan,
-    clock: &mut dyn FnMut() -> Duration,
+    clock: &mut Clock,
     seen: &mut dyn FnMut(&TransferPoint),
 ) -> Result<TransferSize> {
     let what = || format!("measuring the bandwidth of {}", path.display());
@@ -94,16 +99,18 @@ pub fn transfer_size(
     let mut points = Vec::with_capacity(sizes.len());
     for read_bytes in sizes {
         let into = &mut buffer[first..][..read_bytes as usize];
-        let start = clock();
+        let start = clock(None);
         let mut elapsed = Duration::ZERO;
         let mut reads = 0;
         for place in places(plan.seed, read_bytes, disk_bytes / read_bytes, plan.reads) {
             if disk::interrupted() {
                 return Err(Error::cannot(what(), "interrupted"));
             }
-            disk.read_exact_at(into, place * read_bytes).map_err(Error::io("reading", path))?;
+            let first_byte = place * read_bytes;
+            disk.read_exact_at(into, first_byte).map_err(Error::io("reading", path))?;
             reads += 1;
-            elapsed = clock().saturating_sub(start);
+            let read = Request::read(first_byte / SECTOR_BYTES, (read_bytes / SECTOR_BYTES) as u32);
+            elapsed = clock(Some(&read)).saturating_sub(start);
             if elapsed >= plan.time {
                 break;
             }
@@ -207,9 +214,9 @@ mod tests {
     }
 
     /// 1 ms a read passes on the clock, which is asked once before the reads of a size and once after each.
-    fn a_ms_a_read() -> impl FnMut() -> Duration {
+    fn a_ms_a_read() -> impl FnMut(Option<&Request>) -> Duration {
         let mut asked = 0;
-        move || {
+        move |_| {
             asked += 1;
             Duration::from_millis(asked)
         }
@@ -240,7 +247,7 @@ mod tests {
         plan.time = Duration::from_millis(3);
         let short = transfer_size(image.path(), &plan, &mut a_ms_a_read(), &mut |_| ()).unwrap();
         assert!(short.points.iter().all(|p| p.reads <= 3) && short.points[0].reads == 3);
-        let still = transfer_size(image.path(), &plan, &mut || Duration::ZERO, &mut |_| ()).unwrap();
+        let still = transfer_size(image.path(), &plan, &mut |_| Duration::ZERO, &mut |_| ()).unwrap();
         assert_eq!((still.best_bytes_per_s, still.natural_50_bytes), (None, None));
     }
 
@@ -249,7 +256,7 @@ mod tests {
         let image = image(8192);
         let refusal = |path: &Path, sizes: &[u64]| {
             let plan = TransferPlan { sizes_bytes: sizes.to_vec(), ..TransferPlan::usual(1) };
-            transfer_size(path, &plan, &mut || Duration::ZERO, &mut |_| ()).unwrap_err().to_string()
+            transfer_size(path, &plan, &mut |_| Duration::ZERO, &mut |_| ()).unwrap_err().to_string()
         };
         assert!(refusal(image.path(), &[4096, 5000]).contains("5000 bytes is no read size"));
         assert!(refusal(image.path(), &[16384]).contains("smaller than every read size"));

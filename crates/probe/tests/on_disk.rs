@@ -5,7 +5,8 @@ mod common;
 use common::{Loop, Mounted, can_mount};
 use disk::{DeviceCounters, MemoryLimit, Session};
 use senesce_probe::{
-    TransferPlan, block_picture, census, command_write_amplification, file_extents, transfer_size, warm_scans,
+    TransferPlan, block_picture, census, command_write_amplification, file_extents, scan_limited,
+    transfer_size,
 };
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -42,7 +43,7 @@ fn a_disk_is_read_past_all_caches_and_never_written() {
     let begun = Instant::now();
     for _ in 0..2 {
         let before = DeviceCounters::read(disk.devno()).unwrap();
-        let mut clock = || begun.elapsed();
+        let mut clock = |_: Option<&disk::Request>| begun.elapsed();
         let measured = transfer_size(Path::new(&disk.device), &plan, &mut clock, &mut |_| ()).unwrap();
         let moved = DeviceCounters::read(disk.devno()).unwrap().since(before);
         let read: u64 = measured.points.iter().map(|point| point.reads * point.read_bytes).sum();
@@ -107,31 +108,6 @@ fn a_picture_shows_every_block_of_every_file() {
 }
 
 #[test]
-fn a_warm_scan_reads_what_does_not_fit_into_its_memory() {
-    let Some(mounted) = can_mount().then(|| Mounted::new("ext4")).flatten() else { return };
-    let root = mounted.root();
-    for file in 0..64 {
-        std::fs::write(root.join(file.to_string()), vec![b'x'; 1 << 20]).unwrap();
-    }
-    let census = census(&root).unwrap();
-    let read = |limit_bytes: u64| {
-        let limit = limit(limit_bytes)?;
-        mounted.chill();
-        let device = Some(mounted.disk.devno());
-        let mut seen = Vec::new();
-        let scans = warm_scans(&root, &census, &limit, device, 2, &mut |n| seen.push(n)).unwrap();
-        assert_eq!((seen, scans.memory_bytes), (vec![1, 2, 3], limit_bytes));
-        assert!(scans.cold.device_read_bytes.unwrap() >= 64 * MIB);
-        limit.remove().unwrap();
-        Some(scans.warm.iter().map(|scan| scan.device_read_bytes.unwrap()).collect::<Vec<_>>())
-    };
-    let Some(ample) = read(256 * MIB) else { return };
-    assert!(ample.iter().all(|bytes| *bytes < MIB), "{ample:?}");
-    let scarce = read(24 * MIB).unwrap();
-    assert!(scarce.iter().all(|bytes| *bytes > 32 * MIB), "{scarce:?}");
-}
-
-#[test]
 fn too_little_memory_for_the_reader_is_said() {
     if !can_mount() {
         return;
@@ -141,6 +117,6 @@ fn too_little_memory_for_the_reader_is_said() {
     std::fs::write(dir.path().join("line"), vec![b'x'; 48 << 20]).unwrap();
     let Some(limit) = limit(16 * MIB) else { return };
     let census = census(dir.path()).unwrap();
-    let error = warm_scans(dir.path(), &census, &limit, None, 1, &mut |_| ()).unwrap_err().to_string();
+    let error = scan_limited(dir.path(), &census, &limit).unwrap_err().to_string();
     assert!(error.contains("16777216 bytes of memory are too few"), "{error}");
 }

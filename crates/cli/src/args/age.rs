@@ -2,7 +2,7 @@
 
 use super::{By, Clock, Work};
 use crate::units;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ pub struct Demo {
 }
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("erase_or_resume").args(["erase", "resume"]).multiple(true)))]
 pub struct Age {
     /// File system: ext4, xfs or btrfs
     #[arg(long, value_name = "KIND", default_value = "ext4")]
@@ -98,10 +99,10 @@ pub struct Age {
     #[arg(long, value_name = "DEV", requires = "erase_or_resume")]
     pub device: Option<PathBuf>,
     /// Confirm that DEV may be erased, spelt exactly as for --device
-    #[arg(long, value_name = "DEV", group = "erase_or_resume")]
+    #[arg(long, value_name = "DEV")]
     pub erase: Option<String>,
     /// Go on with an aging that was stopped or killed, or age further under changed conditions
-    #[arg(long, group = "erase_or_resume")]
+    #[arg(long)]
     pub resume: bool,
     /// Keep the operations in this file
     #[arg(long, value_name = "FILE")]

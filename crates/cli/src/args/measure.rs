@@ -33,6 +33,9 @@ pub enum ProbeKind {
         /// How many times
         #[arg(long, value_name = "N", default_value_t = 1)]
         repeat: u64,
+        /// Models of disks that the requests are priced on: built-in names or TOML files
+        #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = lab::HDD_MODEL)]
+        disk: Vec<String>,
         /// Keep the requests of the last scan as Parquet, for `senesce disk price`
         #[arg(long, value_name = "FILE")]
         save_log: Option<PathBuf>,
@@ -41,6 +44,9 @@ pub enum ProbeKind {
     Layout {
         #[command(flatten)]
         subject: Subject,
+        /// Models of disks that reading the extents in scan order is priced on
+        #[arg(long, value_name = "MODEL", value_delimiter = ',')]
+        disk: Vec<String>,
     },
     /// How the free space is cut up
     FreeSpace {
@@ -78,13 +84,19 @@ pub enum ProbeKind {
         /// Warm scans within each limit, after the one that fills the cache
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
         repeat: u64,
+        /// Models of disks that the requests are priced on
+        #[arg(long, value_name = "MODEL", value_delimiter = ',')]
+        disk: Vec<String>,
     },
 }
 
 #[derive(Args)]
 pub struct TransferSize {
-    /// An image or a device, which may be in use: it is only read
+    /// An image or a device, which may be in use, for it is only read; or a modelled disk, which has its own clock
     pub path: PathBuf,
+    /// Tell the time that this model of a disk takes for the reads, not that which they took here
+    #[arg(long, value_name = "MODEL")]
+    pub disk: Option<String>,
     /// Sizes of the reads [default: 4 KiB to 64 MiB in powers of two]
     #[arg(long, value_name = "SIZE", value_parser = units::size, value_delimiter = ',')]
     pub sizes: Vec<u64>,
@@ -123,6 +135,9 @@ pub struct Compare {
     /// What reads
     #[arg(long, value_enum, default_value_t = Reader::Grep)]
     pub reader: Reader,
+    /// Model of the disk that scans are priced on [default: that of the disk below, or hdd-7200]
+    #[arg(long, value_name = "MODEL")]
+    pub disk: Option<String>,
     /// Do not write a new large file
     #[arg(long)]
     pub no_new_file: bool,

@@ -20,6 +20,7 @@ pub fn run(args: &Compare) -> Result<()> {
         work: args.work.work.clone(),
         repeat: args.repeat,
         reader: reader(args.reader),
+        disk: args.disk.clone(),
         new_file: !args.no_new_file,
         resume: args.resume,
         command: super::command_line(),
@@ -68,9 +69,8 @@ pub fn show(pairs: &[Pair]) -> Result<()> {
             let ratio = a.zip(u).filter(|(_, u)| *u != 0.0).map(|(a, u)| a / u);
             vec![name.to_owned(), number(a), number(u), number(ratio)]
         };
-        // A disk of another model than that 7200 rpm disk has a time of its own.
-        let own_time = aged.modelled_s_per_gib != aged.modelled_hdd_s_per_gib;
-        let name = format!("scan s/GiB, modelled {}", aged.disk);
+        let own_time = pair.modelled_disk != lab::HDD_MODEL;
+        let name = format!("scan s/GiB, modelled {}", pair.modelled_disk);
         let own_time = own_time.then(|| row(&name, aged.modelled_s_per_gib, unaged.modelled_s_per_gib));
         output::table(
             &[&pair.name, "aged", "unaged", "aged/unaged"],

@@ -36,6 +36,7 @@ pub fn run(args: &Demo) -> Result<()> {
         work: work.clone(),
         repeat: args.repeat,
         reader: probe::Reader::Grep,
+        disk: None,
         new_file: true,
         resume: false,
         command: super::command_line(),

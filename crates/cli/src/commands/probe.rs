@@ -1,5 +1,7 @@
 //! `senesce probe`.
 
+mod models;
+mod scan;
 mod subject;
 mod transfer_size;
 mod warm_scan;
@@ -7,25 +9,20 @@ mod write_amplification;
 
 use crate::args::{ProbeKind, Subject};
 use crate::output::{self, number};
-use crate::progress::Progress;
-use ::probe::Recorder;
 use anyhow::{Result, bail};
-use disk::log::{LogInfo, LogWriter};
 use fs::Target;
-use lab::Watch as _;
-use serde_json::json;
-use std::path::Path;
-
-/// Ring buffer of each processor for block requests, in KiB.
-const TRACE_BUFFER_KB: u32 = 16 * 1024;
+use models::Models;
 
 pub fn run(kind: &ProbeKind) -> Result<()> {
     match kind {
-        ProbeKind::Scan { subject, reader, repeat, save_log } => {
-            let reader = super::compare::reader(*reader);
-            with(subject, |open| scan(open, reader, *repeat, save_log.as_deref(), subject.json))
+        ProbeKind::Scan { subject, reader, repeat, disk, save_log } => {
+            let (reader, models) = (super::compare::reader(*reader), Models::find(disk)?);
+            with(subject, |open| scan::run(open, reader, *repeat, &models, save_log.as_deref(), subject.json))
         }
-        ProbeKind::Layout { subject } => with(subject, |open| layout(open, subject.json)),
+        ProbeKind::Layout { subject, disk } => {
+            let models = Models::find(disk)?;
+            with(subject, |open| layout(open, &models, subject.json))
+        }
         ProbeKind::FreeSpace { subject } => with(subject, |open| free_space(open, subject.json)),
         ProbeKind::NewFile { subject, size } => {
             with_writes(subject, |open| new_file(open, *size, subject.json))
@@ -34,8 +31,9 @@ pub fn run(kind: &ProbeKind) -> Result<()> {
         ProbeKind::WriteAmplification { path, json, command } => {
             write_amplification::run(path, command, *json)
         }
-        ProbeKind::WarmScan { subject, memory, repeat } => {
-            with(subject, |open| warm_scan::run(open, memory, *repeat, subject.json))
+        ProbeKind::WarmScan { subject, memory, repeat, disk } => {
+            let models = Models::find(disk)?;
+            with(subject, |open| warm_scan::run(open, memory, *repeat, &models, subject.json))
         }
     }
 }
@@ -55,100 +53,29 @@ fn measured(mut open: Box<dyn Target>, measure: impl FnOnce(&mut dyn Target) -> 
     measured.and(Ok(closed?))
 }
 
-fn scan(
-    open: &mut dyn Target,
-    reader: ::probe::Reader,
-    repeat: u64,
-    save_log: Option<&Path>,
-    json: bool,
-) -> Result<()> {
-    let hdd = disk::Model::find(lab::HDD_MODEL)?;
-    let mut progress = Progress::new();
-    let census = ::probe::census(open.root())?;
-    if census.files == 0 {
-        bail!("{} holds no files to read", open.root().display());
-    }
-    let traced = ::probe::blocktrace::available();
-    if let (Some(log), Err(why)) = (save_log, &traced) {
-        bail!("{} cannot be written, as requests cannot be recorded: {why}", log.display());
-    }
-    let mut last_requests = None;
-    let mut scans = Vec::new();
-    let mut cold = Vec::new();
-    progress.phase("cold scans", Some(repeat));
-    for n in 0..repeat {
-        cold = open.chill()?;
-        let device = open.device();
-        let recorder = match (&device, &traced) {
-            (Some((_, devno)), Ok(())) => Some(Recorder::start(*devno, TRACE_BUFFER_KB)?),
-            _ => None,
-        };
-        let scan = ::probe::scan(open.root(), reader, &census)?;
-        let requests = recorder.map(Recorder::stop).transpose()?;
-        let dynamic = requests.as_ref().map(|requests| ::probe::dynamic_layout(requests, open.block_bytes()));
-        let disk_bytes = device.as_ref().and_then(|(path, _)| device_bytes(path));
-        let modelled = requests.as_ref().zip(disk_bytes).map(|(requests, disk_bytes)| {
-            let gib = census.allocated_bytes as f64 / (1u64 << 30) as f64;
-            disk::model::price(&hdd, disk_bytes, requests).total_s() / gib
-        });
-        last_requests = requests;
-        scans.push(json!({
-            "scan": scan, "dynamic_layout": dynamic, "modelled_hdd_s_per_gib": modelled, "disk_bytes": disk_bytes,
-        }));
-        progress.at(n + 1);
-        if disk::interrupted() {
-            bail!("interrupted after {} of {repeat} scans", n + 1);
-        }
-    }
-    drop(progress);
-    if let Some(log) = save_log {
-        let Some((requests, (device, _))) = last_requests.zip(open.device()) else {
-            bail!("{} lies on no block device, so there are no requests to keep", open.root().display());
-        };
-        let size_bytes = device_bytes(&device).unwrap_or_default();
-        let info = LogInfo { model: device.display().to_string(), size_bytes, tool: lab::TOOL.to_owned() };
-        let mut writer = LogWriter::create(log, &info)?;
-        writer.write(&requests)?;
-        writer.finish()?;
-    }
-    if json {
-        return output::json(&json!({"census": census, "cold": cold, "scans": scans}));
-    }
-    if let Err(why) = traced {
-        eprintln!("no dynamic layout score: {why}");
-    }
-    for line in cold {
-        eprintln!("{line}");
-    }
-    let field = |scan: &serde_json::Value, path: &str| number(scan.pointer(path).and_then(|v| v.as_f64()));
-    output::table(
-        &["wall s", "CPU s", "s/GiB", "requests", "dynamic layout score", "modelled 7200 rpm s/GiB"],
-        scans.iter().map(|scan| {
-            [
-                "/scan/wall_s",
-                "/scan/cpu_s",
-                "/scan/s_per_gib",
-                "/dynamic_layout/requests",
-                "/dynamic_layout/score",
-                "/modelled_hdd_s_per_gib",
-            ]
-            .map(|path| field(scan, path))
-            .to_vec()
-        }),
-    )
+/// Size of the disk below in bytes.
+fn disk_bytes(open: &dyn Target) -> Option<u64> {
+    open.device().and_then(|(device, _)| subject::size_bytes(&device).ok())
 }
 
-/// Size of a block device in bytes.
-fn device_bytes(device: &Path) -> Option<u64> {
-    use std::io::Seek as _;
-    std::fs::File::open(device).ok()?.seek(std::io::SeekFrom::End(0)).ok()
-}
-
-fn layout(open: &mut dyn Target, json: bool) -> Result<()> {
+fn layout(open: &mut dyn Target, models: &Models, json: bool) -> Result<()> {
     let mut layout = ::probe::static_layout(open.root(), open.block_bytes(), open.max_extent_bytes())?;
+    let disk_bytes = disk_bytes(open);
+    let cost = |model| {
+        let priced = disk::model::price_extents(model, disk_bytes?, &layout.scan_extents);
+        (priced.reads.bytes > 0).then(|| priced.total_s() / (priced.reads.bytes as f64 / (1u64 << 30) as f64))
+    };
+    let costs: Vec<(String, Option<f64>)> =
+        models.iter().map(|model| (model.name().to_owned(), cost(model))).collect();
     layout.scan_extents.clear();
     if json {
-        return output::json(&layout);
+        let mut document = serde_json::to_value(&layout)?;
+        document["modelled_s_per_gib"] = costs
+            .into_iter()
+            .map(|(name, cost)| (name, cost.into()))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        return output::json(&document);
     }
     output::table(
         &["files", "extents", "layout score", "degree of fragmentation", "scan layout score"],
@@ -160,6 +87,10 @@ fn layout(open: &mut dyn Target, json: bool) -> Result<()> {
             number(layout.scan_layout_score),
         ]],
     )?;
+    if !costs.is_empty() {
+        let row = |(name, cost)| vec![name, number(cost)];
+        output::table(&["modelled disk", "s/GiB of the extents, in scan order"], costs.into_iter().map(row))?;
+    }
     output::table(
         &["size up to", "files", "layout score", "degree of fragmentation"],
         layout.by_size.iter().map(|c| {

@@ -149,14 +149,16 @@ impl Measuring<'_> {
         let cold = scanned::cold(target, self.spec.reader, census, traced)?;
         self.store.record_document(self.run, subject, "chilled", &cold.chilled)?;
         let mut numbers = cold.numbers(subject, repetition);
-        if let Some(requests) = &cold.requests {
-            let hdd = disk::Model::find(scanned::HDD_MODEL)?;
-            let priced = disk::model::price(&hdd, self.disk_bytes(target), requests);
-            let s_per_gib = per_gib(priced.total_s(), cold.scan.allocated_bytes);
-            numbers.push(number(subject, "modelled_hdd_s_per_gib", "s/GiB", repetition, s_per_gib));
-            // By the disk's own clock where it is a modelled one.
-            let own = cold.disk_clock_s_per_gib().unwrap_or(s_per_gib);
-            numbers.push(number(subject, "modelled_s_per_gib", "s/GiB", repetition, own));
+        let disk_bytes = self.disk_bytes(target);
+        let on =
+            |model: &str| Ok::<_, Error>(cold.modelled_s_per_gib(&disk::Model::find(model)?, disk_bytes));
+        let hdd = on(scanned::HDD_MODEL)?;
+        let modelled = match &self.spec.disk {
+            Some(model) => on(model)?,
+            None => cold.disk_clock_s_per_gib().or(hdd),
+        };
+        for (measure, value) in [("modelled_hdd_s_per_gib", hdd), ("modelled_s_per_gib", modelled)] {
+            numbers.extend(value.map(|value| number(subject, measure, "s/GiB", repetition, value)));
         }
         Ok(numbers)
     }

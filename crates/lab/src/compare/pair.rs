@@ -1,9 +1,10 @@
 //! An aged file system beside its unaged copy, in numbers: read back from the store, so that what is printed is
 //! what is kept.
 
-use super::SUBJECTS;
+use super::{MODELLED_DISK, SUBJECTS};
 use crate::Error;
 use crate::manifest::{Home, Manifest};
+use crate::scanned::HDD_MODEL;
 use crate::stats::{Interval, median_interval};
 use crate::store::{Measurement, RunId, Store};
 use serde::Serialize;
@@ -29,8 +30,10 @@ pub struct Pair {
     pub aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub aging_ratio_interval: Option<Interval>,
+    /// Model of the disk whose time the modelled costs are.
+    pub modelled_disk: String,
     /// Median of aged over unaged scan cost in modelled time: by the clock of the modelled disk that both sides lie
-    /// on, or on a modelled 7200 rpm disk that is sent the same requests.
+    /// on, or on one that is sent the same requests.
     pub modelled_aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub modelled_aging_ratio_interval: Option<Interval>,
@@ -52,8 +55,8 @@ pub struct Side {
     pub disk: String,
     /// How far it was aged when this was measured: for an aging as a whole, which is measured once, 0.
     pub round: u64,
-    /// Seconds per GiB of the cold scan in modelled time: by the clock of the modelled disk that it lies on, or on a
-    /// modelled 7200 rpm disk that is sent the same requests.
+    /// Seconds per GiB of the cold scan in modelled time: by the clock of the modelled disk that it lies on, or on one
+    /// that is sent the same requests.
     pub modelled_s_per_gib: Option<f64>,
     /// Seconds per GiB of the cold scan, as measured.
     pub scan_s_per_gib: Option<f64>,
@@ -101,6 +104,7 @@ impl Pair {
         let manifest: Manifest = store
             .document(run, "", "manifest")?
             .ok_or_else(|| Error::Refused(format!("run {} in the store is no comparison", run.0)))?;
+        let modelled_disk = store.document(run, "", MODELLED_DISK)?;
         let numbers = store.measurements(run)?;
         let made = &manifest.made;
         let [aged, unaged] = SUBJECTS.map(|subject| Side {
@@ -123,6 +127,8 @@ impl Pair {
             size_bytes: manifest.made.size_bytes,
             aged,
             unaged,
+            // Comparisons of earlier versions knew no other.
+            modelled_disk: modelled_disk.unwrap_or_else(|| HDD_MODEL.to_owned()),
             aging_ratio: measured.map(|i| i.median),
             aging_ratio_interval: measured,
             modelled_aging_ratio: modelled.map(|i| i.median),

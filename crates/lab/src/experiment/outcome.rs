@@ -117,13 +117,24 @@ pub fn is_by_disk(measure: &str) -> bool {
     [MODELLED, AGING_RATIO, BANDWIDTH, SHARE_OF_BEST].contains(&measure)
 }
 
+/// What a checkpoint is one of.
+#[derive(Clone, Copy)]
+pub(crate) struct Of<'a> {
+    /// Kind of file system.
+    pub fs: &'a str,
+    /// The setting; empty if there is only one.
+    pub option: &'a str,
+    /// The seed.
+    pub seed: u64,
+    /// Whether both sides lie on the same disk, so that their wall times can be compared.
+    pub one_disk: bool,
+}
+
 /// Reads a checkpoint back, for each disk: its sides, and the pairs of them.
 pub(crate) fn read_checkpoint(
     store: &Store,
     run: RunId,
-    fs: &str,
-    option: &str,
-    seed: u64,
+    Of { fs, option, seed, one_disk }: Of,
     round: u64,
     disks: &[String],
 ) -> Result<(Vec<CheckpointSide>, Vec<CheckpointPair>), Error> {
@@ -161,7 +172,7 @@ pub(crate) fn read_checkpoint(
                 ratio(&numbers, measure).map(|interval| interval.median).filter(|ratio| ratio.is_finite())
             };
             let aging_ratio = ratio(&format!("{MODELLED}{ON}{disk}"));
-            let wall_aging_ratio = ratio("scan_s_per_gib");
+            let wall_aging_ratio = ratio("scan_s_per_gib").filter(|_| one_disk);
             // A figure may draw them, and a claim be made of them, as of what is measured of one side.
             aged.values.extend(aging_ratio.map(|ratio| (AGING_RATIO.to_owned(), ratio)));
             aged.values.extend(wall_aging_ratio.map(|ratio| ("wall_aging_ratio".to_owned(), ratio)));

@@ -3,7 +3,7 @@
 
 use super::cell::{Cell, cells};
 use super::check::check;
-use super::outcome::{FailedCell, Outcome, Picture, read_checkpoint};
+use super::outcome::{FailedCell, Of, Outcome, Picture, read_checkpoint};
 use super::spec::{Experiment, Scale};
 use super::transfer;
 use crate::compare::SUBJECTS;
@@ -102,6 +102,7 @@ fn run_cell(
         command: &spec.command,
         work: &spec.work,
         made: cell.made(scale.size_bytes, images.path().join("aged.img"))?,
+        erase: None,
         workload: &cell.workload,
         seed: cell.seed,
         schedule: &schedule,
@@ -189,10 +190,11 @@ fn outcome(
     let alone = if experiment.fs.is_empty() { &disks[..] } else { &[] };
     for (disk, seed) in alone.iter().flat_map(|disk| scale.seeds.iter().map(move |seed| (disk, *seed))) {
         let identity = transfer::identity(spec, scale, disk, seed);
+        let of = Of { fs: "", option: "", seed, one_disk: true };
         for &size in &scale.rounds {
             if let Some(run) = identity.find(store, At::Round(size))? {
                 let disks = std::slice::from_ref(disk);
-                outcome.checkpoints.extend(read_checkpoint(store, run, "", "", seed, size, disks)?.0);
+                outcome.checkpoints.extend(read_checkpoint(store, run, of, size, disks)?.0);
             }
         }
     }
@@ -202,7 +204,8 @@ fn outcome(
             let round = at.number();
             if let Some(run) = identity.find(store, at)? {
                 let (fs, option) = (&cell.fs, &cell.variant.name);
-                let (sides, pairs) = read_checkpoint(store, run, fs, option, cell.seed, round, &disks)?;
+                let of = Of { fs, option, seed: cell.seed, one_disk: true };
+                let (sides, pairs) = read_checkpoint(store, run, of, round, &disks)?;
                 outcome.checkpoints.extend(sides);
                 outcome.pairs.extend(pairs);
                 let files: Option<Vec<FileMap>> = store.document(run, SUBJECTS[0], PICTURE)?;

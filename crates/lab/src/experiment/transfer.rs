@@ -7,9 +7,9 @@ use super::spec::Scale;
 use crate::series::{At, Identity, ON};
 use crate::store::{Store, number};
 use crate::{Error, Watch};
-use disk::Session;
 use disk::model::Model;
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
+use disk::{Request, Session};
 use probe::TransferPlan;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Alone<'_> {
         let plan =
             TransferPlan { sizes_bytes: scale.rounds.clone(), seed, reads: scale.transfer_reads, time: TIME };
         let mut lost = None;
-        let mut clock = || {
+        let mut clock = |_: Option<&Request>| {
             let now = disk.clock_ns().map_err(|error| lost = Some(error));
             Duration::from_nanos(now.unwrap_or(0))
         };

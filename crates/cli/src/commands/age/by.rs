@@ -66,10 +66,9 @@ fn absolute(path: Option<&PathBuf>) -> Result<Option<PathBuf>> {
 }
 
 pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
-    if args.device.is_some() || args.plan_only || args.save_trace.is_some() {
+    if args.plan_only || args.save_trace.is_some() {
         bail!(
-            "a workload ages images, modelled disks and directories; --device, --plan-only and --save-trace are for \
-             profiles, and `senesce trace extract` keeps the operations of a history"
+            "--plan-only and --save-trace are for profiles; `senesce trace extract` keeps the operations of a history"
         );
     }
     let (name, made) = super::made(args, workload.name())?;
@@ -77,6 +76,7 @@ pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
         name,
         work: args.work.work.clone(),
         made,
+        erase: args.erase.clone(),
         workload,
         seed: args.seed,
         round,

@@ -1,14 +1,47 @@
 //! `senesce probe transfer-size`.
 
-use crate::args::TransferSize;
+use super::subject;
+use crate::args;
 use crate::output::{self, number};
 use crate::progress::Progress;
-use ::probe::TransferPlan;
+use ::probe::{TransferPlan, TransferPoint, TransferSize};
 use anyhow::Result;
+use disk::model::ModelClock;
+use disk::modelled::{self, DiskSettings, ModelledDisk};
+use disk::{Model, Request, Session};
 use lab::Watch as _;
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-pub fn run(args: &TransferSize) -> Result<()> {
+/// What is told of each point.
+type Seen<'a> = dyn FnMut(&TransferPoint) + 'a;
+
+/// By the clock of a model that is told of the reads.
+fn on_model(path: &Path, plan: &TransferPlan, model: &Model, seen: &mut Seen) -> Result<TransferSize> {
+    let size_bytes = subject::size_bytes(path)?;
+    let mut clock = ModelClock::new(model.device(size_bytes));
+    let mut tell = |read: Option<&Request>| {
+        read.map(|read| clock.issue(read));
+        Duration::from_nanos(clock.now_ns())
+    };
+    Ok(::probe::transfer_size(path, plan, &mut tell, seen)?)
+}
+
+/// By the clock of a modelled disk, which is served meanwhile.
+fn on_modelled(store: &Path, plan: &TransferPlan, seen: &mut Seen) -> Result<TransferSize> {
+    let disk = ModelledDisk::attach(&Session::begin()?, store)?;
+    let mut lost = None;
+    let mut clock = |_: Option<&Request>| {
+        let now = disk.clock_ns().map_err(|error| lost = Some(error));
+        Duration::from_nanos(now.unwrap_or(0))
+    };
+    let measured = ::probe::transfer_size(disk.file(), plan, &mut clock, seen);
+    lost.map_or(Ok(()), Err)?;
+    disk.detach()?;
+    Ok(measured?)
+}
+
+pub fn run(args: &args::TransferSize) -> Result<()> {
     let mut plan = TransferPlan { reads: args.reads, time: args.time, ..TransferPlan::usual(args.seed) };
     if !args.sizes.is_empty() {
         plan.sizes_bytes.clone_from(&args.sizes);
@@ -16,22 +49,35 @@ pub fn run(args: &TransferSize) -> Result<()> {
     let mut progress = Progress::new();
     progress.phase("random reads", Some(plan.sizes_bytes.len() as u64));
     let mut done = 0;
-    let begun = Instant::now();
-    let measured = ::probe::transfer_size(&args.path, &plan, &mut || begun.elapsed(), &mut |_| {
+    let mut seen = |_: &TransferPoint| {
         done += 1;
         progress.at(done);
-    })?;
+    };
+    let (clock, measured) = if let Some(name) = &args.disk {
+        let model = Model::find(name)?;
+        (model.name().to_owned(), on_model(&args.path, &plan, &model, &mut seen)?)
+    } else if modelled::is_store(&args.path) {
+        (
+            Model::find(&DiskSettings::read(&args.path)?.model)?.name().to_owned(),
+            on_modelled(&args.path, &plan, &mut seen)?,
+        )
+    } else {
+        let begun = Instant::now();
+        ("wall".to_owned(), ::probe::transfer_size(&args.path, &plan, &mut |_| begun.elapsed(), &mut seen)?)
+    };
     drop(progress);
     if let Some(allocated) = measured.allocated_bytes.filter(|bytes| *bytes < measured.disk_bytes) {
         let holes = lab::bytes(measured.disk_bytes - allocated);
         eprintln!("{holes} of this image are holes: reading them reaches no disk and looks fast");
     }
     if args.json {
-        return output::json(&measured);
+        let mut document = serde_json::to_value(&measured)?;
+        document["clock"] = clock.into();
+        return output::json(&document);
     }
     const MIB: f64 = (1u64 << 20) as f64;
     output::table(
-        &["read size", "reads", "MiB/s"],
+        &["read size", "reads", &format!("MiB/s, {clock} time")],
         measured.points.iter().map(|point| {
             let rate = point.bytes_per_s.map(|rate| rate / MIB);
             vec![lab::bytes(point.read_bytes), point.reads.to_string(), number(rate)]

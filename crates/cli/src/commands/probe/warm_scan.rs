@@ -1,50 +1,101 @@
 //! `senesce probe warm-scan`.
 
+use super::models::Models;
 use crate::output::{self, number};
 use crate::progress::Progress;
-use ::probe::LimitedScan;
+use ::probe::Scan;
 use anyhow::{Result, bail};
-use disk::{MemoryLimit, Session};
+use disk::{DeviceCounters, MemoryLimit, Session};
 use fs::Target;
 use lab::Watch as _;
+use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 
-pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, json: bool) -> Result<()> {
+/// The scans within one limit.
+#[derive(Serialize)]
+struct WarmScans {
+    /// The limit on the memory of the reader, its page cache included.
+    memory_bytes: u64,
+    /// The first scan, from a cold cache: it fills what may be filled.
+    cold: LimitedScan,
+    /// The scans after it.
+    warm: Vec<LimitedScan>,
+}
+
+/// One scan within a limit.
+#[derive(Serialize)]
+struct LimitedScan {
+    #[serde(flatten)]
+    scan: Scan,
+    /// Bytes that the device was asked for meanwhile: what the cache did not have. None without a device.
+    device_read_bytes: Option<u64>,
+    /// On each model of a disk that was asked for.
+    modelled_s_per_gib: BTreeMap<String, Option<f64>>,
+}
+
+pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, json: bool) -> Result<()> {
     let session = Session::begin()?;
     let census = ::probe::census(open.root())?;
     if census.files == 0 {
         bail!("{} holds no files to read", open.root().display());
     }
+    let traced = models.names().next().map(|_| ::probe::blocktrace::available());
+    if let Some(Err(why)) = &traced {
+        eprintln!("requests cannot be recorded, and so not be priced: {why}");
+    }
+    let traced = traced.is_some_and(|available| available.is_ok());
     let device = open.device().map(|(_, number)| number);
+    let disk_bytes = super::disk_bytes(open);
     let mut progress = Progress::new();
     progress.phase("scans", Some(memory.len() as u64 * (repeat + 1)));
+    let mut done = 0;
     let mut limits = Vec::new();
-    let mut cold = Vec::new();
-    for (index, memory_bytes) in memory.iter().enumerate() {
-        let limit = MemoryLimit::new(&session, *memory_bytes)?;
+    let mut chilled = Vec::new();
+    for &memory_bytes in memory {
+        let limit = MemoryLimit::new(&session, memory_bytes)?;
         // What is in the cache already is charged to whoever read it first.
-        cold = open.chill()?;
-        let before = index as u64 * (repeat + 1);
-        let mut seen = |done| progress.at(before + done);
-        limits.push(::probe::warm_scans(open.root(), &census, &limit, device, repeat, &mut seen)?);
+        chilled = open.chill()?;
+        let mut one = || -> Result<LimitedScan> {
+            if disk::interrupted() {
+                bail!("interrupted after {done} scans");
+            }
+            let before = device.map(DeviceCounters::read).transpose()?;
+            let scanned = lab::scanned::again(open, &census, &limit, traced)?;
+            let after = device.map(DeviceCounters::read).transpose()?;
+            done += 1;
+            progress.at(done);
+            let device_read_bytes = after.zip(before).map(|(after, before)| after.since(before).read_bytes);
+            let modelled_s_per_gib = models.costs(&scanned, disk_bytes);
+            Ok(LimitedScan { scan: scanned.scan, device_read_bytes, modelled_s_per_gib })
+        };
+        let cold = one()?;
+        let warm = (0..repeat).map(|_| one()).collect::<Result<_>>()?;
+        limits.push(WarmScans { memory_bytes, cold, warm });
         limit.remove()?;
     }
     drop(progress);
     if json {
-        return output::json(&json!({"census": census, "cold": cold, "limits": limits}));
+        return output::json(&json!({"census": census, "cold": chilled, "limits": limits}));
     }
-    for line in cold {
+    for line in chilled {
         eprintln!("{line}");
     }
-    let read = |scan: &LimitedScan| scan.device_read_bytes.map_or("–".to_owned(), lab::bytes);
+    let mut titles: Vec<String> =
+        ["memory", "scan", "wall s", "s/GiB", "read from the device"].map(str::to_owned).to_vec();
+    titles.extend(models.names().map(|name| format!("s/GiB, modelled {name}")));
+    let row = |limit: &WarmScans, name: &str, one: &LimitedScan| {
+        let read = one.device_read_bytes.map_or("–".to_owned(), lab::bytes);
+        let (wall, cost) = (number(Some(one.scan.wall_s)), number(one.scan.s_per_gib));
+        let mut row = vec![lab::bytes(limit.memory_bytes), name.to_owned(), wall, cost, read];
+        row.extend(models.names().map(|name| number(one.modelled_s_per_gib[name])));
+        row
+    };
     output::table(
-        &["memory", "scan", "wall s", "s/GiB", "read from the device"],
+        &titles.iter().map(String::as_str).collect::<Vec<_>>(),
         limits.iter().flat_map(|limit| {
-            let warm = limit.warm.iter().map(|scan| ("warm", scan));
-            std::iter::once(("cold", &limit.cold)).chain(warm).map(|(name, one)| {
-                let (wall, cost) = (number(Some(one.scan.wall_s)), number(one.scan.s_per_gib));
-                vec![lab::bytes(limit.memory_bytes), name.to_owned(), wall, cost, read(one)]
-            })
+            let warm = limit.warm.iter().map(move |scan| row(limit, "warm", scan));
+            std::iter::once(row(limit, "cold", &limit.cold)).chain(warm)
         }),
     )
 }

@@ -1,0 +1,90 @@
+//! `senesce probe scan`.
+
+use super::models::Models;
+use crate::output::{self, number};
+use crate::progress::Progress;
+use anyhow::{Result, bail};
+use disk::log::{LogInfo, LogWriter};
+use fs::Target;
+use lab::Watch as _;
+use serde_json::json;
+use std::path::Path;
+
+pub fn run(
+    open: &mut dyn Target,
+    reader: ::probe::Reader,
+    repeat: u64,
+    models: &Models,
+    save_log: Option<&Path>,
+    json: bool,
+) -> Result<()> {
+    let mut progress = Progress::new();
+    let census = ::probe::census(open.root())?;
+    if census.files == 0 {
+        bail!("{} holds no files to read", open.root().display());
+    }
+    let traced = ::probe::blocktrace::available();
+    if let (Some(log), Err(why), None) = (save_log, &traced, open.modelled()) {
+        bail!("{} cannot be written, as requests cannot be recorded: {why}", log.display());
+    }
+    let disk_bytes = super::disk_bytes(open);
+    let mut last = None;
+    let mut scans = Vec::new();
+    progress.phase("cold scans", Some(repeat));
+    for n in 0..repeat {
+        let scanned = lab::scanned::cold(open, reader, &census, traced.is_ok())?;
+        scans.push(json!({
+            "scan": scanned.scan,
+            "dynamic_layout": scanned.dynamic_layout(),
+            "disk_clock_s_per_gib": scanned.disk_clock_s_per_gib(),
+            "modelled_s_per_gib": models.costs(&scanned, disk_bytes),
+            "disk_bytes": disk_bytes,
+        }));
+        last = Some(scanned);
+        progress.at(n + 1);
+        if disk::interrupted() {
+            bail!("interrupted after {} of {repeat} scans", n + 1);
+        }
+    }
+    drop(progress);
+    let cold = last.as_ref().map(|scanned| scanned.chilled.clone()).unwrap_or_default();
+    if let Some(log) = save_log {
+        let Some((requests, (device, _))) = last.and_then(|scanned| scanned.requests).zip(open.device())
+        else {
+            bail!("{} lies on no block device, so there are no requests to keep", open.root().display());
+        };
+        let size_bytes = disk_bytes.unwrap_or_default();
+        let info = LogInfo { model: device.display().to_string(), size_bytes, tool: lab::TOOL.to_owned() };
+        let mut writer = LogWriter::create(log, &info)?;
+        writer.write(&requests)?;
+        writer.finish()?;
+    }
+    if json {
+        return output::json(&json!({"census": census, "cold": cold, "scans": scans}));
+    }
+    if let Err(why) = traced {
+        eprintln!("no requests were traced: {why}");
+    }
+    for line in cold {
+        eprintln!("{line}");
+    }
+    let mut columns = vec![
+        ("wall s".to_owned(), "/scan/wall_s".to_owned()),
+        ("CPU s".to_owned(), "/scan/cpu_s".to_owned()),
+        ("s/GiB".to_owned(), "/scan/s_per_gib".to_owned()),
+        ("requests".to_owned(), "/dynamic_layout/requests".to_owned()),
+        ("dynamic layout score".to_owned(), "/dynamic_layout/score".to_owned()),
+    ];
+    if open.modelled().is_some() {
+        columns.push(("s/GiB, this disk's clock".to_owned(), "/disk_clock_s_per_gib".to_owned()));
+    }
+    for name in models.names() {
+        columns.push((format!("s/GiB, modelled {name}"), format!("/modelled_s_per_gib/{name}")));
+    }
+    let titles: Vec<&str> = columns.iter().map(|(title, _)| title.as_str()).collect();
+    let field = |scan: &serde_json::Value, path: &str| number(scan.pointer(path).and_then(|v| v.as_f64()));
+    output::table(
+        &titles,
+        scans.iter().map(|scan| columns.iter().map(|(_, path)| field(scan, path)).collect()),
+    )
+}

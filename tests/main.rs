@@ -1,0 +1,17 @@
+//! Tests of the whole program, in one binary: it links once, and short tests run beside long ones.
+
+#[macro_use]
+mod common;
+
+mod age;
+mod compare;
+mod crash;
+mod disk;
+mod experiments;
+mod extract;
+mod mail;
+mod modelled;
+mod probes;
+mod profiles;
+mod refusals;
+mod workloads;
