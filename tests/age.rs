@@ -11,7 +11,7 @@ fn ages_exactly_and_the_checker_finds_nothing() {
         needs!(fs);
         let lab = Lab::new();
         let aged = lab.json(&format!(
-            "age --fs {fs} --size 512MiB --profile dabre --fullness 0.7 --seed 7 --work work"
+            "age --fs {fs} --size 320MiB --profile dabre --fullness 0.7 --seed 7 --work work"
         ));
         let number = |name: &str| aged[name].as_f64().unwrap_or_else(|| panic!("{fs}: {name} in {aged}"));
         assert_eq!(number("errors"), 0.0, "{fs}: {}", aged["failures"]);
@@ -48,7 +48,7 @@ fn the_seed_decides_whatever_the_file_system_and_the_threads() {
         for threads in [1, 8] {
             let name = format!("{fs}-{threads}");
             let aged = lab.json(&format!(
-                "age --fs {fs} --size 512MiB --fullness 0.5 --profile meyer --seed 3 --overwrites 3 --threads {threads} --name {name} --work work"
+                "age --fs {fs} --size 320MiB --fullness 0.5 --profile meyer --seed 3 --overwrites 3 --threads {threads} --name {name} --work work"
             ));
             assert_eq!(aged["errors"], 0);
             seen.push((aged["trace_sha256"].clone(), lab.list(&lab.work().join(format!("{name}.img")))));
@@ -56,11 +56,11 @@ fn the_seed_decides_whatever_the_file_system_and_the_threads() {
     }
     assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "one trace, one tree");
     let other = lab.json(
-        "age --fs ext4 --size 512MiB --fullness 0.5 --profile meyer --seed 4 --overwrites 3 --plan-only",
+        "age --fs ext4 --size 320MiB --fullness 0.5 --profile meyer --seed 4 --overwrites 3 --plan-only",
     );
     assert_ne!(other["trace_sha256"], seen[0].0);
     let same = lab.json(
-        "age --fs ext4 --size 512MiB --fullness 0.5 --profile meyer --seed 3 --overwrites 3 --plan-only",
+        "age --fs ext4 --size 320MiB --fullness 0.5 --profile meyer --seed 3 --overwrites 3 --plan-only",
     );
     assert_eq!(same["trace_sha256"], seen[0].0);
 }

@@ -17,8 +17,10 @@ pub struct Page {
     pub made: String,
     /// The tool and its version.
     pub tool: String,
-    /// The command that gives this page again.
-    pub command: String,
+    /// The commands that took the numbers, in their order.
+    pub measured_by: Vec<String>,
+    /// The command that draws this page again from the numbers that are stored.
+    pub drawn_by: String,
     /// The machine, as (name, value): processor, memory, kernel, device.
     pub machine: Vec<(String, String)>,
     /// How it was measured, as (name, value): repetitions, what cold means, the disk model.

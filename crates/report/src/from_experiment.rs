@@ -50,8 +50,50 @@ fn shown(run: &Run, outcome: Outcome) -> Experiment {
             .collect(),
         pictures: outcome.pictures.into_iter().map(picture).collect(),
         failed: outcome.failed.into_iter().map(|f| FailedCell { cell: f.cell, why: f.why }).collect(),
-        method: vec![("Command".to_owned(), run.command.clone())],
+        method: method(run),
     }
+}
+
+/// How it was measured, as far as the run says.
+fn method(run: &Run) -> Vec<(String, String)> {
+    let mut rows = vec![("Command".to_owned(), run.command.clone())];
+    let Ok(experiment) = serde_json::from_value::<lab::Experiment>(
+        run.parameters.get("experiment").cloned().unwrap_or_default(),
+    ) else {
+        return rows;
+    };
+    let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
+    // A model in a file may be gone since.
+    let title =
+        |disk: &String| disk::Model::find(disk).map_or_else(|_| disk.clone(), |m| m.title().to_owned());
+    let disks: Vec<String> = experiment.disks.iter().map(|disk| format!("{disk}: {}", title(disk))).collect();
+    row("Modelled disks", disks.join("; "));
+    let scale = run.parameters.get("scale").and_then(|scale| scale.as_str());
+    if let Some(scale) = scale.and_then(|scale| experiment.scale.get(scale)) {
+        let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        row("Size", lab::bytes(scale.size_bytes));
+        if !experiment.fs.is_empty() {
+            row("Workload", scale.workload.to_string().trim().replace('\n', ", "));
+            row(
+                "Scans",
+                format!("{} of each side after each round, every file read from a cold cache", scale.repeat),
+            );
+        }
+        row("Seeds", list(&scale.seeds));
+    }
+    for option in &experiment.option {
+        let words = [
+            option.mkfs_opts.clone(),
+            option.mount_opts.clone(),
+            option.workload.to_string().trim().replace('\n', ", "),
+        ];
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        row(
+            &format!("Setting {}", option.name),
+            if words.is_empty() { "as is".to_owned() } else { words.join("; ") },
+        );
+    }
+    rows
 }
 
 fn picture(picture: lab::Picture) -> Picture {

@@ -32,20 +32,21 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         ));
     };
     let comparisons = compared.iter().map(|run| comparison(store, run)).collect::<Result<Vec<_>, _>>()?;
-    let experiments = experiments
+    let shown = experiments
         .iter()
         .map(|run| from_experiment::experiment(store, run))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Page {
-        title: title(&comparisons, &experiments),
+        title: title(&comparisons, &shown),
         made: last.finished.clone().unwrap_or_else(|| last.started.clone()),
         tool: last.tool.clone(),
-        command: command.to_owned(),
+        measured_by: commands(&runs, &compared, &experiments),
+        drawn_by: command.to_owned(),
         machine: machine(last),
-        method: compared.last().map_or(Ok(Vec::new()), |run| method(store, run))?,
+        method: if compared.is_empty() { Vec::new() } else { method(store, &compared)? },
         notes: notes(&comparisons),
         comparisons,
-        experiments,
+        experiments: shown,
     })
 }
 
@@ -81,23 +82,66 @@ fn machine(run: &Run) -> Vec<(String, String)> {
     .to_vec()
 }
 
-fn method(store: &Store, run: &Run) -> Result<Vec<(String, String)>, Error> {
+/// The commands behind what is shown: those of the agings, of the comparisons and of the experiments, each once.
+fn commands(runs: &[Run], compared: &[&Run], experiments: &[&Run]) -> Vec<String> {
+    let aged = compared.iter().filter_map(|run| run.parameters.get("aged_run")?.as_i64());
+    let aged: HashSet<i64> = aged.collect();
+    let mut of: Vec<&Run> = runs.iter().filter(|run| aged.contains(&run.id.0)).collect();
+    of.extend(compared.iter().chain(experiments));
+    of.sort_by_key(|run| run.id.0);
+    let mut seen = HashSet::new();
+    of.into_iter().map(|run| run.command.clone()).filter(|command| seen.insert(command.clone())).collect()
+}
+
+/// What a scan was, in words: comparisons of one page may differ in it.
+fn scan(run: &Run) -> String {
     let parameter =
         |name: &str| run.parameters.get(name).map_or_else(String::new, |v| v.to_string().replace('"', ""));
+    format!(
+        "{} reader, every file from a cold cache, {} repetitions on each side in turn; GiB are allocated bytes",
+        parameter("reader"),
+        parameter("repeat")
+    )
+}
+
+fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Error> {
+    let hdd = disk::Model::find(lab::HDD_MODEL)?;
     let mut rows = vec![
         ("Unaged".to_owned(), "the same tree copied in directory order to a fresh file system of the same kind, size and options".to_owned()),
-        ("Scan".to_owned(), format!("{} reader, every file from a cold cache, {} repetitions on each side in turn; GiB are allocated bytes", parameter("reader"), parameter("repeat"))),
         ("Interval".to_owned(), "median with the distribution-free 95 % interval of order statistics; needs 6 repetitions".to_owned()),
-        ("Modelled disk".to_owned(), "7200 rpm: seek 1 + 14·√(distance/D) ms, 4.17 ms half turn, 150 MB/s, short forward gaps read through; D is the size of the file system. It is sent the very requests of the scan; it is a model, not a measurement".to_owned()),
+        ("Modelled disk".to_owned(), format!("{}: {}. It is sent the very requests of the scan; it is a model, not a measurement. `senesce disk show {}` prints its parameters", hdd.name(), hdd.title(), hdd.name())),
         ("Dynamic layout score".to_owned(), "share of 4 KiB blocks read right behind the block read before, over the read requests that reached the device".to_owned()),
         ("Fit".to_owned(), "root-mean-square error of shares by bin; p-value: the least of the chi-square tests of age, size and depth".to_owned()),
     ];
-    for subject in SUBJECTS {
-        if let Some(cold) = store.document::<Vec<String>>(run.id, subject, "chilled")? {
-            rows.push((format!("Cold ({subject})"), cold.join("; ")));
+    let mut each = Vec::new();
+    for run in compared {
+        each.push((run.name.as_str(), "Scan".to_owned(), scan(run)));
+        for subject in SUBJECTS {
+            if let Some(cold) = store.document::<Vec<String>>(run.id, subject, "chilled")? {
+                each.push((run.name.as_str(), format!("Cold ({subject})"), cold.join("; ")));
+            }
         }
     }
+    rows.extend(said_once(each));
     Ok(rows)
+}
+
+/// Rows of what holds for each comparison: one where all agree, else one for each way, with the names that it holds for.
+fn said_once(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, String, Vec<&str>)> = Vec::new();
+    for (name, title, text) in each {
+        match rows.iter_mut().find(|row| (&row.0, &row.1) == (&title, &text)) {
+            Some((_, _, names)) => names.push(name),
+            None => rows.push((title, text, vec![name])),
+        }
+    }
+    rows.sort_by(|a, b| a.0.cmp(&b.0));
+    let alone = |title: &str| rows.iter().filter(|row| row.0 == title).count() == 1;
+    let said = |(title, text, names): &(String, String, Vec<&str>)| {
+        let title = if alone(title) { title.clone() } else { format!("{title}, {}", names.join(", ")) };
+        (title, text.clone())
+    };
+    rows.iter().map(said).collect()
 }
 
 fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
@@ -214,4 +258,21 @@ fn fit(fit: &Fit) -> Vec<data::FitBin> {
     let bins = fit.label.iter().zip(&fit.target).enumerate();
     bins.map(|(i, (label, &target))| data::FitBin { label: label.clone(), target, reached: fit.reached(i) })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::said_once;
+
+    #[test]
+    fn what_holds_for_all_is_said_once_and_what_differs_with_its_names() {
+        let each = ["a", "b", "c"].into_iter().flat_map(|name| {
+            let reader = if name == "b" { "builtin" } else { "grep" };
+            [(name, "Scan".to_owned(), reader.to_owned()), (name, "Cold".to_owned(), "dropped".to_owned())]
+        });
+        let rows = said_once(each.collect());
+        let rows: Vec<(&str, &str)> =
+            rows.iter().map(|(title, text)| (title.as_str(), text.as_str())).collect();
+        assert_eq!(rows, [("Cold", "dropped"), ("Scan, a, c", "grep"), ("Scan, b", "builtin")]);
+    }
 }

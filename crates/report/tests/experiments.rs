@@ -50,10 +50,10 @@ fn claims_are_judged_in_words() {
         ["fast17-fig9 (small): Mail: 100 days of inserts and deletes", "1", "0", "0", "2"]
     );
 
-    let git = part(dom, "section", "fast17-fig5");
+    let git = part(dom, "section", "fast17-fig5-small");
     let verdicts: Vec<_> = rows(git).iter().filter_map(|row| row.get(3).cloned()).collect();
     assert_eq!(verdicts, ["✓ holds", "✓ holds", "✗ does not hold", "? could not be judged"]);
-    let mail = text(part(dom, "section", "fast17-fig9"));
+    let mail = text(part(dom, "section", "fast17-fig9-small"));
     assert!(
         mail.contains("2 cells failed and are missing below:xfs, ssd-sata: dovecot ended with status 89")
     );
@@ -74,16 +74,16 @@ fn a_page_shows_only_what_there_is() {
 fn disks_and_crowded_options_have_panels_of_their_own() {
     let Some(dom) = page() else { return };
     let panels = |id| part(dom, "figure", id).split("<h4>").skip(1).map(|p| p.split_once("</h4>").unwrap().0);
-    assert!(panels("fast17-fig1-0").eq(["hdd-7200", "ssd-sata"]));
-    assert!(panels("fast17-fig5-0").eq([
+    assert!(panels("fast17-fig1-small-0").eq(["hdd-7200", "ssd-sata"]));
+    assert!(panels("fast17-fig5-small-0").eq([
         "hdd-7200, gc on",
         "hdd-7200, gc off",
         "ssd-sata, gc on",
         "ssd-sata, gc off"
     ]));
     // Few lines: the options are symbols in one panel, named in the legend.
-    assert!(panels("fast17-fig8-0").eq(["hdd-7200"]));
-    let figure = text(part(dom, "figure", "fast17-fig8-0"));
+    assert!(panels("fast17-fig8-small-0").eq(["hdd-7200"]));
+    let figure = text(part(dom, "figure", "fast17-fig8-small-0"));
     assert!(figure.contains("btrfsagedunagedround 50round 100"), "the legend: {figure}");
 }
 
@@ -96,7 +96,7 @@ fn lines_without_an_option_belong_to_every_panel() {
         }
     }
     let Some(dom) = drawn(&render(&page)) else { return };
-    let panels: Vec<_> = part(&dom, "figure", "fast17-fig5-0").split("<h4>").skip(1).collect();
+    let panels: Vec<_> = part(&dom, "figure", "fast17-fig5-small-0").split("<h4>").skip(1).collect();
     assert_eq!(panels.len(), 4);
     assert!(
         panels.iter().all(|panel| panel.contains(r#"stroke-dasharray="5 4""#)),
@@ -107,7 +107,7 @@ fn lines_without_an_option_belong_to_every_panel() {
 #[test]
 fn every_size_of_a_logarithmic_axis_has_its_label() {
     let Some(dom) = page() else { return };
-    let figure = part(dom, "figure", "fast17-fig8-0");
+    let figure = part(dom, "figure", "fast17-fig8-small-0");
     for size in ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"] {
         assert!(figure.contains(&format!(">{size}</text>")), "{size} is not on the axis");
     }
@@ -128,24 +128,24 @@ fn values_that_cannot_be_shown_are_counted() {
         ..Page::default()
     };
     let Some(dom) = drawn(&render(&page)) else { return };
-    let odd = part(&dom, "figure", "odd-0");
+    let odd = part(&dom, "figure", "odd--0");
     assert!(text(odd).contains("cannot show, such as 0 on a logarithmic one: 2."));
     assert!(odd.contains("<svg") && !odd.contains("NaN") && !odd.contains("could not be drawn"));
     assert!(
-        text(part(&dom, "figure", "odd-1")).contains("not measured: no cell of the experiment gave a point")
+        text(part(&dom, "figure", "odd--1")).contains("not measured: no cell of the experiment gave a point")
     );
 }
 
 #[test]
 fn a_point_says_what_it_is() {
     let hover = "<script>setTimeout(() => {
-        const plot = document.querySelector('#fast17-fig5-0 .plot svg');
+        const plot = document.querySelector('#fast17-fig5-small-0 .plot svg');
         const { left, top } = plot.querySelector('[aria-label=dot] path:last-child').getBoundingClientRect();
         const at = { clientX: left, clientY: top, pointerType: 'mouse', bubbles: true };
         plot.dispatchEvent(new PointerEvent('pointermove', at));
     }, 1000)</script></body>";
     let Some(dom) = drawn(&render(&git()).replace("</body>", hover)) else { return };
-    let figure = text(part(&dom, "figure", "fast17-fig5-0"));
+    let figure = text(part(&dom, "figure", "fast17-fig5-small-0"));
     assert!(
         figure.contains("xfs, aged, gc onpulls accrued: 400grep cost: 52.2 s/GiB95 %: 48 s/GiB – 56.4 s/GiB"),
         "no tip over a point: {figure}"
@@ -154,7 +154,7 @@ fn a_point_says_what_it_is() {
 
 #[test]
 fn points_can_be_taken_away() {
-    let press = "<script>document.querySelector('#fast17-fig5 button').click()</script></body>";
+    let press = "<script>document.querySelector('#fast17-fig5-small button').click()</script></body>";
     let Some(dom) = drawn(&render(&git()).replace("</body>", press)) else { return };
     let (_, area) = dom.split_once("<textarea").expect("the text is offered for copying by hand");
     let lines: Vec<_> = area.split_once('>').unwrap().1.lines().take(2).collect();

@@ -14,7 +14,8 @@ pub fn page() -> Page {
         title: "Example report: two file systems after years of use".into(),
         made: "2026-01-15T10:30:00Z".into(),
         tool: "senesce 0.1.0".into(),
-        command: "senesce run experiments/example.toml --seed 7".into(),
+        measured_by: vec!["senesce age --seed 7".into(), "senesce compare".into()],
+        drawn_by: "senesce report".into(),
         machine: table(&[
             ("Processor", "example processor, 2 cores"),
             ("Memory", "8 GiB"),

@@ -2,6 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { roundBytes } from "./axis.js";
+import { anchor } from "./checks.js";
 import { el, section } from "./dom.js";
 import { figure, plot, positionLegend, SIDES } from "./figure.js";
 import { bytes, count } from "./format.js";
@@ -22,10 +23,11 @@ export function blocks(comparisons) {
 }
 
 // The pictures of an experiment: a figure for each file system, with a panel for each round.
-export function pictures({ figure: id, pictures: all }) {
+export function pictures(e) {
+  const all = e.pictures;
   if (all.length === 0) return null;
   const kinds = [...new Set(all.map(({ fs }) => fs))];
-  const figures = kinds.map((kind, i) => rounds(`${id}-blocks-${i}`, kind, all.filter(({ fs }) => fs === kind)));
+  const figures = kinds.map((kind, i) => rounds(`${anchor(e)}-blocks-${i}`, kind, all.filter(({ fs }) => fs === kind)));
   return [el("p", { class: "aside" }, READING), figures];
 }
 

@@ -8,6 +8,9 @@ const VERDICTS = [
   { holds: null, kind: "open", sign: "?", word: "could not be judged" },
 ];
 
+// Where an experiment is on the page, which may have two scales of one figure.
+export const anchor = (e) => `${e.figure}-${e.scale}`;
+
 function verdict(judged) {
   const { kind, sign, word } = VERDICTS.find(({ holds }) => holds === judged);
   return el("span", { class: `verdict ${kind}` }, el("b", {}, sign), " ", word);
@@ -21,22 +24,22 @@ export function checks(claims) {
 
 // How the claims of all experiments fared, with the way to each.
 export function verdicts(experiments) {
-  const all = experiments.flatMap((e) => e.checks.map((check) => ({ ...check, figure: e.figure })));
+  const all = experiments.flatMap((e) => e.checks.map((check) => ({ ...check, of: e })));
   const tally = (claims) => VERDICTS.map(({ holds }) => claims.filter((c) => c.holds === holds).length);
   const [holding, failing, open] = tally(all);
   const numbers = [...VERDICTS.map(({ sign, word }) => `${sign} ${word}`), "Failed cells"];
   const columns = [{ label: "Experiment" }, ...numbers.map((label) => ({ label, number: true }))];
   const rows = experiments.map((e) =>
-    [[link(e.figure), ` (${e.scale}): ${e.title}`], ...tally(e.checks), e.failed.length]);
+    [[link(e), ` (${e.scale}): ${e.title}`], ...tally(e.checks), e.failed.length]);
   return section("claims", "What was published, and what holds here",
     el("p", { class: "headline" }, all.length === 0 ? "No published claim was judged." : [
       el("b", {}, `${holding} of ${all.length}`), ` published claims ${holding === 1 ? "holds" : "hold"} here, `,
       el("b", {}, failing), ` ${failing === 1 ? "does" : "do"} not, `, el("b", {}, open), " could not be judged."]),
     failing === 0 ? null : el("ul", {}, all.filter((c) => c.holds === false).map((c) =>
-      el("li", {}, verdict(false), ": ", c.claim, " (", link(c.figure), ")"))),
+      el("li", {}, verdict(false), ": ", c.claim, " (", link(c.of), ")"))),
     table("The experiments of this page.", columns, rows));
 }
 
-function link(figure) {
-  return el("a", { href: `#${encodeURIComponent(figure)}` }, figure);
+function link(e) {
+  return el("a", { href: `#${encodeURIComponent(anchor(e))}` }, e.figure);
 }

@@ -1,16 +1,16 @@
 // A published figure measured again: its claims judged, then its lines and pictures, and what failed.
 
 import { pictures } from "./blocks.js";
-import { checks } from "./checks.js";
+import { anchor, checks } from "./checks.js";
 import { el, pairs, section } from "./dom.js";
 import { points } from "./raw.js";
 import { series } from "./series.js";
 
 export function experiment(e) {
-  return section(e.figure, e.title,
+  return section(anchor(e), e.title,
     el("p", { class: "aside" }, `After ${e.source}. Experiment `, el("code", {}, e.figure), `, scale ${e.scale}.`),
     failed(e.failed), checks(e.checks),
-    el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${e.figure}-${i}`, plot))), pictures(e),
+    el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), pictures(e),
     pairs("How it was measured.", e.method), points(e));
 }
 

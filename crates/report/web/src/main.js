@@ -18,11 +18,13 @@ function header(page) {
     page.notes.map((note) => el("p", { class: "note" }, note)));
 }
 
-function how({ command, machine, method, comparisons }) {
+function how({ measured_by, drawn_by, machine, method, comparisons }) {
   const columns = ["", "File system", "Version", "Made with", "Seed"].map((label) => ({ label }));
   const made = comparisons.map((c) => [c.name, c.fs, c.fs_version, el("code", {}, c.mkfs), el("code", {}, c.seed)]);
   return section("how", "Machine and method",
-    el("p", {}, "To measure all this again: ", el("code", {}, command)),
+    measured_by.length === 0 ? null : [el("p", {}, "To measure all this again:"),
+      el("pre", {}, el("code", {}, measured_by.join("\n")))],
+    el("p", {}, "To draw this page again from what is stored: ", el("code", {}, drawn_by)),
     pairs("The machine.", machine), pairs("The method.", method), table("The file systems.", columns, made));
 }
 
