@@ -14,12 +14,13 @@ mod history;
 mod labels;
 mod live;
 mod maker;
+mod path;
 mod repository;
 pub mod sample;
 mod sample_tree;
 
-pub(crate) use command::git_printing;
 pub use digest::working_tree_digest;
 pub use extracted::{ExtractOptions, Extracted};
 pub use history::{History, Order};
 pub use live::{Gc, Live, LiveOptions};
+pub(crate) use repository::Repository;

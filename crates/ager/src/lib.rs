@@ -16,6 +16,7 @@ pub mod mail;
 pub mod micro;
 mod planned;
 mod random;
+mod scratch;
 mod sizes;
 mod tree;
 
@@ -24,6 +25,7 @@ pub use aim::MOST_FULL;
 pub use error::Error;
 pub use fit::Fit;
 pub use legs::{Leg, begin, go_on};
+pub use scratch::Scratch;
 pub use sizes::BLOCK_BYTES;
 
 use ager::Counters;

@@ -2,6 +2,7 @@
 //! no process is left behind.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use senesce_ager::Error;
 use senesce_ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
+use senesce_ager::micro::Shape;
 use tempfile::TempDir;
 use trace::{Checked, Op, Source};
 
@@ -69,6 +71,8 @@ fn the_sample_has_what_makes_a_checkout_hard() {
         ("a link that becomes a file", ":120000 100644"),
         ("a submodule", ":000000 160000"),
         ("a deletion", ":100644 000000"),
+        ("attributes", "\t.gitattributes"),
+        ("a file that has attributes", "\tattributed/lines.crlf"),
         ("a name beyond ASCII", "\"docs/\\303\\234"),
         ("a name with a newline", "docs/two\\nlines"),
         ("a directory in place of a file", "\tconfig/b/c"),
@@ -190,6 +194,203 @@ fn names_that_lead_elsewhere_are_refused() {
     let history = History::open(dir.path(), Order::FirstParent).unwrap();
     let error = extract(&history, ExtractOptions::default()).unwrap_err();
     assert!(error.contains(".GIT"), "{error}");
+}
+
+/// A repository of commits on one line, each a list of modes, paths and contents that it adds; a file of mode `D` it
+/// removes.
+fn imported(commits: &[Vec<(&str, String, &[u8])>]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", "."]);
+    let mut stream = Vec::new();
+    for (number, changes) in commits.iter().enumerate() {
+        writeln!(stream, "commit refs/heads/main\ncommitter a <a@a> {number} +0000\ndata 1\na").unwrap();
+        for (mode, path, contents) in changes {
+            match *mode {
+                "D" => writeln!(stream, "D {path}").unwrap(),
+                mode => {
+                    writeln!(stream, "M {mode} inline {path}\ndata {}", contents.len()).unwrap();
+                    stream.extend([contents, &b"\n"[..]].concat());
+                }
+            }
+        }
+    }
+    let mut import = Command::new("git");
+    import.args(["fast-import", "--quiet"]).current_dir(dir.path()).stdin(Stdio::piped());
+    let mut import = import.spawn().unwrap();
+    import.stdin.take().unwrap().write_all(&stream).unwrap();
+    assert!(import.wait().unwrap().success());
+    dir
+}
+
+fn file(path: &str) -> (&'static str, String, &'static [u8]) {
+    ("100644", path.to_owned(), b"text")
+}
+
+#[test]
+fn what_git_does_not_check_out_is_refused_both_ways() {
+    let long = format!("{}/file", ["a"; 2100].join("/"));
+    for (mode, path, contents, why) in [
+        ("120000", ".gitmodules".to_owned(), &b"target"[..], "called .gitmodules"),
+        ("120000", "sub/.GITMODULES".to_owned(), b"target", "called .gitmodules"),
+        ("120000", "link".to_owned(), b"", "cannot be a path"),
+        ("120000", "link".to_owned(), &[b'a'; 5000], "cannot be a path"),
+        ("100644", long, b"text", "more than 4095 bytes"),
+    ] {
+        let repository = imported(&[vec![file("a")], vec![(mode, path.clone(), contents)]]);
+        let history = History::open(repository.path(), Order::FirstParent).unwrap();
+        for objects in [false, true] {
+            let error =
+                extract(&history, ExtractOptions { objects, ..ExtractOptions::default() }).unwrap_err();
+            assert!(error.contains(why) && error.len() < 600 && !error.contains('\n'), "{error}");
+        }
+        let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into() };
+        let mut live = Live::begin(&history, root.path(), &options).unwrap();
+        live.pull(1).unwrap();
+        assert!(live.pull(2).is_err(), "git checks out {path}");
+    }
+    // Git cuts such a target short, which is no link that was committed.
+    let repository = imported(&[vec![file("a")], vec![("120000", "link".into(), b"to\0where")]]);
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    assert!(extract(&history, ExtractOptions::default()).unwrap_err().contains("cannot be a path"));
+}
+
+#[test]
+fn trees_deeper_than_any_path_are_refused_and_not_followed() {
+    let deep = format!("{}/file", ["a"; 40_000].join("/"));
+    let repository = imported(&[vec![file("a")], vec![("100644", deep, b"text")]]);
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    for objects in [false, true] {
+        let error = extract(&history, ExtractOptions { objects, ..ExtractOptions::default() }).unwrap_err();
+        assert!(error.contains("more than 4095 bytes"), "{error}");
+    }
+    assert!(Shape::of_repository(repository.path()).unwrap_err().to_string().contains("4095 bytes"));
+}
+
+#[test]
+fn no_command_of_a_foreign_repository_is_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let repository = imported(&[vec![file("a")], vec![file("sub/b")], vec![file("sub/c")]]);
+    let ran = dir.path().join("ran");
+    let command = format!("touch {}; false", ran.display());
+    for (key, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", repository.path().to_str().unwrap()),
+        ("remote.origin.uploadpack", &command),
+        ("core.alternateRefsCommand", &command),
+        ("core.fsmonitor", &command),
+        ("uploadpack.packObjectsHook", &command),
+        ("core.gitProxy", &command),
+        ("core.sshCommand", &command),
+    ] {
+        git(repository.path(), &["config", key, value]);
+    }
+    assert_eq!(Shape::of_repository(repository.path()).unwrap().files().len(), 3);
+    let history = History::open(repository.path(), Order::Full).unwrap();
+    // Without this tree git asks the promisor for it, by its command.
+    let tree = git(repository.path(), &["rev-parse", "HEAD:sub"]);
+    unpack(repository.path());
+    fs::remove_file(repository.path().join("objects").join(&tree[..2]).join(tree[2..].trim())).unwrap();
+    assert!(Shape::of_repository(repository.path()).unwrap_err().to_string().contains("missing"));
+    assert!(extract(&history, ExtractOptions::default()).unwrap_err().contains("missing"));
+    for order in [Order::FirstParent, Order::Full] {
+        let history = History::open(repository.path(), order).unwrap();
+        let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let options = LiveOptions { gc: Gc::Every(1), scratch: scratch.path().into() };
+        let mut live = Live::begin(&history, root.path(), &options).unwrap();
+        assert!(live.pull(3).is_err());
+    }
+    assert!(!ran.exists(), "a command of the repository was run");
+    // Such a repository does run it, where git is run in it.
+    let mut listing = Command::new("git");
+    listing.args(["-c", "safe.directory=*", "ls-tree", "-r", "HEAD"]).current_dir(repository.path());
+    assert!(!listing.stderr(Stdio::null()).stdout(Stdio::null()).status().unwrap().success());
+    assert!(ran.exists(), "the repository is no danger, and this test shows nothing");
+}
+
+/// Puts every object of a repository into a file of its own.
+fn unpack(repository: &Path) {
+    let aside = tempfile::tempdir_in(repository).unwrap();
+    for pack in fs::read_dir(repository.join("objects/pack")).unwrap() {
+        let pack = pack.unwrap();
+        fs::rename(pack.path(), aside.path().join(pack.file_name())).unwrap();
+        if pack.path().extension().is_some_and(|ending| ending == "pack") {
+            let objects = fs::File::open(aside.path().join(pack.file_name())).unwrap();
+            let mut unpack = Command::new("git");
+            unpack.args(["unpack-objects", "-q"]).current_dir(repository).stdin(objects);
+            assert!(unpack.status().unwrap().success());
+        }
+    }
+}
+
+#[test]
+fn labels_are_there_for_all_that_is_given_out_however_large_a_pull_is() {
+    // More files than the batches hold for which labels outlive their files.
+    const FILES: usize = 68 * trace::BATCH / 2;
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", "."]);
+    let mut stream = b"blob\nmark :1\ndata 1\na\n".to_vec();
+    for (number, side) in ["old", "new"].iter().enumerate() {
+        writeln!(stream, "commit refs/heads/main\ncommitter a <a@a> {number} +0000\ndata 1\na\ndeleteall")
+            .unwrap();
+        (0..FILES).for_each(|file| writeln!(stream, "M 644 :1 {side}/{}/{file}", file / 1000).unwrap());
+    }
+    let mut import = Command::new("git");
+    import.args(["fast-import", "--quiet"]).current_dir(dir.path()).stdin(Stdio::piped());
+    let mut import = import.spawn().unwrap();
+    import.stdin.take().unwrap().write_all(&stream).unwrap();
+    assert!(import.wait().unwrap().success());
+    let history = History::open(dir.path(), Order::FirstParent).unwrap();
+    let mut extracted = Extracted::new(&history, ExtractOptions::default()).unwrap();
+    let labels = extracted.labels();
+    let (mut deleted, mut batch) = (0, Vec::new());
+    loop {
+        extracted.next_batch(&mut batch).unwrap();
+        for op in &batch {
+            match *op {
+                Op::Delete { file, .. } => {
+                    deleted += 1;
+                    assert!(labels.file(file).is_some(), "the name of {file:?} is forgotten");
+                }
+                Op::Create { file, .. } => assert!(labels.file(file).is_some()),
+                Op::Mkdir { dir, .. } | Op::Rmdir { dir, .. } => assert!(labels.dir(dir).is_some()),
+                _ => {}
+            }
+        }
+        if batch.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(deleted, FILES);
+}
+
+#[test]
+fn cleaning_up_keeps_the_logs_of_references() {
+    let repository = sample_repository(20, 7);
+    let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    let options = LiveOptions { gc: Gc::Every(3), scratch: scratch.path().into() };
+    let mut live = Live::begin(&history, root.path(), &options).unwrap();
+    live.pull(7).unwrap();
+    let log = fs::read_to_string(root.path().join(".git/logs/HEAD")).unwrap();
+    assert_eq!(log.lines().count(), 7, "{log}");
+}
+
+#[test]
+fn before_the_first_pull_there_is_nothing_or_an_empty_repository() {
+    let repository = sample_repository(10, 1);
+    let history = History::open(repository.path(), Order::FirstParent).unwrap();
+    for objects in [false, true] {
+        let mut extracted =
+            Extracted::new(&history, ExtractOptions { objects, ..ExtractOptions::default() }).unwrap();
+        extracted.until(0);
+        let mut batch = Vec::new();
+        extracted.next_batch(&mut batch).unwrap();
+        assert_eq!(batch.iter().any(|op| matches!(op, Op::Mkdir { .. })), objects);
+        assert_eq!(extracted.pull(), 0);
+    }
 }
 
 /// Every file below `root` with its size and time of last change.

@@ -14,11 +14,9 @@ use gix_object::tree::EntryKind;
 use trace::{BlobId, Content, DirId, FileId, FileLabel, ROOT, is_name};
 
 use super::maker::Maker;
+use super::path::Path;
 use super::repository::{Reader, TreeEntry};
 use crate::Error;
-
-/// Directories inside each other, of which Linux takes no more in a path.
-const DEEPEST: usize = 2048;
 
 /// A working tree, brought from commit to commit.
 pub(super) struct WorkTree(Dir);
@@ -47,7 +45,7 @@ impl WorkTree {
 
     /// Brings the working tree to `tree`.
     pub fn checkout(&mut self, tree: ObjectId, reader: &mut Reader, maker: &mut Maker) -> Result<(), Error> {
-        let mut checkout = Checkout { reader, maker, empty: Vec::new(), depth: 0 };
+        let mut checkout = Checkout { reader, maker, empty: Vec::new(), path: Path::top() };
         checkout.remove(&mut self.0, Some(tree))?;
         checkout.end_removals();
         checkout.update(&mut self.0, tree)
@@ -98,7 +96,8 @@ struct Checkout<'c> {
     maker: &'c mut Maker,
     /// Directories, and those that they were in, that have become empty and go behind the next removal.
     empty: Vec<(DirId, DirId)>,
-    depth: usize,
+    /// The directory that is being made.
+    path: Path,
 }
 
 impl Checkout<'_> {
@@ -147,13 +146,13 @@ impl Checkout<'_> {
         if dir.tree == Some(tree) {
             return Ok(());
         }
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.reader.error("its directories lie deeper than a path can be long".into()));
-        }
         for (key, new) in self.entries(tree)? {
             match (new.kind, dir.entries.get_mut(&key)) {
-                (EntryKind::Tree, Some(Entry::Dir(below))) => self.update(below, new.id)?,
+                (EntryKind::Tree, Some(Entry::Dir(below))) => {
+                    self.path.enter(&new.name, self.reader)?;
+                    self.update(below, new.id)?;
+                    self.path.leave();
+                }
                 (EntryKind::Tree, _) => {
                     if let Some(below) = self.make_dir(&new, dir.id)? {
                         dir.entries.insert(key, Entry::Dir(below));
@@ -171,15 +170,16 @@ impl Checkout<'_> {
             }
         }
         dir.tree = Some(tree);
-        self.depth -= 1;
         Ok(())
     }
 
     /// Makes a directory with all that is in it; none if there is nothing in it.
     fn make_dir(&mut self, new: &TreeEntry, parent: DirId) -> Result<Option<Dir>, Error> {
+        self.path.enter(&new.name, self.reader)?;
         let id = self.maker.mkdir(parent, &new.name);
         let mut dir = Dir { id, tree: None, entries: BTreeMap::new() };
         self.update(&mut dir, new.id)?;
+        self.path.leave();
         if dir.entries.is_empty() {
             // Nothing was made in it, so that its making is the last operation.
             self.maker.take_back_mkdir(id);
@@ -190,6 +190,7 @@ impl Checkout<'_> {
 
     /// Makes a file, a link or the directory of a submodule.
     fn make(&mut self, new: &TreeEntry, parent: DirId) -> Result<Entry, Error> {
+        self.path.check(new, self.reader)?;
         let content = match new.kind {
             EntryKind::Commit => return Ok(Entry::Submodule(self.maker.mkdir(parent, &new.name))),
             EntryKind::Link => Content::Symlink,

@@ -1,5 +1,7 @@
 //! Running git so that nothing of the user's or the machine's settings shows: no configuration but ours, no hooks,
 //! fixed names and dates, nothing in the background, and nothing that outlives this process.
+//!
+//! Git runs in repositories of our own making only: the configuration of any other can name commands that git runs.
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -22,11 +24,12 @@ const SETTINGS: [&str; 14] = [
     "core.protectNTFS=false",
     "fetch.recurseSubmodules=false",
     "gc.autoDetach=false",
+    // All that is noted has a date of long ago, and is not to be thrown away for it.
+    "gc.reflogExpire=never",
+    "gc.reflogExpireUnreachable=never",
     "init.defaultBranch=main",
     "maintenance.autoDetach=false",
     "pack.threads=1",
-    "protocol.file.allow=always",
-    "safe.directory=*",
     "submodule.recurse=false",
     "user.useConfigOnly=false",
 ];
@@ -43,16 +46,7 @@ pub(super) fn git<A: AsRef<OsStr>>(
     settings: &[&str],
     args: impl IntoIterator<Item = A>,
 ) -> Result<(), Error> {
-    finish(action, dir, start(dir, settings, args, Stdio::null(), Stdio::null())).map(drop)
-}
-
-/// Runs one command of git in `dir`, and gives what it prints.
-pub(crate) fn git_printing<A: AsRef<OsStr>>(
-    action: &'static str,
-    dir: &Path,
-    args: impl IntoIterator<Item = A>,
-) -> Result<Vec<u8>, Error> {
-    finish(action, dir, start(dir, &[], args, Stdio::null(), Stdio::piped()))
+    finish(action, dir, start(dir, settings, args, Stdio::null()))
 }
 
 /// Runs one command of git in `dir` that reads `input`.
@@ -62,13 +56,13 @@ pub(super) fn git_reading<A: AsRef<OsStr>>(
     args: impl IntoIterator<Item = A>,
     input: &[u8],
 ) -> Result<(), Error> {
-    let mut child = start(dir, &[], args, Stdio::piped(), Stdio::null());
+    let mut child = start(dir, &[], args, Stdio::piped());
     if let Ok(child) = &mut child {
         let mut stdin = child.stdin.take().expect("it is a pipe");
         // Why it did not want to read all it says itself.
         let _ = stdin.write_all(input);
     }
-    finish(action, dir, child).map(drop)
+    finish(action, dir, child)
 }
 
 fn start<A: AsRef<OsStr>>(
@@ -76,7 +70,6 @@ fn start<A: AsRef<OsStr>>(
     settings: &[&str],
     args: impl IntoIterator<Item = A>,
     input: Stdio,
-    output: Stdio,
 ) -> io::Result<Child> {
     let mut command = if *CAN_ENCLOSE { enclosed() } else { Command::new("git") };
     for setting in SETTINGS.iter().chain(settings) {
@@ -92,25 +85,33 @@ fn start<A: AsRef<OsStr>>(
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_CONFIG_NOSYSTEM", "1"),
         ("GIT_TERMINAL_PROMPT", "0"),
+        // Nothing is fetched but by path, and nothing that is missing.
+        ("GIT_ALLOW_PROTOCOL", "file"),
+        ("GIT_NO_LAZY_FETCH", "1"),
         ("GIT_AUTHOR_NAME", "senesce"),
         ("GIT_AUTHOR_EMAIL", "senesce@localhost"),
         ("GIT_COMMITTER_NAME", "senesce"),
         ("GIT_COMMITTER_EMAIL", "senesce@localhost"),
     ]);
+    // Ctrl-C is for this process, which lets git finish what it does.
+    command.process_group(0);
     let date = format!("{DATE_S} +0000");
     command.env("GIT_AUTHOR_DATE", &date).env("GIT_COMMITTER_DATE", &date);
-    die_with_parent(&mut command).stdin(input).stdout(output).stderr(Stdio::piped()).spawn()
+    die_with_parent(&mut command).stdin(input).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
 }
 
-/// Waits for the end, and gives what was printed.
-fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<Vec<u8>, Error> {
+/// Waits for the end.
+fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<(), Error> {
     let fail = |why: String| Error::Git { action, path: dir.into(), why };
     let output = child.and_then(Child::wait_with_output).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => fail("git is not on the PATH: apt install git".into()),
         _ => fail(format!("git does not run ({error})")),
     })?;
     if output.status.success() {
-        return Ok(output.stdout);
+        return Ok(());
+    }
+    if disk::interrupted() {
+        return Err(Error::Interrupted);
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));

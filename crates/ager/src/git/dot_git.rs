@@ -16,6 +16,7 @@ use trace::{Content, DirId, FileId, Op, ROOT};
 
 use super::command::{DATE_S, IDENTITY};
 use super::maker::{Maker, plain};
+use super::path::Path;
 use super::repository::{Reader, TreeEntry};
 use crate::Error;
 
@@ -158,7 +159,7 @@ impl DotGit {
         for commit in trees {
             let parents = commit.parents.iter().map(|parent| Ok(reader.commit(*parent)?.tree));
             let parents = parents.collect::<Result<Vec<_>, Error>>()?;
-            new.add_tree(commit.tree, &parents, reader)?;
+            new.add_tree(commit.tree, &parents, &mut Path::top(), reader)?;
         }
         Ok(new.ids)
     }
@@ -218,7 +219,13 @@ impl Found<'_> {
     }
 
     /// Adds `tree` and what is in it, passing by what one of `parents` has under the same name.
-    fn add_tree(&mut self, tree: ObjectId, parents: &[ObjectId], reader: &mut Reader) -> Result<(), Error> {
+    fn add_tree(
+        &mut self,
+        tree: ObjectId,
+        parents: &[ObjectId],
+        path: &mut Path,
+        reader: &mut Reader,
+    ) -> Result<(), Error> {
         if parents.contains(&tree) || !self.add(tree) {
             return Ok(());
         }
@@ -237,7 +244,9 @@ impl Found<'_> {
                 EntryKind::Tree => {
                     let trees = before.iter().filter(|before| before.kind == EntryKind::Tree);
                     let trees: Vec<ObjectId> = trees.map(|before| before.id).collect();
-                    self.add_tree(entry.id, &trees, reader)?;
+                    path.enter(&entry.name, reader)?;
+                    self.add_tree(entry.id, &trees, path, reader)?;
+                    path.leave();
                 }
                 // What a submodule has is in another repository.
                 EntryKind::Commit => {}

@@ -43,7 +43,7 @@ pub struct Extracted {
     pull: u64,
     /// The pull behind which the operations end for now.
     until: u64,
-    /// Operations of the last pull that are still to be given.
+    /// Operations of the last pull, or of making the repository, that are still to be given.
     ops: std::vec::IntoIter<Op>,
 }
 
@@ -61,17 +61,18 @@ impl Extracted {
         let repository = history.repository.clone();
         let labels = Arc::new(LiveLabels::new(move || repository.reader()));
         let mut maker = Maker::new(labels.clone());
+        let dot_git = options.objects.then(|| DotGit::init(&mut maker));
         Ok(Extracted {
             reader: history.repository.reader(),
             tree: WorkTree::new(),
-            dot_git: options.objects.then(|| DotGit::init(&mut maker)),
+            dot_git,
+            ops: maker.take().into_iter(),
             maker,
             history: history.clone(),
             labels,
             options: ExtractOptions { pulls: Some(pulls), ..options },
             pull: 0,
             until: pulls,
-            ops: Vec::new().into_iter(),
         })
     }
 
@@ -80,7 +81,7 @@ impl Extracted {
         self.labels.clone()
     }
 
-    /// Has the operations end behind pull number `pull`, until this is called again: a replay runs to there, all is
+    /// Has the operations end behind pull number `pull`, or before the first one for 0, until this is called again: a replay runs to there, all is
     /// measured, and another run goes on.
     pub fn until(&mut self, pull: u64) {
         self.until = pull.min(self.pulls());
@@ -120,7 +121,6 @@ impl Extracted {
 impl Source for Extracted {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
         batch.clear();
-        self.labels.next_batch();
         while batch.len() < BATCH {
             if self.ops.len() == 0 {
                 match self.next_pull().map_err(|error| trace::Error::Source(error.to_string()))? {
@@ -130,6 +130,7 @@ impl Source for Extracted {
             }
             batch.extend(self.ops.by_ref().take(BATCH - batch.len()));
         }
+        self.labels.give_out(batch);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Mutex, RwLock};
 
 use gix_hash::ObjectId;
-use trace::{BlobId, DirId, FileId, FileLabel, Labels};
+use trace::{BlobId, DirId, FileId, FileLabel, Labels, Op};
 
 use super::repository::Reader;
 
@@ -26,7 +26,7 @@ pub(super) struct LiveLabels {
 struct Table {
     files: HashMap<FileId, FileLabel>,
     dirs: HashMap<DirId, Vec<u8>>,
-    /// What was removed, and in which batch.
+    /// What was removed, and in which batch that was given out: the operations of a pull may fill many.
     gone: VecDeque<(u64, Gone)>,
     batch: u64,
 }
@@ -49,18 +49,23 @@ impl LiveLabels {
         self.change(|table| drop(table.dirs.insert(dir, name.to_vec())));
     }
 
-    pub fn remove_file(&self, file: FileId) {
-        self.change(|table| table.gone.push_back((table.batch, Gone::File(file))));
+    /// Unmakes the label of a directory that no operation makes.
+    pub fn forget_dir(&self, dir: DirId) {
+        self.change(|table| drop(table.dirs.remove(&dir)));
     }
 
-    pub fn remove_dir(&self, dir: DirId) {
-        self.change(|table| table.gone.push_back((table.batch, Gone::Dir(dir))));
-    }
-
-    /// Another batch of operations is asked for: forgets what nobody can ask for any more.
-    pub fn next_batch(&self) {
+    /// Another batch of operations is given out: notes what it removes, and forgets what nobody can ask for any more.
+    pub fn give_out(&self, batch: &[Op]) {
         self.change(|table| {
             table.batch += 1;
+            for op in batch {
+                let gone = match *op {
+                    Op::Delete { file, .. } | Op::Rename { file, .. } => Gone::File(file),
+                    Op::Rmdir { dir, .. } => Gone::Dir(dir),
+                    _ => continue,
+                };
+                table.gone.push_back((table.batch, gone));
+            }
             while table.gone.front().is_some_and(|(batch, _)| batch + BATCHES_KEPT < table.batch) {
                 match table.gone.pop_front() {
                     Some((_, Gone::File(file))) => drop(table.files.remove(&file)),
@@ -98,6 +103,7 @@ impl Labels for LiveLabels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace::ROOT;
 
     #[test]
     fn labels_outlive_their_files_a_while_and_no_longer() {
@@ -107,9 +113,7 @@ mod tests {
             let label = FileLabel { name: b"a".to_vec(), executable: false, blob: None };
             labels.insert_file(file, label);
             labels.insert_dir(dir, b"b");
-            labels.remove_file(file);
-            labels.remove_dir(dir);
-            labels.next_batch();
+            labels.give_out(&[Op::Delete { file, parent: ROOT }, Op::Rmdir { dir, parent: ROOT }]);
             assert!(labels.file(file).is_some() && labels.dir(dir).is_some());
         }
         let table = labels.table.read().unwrap();

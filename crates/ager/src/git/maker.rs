@@ -39,11 +39,10 @@ impl Maker {
     /// Unmakes a directory whose making is the last operation.
     pub fn take_back_mkdir(&mut self, dir: DirId) {
         self.ops.pop();
-        self.labels.remove_dir(dir);
+        self.labels.forget_dir(dir);
     }
 
     pub fn rmdir(&mut self, dir: DirId, parent: DirId) {
-        self.labels.remove_dir(dir);
         self.ops.push(Op::Rmdir { dir, parent });
     }
 
@@ -56,13 +55,11 @@ impl Maker {
     }
 
     pub fn delete(&mut self, file: FileId, parent: DirId) {
-        self.labels.remove_file(file);
         self.ops.push(Op::Delete { file, parent });
     }
 
     /// Gives `file` the name of `to`, which is in the same directory, or was not there yet.
     pub fn replace(&mut self, file: FileId, to: FileId, parent: DirId) {
-        self.labels.remove_file(file);
         self.ops.push(Op::Rename { file, parent, to_file: to, to_parent: parent });
     }
 

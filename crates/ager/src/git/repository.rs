@@ -1,5 +1,7 @@
 //! Reading a repository, which stays as it is: its newest commit and its objects, with gitoxide.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -11,13 +13,14 @@ use gix_odb::{HandleArc, Header as _};
 use gix_pack::cache::lru::MemoryCappedHashmap;
 use gix_ref::file::{ReferenceExt as _, Store};
 
+use super::path::MOST_BYTES;
 use crate::Error;
 
 /// How much of what was decoded of packs a reader remembers: neighbours in a history are mostly deltas of each other.
 const PACK_CACHE_BYTES: usize = 32 << 20;
 
 /// A repository on this machine.
-pub(super) struct Repository {
+pub(crate) struct Repository {
     path: PathBuf,
     objects: PathBuf,
     head: ObjectId,
@@ -26,14 +29,14 @@ pub(super) struct Repository {
 }
 
 /// Reads objects of a repository; one for each thread.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     path: PathBuf,
     odb: HandleArc,
     buffer: Vec<u8>,
 }
 
 /// What matters of a commit.
-pub(super) struct Commit {
+pub(crate) struct Commit {
     pub tree: ObjectId,
     pub parents: Vec<ObjectId>,
     /// When it was made, in seconds since 1970; 0 if it does not say so properly.
@@ -42,7 +45,7 @@ pub(super) struct Commit {
 
 /// What a tree has under a name.
 #[derive(Clone, Debug)]
-pub(super) struct TreeEntry {
+pub(crate) struct TreeEntry {
     pub name: Vec<u8>,
     pub kind: EntryKind,
     pub id: ObjectId,
@@ -86,6 +89,30 @@ impl Repository {
     /// The newest commit.
     pub fn head(&self) -> ObjectId {
         self.head
+    }
+
+    /// The paths of all that the newest commit has but directories, which with them are at most `most`.
+    pub fn files(&self, most: u64) -> Result<Vec<PathBuf>, Error> {
+        let mut reader = self.reader();
+        let mut files = Vec::new();
+        let mut left = vec![(Vec::new(), reader.commit(self.head)?.tree)];
+        let mut entries = 0;
+        while let Some((above, tree)) = left.pop() {
+            for entry in reader.tree(tree)? {
+                entries += 1;
+                let path = [&above[..], &entry.name].concat();
+                if entries > most || path.len() > MOST_BYTES {
+                    return Err(reader.error(format!(
+                        "its tree has more than {most} entries, or paths of more than {MOST_BYTES} bytes"
+                    )));
+                }
+                match entry.kind {
+                    EntryKind::Tree => left.push(([&path[..], b"/"].concat(), entry.id)),
+                    _ => files.push(PathBuf::from(OsString::from_vec(path))),
+                }
+            }
+        }
+        Ok(files)
     }
 
     /// A reader of its objects.
@@ -153,7 +180,9 @@ impl Reader {
 
     /// The contents of a blob.
     pub fn contents(&mut self, id: ObjectId) -> Result<Vec<u8>, Error> {
-        self.find(id, Kind::Blob).map(<[u8]>::to_vec)
+        self.find(id, Kind::Blob)?;
+        // Not copied, and not kept: the largest of a history may be larger than all else.
+        Ok(std::mem::take(&mut self.buffer))
     }
 
     /// Any object: the word for its kind, and its bytes.

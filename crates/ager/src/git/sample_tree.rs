@@ -10,6 +10,10 @@ const PROGRAM: &str = "100755";
 const LINK: &str = "120000";
 const SUBMODULE: &str = "160000";
 
+/// What a checkout would heed if it were not told to write the bytes of the commit.
+const ATTRIBUTES: &[u8] = b"*.crlf text eol=crlf\n*.lf text eol=lf\n*.id ident\n*.filtered filter=none\n\
+    *.utf16 text working-tree-encoding=UTF-16LE eol=crlf\n";
+
 /// Files that the project begins with.
 const FIRST_FILES: usize = 120;
 /// What lines and names are made of.
@@ -32,6 +36,8 @@ impl SampleTree {
         let mut tree = Self { files: BTreeMap::new(), changes: BTreeMap::new(), names: 0 };
         tree.put(b"README.md".to_vec(), FILE, text(40, random));
         tree.put(b"build.sh".to_vec(), PROGRAM, text(8, random));
+        tree.put(b".gitattributes".to_vec(), FILE, ATTRIBUTES.to_vec());
+        tree.write_attributed(1);
         for _ in 0..FIRST_FILES {
             tree.add(random);
         }
@@ -79,7 +85,16 @@ impl SampleTree {
                 self.put_made(b"parts/core".to_vec(), submodule(random));
             }
             13 => self.delete(random),
+            14 => self.write_attributed(number),
             _ => {}
+        }
+    }
+
+    /// Writes files whose attributes ask for other bytes on disk than those of the commit.
+    fn write_attributed(&mut self, number: u64) {
+        let lines = format!("$Id$ {number}\r\nends like this\nand like that\r\n");
+        for name in ["crlf", "lf", "id", "filtered", "utf16"] {
+            self.put(format!("attributed/lines.{name}").into(), FILE, lines.clone().into());
         }
     }
 

@@ -6,7 +6,8 @@
 
 use super::imap::Session;
 use crate::Error;
-use disk::{Entry, IoContext as _, Recorded};
+use crate::scratch::Scratch;
+use disk::IoContext as _;
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -16,7 +17,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Debian's package of the server.
@@ -27,11 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// All that a server needs to be started, and started again.
 pub(super) struct Home {
     program: PathBuf,
-    dir: PathBuf,
+    dir: Scratch,
     user: User,
     password: String,
     port: Option<u16>,
-    recorded: Option<Recorded>,
 }
 
 /// The server's user.
@@ -49,12 +48,12 @@ impl Home {
         let program = dovecot()?;
         disk::require_tool("setpriv", "util-linux")?;
         let user = User::of_server()?;
-        let (dir, recorded) = fresh_dir(session)?;
-        let home = Home { program, dir, user, password: password()?, port, recorded: Some(recorded) };
+        let dir = Scratch::make(session, "mail")?;
+        let home = Home { program, dir, user, password: password()?, port };
         for part in ["base", "state"] {
-            home.give(&home.dir.join(part), |path| fs::create_dir(path))?;
+            home.give(&home.dir.path().join(part), |path| fs::create_dir(path))?;
         }
-        home.give(&home.dir, |_| Ok(()))?;
+        home.give(home.dir.path(), |_| Ok(()))?;
         home.give(mail, |_| Ok(()))?;
         Ok(home)
     }
@@ -73,12 +72,9 @@ impl Home {
     /// Starts the server for the Maildirs in `mail` and waits until it answers. It ends, too, when the thread ends that
     /// starts it.
     pub fn start(&self, mail: &Path) -> Result<Server, Error> {
-        let port = match self.port {
-            Some(port) => port,
-            None => bind(0)?,
-        };
-        bind(port)?;
-        let configuration = self.dir.join("dovecot.conf");
+        // Port 0 finds a free one.
+        let port = bind(self.port.unwrap_or(0))?;
+        let configuration = self.dir.path().join("dovecot.conf");
         let doing = "configuring the mail server in";
         let _ = fs::remove_file(&configuration);
         let open = File::options().write(true).create_new(true).mode(0o600).open(&configuration);
@@ -86,7 +82,7 @@ impl Home {
             open.and_then(|mut file| io::Write::write_all(&mut file, self.configure(mail, port).as_bytes()));
         written.context(doing, &configuration)?;
         self.give(&configuration, |_| Ok(()))?;
-        let said = self.dir.join("said");
+        let said = self.dir.path().join("said");
         let mut command = disk::command("setpriv");
         // A signal at the end of this process ends the server; the master process of Dovecot ends all others.
         command.args(["--pdeathsig", "TERM"]);
@@ -140,14 +136,14 @@ impl Home {
         let is_complaint =
             |line: &&str| ["Error: ", "Fatal: ", "Panic: "].iter().any(|word| line.contains(word));
         ["log", "said"].iter().find_map(|name| {
-            let text = fs::read_to_string(self.dir.join(name)).ok()?;
+            let text = fs::read_to_string(self.dir.path().join(name)).ok()?;
             Some(format!("Dovecot says: {}", text.lines().rfind(is_complaint)?.trim()))
         })
     }
 
     fn configure(&self, mail: &Path, port: u16) -> String {
         let User { name, group, uid, gid } = &self.user;
-        let (dir, mail, password) = (self.dir.display(), mail.display(), &self.password);
+        let (dir, mail, password) = (self.dir.path().display(), mail.display(), &self.password);
         format!(
             "protocols = imap\n\
              listen = 127.0.0.1\n\
@@ -169,15 +165,6 @@ impl Home {
              inet_listener imaps {{\n    port = 0\n  }}\n}}\n\
              service anvil {{\n  chroot =\n}}\n"
         )
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let removed = fs::remove_dir_all(&self.dir);
-        if let (Err(_), Some(recorded)) = (removed, self.recorded.take()) {
-            recorded.keep();
-        }
     }
 }
 
@@ -292,21 +279,6 @@ fn password() -> Result<String, Error> {
         .and_then(|mut file| file.read_exact(&mut bytes))
         .context("drawing a password from", source)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Makes a directory in the run directory.
-fn fresh_dir(session: &Arc<disk::Session>) -> Result<(PathBuf, Recorded), Error> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = disk::run_dir().join(format!("mail-{}-{number}", std::process::id()));
-        let recorded = session.record(Entry::Directory { path: path.clone() })?;
-        match fs::create_dir(&path) {
-            // An ended process of the same number left it.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => recorded.keep(),
-            made => return Ok(made.context("creating", &path).map(|()| (path, recorded))?),
-        }
-    }
 }
 
 #[cfg(test)]

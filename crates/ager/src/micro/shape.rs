@@ -1,12 +1,21 @@
 //! The shape of a tree: which file lies in which directory, in sorted order.
 
 use crate::Error;
-use crate::git::git_printing;
+use crate::git::Repository;
 use crate::random::Random;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use trace::{DirId, ROOT};
+
+/// The most files of a sample tree.
+pub const MOST_FILES: u64 = 4_000_000;
+
+/// The most files and directories of any tree: it is held in memory, and so are the operations that make it.
+const MOST_ENTRIES: u64 = 5_000_000;
+
+/// The most bytes of a listing.
+const MOST_LISTED_BYTES: u64 = 1 << 30;
 
 /// The longest path that Linux takes, in bytes.
 const PATH_MAX: usize = 4096;
@@ -31,6 +40,7 @@ impl Shape {
             Err(Error::Conditions(format!("{origin} names {}, {why}", path.display())))
         };
         let mut root = Node::default();
+        let mut entries = 0;
         for path in paths {
             if path.as_os_str().len() > PATH_MAX {
                 return refuse(&path, "which is longer than a path can be");
@@ -51,13 +61,20 @@ impl Shape {
             let Some(file) = names.pop() else { continue };
             let mut node = &mut root;
             for name in names {
-                match node.0.entry(name).or_insert_with(|| Some(Node::default())) {
+                match node.0.entry(name).or_insert_with(|| {
+                    entries += 1;
+                    Some(Node::default())
+                }) {
                     Some(below) => node = below,
                     None => return refuse(&path, "although a part of that path is a file"),
                 }
             }
             if node.0.insert(file, None).is_some_and(|there| there.is_some()) {
                 return refuse(&path, "which is a directory; list files only");
+            }
+            entries += 1;
+            if entries > MOST_ENTRIES {
+                return Err(too_many(origin));
             }
         }
         let mut shape = Shape { dirs: Vec::new(), files: Vec::new() };
@@ -86,9 +103,15 @@ impl Shape {
     /// The shape in a listing: a path a line, or, where there are zero bytes, between those, as `find -type f` prints
     /// them.
     pub fn from_listing(listing: &Path) -> Result<Shape, Error> {
-        let text = std::fs::read(listing).map_err(|error| {
-            Error::Conditions(format!("the listing {} cannot be read: {error}", listing.display()))
-        })?;
+        let mut text = Vec::new();
+        std::fs::File::open(listing)
+            .and_then(|file| file.take(MOST_LISTED_BYTES + 1).read_to_end(&mut text))
+            .map_err(|error| {
+                Error::Conditions(format!("the listing {} cannot be read: {error}", listing.display()))
+            })?;
+        if text.len() as u64 > MOST_LISTED_BYTES {
+            return Err(too_many(&listing.display().to_string()));
+        }
         Shape::parse(&text, &listing.display().to_string())
     }
 
@@ -106,9 +129,14 @@ impl Shape {
         };
         let mut files = Vec::new();
         let mut left = vec![root.to_owned()];
+        let mut entries = 0;
         while let Some(dir) = left.pop() {
             for entry in std::fs::read_dir(&dir).map_err(|error| refuse(&dir, error))? {
                 let entry = entry.map_err(|error| refuse(&dir, error))?;
+                entries += 1;
+                if entries > MOST_ENTRIES {
+                    return Err(too_many(&root.display().to_string()));
+                }
                 let kind = entry.file_type().map_err(|error| refuse(&entry.path(), error))?;
                 if kind.is_dir() {
                     left.push(entry.path());
@@ -120,17 +148,16 @@ impl Shape {
         Shape::from_paths(files.into_iter(), &root.display().to_string())
     }
 
-    /// The shape of the newest commit of a git repository.
+    /// The shape of the newest commit of a git repository, in which no git is run.
     pub fn of_repository(repository: &Path) -> Result<Shape, Error> {
-        let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"];
-        let listing = git_printing("listing the tree of", repository, list)
-            .map_err(|error| Error::Conditions(format!("the tree cannot be listed: {error}")))?;
-        Shape::parse(&listing, &repository.display().to_string())
+        let files = Repository::open(repository)?.files(MOST_ENTRIES)?;
+        Shape::from_paths(files.into_iter(), &repository.display().to_string())
     }
 
-    /// A tree of so many files, one at least, as source trees are shaped: eight files a directory in the mean, each directory below
-    /// another one that was drawn among all so far.
+    /// A tree of so many files, from 1 to [`MOST_FILES`], as source trees are shaped: eight files a directory in the mean, each
+    /// directory below another one that was drawn among all so far.
     pub fn sample(files: u64, seed: u64) -> Shape {
+        let files = files.clamp(1, MOST_FILES);
         let mut random = Random::new(seed, 0);
         let dirs = (files / 8) as usize;
         let mut paths = vec![PathBuf::new()];
@@ -139,7 +166,7 @@ impl Shape {
             paths.push(above.join(format!("d{dir}")));
         }
         let files: Vec<PathBuf> =
-            (0..files.max(1)).map(|file| paths[random.below(paths.len())].join(format!("f{file}"))).collect();
+            (0..files).map(|file| paths[random.below(paths.len())].join(format!("f{file}"))).collect();
         Shape::from_paths(files.into_iter(), "the sample").expect("no file is named like a directory")
     }
 
@@ -161,6 +188,10 @@ impl Shape {
         // Directories are numbered where they are first met, so none behind the last is needed.
         Shape { dirs: self.dirs[..most].to_vec(), files }
     }
+}
+
+fn too_many(origin: &str) -> Error {
+    Error::Conditions(format!("{origin} has more than {MOST_ENTRIES} files and directories; take fewer"))
 }
 
 #[cfg(test)]
@@ -209,7 +240,7 @@ mod tests {
     fn no_repository_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let error = Shape::of_repository(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("cannot be listed"), "{error}");
+        assert!(error.contains("not a git repository"), "{error}");
     }
 
     #[test]

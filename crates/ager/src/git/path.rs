@@ -1,0 +1,67 @@
+//! Where in a tree a reader is: what git does not check out is known by its path.
+
+use gix_object::tree::EntryKind;
+
+use super::repository::{Reader, TreeEntry};
+use crate::Error;
+
+/// The longest path that Linux takes, in bytes; git makes every file by its path from the top.
+pub(super) const MOST_BYTES: usize = 4095;
+
+/// The directory that is being read. As paths are bounded, so is how deep directories lie.
+pub(super) struct Path {
+    bytes: Vec<u8>,
+    /// The lengths of the paths above.
+    above: Vec<usize>,
+}
+
+impl Path {
+    /// The top of the tree.
+    pub fn top() -> Path {
+        Path { bytes: Vec::new(), above: Vec::new() }
+    }
+
+    /// Goes into a directory.
+    pub fn enter(&mut self, name: &[u8], reader: &Reader) -> Result<(), Error> {
+        self.check_length(name, reader)?;
+        self.above.push(self.bytes.len());
+        self.bytes.extend([name, b"/"].concat());
+        Ok(())
+    }
+
+    /// Goes back to where [`Path::enter`] was called.
+    pub fn leave(&mut self) {
+        self.bytes.truncate(self.above.pop().unwrap_or(0));
+    }
+
+    /// Refuses what git refuses to make here, and links that lead nowhere.
+    pub fn check(&self, entry: &TreeEntry, reader: &mut Reader) -> Result<(), Error> {
+        self.check_length(&entry.name, reader)?;
+        if entry.kind != EntryKind::Link {
+            return Ok(());
+        }
+        let is_modules = |name: &[u8]| name.eq_ignore_ascii_case(b".gitmodules");
+        if is_modules(&entry.name) || self.bytes.split(|byte| *byte == b'/').any(is_modules) {
+            return Err(self.refuse(&entry.name, "is a symbolic link called .gitmodules", reader));
+        }
+        let bytes = reader.size(entry.id)?;
+        if bytes == 0 || bytes > MOST_BYTES as u64 || reader.contents(entry.id)?.contains(&0) {
+            return Err(self.refuse(&entry.name, "is a symbolic link to what cannot be a path", reader));
+        }
+        Ok(())
+    }
+
+    fn check_length(&self, name: &[u8], reader: &Reader) -> Result<(), Error> {
+        match self.bytes.len() + name.len() <= MOST_BYTES {
+            true => Ok(()),
+            false => Err(self.refuse(name, &format!("has a path of more than {MOST_BYTES} bytes"), reader)),
+        }
+    }
+
+    fn refuse(&self, name: &[u8], why: &str, reader: &Reader) -> Error {
+        // The end tells enough of a long one.
+        let path = [&self.bytes, name].concat();
+        let (dots, end) = if path.len() > 200 { ("…", &path[path.len() - 200..]) } else { ("", &path[..]) };
+        reader.error(format!("{dots}{} {why}, which git does not check out", end.escape_ascii()))
+    }
+}
