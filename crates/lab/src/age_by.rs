@@ -3,14 +3,14 @@
 use crate::experiment::{CheckpointPair, CheckpointSide, Of, read_checkpoint};
 use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
-use crate::store::NewRun;
+use crate::store::{NewRun, Store};
 use crate::work::Work;
-use crate::workload::Workload;
+use crate::workload::{Workload, unless_interrupted};
 use crate::{Error, Watch};
 use disk::Session;
 use disk::model::Model;
 use replay::{Data, OnFull};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What an aging by a workload is asked to be.
@@ -43,7 +43,7 @@ pub struct AgeBySpec {
 }
 
 /// A file system, aged by a workload.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AgedByWorkload {
     /// Name in the work directory.
     pub name: String,
@@ -66,19 +66,26 @@ pub struct AgedByWorkload {
 /// Ages a file system as `spec` says.
 pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload, Error> {
     let models: Vec<Model> = spec.disks.iter().map(|disk| Model::find(disk)).collect::<Result<_, _>>()?;
-    spec.workload.check(spec.seed, spec.round)?;
+    let schedule = schedule(spec);
+    spec.workload.check(spec.seed, &schedule.rounds)?;
     let mut made = spec.made.clone();
     if let Some(of) = made.spec()? {
         fs::ready(of.kind)?;
         let room = spec.workload.inodes()?.map(|inodes| of.kind.room_for(made.size_bytes, inodes));
         made.plan_mkfs_opts = room.unwrap_or_default();
     }
-    let mut manifest = begin(spec, made)?;
     let work = Work::take(&spec.work)?;
+    let mut manifest = begin(spec, made)?;
     let store = work.store()?;
+    let parameters = parameters(spec, &manifest);
+    if spec.resume
+        && let Some(aged) = done(spec, &store, &parameters)?
+    {
+        return Ok(aged);
+    }
+    refuse_aged(spec)?;
     let session = Session::begin()?;
     let identity = identity(spec);
-    let schedule = schedule(spec);
     if !spec.resume {
         identity.forget(&store, &schedule)?;
     }
@@ -88,7 +95,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
             name: &spec.name,
             command: &spec.command,
             seed: Some(spec.seed),
-            parameters: serde_json::json!({ "made": manifest.made, "aged_by": manifest.aged_by }),
+            parameters,
         })?
         .0;
     manifest.save(&spec.work)?;
@@ -119,6 +126,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         Ok((clean, version))
     });
     let made = series.made;
+    let aged = unless_interrupted(aged);
     if aged.is_err() {
         store.end_by(manifest.run(), &aged)?;
         // Half aged it is of no use: what was measured is in the store, and the next aging begins anew.
@@ -130,7 +138,6 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     manifest = Manifest { made, mkfs, fs_version, stage: Stage::Done, ..manifest };
     manifest.save(&spec.work)?;
     store.record_document(manifest.run(), "", "manifest", &manifest)?;
-    store.end(manifest.run(), "done", None)?;
     let mut outcome = AgedByWorkload {
         name: spec.name.clone(),
         fs: spec.made.fs.clone(),
@@ -152,26 +159,70 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
             outcome.pairs.extend(pairs);
         }
     }
+    store.record_document(manifest.run(), "", OUTCOME, &outcome)?;
+    store.end(manifest.run(), "done", None)?;
     Ok(outcome)
+}
+
+/// The document that holds what an aging gave.
+const OUTCOME: &str = "outcome";
+
+/// What an aging that was asked for in the very same way gave, if it has been done and is still there.
+fn done(
+    spec: &AgeBySpec,
+    store: &Store,
+    parameters: &serde_json::Value,
+) -> Result<Option<AgedByWorkload>, Error> {
+    let Some(run) = store.last_done("age", &spec.name, parameters)? else { return Ok(None) };
+    let there = Manifest::load(&spec.work, &spec.name)?;
+    match there.is_some_and(|manifest| manifest.stage == Stage::Done && manifest.run() == run) {
+        true => store.document(run, "", OUTCOME),
+        false => Ok(None),
+    }
+}
+
+/// Whether it is what a killed aging by a workload left.
+fn is_half_made(manifest: &Manifest) -> bool {
+    manifest.stage == Stage::Making && manifest.aged_by.is_some()
+}
+
+/// Refuses to age what has been aged.
+fn refuse_aged(spec: &AgeBySpec) -> Result<(), Error> {
+    let (name, work) = (&spec.name, spec.work.display());
+    match Manifest::load(&spec.work, name)? {
+        None => Ok(()),
+        Some(earlier) if is_half_made(&earlier) => Ok(()),
+        Some(_) if spec.resume => Err(Error::Refused(format!(
+            "{name} has been aged in {work} already, and in another way; ask for the same to see what it gave, or choose \
+             another --name or --work"
+        ))),
+        Some(_) => Err(Error::Refused(format!(
+            "{name} has been aged in {work} already; choose another --name or --work"
+        ))),
+    }
+}
+
+/// All that the result depends on.
+fn parameters(spec: &AgeBySpec, manifest: &Manifest) -> serde_json::Value {
+    serde_json::json!({
+        "made": manifest.made,
+        "aged_by": manifest.aged_by,
+        "every": spec.every,
+        "repeat": spec.repeat,
+        "disks": spec.disks,
+    })
 }
 
 /// The manifest of an aging that begins; what a killed one left half made is removed.
 fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
-    let (name, work) = (&spec.name, spec.work.display());
-    match Manifest::load(&spec.work, name)? {
-        Some(earlier) if earlier.stage == Stage::Making && earlier.aged_by.is_some() => {
-            earlier.made.home.remove_half_made()?;
-        }
-        Some(_) => {
-            return Err(Error::Refused(format!(
-                "{name} has been aged in {work} already; choose another --name or --work"
-            )));
-        }
-        None => {}
+    if let Some(earlier) = Manifest::load(&spec.work, &spec.name)?
+        && is_half_made(&earlier)
+    {
+        earlier.made.home.remove_half_made()?;
     }
     Ok(Manifest {
         version: Manifest::version(),
-        name: name.clone(),
+        name: spec.name.clone(),
         made,
         mkfs: None,
         fs_version: String::new(),

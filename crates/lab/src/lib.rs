@@ -40,7 +40,7 @@ pub use stats::{Correlation, Interval, correlation, median_interval};
 pub use store::{Measurement, NewRun, Run, RunId, Store};
 pub use watch::{Unwatched, Watch};
 pub use work::{STORE, Work};
-pub use workload::{FileSizes, Git, Mail, Tree, TreeOf, Workload};
+pub use workload::{FileSizes, Git, Mail, TraceFile, Tree, TreeOf, Workload};
 
 /// The program and its version, as results record it.
 pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));

@@ -5,7 +5,7 @@ use crate::compare::{SUBJECTS, unaged};
 use crate::manifest::{Home, Made};
 use crate::scanned::{self, Scanned};
 use crate::store::{Measurement, NewRun, RunId, Store, number};
-use crate::workload::{Workload, interrupted};
+use crate::workload::{Workload, interrupted, unless_interrupted};
 use crate::{Error, Watch};
 use disk::model::Model;
 use disk::{DeviceCounters, MemoryLimit, Session};
@@ -152,10 +152,8 @@ impl Series<'_> {
     /// Runs the rounds that are not in the store yet and takes the file system away.
     pub fn run(&mut self) -> Result<(), Error> {
         let left = self.left()?;
-        match self.advance(&left)? {
-            Some(target) => self.discard(target),
-            None => Ok(()),
-        }
+        let aged = self.advance(&left);
+        unless_interrupted(aged.and_then(|target| target.map_or(Ok(()), |target| self.discard(target))))
     }
 
     /// Runs all rounds, measuring those that are not in the store yet, and hands the aged file system over.
@@ -163,27 +161,32 @@ impl Series<'_> {
         let left = self.left()?;
         let last = self.schedule.last();
         let rounds = if left.contains(&last) { left } else { [left, vec![last]].concat() };
-        Ok(self.advance(&rounds)?.expect("the last round leaves its file system"))
+        Ok(unless_interrupted(self.advance(&rounds))?.expect("the last round leaves its file system"))
     }
 
     /// Ages up to the last of `rounds`; measures each that is not in the store. Gives the file system of the last.
     fn advance(&mut self, rounds: &[u64]) -> Result<Option<Box<dyn Target>>, Error> {
         let Some(&last) = rounds.last() else { return Ok(None) };
+        let home = self.made.home.clone();
+        let mut kept: Option<Box<dyn Target>> = None;
+        // Behind the file system, which can be taken down only when nothing that the driver runs is on it any more:
+        // what fails drops the driver first.
         let mut driver = self.workload.driver(self.seed, self.schedule.last(), self.work, self.session)?;
         let on_the_way = |round: &u64| *round <= last && (!driver.is_fresh() || rounds.contains(round));
         let way: Vec<u64> = self.schedule.rounds.iter().copied().filter(on_the_way).collect();
-        let mut kept: Option<Box<dyn Target>> = None;
         let mut written_bytes = 0;
         for round in way {
             // A round that fails takes its file system down as it is dropped.
-            let mut target = match kept.take() {
+            let target = match kept.take() {
                 Some(target) if !driver.is_fresh() => target,
                 old => {
                     old.map_or(Ok(()), |target| self.discard(target))?;
                     written_bytes = 0;
+                    self.made.home = home.clone();
                     make_target(self.session, &mut self.made, self.erase)?
                 }
             };
+            let target = kept.insert(target);
             let before = device_written_bytes(target.as_ref())?;
             self.phase(round, "aging");
             driver.advance(target.root(), round, self.watch)?;
@@ -195,7 +198,6 @@ impl Series<'_> {
                     self.checkpoint(target.as_mut(), at, round, written_bytes)?;
                 }
             }
-            kept = Some(target);
         }
         Ok(kept)
     }
@@ -238,6 +240,7 @@ impl Series<'_> {
         let run = self.identity.begin(self.store, at, self.command, self.seed)?;
         let written = number(SUBJECTS[0], "written_bytes", "B", 1, written_bytes as f64);
         let measured = self.store.record(run, &written).and_then(|()| self.measure(run, aged, at, round));
+        let measured = unless_interrupted(measured);
         self.store.end_by(run, &measured)?;
         measured
     }

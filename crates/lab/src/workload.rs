@@ -3,6 +3,7 @@
 mod git;
 mod mail;
 mod micro;
+mod trace_file;
 mod traced;
 
 use crate::{Error, Watch};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub use git::Git;
 pub use mail::Mail;
 pub use micro::{FileSizes, Tree, TreeOf};
+pub use trace_file::TraceFile;
 
 /// A workload with its parameters, as an experiment names it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,10 +28,12 @@ pub enum Workload {
     Interfile(Tree),
     /// A tree made wholly out of order, with files of one size (§4.3). A round is that size in bytes.
     Filesize(FileSizes),
-    /// Pulling the history of a repository (§5). A round is a pull, the first being 1.
+    /// Pulling the history of a repository (§5). A round is a pull, the first being 1; in round 0 nothing was pulled.
     Git(Git),
     /// A mail server (§6). A round is a day, the filling being day 0.
     Mail(Mail),
+    /// A saved trace. A round is a checkpoint.
+    Trace(TraceFile),
 }
 
 impl Workload {
@@ -41,27 +45,30 @@ impl Workload {
             Workload::Filesize(_) => "filesize",
             Workload::Git(_) => "git",
             Workload::Mail(_) => "mail",
+            Workload::Trace(_) => "trace",
         }
     }
 
-    /// Refuses what cannot be carried out up to round `last`, as far as that can be told before anything is made.
-    pub(crate) fn check(&self, seed: u64, last: u64) -> Result<(), Error> {
+    /// Refuses what cannot be carried out in `rounds`, ascending, as far as that can be told before anything is made.
+    pub(crate) fn check(&self, seed: u64, rounds: &[u64]) -> Result<(), Error> {
+        let last = *rounds.last().expect("there is a round");
         match self {
             Workload::Intrafile(intrafile) => Ok(intrafile.round(last).map(drop)?),
             Workload::Interfile(tree) => tree.rounds(seed)?.check(last),
             Workload::Filesize(sizes) => sizes.rounds(seed)?.check(last),
             Workload::Git(git) => git.check(last),
             Workload::Mail(mail) => mail.check(seed, last),
+            Workload::Trace(trace) => trace.check(rounds),
         }
     }
 
     /// What carries it out up to round `last`, all that is random drawn from `seed`. What it needs beside the file system
-    /// is made in `scratch`.
+    /// stays in `work`.
     pub(crate) fn driver(
         &self,
         seed: u64,
         last: u64,
-        scratch: &Path,
+        work: &Path,
         session: &Arc<Session>,
     ) -> Result<Box<dyn Driver>, Error> {
         Ok(match self {
@@ -71,8 +78,9 @@ impl Workload {
             }
             Workload::Interfile(tree) => Box::new(tree.rounds(seed)?),
             Workload::Filesize(sizes) => Box::new(sizes.rounds(seed)?),
-            Workload::Git(git) => git.driver(seed, last, scratch)?,
+            Workload::Git(git) => git.driver(seed, last, work, session)?,
             Workload::Mail(mail) => mail.driver(seed, last, session)?,
+            Workload::Trace(trace) => trace.driver(seed)?,
         })
     }
 
@@ -82,7 +90,7 @@ impl Workload {
             Workload::Intrafile(intrafile) => Some(intrafile.files),
             Workload::Interfile(tree) => Some(tree.inodes()?),
             Workload::Filesize(sizes) => Some(sizes.tree.inodes()?),
-            Workload::Git(_) | Workload::Mail(_) => None,
+            Workload::Git(_) | Workload::Mail(_) | Workload::Trace(_) => None,
         })
     }
 }
@@ -99,6 +107,14 @@ pub(crate) trait Driver {
 /// What is said when a signal asks a workload to end.
 pub(crate) fn interrupted() -> Error {
     Error::Interrupted("what was measured is stored; --resume does the rest".to_owned())
+}
+
+/// Whatever hindered a run that was asked to end, it did not fail.
+pub(crate) fn unless_interrupted<T>(result: Result<T, Error>) -> Result<T, Error> {
+    match result {
+        Err(_) if disk::interrupted() => Err(interrupted()),
+        result => result,
+    }
 }
 
 /// A path that an experiment names is relative to where the command is run.

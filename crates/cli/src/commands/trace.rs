@@ -4,10 +4,10 @@ mod extract;
 
 use crate::args::{ExtractMail, TraceAction};
 use crate::output;
-use ::trace::{BATCH, JsonlReader, Op, Source, Stat, TraceInfo, TraceReader, TraceWriter, write_jsonl};
+use ::trace::{BATCH, Op, Source, Stat, TraceInfo, TraceWriter, is_jsonl, open, write_jsonl};
 use anyhow::{Context as _, Result};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 pub fn run(action: &TraceAction) -> Result<()> {
@@ -18,21 +18,6 @@ pub fn run(action: &TraceAction) -> Result<()> {
         TraceAction::ExtractMail(args) => extract_mail(args),
         TraceAction::Stat { file, json } => stat(file, *json),
     }
-}
-
-/// A trace of either form; JSON lines by the name's ending.
-fn open(path: &Path) -> Result<(Box<dyn Source>, Option<TraceInfo>)> {
-    if is_jsonl(path) {
-        let file = File::open(path).with_context(|| format!("reading trace {}", path.display()))?;
-        return Ok((Box::new(JsonlReader::new(BufReader::new(file), path)), None));
-    }
-    let reader = TraceReader::open(path)?;
-    let info = reader.info().clone();
-    Ok((Box::new(reader), Some(info)))
-}
-
-fn is_jsonl(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "jsonl")
 }
 
 fn show(path: &Path, first: u64) -> Result<()> {

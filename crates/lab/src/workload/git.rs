@@ -1,11 +1,14 @@
 //! The history of a git repository as a workload: a round is a pull.
 
-use super::traced::Traced;
+use super::traced::Stretches;
 use super::{Driver, Named, interrupted};
 use crate::{Error, Watch};
+use ager::Scratch;
 use ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
+use disk::Session;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Pulling a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,30 +59,38 @@ impl Git {
         Ok(history)
     }
 
-    /// `scratch` is a directory for the made-up repository, which stays there.
-    pub(super) fn driver(&self, seed: u64, last: u64, scratch: &Path) -> Result<Box<dyn Driver>, Error> {
+    /// `work` is a directory for the made-up repository, which stays there.
+    pub(super) fn driver(
+        &self,
+        seed: u64,
+        last: u64,
+        work: &Path,
+        session: &Arc<Session>,
+    ) -> Result<Box<dyn Driver>, Error> {
         let repository = match &self.repository {
             Some(repository) => repository.clone(),
-            None => self.made_up(last, scratch)?,
+            None => self.made_up(last, work)?,
         };
         let history = self.history(&repository, last)?;
         if self.live {
-            let options = LiveOptions { gc: self.gc, scratch: scratch.to_owned() };
-            return Ok(Box::new(Pulling { history, options, live: None }));
+            let scratch = Scratch::make(session, "git")?;
+            return Ok(Box::new(Pulling { live: None, history, gc: self.gc, scratch }));
         }
-        let extracted =
-            Extracted::new(&history, ExtractOptions { pulls: Some(last), every: 1, objects: self.objects })?;
-        let labels = extracted.labels();
-        Ok(Box::new(Traced::new(Box::new(extracted), seed, Some(labels))))
+        // No checkpoint before the end, for git forces no file system to disk when it has pulled.
+        let options =
+            ExtractOptions { pulls: Some(last), objects: self.objects, ..ExtractOptions::default() };
+        let extracted = Extracted::new(&history, options)?;
+        let stretches = Stretches::new(seed, Some(extracted.labels()));
+        Ok(Box::new(Extracting { extracted, stretches }))
     }
 
     /// A repository of our own making, made unless it is there.
-    fn made_up(&self, last: u64, scratch: &Path) -> Result<PathBuf, Error> {
+    fn made_up(&self, last: u64, work: &Path) -> Result<PathBuf, Error> {
         // On its main line there are fewer commits than in all.
         let commits = if self.commits > 0 { self.commits } else { last + last / 4 + 8 };
-        let path = scratch.join(format!("history-{commits}.git"));
+        let path = work.join(format!("history-{commits}.git"));
         if !path.exists() {
-            let making = scratch.join(format!(".history-{commits}.git.part"));
+            let making = work.join(format!(".history-{commits}.git.part"));
             if making.exists() {
                 std::fs::remove_dir_all(&making).map_err(Error::io("removing the half-made", &making))?;
             }
@@ -93,11 +104,30 @@ impl Git {
 /// What made-up histories are drawn from, whatever the seed of the aging.
 const HISTORY_SEED: u64 = 2017;
 
+/// What git's checkouts do.
+struct Extracting {
+    extracted: Extracted,
+    stretches: Stretches,
+}
+
+impl Driver for Extracting {
+    fn is_fresh(&self) -> bool {
+        false
+    }
+
+    fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
+        self.extracted.until(round);
+        self.stretches.apply(root, &mut self.extracted, round, watch)
+    }
+}
+
 /// The real git.
 struct Pulling {
-    history: History,
-    options: LiveOptions,
+    // The order of the fields is that in which they are taken down.
     live: Option<Live>,
+    history: History,
+    gc: Gc,
+    scratch: Scratch,
 }
 
 impl Driver for Pulling {
@@ -108,7 +138,10 @@ impl Driver for Pulling {
     fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
         let live = match &mut self.live {
             Some(live) => live,
-            none => none.insert(Live::begin(&self.history, &root.join("tree"), &self.options)?),
+            none => {
+                let options = LiveOptions { gc: self.gc, scratch: self.scratch.path().to_owned() };
+                none.insert(Live::begin(&self.history, &root.join("tree"), &options)?)
+            }
         };
         while live.pulls() < round {
             live.pull(live.pulls() + 1)?;

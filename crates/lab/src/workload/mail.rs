@@ -11,15 +11,13 @@ use std::sync::Arc;
 
 /// A mail server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Mail {
     /// Whether a real Dovecot does it; else what it was seen to do is replayed.
-    #[serde(default)]
     pub live: bool,
     /// The port of the real one; a free one is found if none is given.
-    #[serde(default)]
     pub port: Option<u16>,
     /// How much mail there is, and how it changes.
-    #[serde(default)]
     pub mail: Parameters,
 }
 

@@ -3,7 +3,7 @@
 use super::traced::{apply, options};
 use super::{Driver, Named};
 use crate::{Error, Watch};
-use ager::micro::{Interfile, LAST_ROUND, Shape};
+use ager::micro::{Interfile, LAST_ROUND, MOST_FILES, Shape};
 use replay::Replay;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -47,6 +47,12 @@ impl Tree {
             TreeOf { listing: Some(listing), .. } => Shape::from_listing(listing)?,
             TreeOf { tree: Some(tree), .. } => Shape::of_tree(tree)?,
             TreeOf { repository: Some(repository), .. } => Shape::of_repository(repository)?,
+            _ if self.files > MOST_FILES => {
+                return Err(Error::Refused(format!(
+                    "{} files are more than {MOST_FILES}, which is as many as are drawn",
+                    self.files
+                )));
+            }
             _ => Shape::sample(self.files, SHAPE_SEED),
         };
         Ok(named.first(usize::try_from(self.files).unwrap_or(usize::MAX)))

@@ -1,4 +1,4 @@
-//! A trace with checkpoints, replayed from one to the next.
+//! Replaying what a workload does into one file system, stretch by stretch.
 
 use super::{Driver, interrupted};
 use crate::{Error, Watch};
@@ -27,27 +27,59 @@ pub(super) fn apply(
     if outcome.ended == Ended::Watch {
         return Err(interrupted());
     }
-    match replay.errors().first() {
-        None => Ok(()),
-        Some(failure) => Err(Error::Failed(format!(
-            "{} × {} failed in round {round}: {}, first {}; is the file system too small?",
-            failure.count, failure.kind, failure.error, failure.first
-        ))),
+    let Some(failure) = replay.errors().first() else { return Ok(()) };
+    let is_full = matches!(failure.error.as_str(), "ENOSPC" | "EDQUOT");
+    let advice = if is_full { "; the file system is too small: give it a larger --size" } else { "" };
+    Err(Error::Failed(format!(
+        "{} × {} failed in round {round}: {}, first {}{advice}",
+        failure.count, failure.kind, failure.error, failure.first
+    )))
+}
+
+/// What is replayed into one file system, of which nothing is open between two stretches.
+pub(super) struct Stretches {
+    options: Options,
+    labels: Option<Arc<dyn Labels>>,
+    made: Directories,
+}
+
+impl Stretches {
+    pub fn new(seed: u64, labels: Option<Arc<dyn Labels>>) -> Stretches {
+        Stretches { options: options(seed), labels, made: Directories::default() }
+    }
+
+    /// Applies all that `source` gives for now.
+    pub fn apply(
+        &mut self,
+        root: &Path,
+        source: &mut dyn Source,
+        round: u64,
+        watch: &mut dyn Watch,
+    ) -> Result<(), Error> {
+        // Of its own for each stretch, for what it holds open would keep the file system mounted.
+        let mut replay = match &self.labels {
+            None => Replay::posix(root, &self.options)?,
+            Some(labels) => {
+                let made = std::mem::take(&mut self.made);
+                Replay::labelled_after(root, &self.options, labels.clone(), made)?
+            }
+        };
+        apply(&mut replay, source, round, watch)?;
+        self.made = replay.close();
+        Ok(())
     }
 }
 
 /// A source whose checkpoints are the ends of rounds, on one file system.
 pub(crate) struct Traced {
     stretch: Stretch,
-    options: Options,
-    labels: Option<Arc<dyn Labels>>,
-    made: Directories,
+    stretches: Stretches,
 }
 
 impl Traced {
     pub fn new(source: Box<dyn Source>, seed: u64, labels: Option<Arc<dyn Labels>>) -> Traced {
         let stretch = Stretch { source, batch: Vec::new(), next: 0, end: End::Ahead(0) };
-        Traced { stretch, options: options(seed), labels, made: Directories::default() }
+        Traced { stretch, stretches: Stretches::new(seed, labels) }
     }
 }
 
@@ -58,16 +90,7 @@ impl Driver for Traced {
 
     fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error> {
         self.stretch.end = End::Ahead(round);
-        // Of its own for each stretch, for what it holds open would keep the file system mounted.
-        let mut replay = match &self.labels {
-            None => Replay::posix(root, &self.options)?,
-            Some(labels) => {
-                let made = std::mem::take(&mut self.made);
-                Replay::labelled_after(root, &self.options, labels.clone(), made)?
-            }
-        };
-        apply(&mut replay, &mut self.stretch, round, watch)?;
-        self.made = replay.close();
+        self.stretches.apply(root, &mut self.stretch, round, watch)?;
         match self.stretch.end {
             End::Reached => Ok(()),
             End::Ahead(_) => Err(Error::Refused(format!("the workload ends before round {round}"))),

@@ -1,0 +1,106 @@
+//! A saved trace as a workload: a round is one of its checkpoints.
+
+use super::Driver;
+use super::traced::Traced;
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trace::{Checked, Digesting, Labels, Op, SavedLabels, Source};
+
+/// A trace, of either form, with the labels and contents that lie beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceFile {
+    /// Where it is.
+    pub file: PathBuf,
+    /// Its digest, if it is to be this one and no other.
+    #[serde(default)]
+    pub sha256: Option<String>,
+}
+
+impl TraceFile {
+    /// Reads the whole trace at `file`, each operation of which must be possible. Gives the last of its rounds too.
+    pub fn read(file: &Path) -> Result<(TraceFile, u64), Error> {
+        let (sha256, rounds) = scan(file)?;
+        let last = *rounds.last().expect("there is a checkpoint at the end at least");
+        Ok((TraceFile { file: file.to_owned(), sha256: Some(sha256) }, last))
+    }
+
+    /// Refuses a trace that cannot be replayed, is another one, or has not these rounds.
+    pub(super) fn check(&self, rounds: &[u64]) -> Result<(), Error> {
+        let (sha256, there) = scan(&self.file)?;
+        let file = self.file.display();
+        if self.sha256.as_ref().is_some_and(|wanted| *wanted != sha256) {
+            return Err(Error::Refused(format!("{file} is another trace than it was")));
+        }
+        let mut left = there.iter();
+        match rounds.iter().find(|round| !left.any(|at| at == *round)) {
+            None => Ok(()),
+            Some(round) => Err(Error::Refused(format!(
+                "{file} has no checkpoint {round}; it has {}, of which {} is the first and {} the last",
+                there.len(),
+                there[0],
+                there[there.len() - 1]
+            ))),
+        }
+    }
+
+    pub(super) fn driver(&self, seed: u64) -> Result<Box<dyn Driver>, Error> {
+        let (source, _) = trace::open(&self.file)?;
+        Ok(Box::new(Traced::new(Box::new(Ending::new(source)), seed, self.labels()?)))
+    }
+
+    fn labels(&self) -> Result<Option<Arc<dyn Labels>>, Error> {
+        if trace::is_jsonl(&self.file) {
+            return Ok(None);
+        }
+        let reader = trace::TraceReader::open(&self.file)?;
+        let labels = SavedLabels::beside(&self.file, &reader.summary().sha256)?;
+        Ok(labels.map(|labels| Arc::new(labels) as Arc<dyn Labels>))
+    }
+}
+
+/// The digest of a trace, and the numbers of its checkpoints.
+fn scan(file: &Path) -> Result<(String, Vec<u64>), Error> {
+    let mut digesting = Digesting::new(trace::open(file)?.0);
+    let mut source = Ending::new(Checked::new(&mut digesting));
+    let (mut rounds, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        source.next_batch(&mut batch)?;
+        if batch.is_empty() {
+            return Ok((digesting.sha256(), rounds));
+        }
+        rounds.extend(batch.iter().filter_map(checkpoint));
+    }
+}
+
+fn checkpoint(op: &Op) -> Option<u64> {
+    match op {
+        Op::Checkpoint { number } => Some(*number),
+        _ => None,
+    }
+}
+
+/// A source that has a checkpoint: number 1 at its end, if none of its own.
+struct Ending<S> {
+    source: S,
+    ended: bool,
+}
+
+impl<S: Source> Ending<S> {
+    fn new(source: S) -> Ending<S> {
+        Ending { source, ended: false }
+    }
+}
+
+impl<S: Source> Source for Ending<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
+        self.source.next_batch(batch)?;
+        if batch.is_empty() && !self.ended {
+            batch.push(Op::Checkpoint { number: 1 });
+        }
+        self.ended |= batch.iter().any(|op| checkpoint(op).is_some());
+        Ok(())
+    }
+}
