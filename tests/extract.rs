@@ -1,6 +1,7 @@
 //! `senesce trace extract`: a history becomes a trace that any machine can replay.
 
-use crate::common::Lab;
+use crate::common::{Lab, Mounted};
+use ager::git::working_tree_digest;
 use std::fs;
 
 #[test]
@@ -38,4 +39,48 @@ fn what_cannot_be_extracted_is_refused() {
     ] {
         lab.refused(line, expected);
     }
+}
+
+#[test]
+fn a_saved_history_ages_as_the_real_one_does() {
+    needs!("ext4");
+    let lab = Lab::new();
+    ager::git::sample::make(&lab.path().join("repository"), 40, 1).unwrap();
+    lab.run("trace extract --git repository --pulls 25 --every 10 -o a.parquet --with-contents");
+    let on = "--fs ext4 --size 150MiB --work work";
+    lab.json(&format!("age --git repository --pulls 25 --live {on} --name live"));
+    fs::remove_dir_all(lab.path().join("repository")).unwrap();
+    let aged = lab.json(&format!("age --trace a.parquet --every 10 {on} --name replayed"));
+    assert_eq!((&aged["workload"], &aged["round"]), (&"trace".into(), &25.into()));
+    let rounds: Vec<u64> =
+        aged["pairs"].as_array().unwrap().iter().map(|pair| pair["round"].as_u64().unwrap()).collect();
+    assert_eq!(rounds, [10, 10, 20, 20, 25, 25]);
+    let digest = |name: &str, below: &str| {
+        let mounted = Mounted::new(&lab.work().join(format!("{name}.img")), lab.path());
+        let _ = fs::remove_dir(mounted.dir.join("lost+found"));
+        let tree = tempfile::tempdir().unwrap();
+        let copied = std::process::Command::new("cp")
+            .args(["-a", "--"])
+            .arg(mounted.dir.join(below).join("."))
+            .arg(tree.path())
+            .status();
+        assert!(copied.unwrap().success());
+        let _ = fs::remove_dir(tree.path().join("lost+found"));
+        working_tree_digest(tree.path()).unwrap()
+    };
+    assert_eq!(digest("replayed", ""), digest("live", "tree"));
+    lab.json(&format!("age --trace a.parquet --rounds 20 {on} --name shorter"));
+    lab.refused(&format!("age --trace a.parquet --rounds 15 {on} --name other"), "no checkpoint 15");
+    lab.refused(&format!("age --trace a.parquet --every 5 {on} --name other"), "no checkpoint 5");
+    // Numbers for names, and one round, where nothing else is known.
+    fs::write(
+        lab.path().join("b.jsonl"),
+        "{\"op\":\"create\",\"file\":1,\"dir\":0,\"size\":4096,\"content\":\"auto\"}\n",
+    )
+    .unwrap();
+    assert_eq!(lab.json(&format!("age --trace b.jsonl {on} --name lines"))["round"], 1);
+    assert_eq!(lab.list(&lab.work().join("lines.img")), [("f1".to_owned(), 4096)]);
+    fs::write(lab.path().join("c.jsonl"), "{\"op\":\"delete\",\"file\":1,\"dir\":0}\n").unwrap();
+    lab.refused(&format!("age --trace c.jsonl {on} --name other"), "cannot be done");
+    lab.nothing_left();
 }

@@ -1,7 +1,10 @@
 //! Aging by workloads: what is printed, what is left to compare, what is refused.
 
 use crate::common::{Lab, LoopDevice, text};
-use std::process::Command;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 fn git(dir: &std::path::Path, args: &[&str]) {
     let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
@@ -99,4 +102,211 @@ fn what_cannot_be_pulled_or_served_is_refused() {
     lab.refused(&format!("age --mail --days 1 --users 0 {line}"), "users");
     lab.refused(&format!("age --git --mail {line}"), "--mail");
     lab.refused(&format!("age --pulls 3 {line}"), "--git");
+}
+
+#[test]
+fn what_a_workload_has_no_use_for_is_refused() {
+    let lab = Lab::new();
+    for (line, why) in [
+        ("--git --fullness 0.5", "--fullness"),
+        ("--git --overwrites 2", "--overwrites"),
+        ("--git --profile meyer", "--profile"),
+        ("--git --method greedy", "--method"),
+        ("--git --time 1min", "--time"),
+        ("--git --fit 0.9", "--fit"),
+        ("--git --threads 2", "--threads"),
+        ("--git --data write", "--data"),
+        ("--git --on-full stop", "--on-full"),
+        ("--git --no-fill", "--no-fill"),
+        ("--mail --plan-only", "--plan-only"),
+        ("--mail --save-trace a.parquet", "--save-trace"),
+        ("--git --gc auto", "--live"),
+        ("--git --live --no-objects", "--no-objects"),
+        ("--git --files 3", "--files"),
+        ("--mail --files 3", "--files"),
+        ("--mail --repo a", "--repo"),
+        ("--intrafile --repo a", "--repo"),
+        ("--interfile --live", "--live"),
+        ("--intrafile --extracted", "--extracted"),
+        ("--git --live --port 5000", "--port"),
+        ("--mail --port 5000", "--live"),
+        ("--git --days 3", "--days"),
+        ("--intrafile --users 3", "--users"),
+        ("--mail --pulls 3", "--pulls"),
+        ("--mail --order full", "--order"),
+        ("--mail --live --gc auto", "--gc"),
+        ("--trace a.parquet --no-objects", "--no-objects"),
+        ("--mail --live --port 0", "--port"),
+        ("--git --rounds 3", "--rounds"),
+        ("--git --repeat 3", "--every"),
+        ("--trace a.parquet --live", "--live"),
+        ("--trace a.parquet", "a.parquet"),
+        ("--interfile --files 1000000000", "1000000000 files"),
+    ] {
+        lab.refused(&format!("age {line} --size 100MiB --work work"), why);
+    }
+}
+
+#[test]
+fn an_aging_that_is_done_says_again_what_it_gave() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let line = "age --interfile 100 --files 80 --every 50 --repeat 2 --fs ext4 --size 100MiB --disk smr --name a --work work";
+    let aged = lab.json(line);
+    let disks: Vec<&str> =
+        aged["pairs"].as_array().unwrap().iter().map(|pair| pair["disk"].as_str().unwrap()).collect();
+    assert_eq!(disks, ["smr", "hdd-7200", "ssd-sata"].repeat(2), "the disk below comes first");
+    assert_eq!(lab.json(&format!("{line} --resume")), aged);
+    lab.refused(&format!("{line} --resume --seed 7"), "in another way");
+    lab.refused(&line.replace("--repeat 2", "--repeat 3 --resume"), "in another way");
+    lab.refused(line, "aged in work already");
+}
+
+#[test]
+fn files_that_do_not_fit_are_told_to() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let failed = lab.try_run("age --filesize 1MiB --files 400 --fs ext4 --size 100MiB --name a --work work");
+    assert!(text(&failed.stderr).contains("too small"), "{}", text(&failed.stderr));
+    lab.nothing_left();
+}
+
+#[test]
+fn before_the_first_pull_both_ways_are_measured() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let experiment = r#"
+        figure = "zero"
+        title = "From nothing on"
+        source = "a test"
+        fs = ["ext4"]
+        disks = ["hdd-7200"]
+        round = { label = "pulls" }
+        option = [
+            { name = "live", workload = { live = true } },
+            { name = "extracted" },
+            { name = "extracted with objects", workload = { objects = true } },
+        ]
+        [scale.small]
+        size_bytes = 104_857_600
+        rounds = [0, 4]
+        workload = { kind = "git" }
+    "#;
+    std::fs::write(lab.path().join("zero.toml"), experiment).unwrap();
+    let outcome = lab.json("run zero.toml --work work");
+    assert_eq!(outcome["failed"].as_array().unwrap().len(), 0, "{}", outcome["failed"]);
+    let aged = |option: &str, round: u64| {
+        let is =
+            |at: &&serde_json::Value| at["option"] == option && at["round"] == round && at["side"] == "aged";
+        outcome["checkpoints"].as_array().unwrap().iter().find(is).expect("it was measured").clone()
+    };
+    assert_eq!(aged("extracted", 0)["files"], 0.0);
+    for option in ["live", "extracted", "extracted with objects"] {
+        assert!(aged(option, 0)["files"].as_f64() < aged(option, 4)["files"].as_f64(), "{option}");
+    }
+    lab.nothing_left();
+}
+
+#[test]
+fn a_mail_server_on_a_full_disk_fails_alone() {
+    needs!("ext4");
+    if ager::mail::dovecot().is_err() {
+        println!("skipped: no Dovecot");
+        return;
+    }
+    let lab = Lab::new();
+    let experiment = r#"
+        figure = "full"
+        title = "One that is full and one that is not"
+        source = "a test"
+        fs = ["ext4"]
+        disks = ["hdd-7200"]
+        round = { label = "days" }
+        option = [{ name = "full", mkfs_opts = "-N 64" }, { name = "roomy" }]
+        [scale.small]
+        size_bytes = 104_857_600
+        rounds = [0]
+        unaged = false
+        workload = { kind = "mail", live = true, mail = { users = 1, mailboxes = 2, messages = 60 } }
+    "#;
+    std::fs::write(lab.path().join("full.toml"), experiment).unwrap();
+    let output = lab.try_run("run full.toml --work work --json");
+    assert_eq!(output.status.code(), Some(1), "a cell failed");
+    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let failed = outcome["failed"].as_array().unwrap();
+    assert_eq!((failed.len(), &failed[0]["cell"]), (1, &"ext4, full".into()), "{failed:?}");
+    assert_eq!(outcome["checkpoints"][0]["option"], "roomy");
+    lab.nothing_left();
+}
+
+/// Starts the program in a process group of its own, and waits until `begun`.
+fn start(lab: &Lab, line: &str, begun: impl Fn() -> bool) -> Child {
+    let mut command = lab.command(line.split_whitespace());
+    let mut child = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !begun() {
+        assert!(Instant::now() < patience && child.try_wait().unwrap().is_none(), "it does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child
+}
+
+/// Whether a process works for the child, whose name begins so.
+fn runs(child_of: &Lab, name: &str) -> bool {
+    let here = child_of.path().to_str().unwrap().to_owned();
+    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let read = |file: &str| std::fs::read(process.path().join(file)).unwrap_or_default();
+        read("comm").starts_with(name.as_bytes())
+            && [read("cmdline"), read("environ")].iter().any(|text| text_of(text).contains(&here))
+    })
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).replace('\0', " ")
+}
+
+#[test]
+fn ctrl_c_is_an_interruption_whatever_runs() {
+    needs!("ext4");
+    for (line, begun) in [
+        ("age --git --live --pulls 400 --fs ext4 --size 200MiB --name a --work work", "git"),
+        ("age --intrafile --every 100 --repeat 1000 --fs ext4 --size 100MiB --name a --work work", "grep"),
+    ] {
+        let lab = Lab::new();
+        let child = start(&lab, line, || match begun {
+            "git" => lab.work().join("a.img").exists(),
+            name => runs(&lab, name),
+        });
+        std::thread::sleep(Duration::from_millis(700));
+        kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        assert!(err.contains("interrupted; ") && err.contains("--resume"), "{line}: {err}");
+        assert!(!err.contains("failed"), "{line}: {err}");
+        lab.nothing_left();
+    }
+}
+
+#[test]
+fn what_a_killed_pull_leaves_is_cleaned_up() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let line = "age --git --live --pulls 400 --fs ext4 --size 200MiB --name a --work work";
+    let mut child = start(&lab, line, || {
+        std::fs::read_dir(lab.path().join("run")).is_ok_and(|run| {
+            run.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("git-"))
+        })
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    let patience = Instant::now() + Duration::from_secs(10);
+    lab.run("cleanup");
+    while !lab.loops().is_empty() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    lab.nothing_left();
+    let left: Vec<String> = lab.entries().into_iter().filter(|name| name.contains("senesce-git")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

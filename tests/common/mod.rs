@@ -3,19 +3,22 @@
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use tempfile::TempDir;
 
 /// A directory of a test's own: in memory where there is room, so that images cost no disk.
 pub struct Lab {
     dir: TempDir,
+    /// The processes that were run to their end.
+    ended: Mutex<Vec<u32>>,
 }
 
 impl Lab {
     pub fn new() -> Lab {
         let shm = Path::new("/dev/shm");
         let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() };
-        Lab { dir: dir.unwrap() }
+        Lab { dir: dir.unwrap(), ended: Mutex::default() }
     }
 
     pub fn path(&self) -> &Path {
@@ -48,7 +51,11 @@ impl Lab {
     }
 
     pub fn try_run(&self, line: &str) -> Output {
-        self.command(line.split_whitespace()).output().unwrap()
+        let mut command = self.command(line.split_whitespace());
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        self.ended.lock().unwrap().push(child.id());
+        child.wait_with_output().unwrap()
     }
 
     /// Runs the program, which must fail with one clear line that holds `expected`, and make nothing.
@@ -81,15 +88,32 @@ impl Lab {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert!(!mounts.contains(here), "left mounted: {mounts}");
         assert_eq!(self.loops(), Vec::<String>::new(), "loop devices left");
+        // Mounts are seen by none but their process; what could not be taken down is in its journal.
+        let mut registry = Vec::new();
+        collect(&self.path().join("run"), &mut registry);
+        let journals: Vec<String> =
+            registry.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        assert!(registry.is_empty(), "left in the run directory: {registry:?}: {journals:?}");
+        for cell in self.cells() {
+            assert!(!cell.exists(), "{} is left", cell.display());
+        }
     }
 
-    /// Loop devices whose file lies in this directory.
+    /// Where experiments kept the images of their cells.
+    fn cells(&self) -> Vec<PathBuf> {
+        let ended = self.ended.lock().unwrap();
+        ended.iter().map(|pid| PathBuf::from(format!("/dev/shm/.senesce-cell-{pid}"))).collect()
+    }
+
+    /// Loop devices whose file lies in this directory or is of a cell, even if it is deleted.
     pub fn loops(&self) -> Vec<String> {
-        let here = self.path().to_str().unwrap();
+        let mut ours = vec![self.path().to_owned()];
+        ours.extend(self.cells());
+        let ours: Vec<String> = ours.iter().map(|dir| format!("{}/", dir.display())).collect();
         let mut left = Vec::new();
         for entry in std::fs::read_dir("/sys/block").unwrap().flatten() {
             let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
-            if backing.contains(here) {
+            if ours.iter().any(|dir| backing.contains(dir)) {
                 left.push(format!("{} {}", entry.file_name().to_string_lossy(), backing.trim()));
             }
         }

@@ -32,25 +32,25 @@ pub struct Age {
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = units::size)]
     pub size: u64,
     /// Profile to follow: a built-in name or a TOML file
-    #[arg(long, value_name = "PROFILE", default_value = "agrawal")]
+    #[arg(long, value_name = "PROFILE", default_value = "agrawal", conflicts_with = "by")]
     pub profile: String,
     /// Share of the size in use at the end [default: the profile's, or 0.8]
-    #[arg(long, value_name = "SHARE", value_parser = units::share)]
+    #[arg(long, value_name = "SHARE", value_parser = units::share, conflicts_with = "by")]
     pub fullness: Option<f64>,
     /// Seed of all that is random
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
     /// How operations are chosen
-    #[arg(long, value_enum, default_value_t = Method::Planned)]
+    #[arg(long, value_enum, default_value_t = Method::Planned, conflicts_with = "by")]
     pub method: Method,
     /// Bytes created over the size, filling included [default: the bound]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "by")]
     pub overwrites: Option<f64>,
     /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    #[arg(long, value_name = "TIME", value_parser = units::time, conflicts_with = "by")]
     pub time: Option<Duration>,
     /// Stop when the chi-square p-value of the fit is at least this
-    #[arg(long, value_name = "P", value_parser = units::share)]
+    #[arg(long, value_name = "P", value_parser = units::share, conflicts_with = "by")]
     pub fit: Option<f64>,
     #[command(flatten)]
     pub by: By,
@@ -60,16 +60,16 @@ pub struct Age {
     #[arg(long)]
     pub name: Option<String>,
     /// Threads of the replay [default: the best for the file system]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "by")]
     pub threads: Option<u16>,
     /// How data comes
-    #[arg(long, value_enum, default_value_t = Data::Auto)]
+    #[arg(long, value_enum, default_value_t = Data::Auto, conflicts_with = "by")]
     pub data: Data,
     /// What to do when the file system is full
-    #[arg(long, value_enum, default_value_t = OnFull::Skip)]
+    #[arg(long, value_enum, default_value_t = OnFull::Skip, conflicts_with = "by")]
     pub on_full: OnFull,
     /// Do not fill the survivors with data: metadata only, measured by extent maps alone
-    #[arg(long)]
+    #[arg(long, conflicts_with = "by")]
     pub no_fill: bool,
     /// Further options for mkfs, as one string
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, default_value = "")]
@@ -105,10 +105,10 @@ pub struct Age {
     #[arg(long)]
     pub resume: bool,
     /// Keep the operations in this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "by")]
     pub save_trace: Option<PathBuf>,
     /// Do everything but touch a file system
-    #[arg(long)]
+    #[arg(long, conflicts_with = "by")]
     pub plan_only: bool,
     /// Print one JSON document
     #[arg(long)]

@@ -151,6 +151,15 @@ mod tests {
     }
 
     #[test]
+    fn only_a_full_file_system_is_called_too_small() {
+        let dir = tempfile::tempdir().unwrap();
+        let ops = vec![Op::Delete { file: FileId(1), parent: ROOT }, Op::Checkpoint { number: 0 }];
+        let mut traced = Traced::new(Box::new(ops.into_iter()), 0, None);
+        let error = traced.advance(dir.path(), 0, &mut Unwatched).unwrap_err().to_string();
+        assert!(error.contains("ENOENT") && !error.contains("small"), "{error}");
+    }
+
+    #[test]
     fn each_stretch_ends_behind_its_checkpoint() {
         let dir = tempfile::tempdir().unwrap();
         let rounds = (0..4u64).flat_map(|round| {

@@ -7,10 +7,10 @@ use ager::git::Order;
 use ager::mail::Parameters;
 use ager::micro::Intrafile;
 use anyhow::{Result, bail};
-use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, Tree, TreeOf, Workload};
+use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, TraceFile, Tree, TreeOf, Workload};
 use std::path::PathBuf;
 
-/// Models of disks that scans are priced on.
+/// Models of disks that scans are priced on, behind that of the disk below.
 const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];
 
 /// The workload that was asked for, if any, and its last round.
@@ -27,7 +27,7 @@ pub fn workload(by: &By) -> Result<Option<(Workload, u64)>> {
                 Commits::Full => Order::Full,
             },
             gc: by.gc,
-            objects: by.objects,
+            objects: !by.live && !by.no_objects,
             ..Git::default()
         };
         Some((Workload::Git(git), by.pulls))
@@ -49,6 +49,9 @@ pub fn workload(by: &By) -> Result<Option<(Workload, u64)>> {
         Some((Workload::Interfile(tree(by)?), round))
     } else if let Some(file_bytes) = by.filesize {
         Some((Workload::Filesize(FileSizes { tree: tree(by)?, most_bytes: 0 }), file_bytes))
+    } else if let Some(file) = &by.trace {
+        let (trace, last) = TraceFile::read(&super::absolute(file)?)?;
+        Some((Workload::Trace(trace), by.rounds.unwrap_or(last)))
     } else {
         None
     })
@@ -66,11 +69,6 @@ fn absolute(path: Option<&PathBuf>) -> Result<Option<PathBuf>> {
 }
 
 pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
-    if args.plan_only || args.save_trace.is_some() {
-        bail!(
-            "--plan-only and --save-trace are for profiles; `senesce trace extract` keeps the operations of a history"
-        );
-    }
     let (name, made) = super::made(args, workload.name())?;
     let spec = AgeBySpec {
         name,
@@ -81,13 +79,21 @@ pub fn run(args: &Age, workload: Workload, round: u64) -> Result<()> {
         seed: args.seed,
         round,
         every: args.by.every,
-        repeat: 1,
-        disks: DISKS.map(str::to_owned).to_vec(),
+        repeat: args.by.repeat.unwrap_or(1),
+        disks: disks(args.disk.as_deref())?,
         resume: args.resume,
         command: crate::commands::command_line(),
     };
     let aged = lab::age_by(&spec, &mut Progress::new())?;
     if args.json { output::json(&aged) } else { show(&aged) }
+}
+
+/// The model of the disk below, if it is modelled, and the others.
+fn disks(own: Option<&str>) -> Result<Vec<String>> {
+    let Some(own) = own else { return Ok(DISKS.map(str::to_owned).to_vec()) };
+    let model = disk::Model::find(own)?;
+    let others = DISKS.into_iter().filter(|name| *name != model.name()).map(str::to_owned);
+    Ok(std::iter::once(super::model(own)?).chain(others).collect())
 }
 
 fn show(aged: &AgedByWorkload) -> Result<()> {
