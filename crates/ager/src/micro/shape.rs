@@ -9,10 +9,10 @@ use std::path::{Component, Path, PathBuf};
 use trace::{DirId, ROOT};
 
 /// The most files of a sample tree.
-pub const MOST_FILES: u64 = 4_000_000;
+pub const MOST_FILES: u64 = 2_000_000;
 
 /// The most files and directories of any tree: it is held in memory, and so are the operations that make it.
-const MOST_ENTRIES: u64 = 5_000_000;
+const MOST_ENTRIES: u64 = 4_000_000;
 
 /// The most bytes of a listing.
 const MOST_LISTED_BYTES: u64 = 1 << 30;

@@ -47,6 +47,7 @@ impl TraceFile {
     }
 
     pub(super) fn driver(&self, seed: u64) -> Result<Box<dyn Driver>, Error> {
+        self.check(&[])?;
         let (source, _) = trace::open(&self.file)?;
         Ok(Box::new(Traced::new(Box::new(Ending::new(source)), seed, self.labels()?)))
     }
