@@ -51,7 +51,7 @@ fn a_scan_is_recorded_and_costs_what_the_model_says() {
     assert!(hdd["priced"]["reads"]["bytes"].as_u64().unwrap() >= 5_000_000);
     // The probe and the log tell the same time.
     let gib = probed["census"]["allocated_bytes"].as_f64().unwrap() / (1u64 << 30) as f64;
-    let probed_s = probed["scans"][0]["modelled_hdd_s_per_gib"].as_f64().unwrap() * gib;
+    let probed_s = probed["scans"][0]["modelled_s_per_gib"]["hdd-7200"].as_f64().unwrap() * gib;
     assert!((hdd["total_s"].as_f64().unwrap() / probed_s - 1.0).abs() < 1e-9, "{hdd} {probed}");
     assert_eq!(on("ideal")["total_s"], 0.0);
     assert!(on("ssd-nvme")["total_s"].as_f64() < on("ssd-sata")["total_s"].as_f64());

@@ -182,6 +182,7 @@ impl Series<'_> {
                 old => {
                     old.map_or(Ok(()), |target| self.discard(target))?;
                     written_bytes = 0;
+                    // A directory got its path when it was made.
                     self.made.home = home.clone();
                     make_target(self.session, &mut self.made, self.erase)?
                 }
