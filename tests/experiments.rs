@@ -77,6 +77,19 @@ fn an_experiment_says_what_was_measured_and_what_holds() {
     assert_eq!(holds, [&Value::Bool(true), &Value::Bool(false)], "{}", outcome["checks"]);
     lab.nothing_left();
 
+    // Every measure that is printed may be drawn; a ratio of six scans has its interval.
+    let text = EXPERIMENT.replace("FS", "btrfs");
+    let plots = side(&outcome, "hdd-7200", 100, "aged").as_object().unwrap().iter();
+    let coordinates = ["fs", "disk", "option", "seed", "round", "side", "intervals"];
+    let plot =
+        |name: &String| format!("[[plot]]\ntitle = \"it\"\ny = \"{name}\"\naxis = {{ label = \"it\" }}\n");
+    let plots: String =
+        plots.map(|(name, _)| name).filter(|name| !coordinates.contains(&name.as_str())).map(plot).collect();
+    assert!(plots.contains("aging_ratio"), "{plots}");
+    std::fs::write(lab.path().join("drawn.toml"), text + &plots).unwrap();
+    let drawn = lab.json("run drawn.toml --work work --resume");
+    assert_eq!(drawn["checkpoints"], outcome["checkpoints"], "plots change no measurement");
+
     // What is in the store is not measured again, but judged and shown.
     let again = lab.json("run one.toml --work work --resume");
     assert_eq!(again["checkpoints"], outcome["checkpoints"]);
@@ -105,16 +118,151 @@ fn bad_experiments_are_refused() {
     lab.refused("run broken.toml --work work", "drum");
     broken("rounds = [0, 100]", "rounds = [100, 0]");
     lab.refused("run broken.toml --work work", "ascending");
+    broken("y = \"modelled_s_per_gib\"", "y = \"modeled_s_per_gib\"");
+    lab.refused("run broken.toml --work work", "no measure \"modeled_s_per_gib\"");
+    broken("disks = [\"hdd-7200\"]", "disks = [\"hdd-72000\"]");
+    lab.refused("run broken.toml --work work", "the disk \"hdd-72000\"");
+    broken("{ grows_above = 1.0 }", "{ at_round = 100 }");
+    lab.refused("run broken.toml --work work", "without at_above or at_below");
+    // A round that cannot be made is told before the rounds ahead of it are.
+    broken("rounds = [0, 100]", "rounds = [0, 101]");
+    lab.refused("run broken.toml --work work", "101");
+    // Of several figures none begins before all are known to be sound.
+    lab.refused("reproduce fast17-fig3 fast17-fig99 --work work", "fast17-fig99");
+    lab.refused("reproduce fast17-fig5 fast17-fig1 --repo . --work work", "fast17-fig1 uses no repository");
+    lab.refused("reproduce fast17-fig3 fast17-fig5 --repo . --work work", "fast17-fig3 uses no repository");
+    lab.refused("reproduce fast17-fig1 fast17-fig3 --scale huge --work work", "huge");
+}
+
+const DISKS: &str = r#"
+figure = "disks"
+title = "Reads"
+source = "a test"
+disks = ["DISK"]
+round = { label = "size", unit = "bytes" }
+
+[scale.small]
+size_bytes = 134_217_728
+rounds = [4096, 65536, 1048576, 4194304]
+transfer_reads = READS
+
+[[check]]
+claim = "is natural"
+published = "it is"
+measure = "natural_50_bytes"
+side = ""
+rule = { last_above = 65_536, last_below = 4_194_305 }
+"#;
+
+#[test]
+fn a_disk_alone_tells_its_natural_transfer_size_and_is_known_by_its_parameters() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let hdd = lab.run("disk show hdd-7200");
+    assert!(hdd.contains("rpm = 7200.0"), "{hdd}");
+    std::fs::write(lab.path().join("mine.toml"), &hdd).unwrap();
+    let text = DISKS.replace("DISK", "mine.toml").replace("READS", "30");
+    std::fs::write(lab.path().join("disks.toml"), text).unwrap();
+    let outcome = lab.json("run disks.toml --work work");
+    for size in [4096, 4_194_304] {
+        let at = side(&outcome, "hdd-7200", size, "");
+        assert_eq!(at["natural_50_bytes"], 1_048_576.0, "{at}");
+    }
+    assert_eq!(outcome["checks"][0]["holds"], true, "{}", outcome["checks"]);
+    let again = lab.json("run disks.toml --work work --resume");
+    assert_eq!(again["checkpoints"], outcome["checkpoints"]);
+    // Another disk of the same name is measured anew.
+    std::fs::write(lab.path().join("mine.toml"), hdd.replace("rpm = 7200.0", "rpm = 3600.0")).unwrap();
+    let slow = lab.json("run disks.toml --work work --resume");
+    let bandwidth =
+        |outcome: &Value| side(outcome, "hdd-7200", 4096, "")["bandwidth_bytes_per_s"].as_f64().unwrap();
+    assert!(bandwidth(&slow) < 0.9 * bandwidth(&outcome), "{slow}");
+    lab.nothing_left();
+}
+
+#[test]
+fn a_disk_that_cannot_be_measured_is_named_and_what_was_interrupted_did_not_fail() {
+    needs!("ext4");
+    let lab = Lab::new();
+    // No read size fits the disk of the first.
+    let text = DISKS.replace("DISK", "hdd-7200\", \"ssd-sata").replace("READS", "30");
+    let text = text.replace("rounds = [4096, 65536, 1048576, 4194304]", "rounds = [5000]");
+    std::fs::write(lab.path().join("disks.toml"), text).unwrap();
+    let output = lab.try_run("run disks.toml --work work --json");
+    assert_eq!(output.status.code(), Some(1));
+    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let failed: Vec<&Value> = outcome["failed"].as_array().unwrap().iter().map(|f| &f["cell"]).collect();
+    assert_eq!(failed, ["hdd-7200", "ssd-sata"]);
+    let why = outcome["checks"][0]["why"].as_str().unwrap();
+    assert!(outcome["checks"][0]["holds"].is_null() && why.contains("cell hdd-7200 failed"), "{why}");
+
+    let text = DISKS.replace("DISK", "hdd-7200").replace("READS", "1_000_000_000");
+    std::fs::write(lab.path().join("disks.toml"), text.replace("rounds = [4096, ", "rounds = [")).unwrap();
+    let mut child =
+        lab.command(["run", "disks.toml", "--work", "work"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.any(|line| line.contains("(1 of 1)")));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = said.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest:#?}");
+    assert!(rest.iter().any(|line| line.contains("interrupted; ")), "{rest:#?}");
+    assert!(!rest.iter().any(|line| line.contains("failed")), "{rest:#?}");
+    lab.nothing_left();
+}
+
+#[test]
+fn a_warm_scan_stands_beside_a_cold_one_and_belongs_to_its_round() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let text = EXPERIMENT
+        .replace("FS", "ext4")
+        .replace("rounds = [0, 100]", "rounds = [0]\nmemory_bytes = [268_435_456]")
+        .replace("pictures = [100]", "");
+    let write = |text: &str| std::fs::write(lab.path().join("one.toml"), text).unwrap();
+    write(&text);
+    let first = lab.json("run one.toml --work work");
+    let warm = side(&first, "hdd-7200", 268_435_456, "aged");
+    assert!(warm["cold_modelled_s_per_gib"].as_f64().unwrap() > 0.0, "{warm}");
+    assert!(warm["share_of_cold_cost"].as_f64().unwrap() < 0.5, "{warm}");
+    assert_eq!(first["checkpoints"].as_array().unwrap().len(), 4, "cold scans have no limit of memory");
+    assert_eq!(lab.json("run one.toml --work work --resume")["checkpoints"], first["checkpoints"]);
+    write(&text.replace("rounds = [0]", "rounds = [100]"));
+    let other = lab.json("run one.toml --work work --resume");
+    assert_ne!(other["checkpoints"], first["checkpoints"], "they are of another round");
+    lab.nothing_left();
+}
+
+#[test]
+fn the_figures_done_are_printed_when_a_later_one_is_interrupted() {
+    needs!("ext4");
+    needs!("btrfs");
+    needs!("xfs");
+    let lab = Lab::new();
+    let args = ["reproduce", "fast17-fig1", "fast17-fig4", "--work", "work", "--json"];
+    let mut command = lab.command(args);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.any(|line| line.contains("== fast17-fig4")));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = said.collect();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{rest:#?}");
+    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let figures: Vec<&Value> = done.as_array().unwrap().iter().map(|outcome| &outcome["figure"]).collect();
+    assert_eq!(figures, ["fast17-fig1"]);
+    lab.nothing_left();
 }
 
 #[test]
 fn a_cell_that_fails_is_named_and_the_others_go_on() {
     needs!("ext4");
     let lab = Lab::new();
-    // Files of no bytes have no layout: the round cannot be made.
+    // What mkfs does not know is told by mkfs alone.
     let text = EXPERIMENT.replace("FS", "ext4").replace(
         "[scale.small]",
-        "[[option]]\nname = \"none\"\nworkload = { file_bytes = 0 }\n\n[[option]]\nname = \"some\"\n\n[scale.small]",
+        "[[option]]\nname = \"none\"\nmkfs_opts = \"--no-such-option\"\n\n[[option]]\nname = \"some\"\n\n[scale.small]",
     );
     std::fs::write(lab.path().join("one.toml"), text).unwrap();
     let output = lab.try_run("run one.toml --work work --json");

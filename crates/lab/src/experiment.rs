@@ -5,13 +5,23 @@
 
 mod cell;
 mod check;
+mod fingerprint;
+mod gather;
+mod images;
+mod line;
+mod measure;
 mod outcome;
+mod plan;
+mod rule;
 mod run;
+mod sound;
 mod spec;
 mod transfer;
 
 pub use check::Checked;
-pub use outcome::{CheckpointPair, CheckpointSide, FailedCell, Outcome, Picture, is_by_disk};
+pub use measure::is_by_disk;
+pub use outcome::{CheckpointPair, CheckpointSide, Correlated, FailedCell, Outcome, Picture};
 pub(crate) use outcome::{Of, read_checkpoint};
+pub use rule::Rule;
 pub use run::{RunSpec, run};
-pub use spec::{Axis, Check, Experiment, Plot, Rule, Scale};
+pub use spec::{Axis, Check, Experiment, Plot, Scale};

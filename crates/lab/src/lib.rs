@@ -27,8 +27,8 @@ pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
 pub use experiment::{
-    Axis, Check, Checked, CheckpointPair, CheckpointSide, Experiment, FailedCell, Outcome, Picture, Plot,
-    Rule, RunSpec, Scale, is_by_disk, run,
+    Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment, FailedCell, Outcome,
+    Picture, Plot, Rule, RunSpec, Scale, is_by_disk, run,
 };
 pub use export::{Format, export};
 pub use machine::Machine;

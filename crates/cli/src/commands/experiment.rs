@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use lab::{Experiment, Outcome, RunSpec};
 
 pub fn run(args: &Run) -> Result<()> {
-    let outcome = carry_out(Experiment::load(&args.experiment)?, &args.how)?;
+    let outcome = carry_out(&spec(Experiment::load(&args.experiment)?, &args.how)?)?;
     if args.how.json {
         output::json(&outcome)?
     } else {
@@ -20,21 +20,36 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
     if args.figures.is_empty() {
         return list(args.how.json);
     }
-    let experiments =
-        args.figures.iter().map(|figure| Experiment::find(figure)).collect::<Result<Vec<_>, _>>()?;
+    let specs = args
+        .figures
+        .iter()
+        .map(|figure| spec(Experiment::find(figure)?, &args.how))
+        .collect::<Result<Vec<_>>>()?;
+    // None begins that a later one would have to end in vain.
+    specs.iter().try_for_each(RunSpec::ready)?;
     let mut outcomes = Vec::new();
-    for experiment in experiments {
-        let outcome = carry_out(experiment, &args.how)?;
-        if !args.how.json {
-            show(&outcome)?;
+    let mut ended = Ok(());
+    for spec in &specs {
+        match carry_out(spec) {
+            Ok(outcome) => {
+                if !args.how.json {
+                    show(&outcome)?;
+                }
+                outcomes.push(outcome);
+            }
+            Err(error) => {
+                ended = Err(error);
+                break;
+            }
         }
-        outcomes.push(outcome);
     }
     match outcomes.as_slice() {
-        [outcome] if args.how.json => output::json(outcome)?,
-        outcomes if args.how.json => output::json(&outcomes)?,
-        _ => {}
+        _ if !args.how.json => {}
+        [] => {}
+        [outcome] if specs.len() == 1 => output::json(outcome)?,
+        outcomes => output::json(&outcomes)?,
     }
+    ended?;
     judge(&outcomes)
 }
 
@@ -47,19 +62,22 @@ fn list(json: bool) -> Result<()> {
     output::table(&["figure", "what it shows"], all.iter().map(row))
 }
 
-fn carry_out(experiment: Experiment, how: &HowToRun) -> Result<Outcome> {
+fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
     let experiment = match &how.repo {
         Some(repository) => experiment.with_repository(&std::path::absolute(repository)?)?,
         None => experiment,
     };
-    let spec = RunSpec {
+    Ok(RunSpec {
         experiment,
         scale: how.scale.clone(),
         work: how.work.work.clone(),
         resume: how.resume,
         command: super::command_line(),
-    };
-    Ok(lab::run(&spec, &mut Progress::new())?)
+    })
+}
+
+fn carry_out(spec: &RunSpec) -> Result<Outcome> {
+    Ok(lab::run(spec, &mut Progress::new())?)
 }
 
 fn show(outcome: &Outcome) -> Result<()> {
@@ -69,10 +87,15 @@ fn show(outcome: &Outcome) -> Result<()> {
         None => "not judged",
     };
     output::table(
-        &[&outcome.figure, "measured", ""],
+        &[&outcome.figure, "published", "measured", ""],
         outcome.checks.iter().map(|check| {
             let measured = if check.holds.is_some() { &check.measured } else { &check.why };
-            vec![check.claim.clone(), measured.clone(), holds(check.holds).to_owned()]
+            vec![
+                check.claim.clone(),
+                check.published.clone(),
+                measured.clone(),
+                holds(check.holds).to_owned(),
+            ]
         }),
     )
 }

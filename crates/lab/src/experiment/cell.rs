@@ -24,9 +24,6 @@ pub(super) struct Cell {
 /// All cells of a scale.
 pub(super) fn cells(experiment: &Experiment, scale: &Scale) -> Result<Vec<Cell>, Error> {
     let mut cells = Vec::new();
-    if experiment.fs.is_empty() {
-        return Ok(cells);
-    }
     for seed in &scale.seeds {
         for variant in experiment.variants() {
             let workload = experiment.workload(scale, &variant).map_err(Error::Refused)?;

@@ -1,11 +1,12 @@
 //! What an experiment gave: read back from the store, so that what is shown is what is kept.
 
 use super::check::Checked;
+use super::measure::{AGING_RATIO, WALL_AGING_RATIO};
 use super::spec::{Axis, Plot};
-use super::transfer::{BANDWIDTH, SHARE_OF_BEST};
 use crate::Error;
 use crate::compare::{SUBJECTS, interval, ratio};
 use crate::series::{MODELLED, ON};
+use crate::stats::{Correlation, Interval};
 use crate::store::{RunId, Store};
 use probe::FileMap;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub struct Outcome {
     pub scale: String,
     /// What was published, and whether it holds.
     pub checks: Vec<Checked>,
+    /// The correlations that claims are made of.
+    #[serde(default)]
+    pub correlations: Vec<Correlated>,
     /// All sides of all checkpoints.
     pub checkpoints: Vec<CheckpointSide>,
     /// Aged and unaged side by side.
@@ -78,10 +82,38 @@ pub struct CheckpointPair {
     pub aged: CheckpointSide,
     /// The unaged side.
     pub unaged: CheckpointSide,
-    /// Aged over unaged scan cost on the modelled disk.
+    /// Median of aged over unaged scan cost on the modelled disk, repetition by repetition.
     pub aging_ratio: Option<f64>,
+    /// The same with its 95 % interval.
+    #[serde(default)]
+    pub aging_ratio_interval: Option<Interval>,
     /// Aged over unaged wall time of the scans on this machine, which has no such disk.
     pub wall_aging_ratio: Option<f64>,
+    /// The same with its 95 % interval.
+    #[serde(default)]
+    pub wall_aging_ratio_interval: Option<Interval>,
+}
+
+/// How closely two measures of a line of the figure go together over its rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Correlated {
+    /// Kind of file system.
+    pub fs: String,
+    /// Model of the disk that the scans are priced on.
+    pub disk: String,
+    /// The setting; empty if there is only one.
+    pub option: String,
+    /// The seed.
+    pub seed: u64,
+    /// `aged` or `unaged`.
+    pub side: String,
+    /// The one measure.
+    pub measure: String,
+    /// The other.
+    pub with: String,
+    /// Pearson's r with its 95 % interval.
+    #[serde(flatten)]
+    pub found: Correlation,
 }
 
 /// Where the files of a cell lay after a round.
@@ -91,6 +123,9 @@ pub struct Picture {
     pub fs: String,
     /// The setting; empty if there is only one.
     pub option: String,
+    /// The seed.
+    #[serde(default)]
+    pub seed: u64,
     /// The round.
     pub round: u64,
     /// A row a file.
@@ -108,14 +143,6 @@ pub struct FailedCell {
 
 /// The side of what has no sides: a disk alone.
 pub(super) const ONLY: &str = "";
-
-/// Aged over unaged scan cost on a modelled disk.
-const AGING_RATIO: &str = "aging_ratio";
-
-/// Whether a measure differs from disk to disk.
-pub fn is_by_disk(measure: &str) -> bool {
-    [MODELLED, AGING_RATIO, BANDWIDTH, SHARE_OF_BEST].contains(&measure)
-}
 
 /// What a checkpoint is one of.
 #[derive(Clone, Copy)]
@@ -168,14 +195,15 @@ pub(crate) fn read_checkpoint(
         let [mut aged, unaged] = SUBJECTS.map(|subject| side(subject, disk));
         if let (Some(aged), Some(unaged)) = (&mut aged, &unaged) {
             // Where nothing had to be read there is no ratio.
-            let ratio = |measure: &str| {
-                ratio(&numbers, measure).map(|interval| interval.median).filter(|ratio| ratio.is_finite())
-            };
-            let aging_ratio = ratio(&format!("{MODELLED}{ON}{disk}"));
-            let wall_aging_ratio = ratio("scan_s_per_gib").filter(|_| one_disk);
+            let ratio = |measure: &str| ratio(&numbers, measure).filter(|ratio| ratio.median.is_finite());
+            let modelled = ratio(&format!("{MODELLED}{ON}{disk}"));
+            let wall = ratio("scan_s_per_gib").filter(|_| one_disk);
             // A figure may draw them, and a claim be made of them, as of what is measured of one side.
-            aged.values.extend(aging_ratio.map(|ratio| (AGING_RATIO.to_owned(), ratio)));
-            aged.values.extend(wall_aging_ratio.map(|ratio| ("wall_aging_ratio".to_owned(), ratio)));
+            for (name, found) in [(AGING_RATIO, modelled), (WALL_AGING_RATIO, wall)] {
+                let Some(Interval { median, low, high, .. }) = found else { continue };
+                aged.values.insert(name.to_owned(), median);
+                aged.intervals.extend(low.zip(high).map(|ends| (name.to_owned(), ends)));
+            }
             let (aged, unaged) = (aged.clone(), unaged.clone());
             let [fs, disk, option] = [fs, disk, option].map(str::to_owned);
             pairs.push(CheckpointPair {
@@ -186,8 +214,10 @@ pub(crate) fn read_checkpoint(
                 round,
                 aged,
                 unaged,
-                aging_ratio,
-                wall_aging_ratio,
+                aging_ratio: modelled.map(|ratio| ratio.median),
+                aging_ratio_interval: modelled,
+                wall_aging_ratio: wall.map(|ratio| ratio.median),
+                wall_aging_ratio_interval: wall,
             });
         }
         sides.extend(aged);

@@ -2,15 +2,14 @@
 //! by their own clocks. A round is a size of reads.
 
 use super::outcome::ONLY;
-use super::run::RunSpec;
 use super::spec::Scale;
 use crate::series::{At, Identity, ON};
-use crate::store::{Store, number};
+use crate::store::{RunId, Store, number};
 use crate::{Error, Watch};
 use disk::model::Model;
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{Request, Session};
-use probe::TransferPlan;
+use probe::{TransferPlan, TransferPoint, TransferSize};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,29 +20,20 @@ pub(super) const BANDWIDTH: &str = "bandwidth_bytes_per_s";
 /// The same over the best of all read sizes.
 pub(super) const SHARE_OF_BEST: &str = "share_of_best_bandwidth";
 
+/// The smallest sizes that reach 50 % and 90 % of the best: of the disk, and so the same beside every size.
+pub(super) const NATURAL: [&str; 2] = ["natural_50_bytes", "natural_90_bytes"];
+
 /// How long the reads of a size may take, by the disk's clock: as good as no limit.
 const TIME: Duration = Duration::from_secs(24 * 3600);
 
-/// What the sizes of a disk are known by.
-pub(super) fn identity(spec: &RunSpec, scale: &Scale, disk: &str, seed: u64) -> Identity {
-    let parameters = serde_json::json!({
-        "figure": spec.experiment.figure,
-        "scale": spec.scale,
-        "disk": disk,
-        "seed": seed,
-        "size_bytes": scale.size_bytes,
-        "reads": scale.transfer_reads,
-        "rounds": scale.rounds,
-    });
-    Identity { name: disk.to_owned(), parameters }
-}
-
-/// Disks without file systems, to be measured.
+/// A disk without a file system, to be measured.
 pub(super) struct Alone<'a> {
-    pub spec: &'a RunSpec,
     pub scale: &'a Scale,
     pub store: &'a Store,
     pub session: &'a Arc<Session>,
+    pub identity: &'a Identity,
+    /// The full command line, for the record.
+    pub command: &'a str,
     /// Where stores of disks are made.
     pub images: &'a Path,
     pub watch: &'a mut dyn Watch,
@@ -53,8 +43,7 @@ impl Alone<'_> {
     /// Measures the disk that the experiment calls `disk`, unless all of it is in the store.
     pub fn measure(&mut self, disk: &str, model: &Model, seed: u64) -> Result<(), Error> {
         let (scale, name) = (self.scale, model.name());
-        let identity = identity(self.spec, scale, name, seed);
-        let found = scale.rounds.iter().map(|size| identity.find(self.store, At::Round(*size)));
+        let found = scale.rounds.iter().map(|size| self.identity.find(self.store, At::Round(*size)));
         if found.collect::<Result<Vec<_>, _>>()?.iter().all(Option::is_some) {
             return Ok(());
         }
@@ -75,19 +64,32 @@ impl Alone<'_> {
         disk.detach()?;
         for point in &measured.points {
             let at = At::Round(point.read_bytes);
-            let run = identity.begin(self.store, at, &self.spec.command, seed)?;
-            if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
-                let one = |measure: &str, unit: &str, value| {
-                    number(ONLY, &format!("{measure}{ON}{name}"), unit, 1, value)
-                };
-                let share = bandwidth / best;
-                self.store.record_all(
-                    run,
-                    &[one(BANDWIDTH, "B/s", bandwidth), one(SHARE_OF_BEST, "share", share)],
-                )?;
-            }
-            self.store.end(run, "done", None)?;
+            let run = self.identity.begin(self.store, at, self.command, seed)?;
+            let recorded = self.record(run, name, &measured, point);
+            self.store.end_by(run, &recorded)?;
+            recorded?;
         }
         Ok(())
+    }
+
+    fn record(
+        &self,
+        run: RunId,
+        name: &str,
+        measured: &TransferSize,
+        point: &TransferPoint,
+    ) -> Result<(), Error> {
+        let one =
+            |measure: &str, unit: &str, value| number(ONLY, &format!("{measure}{ON}{name}"), unit, 1, value);
+        let mut numbers = Vec::new();
+        if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
+            numbers.push(one(BANDWIDTH, "B/s", bandwidth));
+            numbers.push(one(SHARE_OF_BEST, "share", bandwidth / best));
+        }
+        let natural = [measured.natural_50_bytes, measured.natural_90_bytes];
+        for (measure, bytes) in NATURAL.into_iter().zip(natural) {
+            numbers.extend(bytes.map(|bytes| one(measure, "B", bytes as f64)));
+        }
+        self.store.record_all(run, &numbers)
     }
 }

@@ -1,0 +1,237 @@
+use super::*;
+use crate::experiment::{Axis, CheckpointSide, FailedCell, Rule};
+use crate::series::MODELLED;
+use std::collections::BTreeMap;
+
+const SCORE: &str = "dynamic_layout_score";
+
+/// A checkpoint with a score and a cost.
+fn at(fs: &str, disk: &str, option: &str, round: u64, score: f64, cost: f64) -> CheckpointSide {
+    let values = [(SCORE, score), (MODELLED, cost)];
+    CheckpointSide {
+        fs: fs.to_owned(),
+        disk: disk.to_owned(),
+        option: option.to_owned(),
+        seed: 1,
+        round,
+        side: "aged".to_owned(),
+        values: values.map(|(name, value)| (name.to_owned(), value)).into(),
+        intervals: BTreeMap::new(),
+    }
+}
+
+fn outcome(checkpoints: Vec<CheckpointSide>) -> Outcome {
+    Outcome {
+        figure: String::new(),
+        title: String::new(),
+        source: String::new(),
+        scale: String::new(),
+        checks: Vec::new(),
+        correlations: Vec::new(),
+        checkpoints,
+        pairs: Vec::new(),
+        pictures: Vec::new(),
+        failed: Vec::new(),
+        round: Axis { label: String::new(), unit: String::new(), log: false },
+        plots: Vec::new(),
+    }
+}
+
+fn line(fs: &str, disk: &str, option: &str, seed: u64) -> Line {
+    let [fs, disk, option] = [fs, disk, option].map(str::to_owned);
+    Line { cell: [fs.as_str(), &option].join(" ").trim().to_owned(), fs, disk, option, seed }
+}
+
+/// The lines and rounds of an outcome that nothing is missing from.
+fn scheduled(outcome: &Outcome) -> (Vec<Line>, Vec<u64>) {
+    let mut lines: Vec<Line> = Vec::new();
+    for at in &outcome.checkpoints {
+        let line = line(&at.fs, &at.disk, &at.option, at.seed);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let mut rounds: Vec<u64> = outcome.checkpoints.iter().map(|at| at.round).collect();
+    rounds.sort_unstable();
+    rounds.dedup();
+    (lines, rounds)
+}
+
+fn claim(measure: &str, rule: Rule) -> Check {
+    Check {
+        claim: "it ages".to_owned(),
+        published: "it aged".to_owned(),
+        measure: measure.to_owned(),
+        fs: Vec::new(),
+        disks: Vec::new(),
+        options: Vec::new(),
+        side: "aged".to_owned(),
+        rule,
+    }
+}
+
+fn check(of: &Check, outcome: &Outcome) -> Vec<Checked> {
+    let (lines, rounds) = scheduled(outcome);
+    Judge { lines: &lines, rounds: &rounds, outcome, untraced: None }.check(of)
+}
+
+fn holds(of: &Check, outcome: &Outcome) -> Vec<Option<bool>> {
+    check(of, outcome).into_iter().map(|checked| checked.holds).collect()
+}
+
+#[test]
+fn ends_are_compared_with_their_bounds() {
+    let falls = outcome(vec![at("xfs", "hdd", "", 100, 0.2, 9.0), at("xfs", "hdd", "", 0, 0.95, 3.0)]);
+    let score = |rule| holds(&claim(SCORE, rule), &falls);
+    assert_eq!(
+        score(Rule { first_above: Some(0.9), last_below: Some(0.3), ..Rule::default() }),
+        [Some(true)]
+    );
+    assert_eq!(score(Rule { first_above: Some(0.96), ..Rule::default() }), [Some(false)]);
+    assert_eq!(score(Rule { last_above: Some(0.1), ..Rule::default() }), [Some(true)]);
+    assert_eq!(score(Rule { last_below: Some(0.1), ..Rule::default() }), [Some(false)]);
+    let cost = |rule| holds(&claim(MODELLED, rule), &falls);
+    assert_eq!(cost(Rule { grows_above: Some(2.9), ..Rule::default() }), [Some(true)]);
+    assert_eq!(cost(Rule { grows_above: Some(3.0), ..Rule::default() }), [Some(false)]);
+    assert_eq!(cost(Rule { grows_below: Some(3.1), ..Rule::default() }), [Some(true)]);
+    let within = |at_round, at_above| Rule { at_round, at_above, ..Rule::default() };
+    assert_eq!(cost(within(Some(100), Some(8.9))), [Some(true)]);
+    assert_eq!(cost(within(Some(100), Some(9.0))), [Some(false)]);
+}
+
+#[test]
+fn each_file_system_is_judged_and_each_disk_where_it_matters() {
+    let two = ["ext4", "xfs"].map(|fs| ["hdd", "ssd"].map(|disk| at(fs, disk, "", 1, 0.5, 1.0)));
+    let two = outcome(two.concat());
+    let rule = Rule { last_above: Some(0.4), ..Rule::default() };
+    assert_eq!(check(&claim(SCORE, rule.clone()), &two).len(), 2);
+    assert_eq!(check(&claim(MODELLED, rule.clone()), &two).len(), 4);
+    let one = Check { fs: vec!["xfs".to_owned()], disks: vec!["ssd".to_owned()], ..claim(MODELLED, rule) };
+    let checked = check(&one, &two);
+    assert_eq!(checked.len(), 1);
+    assert_eq!(checked[0].claim, "xfs, ssd: it ages");
+    assert_eq!(checked[0].measured, "modelled_s_per_gib, round 1: 1.000");
+}
+
+#[test]
+fn settings_are_compared_with_each_other_setting() {
+    let nodes = [("4 KiB", 6.0), ("8 KiB", 4.0), ("64 KiB", 2.0)];
+    let all = outcome(nodes.map(|(node, cost)| at("btrfs", "hdd", node, 1, 0.5, cost)).to_vec());
+    let over = |others: &[&str], ratio_above| {
+        let over_options = others.iter().map(|other| (*other).to_owned()).collect();
+        let rule = Rule { over_options, ratio_above: Some(ratio_above), ..Rule::default() };
+        holds(&Check { options: vec!["4 KiB".to_owned()], ..claim(MODELLED, rule) }, &all)
+    };
+    assert_eq!(over(&["64 KiB"], 2.5), [Some(true)]);
+    assert_eq!(over(&["8 KiB", "64 KiB"], 2.5), [Some(false)], "all must be met");
+    assert_eq!(over(&["8 KiB", "64 KiB"], 1.1), [Some(true)]);
+}
+
+#[test]
+fn file_systems_are_compared_by_how_far_they_fall() {
+    let falls = |fs: &str, from, to| [at(fs, "hdd", "", 0, from, 1.0), at(fs, "hdd", "", 9, to, 1.0)];
+    let both = outcome([falls("btrfs", 0.8, 0.2), falls("ext4", 0.2, 0.1)].concat());
+    let furthest = |fs: &str, other: &str| {
+        let growth_over_fs = vec![other.to_owned()];
+        let rule = Rule { growth_over_fs, ratio_below: Some(0.95), ..Rule::default() };
+        holds(&Check { fs: vec![fs.to_owned()], ..claim(SCORE, rule) }, &both)
+    };
+    assert_eq!(furthest("btrfs", "ext4"), [Some(true)], "a quarter is left, and not a half");
+    assert_eq!(furthest("ext4", "btrfs"), [Some(false)]);
+}
+
+#[test]
+fn a_rule_without_bounds_is_not_met() {
+    let one = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0)]);
+    let rule = Rule { at_round: Some(0), correlates_with: Some(SCORE.to_owned()), ..Rule::default() };
+    assert_eq!(holds(&claim(MODELLED, rule), &one), [None]);
+}
+
+#[test]
+fn what_was_not_measured_is_not_judged() {
+    let rule = Rule { grows_above: Some(1.0), ..Rule::default() };
+    let single = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0)]);
+    assert_eq!(holds(&claim(MODELLED, rule.clone()), &single), [None]);
+    let last = Rule { last_above: Some(1.0), ..Rule::default() };
+    assert_eq!(holds(&claim("aging_ratio", last.clone()), &single), [None]);
+    let nothing = check(&Check { fs: vec!["zfs".to_owned()], ..claim(MODELLED, rule) }, &single);
+    assert_eq!(nothing.iter().map(|c| c.holds).collect::<Vec<_>>(), [None]);
+    // It is said where the requests are missing.
+    let (lines, rounds) = scheduled(&single);
+    let judge = Judge { lines: &lines, rounds: &rounds, outcome: &single, untraced: Some("no tracefs") };
+    let why = &judge.check(&claim("aging_ratio", last))[0].why;
+    assert!(why.contains("no tracefs") && why.contains("round 0"), "{why}");
+}
+
+#[test]
+fn a_cell_that_failed_half_way_is_not_judged_by_what_it_left() {
+    let rounds = [0, 50, 100];
+    let cost = |fs: &str, round: u64| at(fs, "hdd", "", round, 0.5, 1.0 + round as f64);
+    let mut half = outcome(
+        [rounds.map(|round| cost("ext4", round)).to_vec(), vec![cost("xfs", 0), cost("xfs", 50)]].concat(),
+    );
+    half.failed.push(FailedCell { cell: "xfs".to_owned(), why: "no space".to_owned() });
+    let judged = |rule| check(&claim(MODELLED, rule), &half);
+    for rule in [
+        Rule { last_above: Some(2.0), ..Rule::default() },
+        Rule { grows_above: Some(2.0), ..Rule::default() },
+        Rule { correlates_with: Some(SCORE.to_owned()), correlation_below: Some(2.0), ..Rule::default() },
+    ] {
+        let checked = judged(rule);
+        assert_eq!(checked[1].holds, None);
+        assert!(checked[1].why.contains("cell xfs failed"), "{}", checked[1].why);
+    }
+    let first = judged(Rule { first_above: Some(0.5), ..Rule::default() });
+    assert_eq!(first[1].holds, Some(true), "the first round is there");
+    let over = Rule { growth_over_fs: vec!["xfs".to_owned()], ratio_above: Some(1.0), ..Rule::default() };
+    let ext4 = Check { fs: vec!["ext4".to_owned()], ..claim(MODELLED, over) };
+    assert_eq!(holds(&ext4, &half), [None], "what it is compared with ended earlier");
+    // A cell that left nothing at all is in the list too.
+    half.checkpoints.retain(|at| at.fs != "xfs");
+    let lines = [line("ext4", "hdd", "", 1), line("xfs", "hdd", "", 1)];
+    let judge = Judge { lines: &lines, rounds: &rounds, outcome: &half, untraced: None };
+    let all = judge.check(&claim(MODELLED, Rule { last_above: Some(2.0), ..Rule::default() }));
+    assert_eq!(all.iter().map(|c| c.holds).collect::<Vec<_>>(), [Some(true), None]);
+}
+
+#[test]
+fn one_part_that_fails_settles_it() {
+    let one = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0)]);
+    let rule = |first_above| Rule { first_above, grows_above: Some(1.0), ..Rule::default() };
+    assert_eq!(holds(&claim(MODELLED, rule(Some(2.0))), &one), [Some(false)]);
+    assert_eq!(holds(&claim(MODELLED, rule(Some(0.5))), &one), [None]);
+}
+
+#[test]
+fn a_correlation_holds_where_all_of_its_interval_does() {
+    let line = |scores: &[f64]| {
+        let round = |(round, score): (usize, &f64)| at("xfs", "hdd", "", round as u64, *score, round as f64);
+        outcome(scores.iter().enumerate().map(round).collect())
+    };
+    let of = |bound| {
+        let (with, bound) = (Some(SCORE.to_owned()), Some(bound));
+        claim(MODELLED, Rule { correlates_with: with, correlation_below: bound, ..Rule::default() })
+    };
+    let falling = line(&[1.0, 0.9, 0.8, 0.7, 0.6, 0.5]);
+    assert_eq!(holds(&of(-0.9), &falling), [Some(true)]);
+    // r is below −0.5, its interval is not.
+    let wavering = line(&[1.0, 0.5, 0.9, 0.4, 0.8]);
+    let (lines, rounds) = scheduled(&wavering);
+    let judge = Judge { lines: &lines, rounds: &rounds, outcome: &wavering, untraced: None };
+    let found = &judge.correlations(&of(-0.3))[0];
+    assert!(found.found.r < -0.3 && found.found.high > -0.3, "{found:?}");
+    assert_eq!((found.with.as_str(), found.found.n), (SCORE, 5));
+    assert_eq!(holds(&of(-0.3), &wavering), [None]);
+    let rising = line(&[0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
+    assert_eq!(holds(&of(-0.4), &rising), [Some(false)]);
+    assert_eq!(holds(&of(-0.4), &line(&[1.0, 0.9, 0.8])), [None], "three rounds have none");
+}
+
+#[test]
+fn seeds_are_told_apart() {
+    let mut two = outcome(vec![at("xfs", "hdd", "", 1, 0.5, 1.0), at("xfs", "hdd", "", 1, 0.5, 3.0)]);
+    two.checkpoints[1].seed = 2;
+    let checked = check(&claim(MODELLED, Rule { last_above: Some(2.0), ..Rule::default() }), &two);
+    let told: Vec<_> = checked.iter().map(|c| (c.claim.as_str(), c.holds)).collect();
+    assert_eq!(told, [("xfs, hdd, seed 1: it ages", Some(false)), ("xfs, hdd, seed 2: it ages", Some(true))]);
+}

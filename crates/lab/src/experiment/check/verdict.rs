@@ -1,0 +1,190 @@
+//! What the parts of a rule say of a line.
+
+use super::Judge;
+use crate::compare::SUBJECTS;
+use crate::experiment::line::Line;
+use crate::experiment::rule::Rule;
+use crate::experiment::spec::Check;
+use crate::stats::{Correlation, correlation};
+
+/// What one part of a rule says.
+pub(super) struct Verdict {
+    pub measured: String,
+    pub holds: Option<bool>,
+    pub why: String,
+}
+
+/// What a bound is put on: what it is, in words, and its value; or why it is not known.
+type Found = Result<(String, f64), String>;
+
+impl Judge<'_> {
+    /// One verdict for each bound of the rule; of each file system or setting compared with, one.
+    pub(super) fn verdicts(&self, check: &Check, line: &Line) -> Vec<Verdict> {
+        let Rule {
+            first_above,
+            first_below,
+            at_round,
+            at_above,
+            at_below,
+            last_above,
+            last_below,
+            grows_above,
+            grows_below,
+            over_unaged_below,
+            correlates_with,
+            correlation_below,
+            over_options,
+            growth_over_fs,
+            ratio_above,
+            ratio_below,
+        } = &check.rule;
+        let (first, last) = (self.rounds[0], self.rounds[self.rounds.len() - 1]);
+        let at = |round| {
+            let value = self.value(line, &check.side, &check.measure, round)?;
+            Ok((format!("round {round}"), value))
+        };
+        let grown = || {
+            Ok((format!("round {last} over round {first}"), self.growth(line, &check.side, &check.measure)?))
+        };
+        let over_unaged = || {
+            let value = |side| self.value(line, side, &check.measure, last);
+            Ok((
+                format!("{} over unaged, round {last}", check.side),
+                value(&check.side)? / value(SUBJECTS[1])?,
+            ))
+        };
+        let over_option = |option: &String| {
+            let other = self.beside(line, |other| other.fs == line.fs && other.option == *option)?;
+            let value = |line| self.value(line, &check.side, &check.measure, last);
+            Ok((format!("over that of {option}, round {last}"), value(line)? / value(other)?))
+        };
+        let over_fs = |fs: &String| {
+            let other = self.beside(line, |other| other.fs == *fs && other.option == line.option)?;
+            let growth = |line| self.growth(line, &check.side, &check.measure);
+            let what = format!("round {last} over round {first}, over that of {fs}");
+            Ok((what, growth(line)? / growth(other)?))
+        };
+        let ratios = || {
+            let options = over_options.iter().map(over_option);
+            options.chain(growth_over_fs.iter().map(over_fs)).collect::<Vec<Found>>()
+        };
+        let within: Vec<Found> = at_round.map(at).into_iter().collect();
+        let parts = [
+            (first_above, true, vec![at(first)]),
+            (first_below, false, vec![at(first)]),
+            (at_above, true, within.clone()),
+            (at_below, false, within),
+            (last_above, true, vec![at(last)]),
+            (last_below, false, vec![at(last)]),
+            (grows_above, true, vec![grown()]),
+            (grows_below, false, vec![grown()]),
+            (over_unaged_below, false, vec![over_unaged()]),
+            (ratio_above, true, ratios()),
+            (ratio_below, false, ratios()),
+        ];
+        let given = parts.into_iter().filter_map(|(bound, above, found)| Some(((*bound)?, above, found)));
+        let judged = given.flat_map(|(bound, above, found)| {
+            found.into_iter().map(move |found| beyond(&check.measure, bound, above, found))
+        });
+        let mut verdicts: Vec<Verdict> = judged.collect();
+        if let (Some(with), Some(bound)) = (correlates_with, correlation_below) {
+            let found = self.correlated(line, check, with);
+            verdicts.push(correlated(&check.measure, with, *bound, found));
+        }
+        verdicts
+    }
+
+    /// The correlation of the claim's measure with another over the rounds of a line.
+    pub(super) fn correlated(&self, line: &Line, check: &Check, with: &str) -> Result<Correlation, String> {
+        if let Some(failed) = self.failed(line) {
+            return Err(failed);
+        }
+        let both = |round: &u64| {
+            let value = |measure: &str| self.value(line, &check.side, measure, *round).ok();
+            value(&check.measure).zip(value(with))
+        };
+        let pairs: Vec<(f64, f64)> = self.rounds.iter().filter_map(both).collect();
+        correlation(&pairs).ok_or_else(|| {
+            format!("{} rounds have no correlation of {} with {with}", pairs.len(), check.measure)
+        })
+    }
+
+    /// The line that stands beside another in the figure.
+    fn beside(&self, line: &Line, which: impl Fn(&Line) -> bool) -> Result<&Line, String> {
+        let beside = |other: &&Line| other.disk == line.disk && other.seed == line.seed && which(other);
+        self.lines.iter().find(beside).ok_or_else(|| "there is nothing to compare it with".to_owned())
+    }
+
+    fn growth(&self, line: &Line, side: &str, measure: &str) -> Result<f64, String> {
+        let (first, last) = (self.rounds[0], self.rounds[self.rounds.len() - 1]);
+        if first == last {
+            return Err(format!("{measure} was to be measured at one round, which tells no growth"));
+        }
+        Ok(self.value(line, side, measure, last)? / self.value(line, side, measure, first)?)
+    }
+
+    /// A measure after a round.
+    fn value(&self, line: &Line, side: &str, measure: &str, round: u64) -> Result<f64, String> {
+        let mut there = self.outcome.checkpoints.iter().filter(|at| {
+            (&at.fs, &at.disk, &at.option, at.seed) == (&line.fs, &line.disk, &line.option, line.seed)
+                && at.side == side
+                && at.round == round
+        });
+        let value = there.find_map(|at| at.values.get(measure));
+        value.copied().ok_or_else(|| match (self.failed(line), self.untraced) {
+            (Some(failed), _) => failed,
+            (None, Some(why)) => format!(
+                "{measure} of {} was not measured at round {round}: block requests cannot be traced here: {why}",
+                line.cell
+            ),
+            (None, None) => format!("{measure} of {} was not measured at round {round}", line.cell),
+        })
+    }
+
+    /// What is to be said of a line whose cell failed.
+    fn failed(&self, line: &Line) -> Option<String> {
+        let failed = self.outcome.failed.iter().any(|failed| failed.cell == line.cell);
+        failed.then(|| format!("cell {} failed", line.cell))
+    }
+}
+
+fn beyond(measure: &str, bound: f64, above: bool, found: Found) -> Verdict {
+    let side = if above { "above" } else { "below" };
+    let finite = |(what, value): (String, f64)| match value.is_finite() {
+        true => Ok((what, value)),
+        false => Err(format!("{measure}, {what}, has no value, as it is divided by 0")),
+    };
+    match found.and_then(finite) {
+        Ok((what, value)) => Verdict {
+            measured: match value.abs() >= 1000.0 {
+                true => format!("{measure}, {what}: {value:.0}"),
+                false => format!("{measure}, {what}: {value:.3}"),
+            },
+            holds: Some(if above { value > bound } else { value < bound }),
+            why: format!("holds {side} {bound}"),
+        },
+        Err(why) => Verdict { measured: String::new(), holds: None, why },
+    }
+}
+
+/// A correlation lies below a bound if all of its interval does.
+fn correlated(measure: &str, with: &str, bound: f64, found: Result<Correlation, String>) -> Verdict {
+    match found {
+        Ok(Correlation { r, low, high, n }) => Verdict {
+            measured: format!(
+                "correlation of {measure} with {with} over {n} rounds: {r:.3} ({low:.3} to {high:.3})"
+            ),
+            holds: match (high < bound, low >= bound) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            },
+            why: if high < bound || low >= bound {
+                format!("holds where the 95 % interval lies below {bound}")
+            } else {
+                format!("{bound} lies within the 95 % interval, which {n} rounds do not make narrower")
+            },
+        },
+        Err(why) => Verdict { measured: String::new(), holds: None, why },
+    }
+}

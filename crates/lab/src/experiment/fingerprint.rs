@@ -1,0 +1,80 @@
+//! What a workload reads beside its parameters: two runs that name the same file or repository do the same only if it
+//! holds the same.
+
+use crate::Error;
+use crate::workload::{Git, Tree, TreeOf, Workload};
+use ager::git::History;
+use ager::micro::Shape;
+use sha2::{Digest, Sha256};
+
+/// What tells the source of a workload up to round `last`; `None` where it reads nothing.
+pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<String>, Error> {
+    match workload {
+        Workload::Interfile(tree) => of_tree(tree),
+        Workload::Filesize(sizes) => of_tree(&sizes.tree),
+        // The name of a commit stands for all that led to it.
+        Workload::Git(Git { repository: Some(repository), order, .. }) => {
+            Ok(History::open(repository, *order)?.commit(last))
+        }
+        Workload::Git(_) | Workload::Intrafile(_) | Workload::Mail(_) => Ok(None),
+    }
+}
+
+/// A digest of the shape, which is all that is taken of a tree.
+fn of_tree(tree: &Tree) -> Result<Option<String>, Error> {
+    let shape = match &tree.of {
+        TreeOf { listing: Some(listing), .. } => Shape::from_listing(listing)?,
+        TreeOf { tree: Some(tree), .. } => Shape::of_tree(tree)?,
+        TreeOf { repository: Some(repository), .. } => Shape::of_repository(repository)?,
+        _ => return Ok(None),
+    };
+    let mut digest = Sha256::new();
+    for parents in [shape.dirs(), shape.files()] {
+        digest.update((parents.len() as u64).to_le_bytes());
+        parents.iter().for_each(|parent| digest.update(parent.0.to_le_bytes()));
+    }
+    Ok(Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn git(repository: &Path) -> Workload {
+        Workload::Git(Git { repository: Some(repository.to_owned()), ..Git::default() })
+    }
+
+    #[test]
+    fn a_listing_is_known_by_what_it_lists() {
+        let dir = tempfile::tempdir().unwrap();
+        let listing = dir.path().join("list");
+        let found = |text: &str| {
+            std::fs::write(&listing, text).unwrap();
+            let of = TreeOf { listing: Some(listing.clone()), ..TreeOf::default() };
+            fingerprint(&Workload::Interfile(Tree { of, ..Tree::default() }), 100).unwrap().unwrap()
+        };
+        let first = found("a/x\na/y\n");
+        assert_eq!(found("a/x\na/y\n"), first);
+        assert_ne!(found("a/x\nb/y\n"), first);
+    }
+
+    #[test]
+    fn a_repository_is_known_by_the_last_commit_that_is_pulled() {
+        let dir = tempfile::tempdir().unwrap();
+        let [one, other, longer] = ["one", "other", "longer"].map(|name| dir.path().join(name));
+        ager::git::sample::make(&one, 7, 1).unwrap();
+        ager::git::sample::make(&other, 7, 2).unwrap();
+        ager::git::sample::make(&longer, 12, 1).unwrap();
+        let at = |repository: &Path, last| fingerprint(&git(repository), last).unwrap().unwrap();
+        assert_ne!(at(&one, 5), at(&other, 5));
+        assert_eq!(at(&one, 5), at(&longer, 5), "what comes later does not matter");
+        assert_ne!(at(&one, 5), at(&one, 4));
+    }
+
+    #[test]
+    fn what_reads_nothing_has_none() {
+        assert_eq!(fingerprint(&Workload::Git(Git::default()), 5).unwrap(), None);
+        assert_eq!(fingerprint(&Workload::Interfile(Tree::default()), 5).unwrap(), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! Reads back what a run has measured, and judges it.
+
+use super::check::Judge;
+use super::measure::{COLD, SHARE_OF_COLD};
+use super::outcome::{CheckpointPair, CheckpointSide, FailedCell, Of, Outcome, Picture, read_checkpoint};
+use super::plan::{Job, Plan, Work};
+use crate::Error;
+use crate::compare::SUBJECTS;
+use crate::series::{At, MODELLED, PICTURE};
+use crate::store::Store;
+use probe::FileMap;
+
+/// The outcome of a run, of which some jobs failed.
+pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Result<Outcome, Error> {
+    let experiment = &plan.spec.experiment;
+    let mut outcome = Outcome {
+        figure: experiment.figure.clone(),
+        title: experiment.title.clone(),
+        source: experiment.source.clone(),
+        scale: plan.spec.scale.clone(),
+        checks: Vec::new(),
+        correlations: Vec::new(),
+        checkpoints: Vec::new(),
+        pairs: Vec::new(),
+        pictures: Vec::new(),
+        failed,
+        round: experiment.round.clone(),
+        plots: experiment.plot.clone(),
+    };
+    for job in &plan.jobs {
+        read_job(plan, job, store, &mut outcome)?;
+    }
+    let (lines, rounds, untraced) = (plan.lines(), plan.scale.axis(), plan.untraced.as_deref());
+    let judge = Judge { lines: &lines, rounds, outcome: &outcome, untraced };
+    let checks = experiment.check.iter().flat_map(|claim| judge.check(claim)).collect();
+    let mut correlations = Vec::new();
+    for correlated in experiment.check.iter().flat_map(|claim| judge.correlations(claim)) {
+        // Two claims may be made of one.
+        if !correlations.contains(&correlated) {
+            correlations.push(correlated);
+        }
+    }
+    (outcome.checks, outcome.correlations) = (checks, correlations);
+    Ok(outcome)
+}
+
+fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Result<(), Error> {
+    let (fs, option, seed, disks) = match &job.work {
+        Work::Cell(cell) => {
+            let disks = plan.models.iter().map(|model| model.name().to_owned()).collect();
+            (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, disks)
+        }
+        Work::Disk { model, seed, .. } => ("", "", *seed, vec![model.name().to_owned()]),
+    };
+    let of = Of { fs, option, seed, one_disk: true };
+    let mut cold: Vec<CheckpointSide> = Vec::new();
+    for at in plan.schedule.checkpoints() {
+        let Some(run) = job.identity.find(store, at)? else { continue };
+        let (mut sides, mut pairs) = read_checkpoint(store, run, of, at.number(), &disks)?;
+        if let Some(files) = store.document::<Vec<FileMap>>(run, SUBJECTS[0], PICTURE)?
+            && let At::Round(round) = at
+        {
+            let (fs, option) = (fs.to_owned(), option.to_owned());
+            outcome.pictures.push(Picture { fs, option, seed, round, files });
+        }
+        match at {
+            // No place on an axis of memory, but what a warm scan is compared with.
+            At::Round(_) if !plan.schedule.memory_bytes.is_empty() => cold = sides,
+            _ => {
+                beside_cold(&cold, &mut sides, &mut pairs);
+                outcome.checkpoints.extend(sides);
+                outcome.pairs.extend(pairs);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds to warm scans what cold ones of the same side cost.
+fn beside_cold(cold: &[CheckpointSide], sides: &mut [CheckpointSide], pairs: &mut [CheckpointPair]) {
+    let of_pairs = pairs.iter_mut().flat_map(|pair| [&mut pair.aged, &mut pair.unaged]);
+    for side in sides.iter_mut().chain(of_pairs) {
+        let same = |cold: &&CheckpointSide| (&cold.disk, &cold.side) == (&side.disk, &side.side);
+        let cost = cold.iter().find(same).and_then(|cold| cold.values.get(MODELLED));
+        if let Some((&cold, &warm)) = cost.zip(side.values.get(MODELLED)) {
+            side.values.insert(COLD.to_owned(), cold);
+            side.values.insert(SHARE_OF_COLD.to_owned(), warm / cold);
+        }
+    }
+}

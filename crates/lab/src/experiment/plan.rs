@@ -1,0 +1,235 @@
+//! What a run is to do, job by job, with all that can be refused before anything is made.
+
+use super::cell::{Cell, cells};
+use super::fingerprint::fingerprint;
+use super::line::Line;
+use super::run::RunSpec;
+use super::spec::Scale;
+use crate::series::{Identity, Schedule};
+use crate::{Error, Machine};
+use disk::model::Model;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What a run is to do.
+pub(super) struct Plan<'a> {
+    pub spec: &'a RunSpec,
+    pub scale: &'a Scale,
+    pub schedule: Schedule,
+    /// The disks that scans are priced on.
+    pub models: Vec<Model>,
+    pub jobs: Vec<Job>,
+    /// Why block requests cannot be traced here, if they cannot.
+    pub untraced: Option<String>,
+}
+
+/// A part of it, which fails or succeeds by itself.
+pub(super) struct Job {
+    /// What its checkpoints are known by.
+    pub identity: Identity,
+    pub work: Work,
+}
+
+/// What is measured.
+pub(super) enum Work {
+    /// A file system that is aged.
+    Cell(Cell),
+    /// A disk alone.
+    Disk {
+        /// As the experiment calls it.
+        named: String,
+        model: Model,
+        seed: u64,
+    },
+}
+
+impl Job {
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.identity.name
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// Plans a run, or refuses it.
+    pub fn new(spec: &'a RunSpec) -> Result<Plan<'a>, Error> {
+        let experiment = &spec.experiment;
+        let scale = experiment.at(&spec.scale)?;
+        let models: Vec<Model> =
+            experiment.disks.iter().map(|disk| Model::find(disk)).collect::<Result<_, _>>()?;
+        for check in &experiment.check {
+            if let Some(unknown) = check.disks.iter().find(|disk| !models.iter().any(|m| m.name() == *disk)) {
+                let names = models.iter().map(Model::name).collect::<Vec<_>>().join(", ");
+                let why =
+                    format!("the claim {:?} is made of the disk {unknown:?}; there are {names}", check.claim);
+                return Err(Error::Refused(why));
+            }
+        }
+        let schedule = Schedule {
+            rounds: scale.rounds.clone(),
+            // Where memory is what differs, it is the axis; the last round is what a warm cache is compared with.
+            measured: if scale.memory_bytes.is_empty() { scale.rounds.clone() } else { vec![scale.last()] },
+            repeat: scale.repeat,
+            unaged: scale.unaged,
+            pictures: scale.pictures.clone(),
+            memory_bytes: scale.memory_bytes.clone(),
+        };
+        let jobs = match experiment.fs.as_slice() {
+            [] => disks(spec, scale, &models),
+            _ => file_systems(spec, scale, &models)?,
+        };
+        Ok(Plan { spec, scale, schedule, models, jobs, untraced: probe::blocktrace::available().err() })
+    }
+
+    /// The lines of the figure.
+    pub fn lines(&self) -> Vec<Line> {
+        let of = |job: &Job| {
+            let line = |fs: &str, option: &str, disk: &str, seed| {
+                let [fs, option, disk] = [fs, option, disk].map(str::to_owned);
+                Line { fs, disk, option, seed, cell: job.name().to_owned() }
+            };
+            match &job.work {
+                Work::Disk { model, seed, .. } => vec![line("", "", model.name(), *seed)],
+                Work::Cell(cell) => {
+                    let on = |model: &Model| line(&cell.fs, &cell.variant.name, model.name(), cell.seed);
+                    self.models.iter().map(on).collect()
+                }
+            }
+        };
+        self.jobs.iter().flat_map(of).collect()
+    }
+}
+
+fn disks(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for &seed in &scale.seeds {
+        for (named, model) in spec.experiment.disks.iter().zip(models) {
+            let name = match scale.seeds.len() {
+                1 => model.name().to_owned(),
+                _ => format!("{}, seed {seed}", model.name()),
+            };
+            let parameters = json!({
+                "figure": spec.experiment.figure,
+                "scale": spec.scale,
+                "disk": model,
+                "seed": seed,
+                "size_bytes": scale.size_bytes,
+                "reads": scale.transfer_reads,
+                "rounds": scale.rounds,
+                "kernel": Machine::this().kernel,
+            });
+            let (named, model) = (named.clone(), model.clone());
+            jobs.push(Job {
+                identity: Identity { name, parameters },
+                work: Work::Disk { named, model, seed },
+            });
+        }
+    }
+    jobs
+}
+
+fn file_systems(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Job>, Error> {
+    let cells = cells(&spec.experiment, scale)?;
+    let mut versions = BTreeMap::new();
+    for fs in &spec.experiment.fs {
+        let kind = fs::find(fs)?;
+        fs::ready(kind)?;
+        versions.insert(fs.as_str(), kind.version());
+    }
+    let mut jobs = Vec::new();
+    for cell in cells {
+        cell.workload.check(cell.seed, scale.last())?;
+        let identity = identity(spec, scale, &cell, models, &versions[cell.fs.as_str()])?;
+        jobs.push(Job { identity, work: Work::Cell(cell) });
+    }
+    Ok(jobs)
+}
+
+/// What the checkpoints of a cell are known by: all that their numbers depend on, by what it is and not by its name.
+/// `version` is that of the file system's programs and of the kernel.
+fn identity(
+    spec: &RunSpec,
+    scale: &Scale,
+    cell: &Cell,
+    models: &[Model],
+    version: &str,
+) -> Result<Identity, Error> {
+    let last = scale.last();
+    let mut parameters = json!({
+        "figure": spec.experiment.figure,
+        "scale": spec.scale,
+        "fs": cell.fs,
+        "fs_version": version,
+        "option": cell.variant,
+        "seed": cell.seed,
+        "workload": cell.workload,
+        "source": fingerprint(&cell.workload, last)?,
+        "size_bytes": scale.size_bytes,
+        "repeat": scale.repeat,
+        "unaged": scale.unaged,
+        "pictures": scale.pictures,
+        "disks": models,
+    });
+    if !scale.memory_bytes.is_empty() {
+        // A limit of memory does not say after which round.
+        parameters["last_round"] = Value::from(last);
+    }
+    Ok(Identity { name: cell.name.clone(), parameters })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Experiment;
+
+    const TEXT: &str = r#"
+figure = "it"
+title = "it"
+source = "a test"
+fs = ["ext4"]
+disks = ["hdd-7200"]
+round = { label = "round" }
+scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "intrafile" } }
+"#;
+
+    /// The identity of the only cell, of the text in which `from` is replaced.
+    fn parameters(from: &str, to: &str) -> Value {
+        assert!(TEXT.contains(from), "{from}");
+        let experiment = Experiment::parse(&TEXT.replace(from, to), "it").unwrap();
+        let command = String::new();
+        let spec =
+            RunSpec { experiment, scale: "small".to_owned(), work: "work".into(), resume: true, command };
+        let scale = spec.experiment.at("small").unwrap();
+        let models: Vec<Model> =
+            spec.experiment.disks.iter().map(|disk| Model::find(disk).unwrap()).collect();
+        let cells = cells(&spec.experiment, scale).unwrap();
+        identity(&spec, scale, &cells[0], &models, "mkfs 1; Linux 6").unwrap().parameters
+    }
+
+    #[test]
+    fn a_checkpoint_is_known_by_all_that_it_depends_on() {
+        let plain = parameters("it", "it");
+        let same = |from: &str, to: &str| parameters(from, to) == plain;
+        assert!(same("[50]", "[50, 100]"), "a round more leaves those before as they are");
+        assert!(!same("rounds = [50]", "rounds = [50], pictures = [50]"));
+        assert!(!same("400_000_000", "500_000_000"));
+        // Within little memory it is the last round that is read.
+        let warm = |rounds: &str| parameters("rounds = [50]", &format!("{rounds}, memory_bytes = [1]"));
+        assert_ne!(warm("rounds = [50]"), warm("rounds = [50, 100]"));
+    }
+
+    #[test]
+    fn a_disk_is_known_by_its_parameters() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mine.toml");
+        let with = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            parameters("hdd-7200", path.to_str().unwrap())
+        };
+        let own = Model::find("hdd-7200").unwrap().to_toml();
+        let first = with(&own);
+        assert_eq!(with(&own), first);
+        assert!(own.contains("rpm"), "{own}");
+        assert_ne!(with(&own.replace("rpm = 7200.0", "rpm = 5400.0")), first);
+    }
+}

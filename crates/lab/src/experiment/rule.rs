@@ -1,0 +1,114 @@
+//! When a claim holds.
+
+use serde::{Deserialize, Serialize};
+
+/// When a claim holds. All that is given must hold; a bound is met by what lies strictly beyond it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rule {
+    /// The value of the first round lies above this.
+    pub first_above: Option<f64>,
+    /// The value of the first round lies below this.
+    pub first_below: Option<f64>,
+    /// The value of this round …
+    pub at_round: Option<u64>,
+    /// … lies above this.
+    pub at_above: Option<f64>,
+    /// … lies below this.
+    pub at_below: Option<f64>,
+    /// The value of the last round lies above this.
+    pub last_above: Option<f64>,
+    /// The value of the last round lies below this.
+    pub last_below: Option<f64>,
+    /// The value of the last round over that of the first lies above this.
+    pub grows_above: Option<f64>,
+    /// The value of the last round over that of the first lies below this.
+    pub grows_below: Option<f64>,
+    /// The value of the last round over that of the unaged side lies below this.
+    pub over_unaged_below: Option<f64>,
+    /// The 95 % interval of Pearson's correlation with this other measure over the rounds …
+    pub correlates_with: Option<String>,
+    /// … lies below this.
+    pub correlation_below: Option<f64>,
+    /// The value of the last round over that of each of these other settings …
+    pub over_options: Vec<String>,
+    /// … or the growth, last over first, over that of each of these other file systems …
+    pub growth_over_fs: Vec<String>,
+    /// … lies above this.
+    pub ratio_above: Option<f64>,
+    /// … lies below this.
+    pub ratio_below: Option<f64>,
+}
+
+impl Rule {
+    /// Refuses a rule of which a part says nothing.
+    pub(super) fn sound(&self) -> Result<(), String> {
+        let none = Rule::default();
+        if *self == none {
+            return Err("has a rule that says nothing".to_owned());
+        }
+        let (at, compared) = (self.at_round.is_some(), self.over_options != none.over_options);
+        let grown = self.growth_over_fs != none.growth_over_fs;
+        if compared && grown {
+            return Err("has a rule with over_options and growth_over_fs; make two claims of it".to_owned());
+        }
+        let pairs = [
+            (at, "at_round", self.at_above.or(self.at_below), "at_above or at_below"),
+            (self.correlates_with.is_some(), "correlates_with", self.correlation_below, "correlation_below"),
+            (
+                compared || grown,
+                "over_options or growth_over_fs",
+                self.ratio_above.or(self.ratio_below),
+                "ratio_above or ratio_below",
+            ),
+        ];
+        pairs.into_iter().try_for_each(|(what, named, bound, bounds)| match (what, bound.is_some()) {
+            (true, false) => Err(format!("has a rule with {named}, but without {bounds}")),
+            (false, true) => Err(format!("has a rule with {bounds}, but without {named}")),
+            _ => Ok(()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> Option<String> {
+        toml::from_str::<Rule>(text).unwrap().sound().err()
+    }
+
+    #[test]
+    fn every_part_has_its_bound_and_every_bound_its_part() {
+        for half in [
+            "",
+            "at_round = 60",
+            "at_above = 1.0",
+            "at_below = 1.0",
+            "correlates_with = 'x'",
+            "correlation_below = -0.4",
+            "over_options = ['x']",
+            "growth_over_fs = ['x']",
+            "ratio_above = 1.0",
+            "ratio_below = 1.0",
+            "first_above = 1.0\nat_round = 60",
+            "over_options = ['x']\ngrowth_over_fs = ['y']\nratio_above = 1.0",
+        ] {
+            assert!(refused(half).is_some(), "{half}");
+        }
+        assert!(refused("at_round = 60").unwrap().contains("without at_above or at_below"));
+    }
+
+    #[test]
+    fn whole_rules_are_sound() {
+        for whole in [
+            "first_above = 1.0",
+            "at_round = 60\nat_below = 1.0",
+            "correlates_with = 'x'\ncorrelation_below = -0.4",
+            "over_options = ['x']\nratio_above = 1.0",
+            "growth_over_fs = ['x']\nratio_below = 1.0",
+        ] {
+            assert_eq!(refused(whole), None, "{whole}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Whether what an experiment's file says can be carried out and judged.
+
+use super::measure::known;
+use super::outcome::ONLY;
+use super::spec::{Check, Experiment, Scale};
+use crate::compare::SUBJECTS;
+
+impl Experiment {
+    /// Refuses what makes no sense, typos among it.
+    pub(super) fn sound(&self) -> Result<(), String> {
+        let name_ok = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        };
+        if !name_ok(&self.figure) || self.figure.starts_with('.') {
+            return Err(format!(
+                "figure = {:?} cannot name files; use letters, digits and dashes",
+                self.figure
+            ));
+        }
+        if self.disks.is_empty() || self.scale.is_empty() {
+            return Err("it needs at least one each of disks and scale".to_owned());
+        }
+        for fs in &self.fs {
+            fs::find(fs).map_err(|error| error.to_string())?;
+        }
+        let options = self.option_names();
+        if let Some(twice) = options.iter().enumerate().find(|(at, name)| options[..*at].contains(name)) {
+            return Err(format!("two options are called {:?}", twice.1));
+        }
+        for (name, scale) in &self.scale {
+            self.sound_scale(scale).map_err(|why| format!("scale {name}: {why}"))?;
+        }
+        for plot in &self.plot {
+            known(&plot.y).map_err(|why| format!("the plot {:?}: {why}", plot.title))?;
+        }
+        for check in &self.check {
+            self.sound_check(check).map_err(|why| format!("the claim {:?} {why}", check.claim))?;
+        }
+        Ok(())
+    }
+
+    fn option_names(&self) -> Vec<&str> {
+        self.option.iter().map(|option| option.name.as_str()).collect()
+    }
+
+    fn sound_scale(&self, scale: &Scale) -> Result<(), String> {
+        let ascending = |numbers: &[u64]| numbers.is_sorted_by(|a, b| a < b);
+        if scale.rounds.is_empty() || !ascending(&scale.rounds) {
+            return Err("rounds must be numbers in ascending order, at least one".to_owned());
+        }
+        if !ascending(&scale.memory_bytes) {
+            return Err("memory_bytes must be in ascending order".to_owned());
+        }
+        if scale.seeds.is_empty() || scale.repeat == 0 {
+            return Err("it needs a seed and at least one scan".to_owned());
+        }
+        if self.fs.is_empty() {
+            if scale.transfer_reads == 0 || !scale.workload.is_empty() {
+                let why =
+                    "without fs it is disks alone that are measured: give transfer_reads and no workload";
+                return Err(why.to_owned());
+            }
+            return Ok(());
+        }
+        self.variants().iter().try_for_each(|variant| self.workload(scale, variant).map(drop))
+    }
+
+    fn sound_check(&self, check: &Check) -> Result<(), String> {
+        let rule = &check.rule;
+        rule.sound()?;
+        known(&check.measure).map_err(|why| format!("is made of what is not measured: {why}"))?;
+        if let Some(with) = &rule.correlates_with {
+            known(with).map_err(|why| format!("correlates with what is not measured: {why}"))?;
+        }
+        let sides: &[&str] = if self.fs.is_empty() { &[ONLY] } else { &SUBJECTS };
+        let fs: Vec<&str> = self.fs.iter().map(String::as_str).collect();
+        let options = self.option_names();
+        for (key, named, there) in [
+            ("side", std::slice::from_ref(&check.side), sides),
+            ("fs", &check.fs, &fs),
+            ("options", &check.options, &options),
+            ("over_options", &rule.over_options, &options),
+            ("growth_over_fs", &rule.growth_over_fs, &fs),
+        ] {
+            if let Some(unknown) = named.iter().find(|name| !there.contains(&name.as_str())) {
+                let there = there.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+                return Err(format!("has {key} {unknown:?}, which the experiment has not; it has {there}"));
+            }
+        }
+        let lacks = |scale: &&Scale| rule.at_round.is_some_and(|round| !scale.axis().contains(&round));
+        match (rule.at_round, self.scale.iter().find(|(_, scale)| lacks(scale))) {
+            (Some(round), Some((name, _))) => {
+                Err(format!("has at_round = {round}, which scale {name} does not measure"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::Experiment;
+
+    const TEXT: &str = r#"
+figure = "it"
+title = "it"
+source = "a test"
+fs = ["ext4", "btrfs"]
+disks = ["hdd-7200"]
+round = { label = "round" }
+scale.small = { size_bytes = 400_000_000, rounds = [0, 100], workload = { kind = "intrafile" } }
+option = [{ name = "a" }, { name = "b" }]
+plot = [{ title = "cost", y = "modelled_s_per_gib", axis = { label = "cost" } }]
+
+[[check]]
+claim = "ages"
+published = "it did"
+measure = "aging_ratio"
+fs = ["btrfs"]
+options = ["a"]
+side = "aged"
+rule = { last_above = 1.0 }
+"#;
+
+    fn refusal(from: &str, to: &str) -> String {
+        assert!(TEXT.contains(from), "{from}");
+        match Experiment::parse(&TEXT.replace(from, to), "it") {
+            Ok(_) => panic!("{to} is taken"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_is_unsound_is_told() {
+        Experiment::parse(TEXT, "it").unwrap();
+        for (from, to, said) in [
+            ("\"btrfs\"]\ndisks", "\"fat\"]\ndisks", "fat"),
+            ("rounds = [0", "rounds = [900, 0", "ascending"),
+            ("kind = \"intrafile\"", "kind = \"intrafile\", sails = 3", "sails"),
+            ("title = \"it\"", "subtitle = \"it\"", "subtitle"),
+            ("name = \"b\"", "name = \"a\"", "two options"),
+            ("rounds =", "memory_bytes = [2, 1], rounds =", "memory_bytes"),
+        ] {
+            let refusal = refusal(from, to);
+            assert!(refusal.contains(said), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn typos_in_names_are_told_with_what_there_is() {
+        for (from, to, said) in [
+            ("y = \"modelled_s_per_gib\"", "y = \"modeled_s_per_gib\"", "modelled_s_per_gib"),
+            ("measure = \"aging_ratio\"", "measure = \"ageing_ratio\"", "aging_ratio"),
+            ("fs = [\"btrfs\"]\nopt", "fs = [\"xfs\"]\nopt", "\"btrfs\""),
+            ("options = [\"a\"]", "options = [\"c\"]", "\"b\""),
+            ("side = \"aged\"", "side = \"old\"", "\"unaged\""),
+            ("last_above = 1.0", "over_options = [\"c\"], ratio_above = 1.0", "\"b\""),
+            ("last_above = 1.0", "growth_over_fs = [\"zfs\"], ratio_above = 1.0", "\"ext4\""),
+            (
+                "last_above = 1.0",
+                "correlates_with = \"score\", correlation_below = 0.0",
+                "dynamic_layout_score",
+            ),
+            ("last_above = 1.0", "at_round = 10, at_above = 1.0", "scale small"),
+            ("last_above = 1.0", "at_round = 100", "at_above"),
+        ] {
+            let refusal = refusal(from, to);
+            assert!(refusal.contains(said), "{refusal}");
+        }
+    }
+}
