@@ -93,6 +93,8 @@ fn an_experiment_says_what_was_measured_and_what_holds() {
     // What is in the store is not measured again, but judged and shown.
     let again = lab.json("run one.toml --work work --resume");
     assert_eq!(again["checkpoints"], outcome["checkpoints"]);
+    let table = lab.run("run one.toml --work work --resume");
+    assert!(table.contains("published") && table.contains("nobody said so"), "{table}");
     let anew = lab.json("run one.toml --work work");
     assert_ne!(anew["checkpoints"], outcome["checkpoints"], "wall times never come twice");
     lab.run("report --work work -o page.html");

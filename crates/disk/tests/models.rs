@@ -64,6 +64,8 @@ fn the_curve_of_the_sata_ssd_is_the_published_one() {
     within(curve.best_bytes_per_s / curve.points[0].bytes_per_s, 8.0..=20.0);
     within(curve.best_bytes_per_s / curve.points[10].bytes_per_s, 0.97..=1.05);
     assert!(curve.natural_90_bytes.unwrap() <= 4 * MIB, "{curve:?}");
+    // The best is the best of all that was read.
+    assert!(curve.points.iter().all(|point| point.bytes_per_s <= curve.best_bytes_per_s), "{curve:?}");
 }
 
 #[test]

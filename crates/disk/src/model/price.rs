@@ -100,7 +100,7 @@ pub fn price_extents(model: &Model, size_bytes: u64, extents: &[Extent]) -> Pric
 /// Effective bandwidth against read size.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TransferCurve {
-    /// Bandwidth of reading one MiB after another from the start of the disk, in bytes a second.
+    /// The best bandwidth of all points, in bytes a second; 0 without points.
     pub best_bytes_per_s: f64,
     /// The points, in the order of the sizes given.
     pub points: Vec<TransferPoint>,
@@ -129,7 +129,6 @@ pub fn transfer_curve(model: &Model, size_bytes: u64, sizes: &[u64], seed: u64) 
     let mut clock = ModelClock::new(model.device(size_bytes));
     // A disk in use has the addresses of its data in memory, as far as they fit.
     bandwidth(&mut clock, (0..size_bytes.div_ceil(4 * MIB)).map(|n| (n * 4 * MIB, 4096)));
-    let best_bytes_per_s = bandwidth(&mut clock, (0..(size_bytes / MIB).min(1024)).map(|n| (n * MIB, MIB)));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let points: Vec<_> = sizes
         .iter()
@@ -139,6 +138,7 @@ pub fn transfer_curve(model: &Model, size_bytes: u64, sizes: &[u64], seed: u64) 
             TransferPoint { read_bytes, bytes_per_s: bandwidth(&mut clock, reads) }
         })
         .collect();
+    let best_bytes_per_s = points.iter().map(|point| point.bytes_per_s).fold(0.0, f64::max);
     let reaching = |share: f64| {
         let reaches = |point: &&TransferPoint| point.bytes_per_s >= share * best_bytes_per_s;
         points.iter().filter(reaches).map(|point| point.read_bytes).min()

@@ -226,3 +226,32 @@ pub(crate) fn read_checkpoint(
     }
     Ok((sides, pairs))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{NewRun, number};
+
+    #[test]
+    fn ratios_of_six_repetitions_have_an_interval() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("store")).unwrap();
+        let new = NewRun { kind: "checkpoint", name: "it", command: "", seed: None, parameters: "".into() };
+        let run = store.begin(&new).unwrap();
+        for repetition in 1..=6 {
+            let aged = 10.0 + repetition as f64;
+            for (side, cost) in [("aged", aged), ("unaged", 2.0)] {
+                let on_disk = format!("{MODELLED}{ON}hdd");
+                store.record(run, &number(side, &on_disk, "s/GiB", repetition, cost)).unwrap();
+                store.record(run, &number(side, "scan_s_per_gib", "s/GiB", repetition, 1.0)).unwrap();
+            }
+        }
+        let of = Of { fs: "ext4", option: "", seed: 1, one_disk: true };
+        let (sides, pairs) = read_checkpoint(&store, run, of, 9, &["hdd".to_owned()]).unwrap();
+        assert_eq!(sides[0].values[AGING_RATIO], 6.75);
+        assert_eq!(sides[0].intervals[AGING_RATIO], (5.5, 8.0));
+        assert_eq!(sides[0].intervals[WALL_AGING_RATIO], (1.0, 1.0));
+        let interval = pairs[0].aging_ratio_interval.unwrap();
+        assert_eq!((pairs[0].aging_ratio, interval.low, interval.n), (Some(6.75), Some(5.5), 6));
+    }
+}
