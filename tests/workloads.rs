@@ -35,6 +35,8 @@ fn a_history_ages_a_file_system_that_is_then_compared() {
         assert_eq!(compared["pairs"][0]["profile"], "git");
         assert_eq!(compared["pairs"][0]["aged"]["files"], pairs[3]["aged"]["files"]);
         lab.run("report --work work -o page.html");
+        let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
+        assert!(page.contains("xfs aged by git") && page.contains("Cost of a scan on modelled disks"));
         lab.refused(
             "age --git --pulls 30 --fs xfs --size 320MiB --name a --work work",
             "aged in work already",

@@ -25,7 +25,9 @@ pub fn experiment(store: &Store, run: &Run) -> Result<Experiment, Error> {
     Ok(shown(run, outcome))
 }
 
-fn shown(run: &Run, outcome: Outcome) -> Experiment {
+/// What the page shows of an outcome.
+pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
+    let several_seeds = outcome.pictures.iter().any(|one| one.seed != outcome.pictures[0].seed);
     Experiment {
         plots: outcome
             .plots
@@ -48,7 +50,7 @@ fn shown(run: &Run, outcome: Outcome) -> Experiment {
                 why: c.why,
             })
             .collect(),
-        pictures: outcome.pictures.into_iter().map(picture).collect(),
+        pictures: outcome.pictures.into_iter().map(|one| picture(one, several_seeds)).collect(),
         failed: outcome.failed.into_iter().map(|f| FailedCell { cell: f.cell, why: f.why }).collect(),
         method: method(run),
     }
@@ -96,10 +98,14 @@ fn method(run: &Run) -> Vec<(String, String)> {
     rows
 }
 
-fn picture(picture: lab::Picture) -> Picture {
+fn picture(picture: lab::Picture, several_seeds: bool) -> Picture {
     let row = |file: lab::FileMap| FileRow { size_bytes: file.size_bytes, extents: file.extents };
     Picture {
-        title: picture.option,
+        title: if several_seeds {
+            format!("{} seed {}", picture.option, picture.seed)
+        } else {
+            picture.option
+        },
         fs: picture.fs,
         round: picture.round,
         rows: picture.files.into_iter().map(row).collect(),

@@ -1,14 +1,14 @@
 //! Drawing a page from the result store: every number on it was recorded there.
 
 use crate::data::{self, Page};
-use crate::from_experiment;
+use crate::{from_experiment, from_series};
 use ager::Fit;
 use lab::{Aged, Error, Manifest, Run, RunId, SUBJECTS, Store};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 
 /// The page of the last complete comparison of each name and of the last run of each experiment: of the names given,
-/// or of all if none is.
+/// or of all if none is. Agings that were measured on the way are shown as experiments are.
 pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page, Error> {
     let runs = store.runs()?;
     let wanted = |run: &&Run| {
@@ -19,28 +19,39 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)).collect();
     compared.reverse();
     let experiments = from_experiment::latest(&runs, names);
-    seen.extend(experiments.iter().map(|run| &run.name));
+    let series = from_series::latest(store, &runs, names)?;
+    seen.extend(experiments.iter().chain(series.iter().map(|(run, _)| run)).map(|run| &run.name));
     if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
         return Err(Error::Refused(format!(
             "the store has no complete comparison of {missing}; `senesce compare {missing}` makes one"
         )));
     }
-    let Some(last) = compared.iter().chain(&experiments).max_by_key(|run| run.id.0) else {
+    let Some(last) = compared
+        .iter()
+        .chain(&experiments)
+        .chain(series.iter().map(|(run, _)| run))
+        .max_by_key(|run| run.id.0)
+    else {
         return Err(Error::Refused(
             "the store has no complete comparison and no experiment; `senesce compare` and `senesce reproduce` make them"
                 .to_owned(),
         ));
     };
     let comparisons = compared.iter().map(|run| comparison(store, run)).collect::<Result<Vec<_>, _>>()?;
-    let shown = experiments
+    let mut shown = experiments
         .iter()
         .map(|run| from_experiment::experiment(store, run))
         .collect::<Result<Vec<_>, _>>()?;
+    shown.extend(series.iter().map(|(run, aged)| from_series::series(run, aged)));
     Ok(Page {
         title: title(&comparisons, &shown),
         made: last.finished.clone().unwrap_or_else(|| last.started.clone()),
         tool: last.tool.clone(),
-        measured_by: commands(&runs, &compared, &experiments),
+        measured_by: commands(
+            &runs,
+            &compared,
+            experiments.iter().copied().chain(series.iter().map(|(run, _)| *run)),
+        ),
         drawn_by: command.to_owned(),
         machine: machine(last),
         method: if compared.is_empty() { Vec::new() } else { method(store, &compared)? },
@@ -83,11 +94,11 @@ fn machine(run: &Run) -> Vec<(String, String)> {
 }
 
 /// The commands behind what is shown: those of the agings, of the comparisons and of the experiments, each once.
-fn commands(runs: &[Run], compared: &[&Run], experiments: &[&Run]) -> Vec<String> {
+fn commands<'r>(runs: &'r [Run], compared: &[&'r Run], others: impl Iterator<Item = &'r Run>) -> Vec<String> {
     let aged = compared.iter().filter_map(|run| run.parameters.get("aged_run")?.as_i64());
     let aged: HashSet<i64> = aged.collect();
     let mut of: Vec<&Run> = runs.iter().filter(|run| aged.contains(&run.id.0)).collect();
-    of.extend(compared.iter().chain(experiments));
+    of.extend(compared.iter().copied().chain(others));
     of.sort_by_key(|run| run.id.0);
     let mut seen = HashSet::new();
     of.into_iter().map(|run| run.command.clone()).filter(|command| seen.insert(command.clone())).collect()

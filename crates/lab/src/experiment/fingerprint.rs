@@ -2,7 +2,7 @@
 //! holds the same.
 
 use crate::Error;
-use crate::workload::{Git, Tree, TreeOf, Workload};
+use crate::workload::{Git, TraceFile, Tree, TreeOf, Workload};
 use ager::git::History;
 use ager::micro::Shape;
 use sha2::{Digest, Sha256};
@@ -16,6 +16,7 @@ pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<Strin
         Workload::Git(Git { repository: Some(repository), order, .. }) => {
             Ok(History::open(repository, *order)?.commit(last))
         }
+        Workload::Trace(trace) => Ok(TraceFile::read(&trace.file)?.0.sha256),
         Workload::Git(_) | Workload::Intrafile(_) | Workload::Mail(_) => Ok(None),
     }
 }

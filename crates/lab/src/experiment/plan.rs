@@ -138,7 +138,7 @@ fn file_systems(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<J
     }
     let mut jobs = Vec::new();
     for cell in cells {
-        cell.workload.check(cell.seed, scale.last())?;
+        cell.workload.check(cell.seed, &scale.rounds)?;
         let identity = identity(spec, scale, &cell, models, &versions[cell.fs.as_str()])?;
         jobs.push(Job { identity, work: Work::Cell(cell) });
     }

@@ -296,7 +296,7 @@ mod tests {
                         }
                         _ => {}
                     }
-                    let checked = workload.check(scale.seeds[0], scale.last());
+                    let checked = workload.check(scale.seeds[0], &scale.rounds);
                     checked.unwrap_or_else(|error| panic!("{name}, {size}: {error}"));
                 }
             }

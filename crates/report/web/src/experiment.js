@@ -8,7 +8,8 @@ import { series } from "./series.js";
 
 export function experiment(e) {
   return section(anchor(e), e.title,
-    el("p", { class: "aside" }, `After ${e.source}. Experiment `, el("code", {}, e.figure), `, scale ${e.scale}.`),
+    el("p", { class: "aside" }, e.source === "" ? ["Measured after each round, aged and unaged: ", el("code", {}, e.figure), "."] :
+      [`After ${e.source}. Experiment `, el("code", {}, e.figure), `, scale ${e.scale}.`]),
     failed(e.failed), checks(e.checks),
     el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), pictures(e),
     pairs("How it was measured.", e.method), points(e));

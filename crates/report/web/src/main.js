@@ -40,7 +40,9 @@ function nothing() {
 }
 
 const page = JSON.parse(document.getElementById("data").textContent);
-const judged = page.experiments.length > 0 ? [verdicts(page.experiments)] : [];
+// A series of one's own repeats no publication.
+const published = page.experiments.filter((e) => e.source !== "");
+const judged = published.length > 0 ? [verdicts(published)] : [];
 const parts = [...judged, ...compared(page.comparisons), ...page.experiments.map(experiment)];
 document.getElementById("report").replaceChildren(header(page), ...(parts.length > 0 ? parts : [nothing()]), how(page),
   ...(page.comparisons.length > 0 ? [raw(page.comparisons)] : []));

@@ -1,0 +1,80 @@
+//! The part of a page that shows an aging by a workload that was measured on the way.
+
+use crate::data::Experiment;
+use crate::from_experiment;
+use lab::{AgedByWorkload, Axis, Error, Outcome, Plot, Run, Store};
+use std::collections::HashSet;
+
+/// The last complete series of each name: of the names given, or of all.
+pub fn latest<'r>(
+    store: &Store,
+    runs: &'r [Run],
+    names: &[String],
+) -> Result<Vec<(&'r Run, AgedByWorkload)>, Error> {
+    let wanted = |run: &&Run| {
+        run.kind == "age" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
+    };
+    let mut seen = HashSet::new();
+    let mut latest = Vec::new();
+    for run in runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)) {
+        let aged: Option<AgedByWorkload> = store.document(run.id, "", "outcome")?;
+        // One that was not measured on the way has nothing to show but by comparison.
+        latest.extend(aged.filter(|aged| !aged.checkpoints.is_empty()).map(|aged| (run, aged)));
+    }
+    latest.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+    Ok(latest)
+}
+
+/// What the page shows of a series.
+pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
+    let outcome = Outcome {
+        figure: aged.name.clone(),
+        title: format!("{} aged by {}", aged.fs, aged.workload),
+        source: String::new(),
+        scale: "series".to_owned(),
+        checks: Vec::new(),
+        correlations: Vec::new(),
+        checkpoints: aged.checkpoints.clone(),
+        pairs: aged.pairs.clone(),
+        pictures: Vec::new(),
+        failed: Vec::new(),
+        round: Axis { label: "round".to_owned(), unit: String::new(), log: false },
+        plots: PLOTS.map(|(title, y, unit, log)| plot(title, y, unit, log)).to_vec(),
+    };
+    let parameter = |name: &str| run.parameters.get(name).map_or_else(String::new, ToString::to_string);
+    let mut disks: Vec<&str> = aged.checkpoints.iter().map(|at| at.disk.as_str()).collect();
+    disks.sort_unstable();
+    disks.dedup();
+    let method = [
+        ("Workload", parameter("aged_by")),
+        ("File system", parameter("made")),
+        (
+            "Scans",
+            format!(
+                "{} of each side after each round, every file read from a cold cache",
+                parameter("repeat")
+            ),
+        ),
+        ("Modelled disks", disks.join(", ")),
+    ];
+    let mut shown = from_experiment::shown(run, outcome);
+    shown.method.extend(method.map(|(name, text)| (name.to_owned(), text)));
+    shown
+}
+
+/// What is drawn: title, measure, unit of the axis, and whether it is logarithmic.
+const PLOTS: [(&str, &str, &str, bool); 4] = [
+    ("Cost of a scan on modelled disks", "modelled_s_per_gib", "s/GiB", true),
+    ("Aged over unaged cost on modelled disks", "aging_ratio", "", false),
+    ("Dynamic layout score", "dynamic_layout_score", "", false),
+    ("Cost of a scan as measured on this machine", "scan_s_per_gib", "s/GiB", true),
+];
+
+fn plot(title: &str, y: &str, unit: &str, log: bool) -> Plot {
+    Plot {
+        title: title.to_owned(),
+        y: y.to_owned(),
+        axis: Axis { label: y.replace('_', " "), unit: unit.to_owned(), log },
+        note: String::new(),
+    }
+}
