@@ -44,7 +44,7 @@ impl Model {
     /// The built-in models.
     pub fn builtin() -> impl Iterator<Item = Model> {
         BUILTIN.iter().map(|text| {
-            Model::parse(text, Path::new("devices"))
+            Model::read(text, Path::new("devices"))
                 .expect("a test sees to it that the built-in models are sound")
         })
     }
@@ -67,8 +67,24 @@ impl Model {
         }
     }
 
-    /// Reads a model from TOML and checks it. `origin` says in errors where the text came from.
+    /// Reads a model of the user's from TOML and checks it. `origin` says in errors where the text came from. The name of a
+    /// built-in model is for that model alone, for by names are results known.
     pub fn parse(text: &str, origin: &Path) -> Result<Model, Error> {
+        let model = Model::read(text, origin)?;
+        match Model::builtin().find(|builtin| builtin.name() == model.name()) {
+            Some(builtin) if builtin != model => {
+                let why = format!(
+                    "it is named {}, but differs from the built-in model of this name; give it another name",
+                    model.name()
+                );
+                Err(Error::Model { path: origin.to_owned(), why })
+            }
+            _ => Ok(model),
+        }
+    }
+
+    /// Reads a model that this program wrote, maybe when a built-in model of its name was another.
+    pub(crate) fn read(text: &str, origin: &Path) -> Result<Model, Error> {
         let wrong = |why| Error::Model { path: origin.to_owned(), why };
         let parameters: Parameters = toml::from_str(text).map_err(|e| wrong(one_line(&e, text)))?;
         parameters.check().map_err(wrong)?;

@@ -31,6 +31,15 @@ fn scattered(count: u64, size_bytes: u64) -> impl Iterator<Item = u64> + Clone {
     (0..count).map(move |n| ChaCha8Rng::seed_from_u64(n).next_u64() % (size_bytes / 4096) * 4096)
 }
 
+/// A built-in model with another value of one parameter.
+fn other(name: &str, from: &str, to: &str) -> Model {
+    let text = model(name).to_toml();
+    let other = text.replace(from, to);
+    assert_ne!(other, text, "{from}");
+    let named = other.replacen(&format!("name = {name:?}"), "name = \"other\"", 1);
+    Model::parse(&named, Path::new("other.toml")).unwrap()
+}
+
 fn seconds(model: &Model, requests: &[Request]) -> f64 {
     price(model, 20 * GIB, requests).total_s()
 }
@@ -99,6 +108,40 @@ fn a_drive_turns_on_while_nobody_asks() {
     };
     within(wait_ms(0), 8.2..=8.4);
     within(wait_ms(4_000_000), 4.2..=4.4);
+}
+
+#[test]
+fn the_buffer_holds_a_segment_of_a_stream_and_no_more() {
+    for (name, segment_bytes) in [("hdd-7200", 512 * 1024), ("smr", 2 * MIB)] {
+        let after_stream = |byte: u64| {
+            let mut device = model(name).device(20 * GIB);
+            let read_ns =
+                (0..512).fold(0, |now_ns, n| device.serve(&read(n * 128 * 1024, 128 * 1024), now_ns));
+            device.serve(&read(byte, 4096), read_ns) - read_ns
+        };
+        // What the head read last is there, at the price of a command; what it read first is not, and costs a seek.
+        assert!(after_stream(64 * MIB - segment_bytes / 2) < 100_000, "{name}");
+        assert!(after_stream(0) > 1_000_000, "{name}");
+        assert!(after_stream(64 * MIB - 3 * segment_bytes) > 1_000_000, "{name}");
+    }
+    // Nor is a second reading of a stream nearly free, or that of blocks without order behind one.
+    let hdd = model("hdd-7200");
+    let stream: Vec<_> = (0..512).map(|n| read(n * 128 * 1024, 128 * 1024)).collect();
+    within(seconds(&hdd, &stream.repeat(2)) / seconds(&hdd, &stream), 1.95..=2.1);
+    let blocks: Vec<_> = scattered(1000, 64 * MIB).map(|byte| read(byte, 4096)).collect();
+    let behind = [&stream[..], &blocks[..]].concat();
+    within((seconds(&hdd, &behind) - seconds(&hdd, &stream)) / seconds(&hdd, &blocks), 0.9..=1.1);
+}
+
+#[test]
+fn a_stream_goes_on_after_a_pause_no_faster_than_before() {
+    let mut device = model("hdd-7200").device(20 * GIB);
+    let mut now_ns = device.serve(&read(0, MIB), 0) + 5_000_000_000;
+    let begin_ns = now_ns;
+    for n in 1..=64 {
+        now_ns = device.serve(&read(n * MIB, MIB), now_ns);
+    }
+    within(64.0 * MIB as f64 / ((now_ns - begin_ns) as f64 / 1e9), 130e6..=150e6);
 }
 
 #[test]
@@ -206,20 +249,14 @@ fn requests_that_wait_together_use_the_dies_of_an_ssd_together() {
 
 #[test]
 fn an_address_table_that_does_not_fit_costs_scattered_reads_a_page_each() {
-    let text = model("ssd-nvme").to_toml();
-    let small = text.replace("map_cache_bytes = 67108864", "map_cache_bytes = 65536");
-    assert_ne!(small, text);
-    let small = Model::parse(&small, Path::new("small.toml")).unwrap();
+    let small = other("ssd-nvme", "map_cache_bytes = 67108864", "map_cache_bytes = 65536");
     let reads: Vec<_> = (0..4).flat_map(|_| scattered(2000, 20 * GIB)).map(|byte| read(byte, 4096)).collect();
     within(seconds(&small, &reads) / seconds(&model("ssd-nvme"), &reads), 1.3..=2.2);
 }
 
 #[test]
 fn a_shingled_disk_takes_writes_quickly_until_its_cache_is_full() {
-    let text = model("smr").to_toml();
-    let tiny = text.replace("media_cache_bytes = 26843545600", "media_cache_bytes = 67108864");
-    assert_ne!(tiny, text);
-    let tiny = Model::parse(&tiny, Path::new("tiny.toml")).unwrap();
+    let tiny = other("smr", "media_cache_bytes = 26843545600", "media_cache_bytes = 67108864");
     let writes: Vec<_> = scattered(20_000, 20 * GIB).map(|byte| write(byte, 4096)).chain([flush()]).collect();
     let (roomy_s, full_s) = (seconds(&model("smr"), &writes), seconds(&tiny, &writes));
     assert!(full_s > 20.0 * roomy_s, "{full_s} and {roomy_s}");
@@ -231,6 +268,39 @@ fn a_shingled_disk_takes_writes_quickly_until_its_cache_is_full() {
     let aged = price(&model("smr"), 20 * GIB, &aged);
     let fresh: Vec<_> = (0..2000).map(|n| read(n * 4096, 4096)).collect();
     assert!(aged.reads.ns > 3 * price(&model("smr"), 20 * GIB, &fresh).reads.ns, "{aged:?}");
+}
+
+#[test]
+fn a_shingled_disk_cleans_what_it_needs_the_room_of() {
+    let tiny = other("smr", "media_cache_bytes = 26843545600", "media_cache_bytes = 67108864");
+    // The same 32 MiB again and again: the log goes round and meets nothing that is still needed.
+    let again: Vec<_> = (0..512).map(|n| write(n % 32 * MIB, MIB)).collect();
+    within(512.0 * MIB as f64 / seconds(&tiny, &again), 180e6..=220e6);
+    // 96 MiB in turn: each round cleans all that the last one wrote.
+    let all: Vec<_> = (0..512).map(|n| write(n % 96 * MIB, MIB)).collect();
+    assert!(seconds(&tiny, &all) > 2.0 * seconds(&tiny, &again));
+}
+
+#[test]
+fn a_large_address_table_takes_memory_as_it_is_used() {
+    let text = model("ssd-nvme").to_toml().replacen("ssd-nvme", "huge", 1);
+    let lines = text.lines().map(|line| match line.split(' ').next() {
+        Some("page_bytes") => "page_bytes = 512",
+        Some("map_cache_bytes") => "map_cache_bytes = 1099511627776",
+        Some("read_ahead_bytes") => "read_ahead_bytes = 1073741824",
+        Some("read_streams") => "read_streams = 64",
+        _ => line,
+    });
+    let huge = Model::parse(&lines.collect::<Vec<_>>().join("\n"), Path::new("huge.toml")).unwrap();
+    assert!(seconds(&huge, &[read(0, 4096), read(GIB, 4096)]) > 0.0);
+}
+
+#[test]
+fn the_name_of_a_built_in_model_is_its_own() {
+    let text = model("hdd-7200").to_toml();
+    let error =
+        Model::parse(&text.replace("rpm = 7200.0", "rpm = 5400"), Path::new("mine.toml")).unwrap_err();
+    assert!(error.to_string().contains("it is named hdd-7200"), "{error}");
 }
 
 #[test]
@@ -357,7 +427,7 @@ proptest! {
 
     #[test]
     fn any_number_in_any_place_is_refused_or_works(which in 0usize..19, value in prop::num::f64::ANY) {
-        let text = model("hdd-7200").to_toml();
+        let text = model("hdd-7200").to_toml().replacen("hdd-7200", "any", 1);
         let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
         let first = lines.iter().position(|line| line == "[hdd]").unwrap() + 1;
         let line = first + which % (lines.len() - first);

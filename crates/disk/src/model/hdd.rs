@@ -4,7 +4,7 @@
 //! The head is always somewhere: after a read it goes on reading ahead until it has to be elsewhere. So a request right
 //! behind the last one finds its bytes under the head or in the buffer, and one that skips a little is reached by reading
 //! on where that is quicker than seeking. What was read ahead stays in one of a few segments of the buffer. A head that
-//! has filled its segment goes on when the host has taken some of it, and is thought to lose no turn by that.
+//! has filled its segment stops, goes on when the host has taken some of it, and is thought to lose no turn by that.
 
 use super::geometry::Geometry;
 use super::parameters::HddParameters;
@@ -72,20 +72,22 @@ impl Drive {
     pub fn read(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
         let now_ns = arrival_ns + self.command_ns;
         let to_host_ns = (end - start) as f64 / self.host_bytes_per_ns;
-        let read_ns = match self.way(start, end, now_ns.max(self.head_free_ns)) {
+        let free_ns = now_ns.max(self.head_free_ns);
+        let read_ns = match self.way(start, end, free_ns) {
             Way::Buffered => {
-                if self.stream.start <= start && end <= self.stream.limit {
-                    self.stream.limit = self.stream.limit.max(end.saturating_add(self.segment_bytes));
+                let (from, to) = self.buffered(free_ns);
+                if from <= start && end <= to {
+                    self.read_on_behind(end, free_ns);
                 }
                 now_ns
             }
             Way::Streamed(ready_ns) => {
-                self.stream.limit = self.stream.limit.max(end.saturating_add(self.segment_bytes));
+                self.read_on_behind(end, free_ns);
                 self.head_free_ns = self.head_free_ns.max(ready_ns);
                 ready_ns
             }
             Way::Sought(ready_ns) => {
-                self.put_stream_by(now_ns.max(self.head_free_ns));
+                self.put_stream_by(free_ns);
                 let limit = end.saturating_add(self.segment_bytes);
                 self.stream = Stream { start, anchor: end, anchor_ns: ready_ns, limit };
                 self.head_free_ns = ready_ns;
@@ -100,7 +102,7 @@ impl Drive {
     pub fn write(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
         let mut now_ns = arrival_ns + self.command_ns;
         let to_host_ns = (end - start) as f64 / self.host_bytes_per_ns;
-        self.forget(start, end);
+        self.forget(start, end, now_ns);
         if !self.writes.could_hold(end - start) {
             now_ns = self.destage_all(now_ns);
             return self.write_media(start, end, now_ns).max(now_ns + to_host_ns);
@@ -124,6 +126,7 @@ impl Drive {
     /// Writes to the media, past the cache; the head stays behind what it wrote.
     pub fn write_media(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
         let now_ns = now_ns.max(self.head_free_ns);
+        self.forget(start, end, now_ns);
         let head = self.head(now_ns);
         let done_ns = self.transfer_ns(head, start, end, now_ns + self.settle_ns(head, start));
         self.put_stream_by(now_ns);
@@ -144,15 +147,13 @@ impl Drive {
     fn way(&self, start: u64, end: u64, now_ns: f64) -> Way {
         let head = self.head(now_ns);
         let within = |&(from, to): &(u64, u64)| from <= start && end <= to;
-        if within(&(self.stream.start, head))
-            || self.segments.iter().any(within)
-            || self.writes.holds(start, end)
-        {
+        let stream = self.buffered(now_ns);
+        if within(&stream) || self.segments.iter().any(within) || self.writes.holds(start, end) {
             return Way::Buffered;
         }
         let sought_ns = self.transfer_ns(head, start, end, now_ns);
         // A head that has read ahead as far as it may has stopped, and lost its place.
-        if self.stream.start <= start && head < self.stream.limit {
+        if stream.0 <= start && head < self.stream.limit {
             let turns = self.geometry.turns_behind(end) - self.geometry.turns_behind(self.stream.anchor);
             let streamed_ns = self.stream.anchor_ns + turns * self.geometry.turn_ns;
             if streamed_ns <= sought_ns {
@@ -183,10 +184,25 @@ impl Drive {
         self.geometry.byte_at(self.geometry.turns_behind(stream.anchor) + turns).min(stream.limit)
     }
 
-    /// Keeps what the stream has read until `now_ns` in a segment of the buffer.
-    fn put_stream_by(&mut self, now_ns: f64) {
+    /// What a segment of the buffer holds of the stream at `now_ns`: what the head read last.
+    fn buffered(&self, now_ns: f64) -> (u64, u64) {
         let end = self.head(now_ns);
-        let start = self.stream.start.max(end.saturating_sub(self.segment_bytes));
+        (self.stream.start.max(end.saturating_sub(self.segment_bytes)), end)
+    }
+
+    /// Lets the head read ahead of `end`, which the host has taken at `now_ns`. One that had stopped goes on from there.
+    fn read_on_behind(&mut self, end: u64, now_ns: f64) {
+        let head = self.head(now_ns);
+        let stream = &mut self.stream;
+        if head >= stream.limit {
+            (stream.anchor, stream.anchor_ns) = (head, now_ns.max(stream.anchor_ns));
+        }
+        stream.limit = stream.limit.max(end.saturating_add(self.segment_bytes));
+    }
+
+    /// Keeps what the buffer holds of the stream at `now_ns` in a segment of its own.
+    fn put_stream_by(&mut self, now_ns: f64) {
+        let (start, end) = self.buffered(now_ns);
         if start < end && self.segments_max > 0 {
             if self.segments.len() == self.segments_max {
                 self.segments.pop_front();
@@ -195,10 +211,10 @@ impl Drive {
         }
     }
 
-    /// Forgets what the buffer holds of `start..end`, which is being written.
-    fn forget(&mut self, start: u64, end: u64) {
+    /// Forgets what the buffer holds at `now_ns` of `start..end`, which is being written.
+    fn forget(&mut self, start: u64, end: u64, now_ns: f64) {
         self.segments.retain(|&(from, to)| end <= from || to <= start);
-        if start < self.stream.limit && self.stream.start < end {
+        if start < self.stream.limit && self.buffered(now_ns).0 < end {
             self.stream.start = self.stream.limit;
         }
     }

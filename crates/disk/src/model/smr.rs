@@ -1,13 +1,13 @@
 //! A shingled drive that manages itself (Aghayev and Desnoyers, *Skylight*, FAST 2015): tracks overlap, so bands of them
 //! can only be rewritten whole.
 //!
-//! Writes are appended to a persistent cache at the outer edge. When it is full the band that has waited longest is
-//! cleaned: read, merged with what is cached of it, and written back; the write that needs the room waits for that.
-//! Bands have fixed places behind the cache. Reads take each piece from where it lies.
+//! Writes are appended to a persistent cache at the outer edge, which is a log that goes round. Where it comes to a piece
+//! that is still needed, the oldest there is, the band of that piece is cleaned: read, merged with what is cached of it,
+//! and written back; the write that needs the room waits for that. Pieces that were written again since need no room. Bands have fixed places behind the cache. Reads take each piece from where it lies.
 
 use super::hdd::Drive;
 use super::parameters::SmrParameters;
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::BTreeMap;
 
 /// A shingled drive: what lies in its persistent cache. Bytes count from the start of the disk, places from the outer
 /// edge of the drive.
@@ -16,12 +16,10 @@ pub(super) struct Shingles {
     band_bytes: u64,
     /// The cached pieces: start to end, and the place in the cache. No two overlap.
     pieces: BTreeMap<u64, (u64, u64)>,
-    used_bytes: u64,
+    /// The places that they take: start to end, and the start of the piece.
+    taken: BTreeMap<u64, (u64, u64)>,
     /// Where the next piece is appended.
     tail: u64,
-    /// Bands with cached pieces, by the age of the first of them.
-    bands: VecDeque<u64>,
-    is_waiting: HashSet<u64>,
 }
 
 impl Shingles {
@@ -30,10 +28,8 @@ impl Shingles {
             cache_bytes: smr.media_cache_bytes,
             band_bytes: smr.band_bytes,
             pieces: BTreeMap::new(),
-            used_bytes: 0,
+            taken: BTreeMap::new(),
             tail: 0,
-            bands: VecDeque::new(),
-            is_waiting: HashSet::new(),
         }
     }
 
@@ -53,29 +49,22 @@ impl Shingles {
         let mut now_ns = arrival_ns;
         for (start, end) in cut(start, end, self.band_bytes) {
             self.forget(start, end);
-            while self.used_bytes + (end - start) > self.cache_bytes {
-                now_ns = self.clean(drive, now_ns);
-            }
             if self.tail + (end - start) > self.cache_bytes {
                 self.tail = 0;
             }
-            let place = self.tail;
-            self.tail += end - start;
-            now_ns = drive.write(place, place + (end - start), now_ns);
-            self.pieces.insert(start, (end, place));
-            self.used_bytes += end - start;
-            let band = start / self.band_bytes;
-            if self.is_waiting.insert(band) {
-                self.bands.push_back(band);
+            let (place, place_end) = (self.tail, self.tail + (end - start));
+            while let Some(piece) = self.piece_at(place, place_end) {
+                now_ns = self.clean(drive, piece / self.band_bytes, now_ns);
             }
+            self.tail = place_end;
+            now_ns = drive.write(place, place_end, now_ns);
+            self.keep(start, end, place);
         }
         now_ns
     }
 
-    /// Cleans the band that has waited longest: its pieces are read from the cache, the band is read and written.
-    fn clean(&mut self, drive: &mut Drive, now_ns: f64) -> f64 {
-        let Some(band) = self.bands.pop_front() else { return now_ns };
-        self.is_waiting.remove(&band);
+    /// Cleans a band: its pieces are read from the cache, the band is read and written.
+    fn clean(&mut self, drive: &mut Drive, band: u64, now_ns: f64) -> f64 {
         let (start, end) = (band * self.band_bytes, (band + 1) * self.band_bytes);
         let now_ns = drive.flush(now_ns);
         let now_ns = self.read(drive, start, end, now_ns);
@@ -85,11 +74,16 @@ impl Shingles {
         drive.write_media(home, home + self.band_bytes, now_ns)
     }
 
+    /// A piece that takes some of these places.
+    fn piece_at(&self, place: u64, place_end: u64) -> Option<u64> {
+        overlapping(&self.taken, place, place_end).next().map(|(_, &(_, piece))| piece)
+    }
+
     /// Where the bytes `start..end` lie, in their order.
     fn places(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut places = Vec::new();
         let mut at = start;
-        for (&piece, &(piece_end, place)) in self.overlapping(start, end) {
+        for (&piece, &(piece_end, place)) in overlapping(&self.pieces, start, end) {
             if at < piece {
                 places.push((self.cache_bytes + at, self.cache_bytes + piece));
                 at = piece;
@@ -104,25 +98,37 @@ impl Shingles {
         places
     }
 
+    /// Notes that `start..end` is cached at `place`.
+    fn keep(&mut self, start: u64, end: u64, place: u64) {
+        self.pieces.insert(start, (end, place));
+        self.taken.insert(place, (place + (end - start), start));
+    }
+
     /// Forgets what is cached of `start..end`; pieces that reach over its edges are cut.
     fn forget(&mut self, start: u64, end: u64) {
-        let touched: Vec<_> = self.overlapping(start, end).map(|(&piece, &place)| (piece, place)).collect();
+        let touched: Vec<_> =
+            overlapping(&self.pieces, start, end).map(|(&piece, &rest)| (piece, rest)).collect();
         for (piece, (piece_end, place)) in touched {
             self.pieces.remove(&piece);
-            self.used_bytes -= piece_end.min(end) - piece.max(start);
+            self.taken.remove(&place);
             if piece < start {
-                self.pieces.insert(piece, (start, place));
+                self.keep(piece, start, place);
             }
             if end < piece_end {
-                self.pieces.insert(end, (piece_end, place + (end - piece)));
+                self.keep(end, piece_end, place + (end - piece));
             }
         }
     }
+}
 
-    fn overlapping(&self, start: u64, end: u64) -> impl Iterator<Item = (&u64, &(u64, u64))> {
-        let before = self.pieces.range(..start).next_back().filter(|(_, (piece_end, _))| start < *piece_end);
-        before.into_iter().chain(self.pieces.range(start..end))
-    }
+/// Those of some ranges, none of which overlap each other, that overlap `start..end`.
+fn overlapping(
+    ranges: &BTreeMap<u64, (u64, u64)>,
+    start: u64,
+    end: u64,
+) -> impl Iterator<Item = (&u64, &(u64, u64))> {
+    let before = ranges.range(..start).next_back().filter(move |(_, (before_end, _))| start < *before_end);
+    before.into_iter().chain(ranges.range(start..end))
 }
 
 /// Cuts a run where bands meet.

@@ -9,7 +9,7 @@
 use super::parameters::SsdParameters;
 use lru::LruCache;
 use std::collections::VecDeque;
-use std::num::NonZeroUsize;
+use std::hash::Hash;
 
 /// A drive and what it is doing. Times are nanoseconds.
 pub(super) struct Flash {
@@ -28,11 +28,11 @@ pub(super) struct Flash {
     channels_free_ns: Vec<f64>,
     dies_free_ns: Vec<f64>,
     /// Pages of the address table in memory.
-    map: LruCache<u64, ()>,
+    map: Recent<u64, ()>,
     /// Pages read ahead, and when they are there.
-    ahead: LruCache<u64, f64>,
+    ahead: Recent<u64, f64>,
     /// By a number of their own.
-    streams: LruCache<u64, Stream>,
+    streams: Recent<u64, Stream>,
     streams_made: u64,
     read_ahead_bytes: u64,
     writes: Writes,
@@ -75,9 +75,9 @@ impl Flash {
             link_free_ns: 0.0,
             channels_free_ns: vec![0.0; ssd.channels as usize],
             dies_free_ns: vec![0.0; dies],
-            map: recent(ssd.map_cache_bytes / ssd.page_bytes),
-            ahead: recent(ahead_pages),
-            streams: recent(ssd.read_streams.into()),
+            map: Recent::new(ssd.map_cache_bytes / ssd.page_bytes),
+            ahead: Recent::new(ahead_pages),
+            streams: Recent::new(ssd.read_streams.into()),
             streams_made: 0,
             read_ahead_bytes: ssd.read_ahead_bytes,
             writes: Writes {
@@ -100,7 +100,7 @@ impl Flash {
         let mut done_ns = now_ns;
         for page in start / self.page_bytes..end.div_ceil(self.page_bytes) {
             let bytes = end.min((page + 1) * self.page_bytes) - start.max(page * self.page_bytes);
-            let ready_ns = match self.ahead.get(&page) {
+            let ready_ns = match self.ahead.used.get(&page) {
                 Some(&ready_ns) => ready_ns.max(now_ns),
                 None => self.read_page(page, bytes, now_ns),
             };
@@ -116,7 +116,7 @@ impl Flash {
         let mut now_ns = self.accept(arrival_ns);
         for page in start / self.page_bytes..end.div_ceil(self.page_bytes) {
             let bytes = end.min((page + 1) * self.page_bytes) - start.max(page * self.page_bytes);
-            self.ahead.pop(&page);
+            self.ahead.used.pop(&page);
             while self.writes.programs_ns.front().is_some_and(|&done_ns| done_ns <= now_ns) {
                 self.writes.programs_ns.pop_front();
             }
@@ -155,7 +155,7 @@ impl Flash {
     fn read_page(&mut self, page: u64, bytes: u64, now_ns: f64) -> f64 {
         let map_page = page * self.page_bytes / self.map_page_covers;
         let mut now_ns = now_ns;
-        if self.map.get(&map_page).is_none() {
+        if self.map.used.get(&map_page).is_none() {
             // The table lies on the flash as well, a page of it on the die that its number falls to.
             now_ns = self.sense(map_page, self.page_bytes, now_ns);
             self.map.put(map_page, ());
@@ -188,7 +188,8 @@ impl Flash {
     /// Recognises streams, and reads ahead of those that go on: a page skipped is still the same stream.
     fn follow(&mut self, start: u64, end: u64, now_ns: f64) {
         let near = |stream: &Stream| (stream.end..=stream.end + self.page_bytes).contains(&start);
-        let found = self.streams.iter().find(|(_, stream)| near(stream)).map(|(&key, &stream)| (key, stream));
+        let found =
+            self.streams.used.iter().find(|(_, stream)| near(stream)).map(|(&key, &stream)| (key, stream));
         let Some((key, stream)) = found else {
             self.streams_made += 1;
             self.streams.put(self.streams_made, Stream { end, window_bytes: 0 });
@@ -197,7 +198,7 @@ impl Flash {
         let window_bytes = (2 * stream.window_bytes.max(end - start)).min(self.read_ahead_bytes);
         self.streams.put(key, Stream { end, window_bytes });
         for page in end / self.page_bytes..(end + window_bytes) / self.page_bytes {
-            if !self.ahead.contains(&page) {
+            if !self.ahead.used.contains(&page) {
                 let ready_ns = self.read_page(page, self.page_bytes, now_ns);
                 self.ahead.put(page, ready_ns);
             }
@@ -205,7 +206,21 @@ impl Flash {
     }
 }
 
-/// What was used last, up to `entries` of it, and one at least.
-fn recent<T>(entries: u64) -> LruCache<u64, T> {
-    LruCache::new(NonZeroUsize::new(entries as usize).unwrap_or(NonZeroUsize::MIN))
+/// What was used last, up to `most` of it, and one at least. Takes memory for what it holds, not for what it may hold.
+struct Recent<K: Hash + Eq, V> {
+    used: LruCache<K, V>,
+    most: u64,
+}
+
+impl<K: Hash + Eq, V> Recent<K, V> {
+    fn new(most: u64) -> Recent<K, V> {
+        Recent { used: LruCache::unbounded(), most: most.max(1) }
+    }
+
+    fn put(&mut self, key: K, value: V) {
+        self.used.put(key, value);
+        if self.used.len() as u64 > self.most {
+            self.used.pop_lru();
+        }
+    }
 }

@@ -102,7 +102,7 @@ impl Store {
     /// The model that the disk is made after, as it was when the disk was made.
     pub fn model(&self) -> Result<Model, Error> {
         let path = self.dir.join(MODEL);
-        Model::parse(&std::fs::read_to_string(&path).context("reading", &path)?, &path)
+        Model::read(&std::fs::read_to_string(&path).context("reading", &path)?, &path)
     }
 
     /// Bytes that the disk and its snapshots take.
