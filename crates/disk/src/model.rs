@@ -21,6 +21,7 @@ pub use price::{
 };
 
 use crate::Error;
+use crate::modelled::{is_store, model_of};
 use parameters::Parameters;
 use serde::{Serialize, Serializer};
 use std::path::Path;
@@ -49,12 +50,16 @@ impl Model {
         })
     }
 
-    /// The built-in model of this name, or the one in the TOML file of this path.
+    /// The built-in model of this name, the one in the TOML file of this path, or that of the modelled disk whose store is
+    /// there.
     pub fn find(name_or_path: &str) -> Result<Model, Error> {
         if let Some(model) = Model::builtin().find(|model| model.name() == name_or_path) {
             return Ok(model);
         }
         let path = Path::new(name_or_path);
+        if is_store(path) {
+            return model_of(path);
+        }
         match std::fs::read_to_string(path) {
             Ok(text) => Model::parse(&text, path),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {

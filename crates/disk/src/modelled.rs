@@ -21,8 +21,9 @@ mod write_cache;
 
 pub use attach::ModelledDisk;
 pub use control::{Ask, Fault, Status, call, take_log};
+pub use harden::Hardening;
 pub use serve::serve;
 pub use settings::{Clock, DiskSettings, is_store};
 pub use snapshots::{Snapshot, list};
-pub use store::{CHUNK_BYTES, Store};
+pub use store::{CHUNK_BYTES, Store, model_of};
 pub use write_cache::Loss;

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use senesce_disk::modelled::{Fault, Loss, ModelledDisk};
+use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, Fault, Loss, ModelledDisk, Store};
 use senesce_disk::{LoopDevice, Mount};
 use std::fs::File;
 use std::io::Write;
@@ -121,5 +121,48 @@ fn on_a_disk_that_lies_they_do_not() {
     for kind in KINDS {
         let (synced, lost) = cut_under_load(kind, true, Loss::All);
         assert!(lost > 0, "{}: none of {synced} synced files is lost", kind.0);
+    }
+}
+
+#[test]
+fn a_power_cut_on_a_full_backing_store_loses_what_was_not_flushed_and_no_more() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let small = Mount::new(&session, Path::new("tmpfs"), "tmpfs", &["size=2m".to_owned()]).unwrap();
+    let dir = small.dir().join("store");
+    let size = 64 * CHUNK_BYTES;
+    Store::create(&dir, &DiskSettings::new(size as u64, "ideal", Clock::Model)).unwrap();
+    for loss in [Loss::All, Loss::Some(1), Loss::Some(2), Loss::Torn(3)] {
+        let mut store = Store::open(&dir).unwrap();
+        store.discard(0, size as u64).unwrap();
+        store.flush();
+        store.write(0, &vec![1; 4 * CHUNK_BYTES]).unwrap();
+        store.flush();
+        // Written over, discarded, and written where there is no space for it.
+        store.write(0, &vec![2; CHUNK_BYTES]).unwrap();
+        store.discard(CHUNK_BYTES as u64, CHUNK_BYTES as u64).unwrap();
+        let fill = vec![3; 3 * CHUNK_BYTES / 2];
+        let fits =
+            (4..60).step_by(2).take_while(|part| store.write((part * CHUNK_BYTES) as u64, &fill).is_ok());
+        let fits = fits.count();
+        assert!((1..28).contains(&fits), "{fits}");
+        assert!(store.write((61 * CHUNK_BYTES) as u64, &[3; 512]).is_err());
+        store.write(0, &vec![4; CHUNK_BYTES]).unwrap();
+        store.power_cut(loss).unwrap();
+        let mut scratch = Vec::new();
+        let mut chunk = |part: usize| {
+            store.read((part * CHUNK_BYTES) as u64, CHUNK_BYTES, &mut scratch).unwrap().to_vec()
+        };
+        for part in 2..4 {
+            assert!(chunk(part) == vec![1; CHUNK_BYTES], "{loss:?}: what was flushed is there");
+        }
+        assert!(chunk(61) == vec![0; CHUNK_BYTES], "{loss:?}: what failed is not");
+        if loss == Loss::All {
+            assert!((0..2).all(|part| chunk(part) == vec![1; CHUNK_BYTES]));
+            assert!((4..64).all(|part| chunk(part) == vec![0; CHUNK_BYTES]));
+        }
+        store.close().unwrap();
     }
 }

@@ -1,10 +1,11 @@
 //! The modelled disk when memory is short: writing through a file system on it, in a memory group with next to
-//! nothing, ends.
+//! nothing, ends, for the server has left that group; and the server is protected as it says it is.
 
 mod common;
 
 use common::*;
 use senesce_disk::LoopDevice;
+use senesce_disk::modelled::{Clock, DiskSettings, Hardening, Status};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -52,6 +53,10 @@ fn writing_in_a_small_memory_group_ends() {
     for kind in KINDS {
         let store = dir.path().join(kind.0);
         let disk = make(&session, &store, kind.2);
+        let pid = disk.status().unwrap().pid;
+        let server = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+        // Not to go on otherwise: in the group, and no I/O flusher, it waits for its own disk, and no signal ends it.
+        assert!(!server.contains("senesce-test"), "the server left the group: {server}");
         let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
         mkfs(kind.0, kind.1, device.device());
         let mount = senesce_disk::Mount::new(&session, device.device(), kind.0, &[]).unwrap();
@@ -75,10 +80,42 @@ fn writing_in_a_small_memory_group_ends() {
         };
         assert!(status.success(), "{}: {status}", kind.0);
         assert_eq!(std::fs::metadata(&target).unwrap().len(), 150 << 20);
-        let pid = disk.status().unwrap().pid;
-        let server = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
-        assert!(!server.contains("senesce-test"), "the server left the group: {server}");
+        assert_eq!(disk.status().unwrap().failed, 0);
         take_down(OnDisk { mount, device, disk });
         std::fs::remove_dir_all(&store).unwrap();
     }
+}
+
+#[test]
+fn the_server_is_protected_as_it_says() {
+    if !works() {
+        return;
+    }
+    let session = begin();
+    let dir = in_memory();
+    let disk = make_like(&session, dir.path(), &DiskSettings::new(8 << 20, "hdd-7200", Clock::Model));
+    let Status { pid, hardening, .. } = disk.status().unwrap();
+    let proc = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
+    let locked_kb = || {
+        let status = proc("status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+    };
+    // Its write cache of 32 MiB, and room for 32 answers of 1 MiB, are there before the first request.
+    let resident_kb = || {
+        let status = proc("status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+    };
+    assert!(resident_kb() > 64 << 10, "{} KiB", resident_kb());
+    assert_eq!(hardening.memory_locked, locked_kb() > 64 << 10, "{hardening:?}");
+    assert_eq!(hardening.last_to_be_ended, proc("oom_score_adj").trim() == "-1000", "{hardening:?}");
+    // What this process may do its server may.
+    let expected = Hardening::expected();
+    assert_eq!(
+        (hardening.memory_locked, hardening.io_flusher, hardening.last_to_be_ended),
+        (expected.memory_locked, expected.io_flusher, expected.last_to_be_ended)
+    );
+    assert_eq!(hardening.lacks().is_none(), hardening.io_flusher && hardening.memory_locked);
+    disk.detach().unwrap();
 }

@@ -26,6 +26,8 @@ enum Step {
     Rollback(usize),
     /// The process is killed and another one opens the store.
     Killed,
+    /// Some of what is free is given back.
+    Tidied,
     Closed,
     PowerCut,
     PowerCutSome(u64),
@@ -47,6 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Snapshot),
         2 => any::<usize>().prop_map(Step::Rollback),
         1 => Just(Step::Killed),
+        2 => Just(Step::Tidied),
         1 => Just(Step::Closed),
         1 => Just(Step::PowerCut),
         1 => any::<u64>().prop_map(Step::PowerCutSome),
@@ -72,7 +75,7 @@ fn contents(store: &Store) -> Vec<u8> {
     let mut scratch = Vec::new();
     (0..SIZE)
         .step_by(SIZE / 3)
-        .flat_map(|at| store.read(at as u64, SIZE / 3, &mut scratch).to_vec())
+        .flat_map(|at| store.read(at as u64, SIZE / 3, &mut scratch).unwrap().to_vec())
         .collect()
 }
 
@@ -93,7 +96,7 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
                 model.since_flush.push(model.now.clone());
             }
             Step::Flush => {
-                store.flush().unwrap();
+                store.flush();
                 model.settle();
             }
             Step::Snapshot => {
@@ -114,13 +117,16 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
             }
             Step::Killed => {
                 drop(store);
-                store = Store::open(dir, false).unwrap();
+                store = Store::open(dir).unwrap();
                 model.settle();
+            }
+            Step::Tidied => {
+                store.tidy().unwrap();
             }
             Step::Closed => {
                 store.close().unwrap();
                 drop(store);
-                store = Store::open(dir, false).unwrap();
+                store = Store::open(dir).unwrap();
                 model.settle();
             }
             Step::PowerCut => {
@@ -160,7 +166,7 @@ fn new(dir: &Path, write_cache_bytes: u64) -> Store {
     let mut settings = DiskSettings::new(SIZE as u64, "ideal", Clock::Model);
     settings.write_cache_bytes = write_cache_bytes;
     Store::create(dir, &settings).unwrap();
-    Store::open(dir, false).unwrap()
+    Store::open(dir).unwrap()
 }
 
 proptest! {
@@ -205,23 +211,28 @@ fn discarding_gives_space_back() {
     let dir = in_memory();
     let mut store = new(dir.path(), 64 << 20);
     let taken = || std::fs::metadata(dir.path().join("data")).unwrap().blocks() * 512;
+    let tidy = |store: &mut Store| while store.tidy().unwrap() {};
     store.write(0, &vec![1; 8 * CHUNK_BYTES]).unwrap();
     assert_eq!(taken(), 8 * CHUNK_BYTES as u64);
     store.discard(0, 8 * CHUNK_BYTES as u64).unwrap();
-    store.flush().unwrap();
-    assert_eq!((taken(), store.used_bytes()), (0, 0));
+    store.flush();
+    assert_eq!(store.used_bytes(), 0);
+    tidy(&mut store);
+    assert_eq!(taken(), 0);
     store.write(0, &vec![1; 8 * CHUNK_BYTES]).unwrap();
     store.snapshot("before").unwrap();
     store.write(0, &vec![2; 4 * CHUNK_BYTES]).unwrap();
     assert_eq!(taken(), 12 * CHUNK_BYTES as u64);
     store.rollback("before").unwrap();
+    assert_eq!(store.used_bytes(), 8 * CHUNK_BYTES as u64);
+    tidy(&mut store);
     assert_eq!(taken(), 8 * CHUNK_BYTES as u64);
 }
 
 #[test]
 fn what_is_no_store_or_damaged_is_refused() {
     let dir = in_memory();
-    let message = |dir: &Path| Store::open(dir, false).unwrap_err().to_string();
+    let message = |dir: &Path| Store::open(dir).unwrap_err().to_string();
     assert!(message(dir.path()).contains("`senesce disk create` makes a store"), "{}", message(dir.path()));
     let store_dir = dir.path().join("disk");
     let mut store = new(&store_dir, 0);
@@ -239,6 +250,7 @@ fn what_is_no_store_or_damaged_is_refused() {
         ("data", b""),
         ("snapshots/s.map", b"what"),
         ("attached", b"another boot"),
+        ("attached", b""),
     ] {
         let path = store_dir.join(file);
         let whole = std::fs::read(&path).ok();
@@ -248,7 +260,7 @@ fn what_is_no_store_or_damaged_is_refused() {
         assert!(!said.contains('\n'));
         whole.map_or_else(|| std::fs::remove_file(&path), |whole| std::fs::write(&path, whole)).unwrap();
     }
-    Store::open(&store_dir, false).unwrap();
+    Store::open(&store_dir).unwrap();
 }
 
 #[test]
@@ -257,4 +269,44 @@ fn nonsense_makes_no_store() {
     let store = dir.path().join("disk");
     assert!(Store::create(&store, &DiskSettings::new(17, "ideal", Clock::Model)).is_err());
     assert!(!store.exists());
+}
+
+#[test]
+fn what_is_free_reads_as_zeros_when_it_is_taken_again() {
+    let dir = in_memory();
+    let mut store = new(dir.path(), 0);
+    store.write(0, &vec![7; CHUNK_BYTES]).unwrap();
+    store.discard(0, CHUNK_BYTES as u64).unwrap();
+    // Its space was not given back yet.
+    store.write(SECTOR as u64, &[1; SECTOR]).unwrap();
+    let mut expected = vec![0; CHUNK_BYTES];
+    expected[SECTOR..2 * SECTOR].fill(1);
+    assert!(store.read(0, CHUNK_BYTES, &mut Vec::new()).unwrap() == expected);
+}
+
+#[test]
+fn after_a_crash_of_the_machine_a_snapshot_is_whole() {
+    for damage in [&b"senesmap"[..], b""] {
+        let dir = in_memory();
+        let mut store = new(dir.path(), 0);
+        store.write(0, &vec![1; 9 * CHUNK_BYTES]).unwrap();
+        store.snapshot("good").unwrap();
+        let good = contents(&store);
+        store.write(0, &vec![2; SIZE]).unwrap();
+        drop(store);
+        // What was not forced to the machine's disk: the map is damaged, the data has grown to an odd length.
+        std::fs::write(dir.path().join("attached"), "another boot").unwrap();
+        std::fs::write(dir.path().join("map"), damage).unwrap();
+        let data = std::fs::File::options().write(true).open(dir.path().join("data")).unwrap();
+        data.set_len((9 * CHUNK_BYTES + 17) as u64).unwrap();
+        let refused = Store::open(dir.path()).unwrap_err().to_string();
+        assert!(refused.contains("went down while it was in use"), "{refused}");
+        let unknown = Store::open_at(dir.path(), "bad").unwrap_err().to_string();
+        assert!(unknown.contains("no snapshot bad; there are good"), "{unknown}");
+        let mut store = Store::open_at(dir.path(), "good").unwrap();
+        assert!(contents(&store) == good);
+        store.close().unwrap();
+        drop(store);
+        assert!(contents(&Store::open(dir.path()).unwrap()) == good);
+    }
 }

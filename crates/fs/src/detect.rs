@@ -21,10 +21,9 @@ pub fn detect(path: &Path) -> Result<&'static dyn FileSystem, Error> {
 
 /// The file system on the modelled disk in `dir`, which must not be in use.
 pub fn detect_modelled(dir: &Path) -> Result<&'static dyn FileSystem, Error> {
-    let mut store = disk::modelled::Store::open(dir, false)?;
+    let mut store = disk::modelled::Store::open(dir)?;
     let found = known(dir, |offset, bytes| {
-        bytes.copy_from_slice(store.read(offset, bytes.len(), &mut Vec::new()));
-        true
+        store.read(offset, bytes.len(), &mut Vec::new()).map(|read| bytes.copy_from_slice(read)).is_ok()
     });
     store.close()?;
     found

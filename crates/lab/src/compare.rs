@@ -34,7 +34,7 @@ pub struct CompareSpec {
     /// What reads the files.
     pub reader: Reader,
     /// The model that scans are priced on: a built-in name or a TOML file. Without one it is that of the disk that the
-    /// file system lies on, by its own clock, or else [`crate::HDD_MODEL`].
+    /// file system lies on, or else [`crate::HDD_MODEL`].
     pub disk: Option<String>,
     /// Whether a new large file is written, to see into how many pieces it breaks.
     pub new_file: bool,
@@ -49,12 +49,16 @@ pub struct CompareSpec {
 impl CompareSpec {
     /// The name of the model whose cost is told as modelled time.
     fn modelled_disk(&self, manifest: &Manifest) -> Result<String, Error> {
-        let model = match (&self.disk, &manifest.made.home) {
-            (Some(asked), _) => asked,
-            (None, Home::Modelled { model, .. }) if !Model::find(model)?.costs_nothing() => model,
-            (None, _) => HDD_MODEL,
+        let own = match &manifest.made.home {
+            Home::Modelled { dir, .. } => Some(disk::modelled::model_of(dir)?),
+            Home::Image(_) | Home::Device(_) | Home::Dir(_) => None,
         };
-        Ok(Model::find(model)?.name().to_owned())
+        let model = match (&self.disk, own) {
+            (Some(asked), _) => Model::find(asked)?,
+            (None, Some(own)) if !own.costs_nothing() => own,
+            (None, _) => Model::find(HDD_MODEL)?,
+        };
+        Ok(model.name().to_owned())
     }
 }
 

@@ -75,16 +75,30 @@ fn watched(
         Some((_, devno)) if traced => Some(Recorder::start(devno, TRACE_BUFFER_KB)?),
         _ => None,
     };
-    // What was logged until now is of no interest.
-    let begin_ns = target.modelled().map(|disk| disk.take_log().and_then(|_| disk.clock_ns())).transpose()?;
+    let own_log = recorder.is_none();
+    let logged = target.modelled().filter(|_| own_log);
+    logged.map(ModelledDisk::start_log).transpose()?;
+    let begin_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
     let scan = scan(target)?;
-    let log = target.modelled().map(ModelledDisk::take_log).transpose()?.map(|(requests, _)| requests);
+    let log = logged.map(end_log).transpose()?;
     let end_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
     let traced = recorder.map(Recorder::stop).transpose()?;
-    let own_log = traced.is_none();
     let disk_clock_s = end_ns.zip(begin_ns).map(|(end, begin)| (end - begin) as f64 / 1e9);
     let block_bytes = target.block_bytes();
     Ok(Scanned { chilled, scan, requests: traced.or(log), own_log, disk_clock_s, block_bytes })
+}
+
+/// The requests of a scan, all of them: with some missing it would look cheaper than it is.
+fn end_log(disk: &ModelledDisk) -> Result<Vec<Request>, Error> {
+    match disk.end_log()? {
+        (requests, 0) => Ok(requests),
+        (requests, lost) => Err(Error::Refused(format!(
+            "the scan sent {} requests, {lost} more than the log of the modelled disk in {} holds; where the kernel traces \
+             block requests (`senesce doctor` says how to get that) there is no such limit",
+            requests.len() as u64 + lost,
+            disk.dir().display()
+        ))),
+    }
 }
 
 impl Scanned {
@@ -95,7 +109,8 @@ impl Scanned {
         Some(layout)
     }
 
-    /// Seconds per GiB that a disk of this model and size takes for the same requests.
+    /// Seconds per GiB that a disk of this model and size takes for the same requests, in the order of their issue. Where
+    /// this disk is a modelled one, its own clock may tell another time; see [`Self::disk_clock_s_per_gib`].
     pub fn modelled_s_per_gib(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
         let requests = self.requests.as_ref()?;
         Some(per_gib(price(model, disk_bytes, requests).total_s(), self.scan.allocated_bytes))
@@ -121,7 +136,8 @@ impl Scanned {
     }
 
     /// Seconds per GiB by the clock of the modelled disk below; none where there is none, or an ideal one, whose clock
-    /// stands still.
+    /// stands still. Which requests waited together there, for the drive to choose from, depends on how fast this machine
+    /// is, so this time varies from run to run.
     pub fn disk_clock_s_per_gib(&self) -> Option<f64> {
         self.disk_clock_s.filter(|s| *s > 0.0).map(|s| per_gib(s, self.scan.allocated_bytes))
     }

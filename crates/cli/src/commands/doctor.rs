@@ -43,6 +43,10 @@ fn findings() -> Vec<Finding> {
         "modelled disks (--disk)",
         "load the kernel module fuse (modprobe fuse), and run as root",
     ));
+    // A server that is put to the test here would be this program.
+    let lacks = disk::modelled::Hardening::expected().lacks();
+    let remedy = format!("{}; in a container, grant the capability", lacks.as_deref().unwrap_or_default());
+    findings.push(finding("hardening", lacks.is_none(), "modelled disks outlast want of memory", &remedy));
     let traced = probe::blocktrace::available();
     let detail = traced.clone().err().unwrap_or_default();
     findings.push(finding("block tracepoints", traced.is_ok(), "dynamic layout scores", &detail));

@@ -10,9 +10,10 @@ use super::serve::READY;
 use super::server::FILE;
 use super::settings::DiskSettings;
 use super::snapshots::{self, Snapshot};
-use super::store::Store;
+use super::store::{Store, model_of};
 use crate::error::{Error, IoContext};
 use crate::isolate;
+use crate::model::Model;
 use crate::mount::Mount;
 use crate::registry::Session;
 use crate::request::Request;
@@ -88,6 +89,11 @@ impl ModelledDisk {
         &self.settings
     }
 
+    /// The model that it was made after.
+    pub fn model(&self) -> Result<Model, Error> {
+        model_of(&self.dir)
+    }
+
     /// The file that is the disk.
     pub fn file(&self) -> &Path {
         &self.file
@@ -114,14 +120,20 @@ impl ModelledDisk {
         self.ask(&Ask::Status)
     }
 
-    /// The disk's own clock: the sum of its service times since it was attached.
+    /// The disk's own clock: how long it has had requests to do since it was attached, in modelled time.
     pub fn clock_ns(&self) -> Result<u64, Error> {
         Ok(self.status()?.clock_ns)
     }
 
-    /// The requests since the log was last taken, oldest first, and how many did not fit into it.
-    pub fn take_log(&self) -> Result<(Vec<Request>, u64), Error> {
+    /// Begins a log of requests.
+    pub fn start_log(&self) -> Result<(), Error> {
+        self.ask(&Ask::Log(true)).map(drop)
+    }
+
+    /// The requests since the log was begun, oldest first, and how many did not fit into it. No log is kept any longer.
+    pub fn end_log(&self) -> Result<(Vec<Request>, u64), Error> {
         let (requests, status) = take_log(&self.dir)?.ok_or_else(|| self.no_server())?;
+        self.ask(&Ask::Log(false))?;
         Ok((requests, status.log_lost))
     }
 

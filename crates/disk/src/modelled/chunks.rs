@@ -1,15 +1,16 @@
-//! The data file of a store: chunks, counted by how many maps and unflushed writes need each. What nothing needs
-//! takes no space.
+//! The data file of a store: chunks, counted by how many maps and unflushed writes need each. What nothing needs is
+//! free at once; its space is given back afterwards, a little at a time, for that can take a file system long.
 //!
 //! Reads go through a mapping, so that bytes travel from the page cache to the kernel without a copy of ours.
 //! Writes go through `pwrite`, which says when the backing store is full; through a mapping that would be a signal.
-//! For the same reason a chunk has all its space before anything is read from it.
+//! For the same reason a chunk has all its space before anything is read from it, and its pages are asked for before.
 
 use super::CHUNK_BYTES;
 use super::map::HOLE;
 use crate::error::{Error, IoContext};
-use memmap2::{Mmap, MmapOptions};
+use memmap2::{Advice, Mmap, MmapOptions};
 use rustix::fs::{FallocateFlags, fallocate};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -22,6 +23,9 @@ const GROW_SHARE: usize = 8;
 /// And by at least so many chunks.
 const GROW_LEAST: usize = 1024;
 
+/// So many chunks in a row are given back at a time: 64 MiB.
+const TIDY_MOST: u32 = 1024;
+
 /// The data file.
 #[derive(Debug)]
 pub struct Chunks {
@@ -29,6 +33,8 @@ pub struct Chunks {
     mapping: Mmap,
     /// Users of chunk `n`, at `n - 1`.
     users: Vec<u16>,
+    /// Chunks without users that may still have space, and what they held in it.
+    untidy: BTreeSet<u32>,
     /// How many chunks the disk itself has.
     parts: usize,
     /// Where the search for a free chunk beyond those begins.
@@ -40,6 +46,15 @@ impl Chunks {
     pub fn create(path: &Path, parts: usize) -> Result<(), Error> {
         let file = File::create_new(path).context("creating", path)?;
         file.set_len((parts * CHUNK_BYTES) as u64).context("sizing", path)
+    }
+
+    /// Makes a data file that a crash of the machine has left as long as that of a disk of so many parts must be. What
+    /// snapshots need of it was there before it.
+    pub fn mend(path: &Path, parts: usize) -> Result<(), Error> {
+        let file = File::options().write(true).open(path).context("opening", path)?;
+        let len = file.metadata().context("looking at", path)?.len() as usize;
+        let whole = len.next_multiple_of(CHUNK_BYTES).max(parts * CHUNK_BYTES);
+        file.set_len(whole as u64).context("sizing", path)
     }
 
     /// Opens the data file with the maps that use it, and frees what none of them does.
@@ -54,7 +69,8 @@ impl Chunks {
         }
         let users = vec![0; len / CHUNK_BYTES];
         let mapping = map(&file, len).context("mapping", path)?;
-        let mut chunks = Chunks { file, mapping, users, parts, cursor: parts };
+        let untidy = BTreeSet::new();
+        let mut chunks = Chunks { file, mapping, users, untidy, parts, cursor: parts };
         for chunk in maps.iter().copied().flatten().filter(|chunk| **chunk != HOLE) {
             let Some(users) = chunks.users.get_mut(*chunk as usize - 1) else {
                 return Err(wrong(format!("a map names chunk {chunk}, which is not there; make a new disk")));
@@ -62,14 +78,25 @@ impl Chunks {
             *users += 1;
         }
         let free = (1..=chunks.users.len() as u32).filter(|chunk| chunks.users[*chunk as usize - 1] == 0);
-        punch_all(&chunks.file, free).context("freeing unused chunks of", path)?;
+        chunks.untidy = free.collect();
+        chunks.tidy_all().context("freeing unused chunks of", path)?;
         Ok(chunks)
+    }
+
+    /// Another handle of the file.
+    pub fn handle(&self) -> io::Result<File> {
+        self.file.try_clone()
     }
 
     /// Finds a free chunk and gives it one user. Part `n` of the disk gets chunk `n + 1` if it can, so that what is
     /// read in sequence is mapped in sequence.
     pub fn take(&mut self, part: usize) -> io::Result<u32> {
-        let index = if self.users[part] == 0 { part } else { self.beyond()? };
+        // One that has its space still is better than one that has to be given some.
+        let untidy = || self.untidy.range(self.parts as u32 + 1..).next().map(|chunk| *chunk as usize - 1);
+        let index = match self.users[part] {
+            0 => part,
+            _ => untidy().map_or_else(|| self.beyond(), Ok)?,
+        };
         self.users[index] = 1;
         Ok(index as u32 + 1)
     }
@@ -95,21 +122,37 @@ impl Chunks {
     }
 
     /// Gives all of a chunk its space, as zeros.
-    pub fn reserve(&self, chunk: u32) -> io::Result<()> {
+    pub fn reserve(&mut self, chunk: u32) -> io::Result<()> {
         let range = bytes_of(chunk);
+        if self.untidy.remove(&chunk) {
+            self.punch(chunk, 1)?;
+        }
         Ok(fallocate(&self.file, FallocateFlags::KEEP_SIZE, range.start as u64, CHUNK_BYTES as u64)?)
     }
 
-    /// Writes into a chunk.
-    pub fn write(&self, chunk: u32, at: usize, data: &[u8]) -> io::Result<()> {
+    /// Writes into a chunk, which has its space, or all of one.
+    pub fn write(&mut self, chunk: u32, at: usize, data: &[u8]) -> io::Result<()> {
         debug_assert!(at + data.len() <= CHUNK_BYTES);
+        self.untidy.remove(&chunk);
         self.file.write_all_at(data, (bytes_of(chunk).start + at) as u64)
     }
 
+    /// Copies all of a chunk into another.
+    pub fn copy(&mut self, from: u32, to: u32) -> io::Result<()> {
+        self.untidy.remove(&to);
+        let data = self.read(from, 0, CHUNK_BYTES)?;
+        self.file.write_all_at(data, bytes_of(to).start as u64)
+    }
+
     /// What is in `len` bytes from `at` in `chunk` on; they may go on in the chunks that follow it in the file.
-    pub fn read(&self, chunk: u32, at: usize, len: usize) -> &[u8] {
+    pub fn read(&self, chunk: u32, at: usize, len: usize) -> io::Result<&[u8]> {
         let start = bytes_of(chunk).start + at;
-        &self.mapping[start..start + len]
+        // What cannot be read is to be an error here, and not a signal, or an answer that does not arrive, later.
+        match self.mapping.advise_range(Advice::PopulateRead, start, len) {
+            // Linux before 5.14 does not know it.
+            Err(e) if e.raw_os_error() != Some(libc::EINVAL) => Err(io::Error::from_raw_os_error(libc::EIO)),
+            _ => Ok(&self.mapping[start..start + len]),
+        }
     }
 
     /// Whether more than one map needs the chunk, so that it must not change.
@@ -122,15 +165,39 @@ impl Chunks {
         map.iter().filter(|chunk| **chunk != HOLE).for_each(|chunk| self.users[*chunk as usize - 1] += 1);
     }
 
-    /// One user less for each of these; those that had one only are freed.
-    pub fn release(&mut self, chunks: impl IntoIterator<Item = u32>) -> io::Result<()> {
-        let users = &mut self.users;
-        let unused = chunks.into_iter().filter(|chunk| *chunk != HOLE).filter(|chunk| {
-            let users = &mut users[*chunk as usize - 1];
+    /// One user less for each of these; those that had one only are free.
+    pub fn release(&mut self, chunks: impl IntoIterator<Item = u32>) {
+        for chunk in chunks.into_iter().filter(|chunk| *chunk != HOLE) {
+            let users = &mut self.users[chunk as usize - 1];
             *users -= 1;
-            *users == 0
-        });
-        punch_all(&self.file, unused)
+            if *users == 0 {
+                self.untidy.insert(chunk);
+            }
+        }
+    }
+
+    /// Gives the space of some free chunks back, neighbours together; false if there are none.
+    pub fn tidy(&mut self) -> io::Result<bool> {
+        let Some(first) = self.untidy.first().copied() else { return Ok(false) };
+        let in_row = (first..).zip(&self.untidy).take_while(|(row, chunk)| row == *chunk);
+        let count = in_row.take(TIDY_MOST as usize).count() as u32;
+        self.punch(first, count)?;
+        self.untidy = self.untidy.split_off(&(first + count));
+        Ok(true)
+    }
+
+    /// Gives the space of all free chunks back; false if there are none.
+    pub fn tidy_all(&mut self) -> io::Result<bool> {
+        let any = self.tidy()?;
+        while self.tidy()? {}
+        Ok(any)
+    }
+
+    /// Gives the space of so many chunks from this one on back.
+    fn punch(&self, first: u32, count: u32) -> io::Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let len = u64::from(count) * CHUNK_BYTES as u64;
+        Ok(fallocate(&self.file, flags, bytes_of(first).start as u64, len)?)
     }
 
     /// Bytes that are in use.
@@ -156,25 +223,4 @@ fn map(file: &File, len: usize) -> io::Result<Mmap> {
     // The server locks its memory, but a disk may be larger than that.
     mapping.unlock()?;
     Ok(mapping)
-}
-
-/// Gives the space of chunks back, neighbours together.
-fn punch_all(file: &File, chunks: impl Iterator<Item = u32>) -> io::Result<()> {
-    let punch = |run: Range<usize>| -> io::Result<()> {
-        if run.is_empty() {
-            return Ok(());
-        }
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        Ok(fallocate(file, flags, run.start as u64, run.len() as u64)?)
-    };
-    let mut run = 0..0;
-    for chunk in chunks {
-        let next = bytes_of(chunk);
-        if next.start == run.end {
-            run.end = next.end;
-        } else {
-            punch(std::mem::replace(&mut run, next))?;
-        }
-    }
-    punch(run)
 }

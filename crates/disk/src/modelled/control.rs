@@ -1,6 +1,7 @@
 //! What a process asks of the server of a modelled disk: a line of JSON through the socket `control` in the store,
 //! and a line back.
 
+use super::harden::Hardening;
 use super::log::{self, Log};
 use super::write_cache::Loss;
 use crate::error::{Error, IoContext};
@@ -11,9 +12,17 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Name of the socket.
 const SOCKET: &str = "control";
+
+/// How long the server waits for a caller to say what it wants, and to take the answer.
+const CALLER: Duration = Duration::from_secs(20);
+
+/// How long a caller waits for an answer: forcing a large disk to a slow one may take a while.
+const SERVER: Duration = Duration::from_secs(300);
 
 /// What can be asked.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -32,7 +41,9 @@ pub enum Ask {
     },
     /// To fail.
     Fault(Fault),
-    /// For the requests since this was last asked.
+    /// To keep a new log of the requests from now on, or none.
+    Log(bool),
+    /// For the requests since this was last asked, or the log began.
     TakeLog,
 }
 
@@ -66,16 +77,20 @@ pub struct Status {
     pub failed: u64,
     /// What was said about the first that failed.
     pub first_failure: Option<String>,
+    /// Whether a log of requests is kept.
+    pub log_kept: bool,
     /// Requests in the log.
     pub log_requests: u64,
     /// Requests for which the log had no room.
     pub log_lost: u64,
-    /// The disk's own clock: the sum of its service times.
+    /// The disk's own clock: how long it has had requests to do.
     pub clock_ns: u64,
     /// Bytes that the disk and its snapshots take.
     pub used_bytes: u64,
     /// Whether its power was cut.
     pub cut: bool,
+    /// How well its server stands want of memory.
+    pub hardening: Hardening,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -93,7 +108,7 @@ pub trait Answers {
     fn take_log(&self) -> Log;
 }
 
-/// Listens in the store at `dir` and answers, one caller after the other, until the process ends.
+/// Begins to listen in the store at `dir`.
 pub fn listen(dir: &Path) -> Result<UnixListener, Error> {
     let path = dir.join(SOCKET);
     match std::fs::remove_file(&path) {
@@ -110,17 +125,20 @@ pub fn close(dir: &Path) {
     let _ = std::fs::remove_file(dir.join(SOCKET));
 }
 
-/// Serves callers.
-pub fn serve(listener: &UnixListener, disk: &impl Answers) {
+/// Serves callers until the process ends, each in a thread of its own, so that none waits for another that is slow.
+pub fn serve(listener: &UnixListener, disk: &Arc<impl Answers + Send + Sync + 'static>) {
     for caller in listener.incoming().flatten() {
-        // One that goes away early harms nobody.
-        let _ = serve_one(caller, disk);
+        let disk = disk.clone();
+        // One that goes away early harms nobody, and one that no thread can be had for is told so by the closed socket.
+        let _ = std::thread::Builder::new().spawn(move || serve_one(&caller, disk.as_ref()));
     }
 }
 
-fn serve_one(caller: UnixStream, disk: &impl Answers) -> io::Result<()> {
+fn serve_one(caller: &UnixStream, disk: &impl Answers) -> io::Result<()> {
+    caller.set_read_timeout(Some(CALLER))?;
+    caller.set_write_timeout(Some(CALLER))?;
     let mut line = String::new();
-    BufReader::new(&caller).read_line(&mut line)?;
+    BufReader::new(caller).read_line(&mut line)?;
     let ask: Ask = serde_json::from_str(&line)?;
     // The answer says how much of the log follows it.
     let (answer, log) = match &ask {
@@ -132,7 +150,7 @@ fn serve_one(caller: UnixStream, disk: &impl Answers) -> io::Result<()> {
         ask => (disk.answer(ask), None),
     };
     let answer = answer.map_or_else(Answer::Failed, Answer::Done);
-    let mut out = BufWriter::with_capacity(1 << 16, &caller);
+    let mut out = BufWriter::with_capacity(1 << 16, caller);
     writeln!(out, "{}", serde_json::to_string(&answer)?)?;
     log.map_or(Ok(()), |log| log.write(&mut out))?;
     out.flush()
@@ -163,8 +181,13 @@ fn connect(dir: &Path, ask: &Ask) -> Result<Option<(Status, BufReader<UnixStream
     let mut line = String::new();
     let mut from = BufReader::new(server.try_clone().context("calling the server of", dir)?);
     server
-        .write_all(ask.as_bytes())
+        .set_read_timeout(Some(SERVER))
+        .and_then(|()| server.write_all(ask.as_bytes()))
         .and_then(|()| from.read_line(&mut line))
+        .map_err(|e| match e.kind() {
+            io::ErrorKind::WouldBlock => io::Error::new(e.kind(), format!("no answer in {SERVER:?}")),
+            _ => e,
+        })
         .context("asking the server of", dir)?;
     match serde_json::from_str(&line) {
         Ok(Answer::Done(status)) => Ok(Some((status, from))),

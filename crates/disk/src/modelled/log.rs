@@ -1,28 +1,44 @@
-//! The log of the requests that a modelled disk was sent, in memory, until somebody takes it.
+//! The log of the requests that a modelled disk was sent, in memory, until somebody takes it. It is kept when it is asked
+//! for, so that a disk that is aged for hours takes no memory for what nobody looks at.
 
 use crate::request::{Request, RequestKind, SECTOR_BYTES};
 use std::io::{self, Read, Write};
 
-/// So many requests are kept; further ones are counted. 32 bytes each: 256 MiB at most.
+/// So many requests are kept; further ones are counted. At [`ENTRY_BYTES`] each these are 256 MiB.
 const MOST: usize = 8 << 20;
 
 /// Requests are kept in blocks of so many, so that no request waits for a large copy.
 const BLOCK: usize = 1 << 15;
 
-/// Size of one request as it travels.
+/// Size of one request, as it is kept and as it travels.
 const ENTRY_BYTES: usize = 32;
 
 /// Requests, oldest first.
 #[derive(Debug, Default)]
 pub struct Log {
-    blocks: Vec<Vec<Request>>,
+    on: bool,
+    blocks: Vec<Vec<[u8; ENTRY_BYTES]>>,
     kept: usize,
     lost: u64,
 }
 
 impl Log {
+    /// An empty log, which is kept, or is not until it is asked for.
+    pub fn new(on: bool) -> Log {
+        Log { on, ..Log::default() }
+    }
+
+    /// Gives away what was kept; a new log begins if one was kept.
+    pub fn take(&mut self) -> Log {
+        let next = Log::new(self.on);
+        std::mem::replace(self, next)
+    }
+
     /// Adds a request.
-    pub fn push(&mut self, request: Request) {
+    pub fn push(&mut self, request: &Request) {
+        if !self.on {
+            return;
+        }
         if self.kept == MOST {
             self.lost += 1;
             return;
@@ -30,8 +46,13 @@ impl Log {
         if self.kept.is_multiple_of(BLOCK) {
             self.blocks.push(Vec::with_capacity(BLOCK));
         }
-        self.blocks.last_mut().expect("there is room").push(request);
+        self.blocks.last_mut().expect("there is room").push(bytes(request));
         self.kept += 1;
+    }
+
+    /// Whether it is kept.
+    pub fn is_on(&self) -> bool {
+        self.on
     }
 
     /// How many requests it holds.
@@ -46,7 +67,7 @@ impl Log {
 
     /// Writes the requests as [`read`] reads them.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        self.blocks.iter().flatten().try_for_each(|request| out.write_all(&bytes(request)))
+        self.blocks.iter().try_for_each(|block| out.write_all(block.as_flattened()))
     }
 }
 
@@ -119,8 +140,8 @@ mod tests {
     proptest! {
         #[test]
         fn requests_come_back(requests in prop::collection::vec(any_request(), 0..50)) {
-            let mut log = Log::default();
-            requests.iter().for_each(|request| log.push(*request));
+            let mut log = Log::new(true);
+            requests.iter().for_each(|request| log.push(request));
             let mut bytes = Vec::new();
             log.write(&mut bytes).unwrap();
             prop_assert_eq!(read(&mut bytes.as_slice(), log.requests()).unwrap(), requests);

@@ -29,9 +29,10 @@ pub struct ChunkMap {
 }
 
 impl ChunkMap {
-    /// Puts a map with these entries at `path`, in place of any that is there, whole or not at all, and uses it.
+    /// Puts a map with these entries at `path`, in place of any that is there, whole or not at all, and uses it. It is
+    /// on the machine's disk when it is synced.
     pub fn create(path: &Path, entries: Vec<u32>) -> Result<ChunkMap, Error> {
-        put(path, &bytes(&entries)).context("writing the chunk map", path)?;
+        put(path, &bytes(&entries), |_| Ok(())).context("writing the chunk map", path)?;
         let file = File::options().read(true).write(true).open(path).context("opening", path)?;
         Ok(ChunkMap { file, entries })
     }
@@ -68,7 +69,7 @@ pub fn write_snapshot(path: &Path, entries: &[u32]) -> Result<(), Error> {
     let mut bytes = bytes(entries);
     let digest = Sha256::digest(&bytes);
     bytes.extend_from_slice(&digest);
-    put(path, &bytes).context("writing the snapshot", path)
+    put(path, &bytes, File::sync_all).and_then(|()| sync_dir_of(path)).context("writing the snapshot", path)
 }
 
 /// Reads a snapshot of a disk of so many parts.
@@ -119,16 +120,21 @@ fn bytes(entries: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// At every moment the old or the new file is there, whole.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// At every moment the old or the new file is there, whole; `finish` has the new one first.
+fn put(path: &Path, bytes: &[u8], finish: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = File::create(&new)?;
     let written =
-        file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&new, path));
+        file.write_all(bytes).and_then(|()| finish(&file)).and_then(|()| std::fs::rename(&new, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&new);
     }
     written
+}
+
+/// Forces the names in the directory of a file to the machine's disk.
+pub fn sync_dir_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())
 }
 
 fn damaged(path: &Path, why: &str) -> Error {

@@ -44,8 +44,9 @@ enum Pace {
     },
     /// The time that is counted.
     Counted(ModelClock),
-    /// The time that is slept. The device's time is that since it was attached.
-    Slept { device: Device, start: Instant, under_way: u32, horizon_ns: u64 },
+    /// The time that is slept. The device's time is that since it was attached; the last of all requests is done at the
+    /// horizon, and `busy_ns` leaves out what was waited for requests.
+    Slept { device: Device, start: Instant, under_way: u32, horizon_ns: u64, busy_ns: u64 },
 }
 
 struct Waiter {
@@ -73,7 +74,7 @@ impl Queue {
             Clock::Model => Pace::Counted(ModelClock::new(model.device(size_bytes))),
             Clock::Real => {
                 let device = model.device(size_bytes);
-                Pace::Slept { device, start: Instant::now(), under_way: 0, horizon_ns: 0 }
+                Pace::Slept { device, start: Instant::now(), under_way: 0, horizon_ns: 0, busy_ns: 0 }
             }
         };
         let turns = !matches!(pace, Pace::Free { .. });
@@ -122,12 +123,12 @@ impl Queue {
         Turn { queue: self, alone }
     }
 
-    /// The sum of service times so far; where they are slept the time at which the last request was done.
+    /// How long the disk has had requests to do so far.
     pub fn clock_ns(&self) -> u64 {
         match &self.state().pace {
             Pace::Free { .. } => 0,
             Pace::Counted(clock) => clock.now_ns(),
-            Pace::Slept { horizon_ns, .. } => *horizon_ns,
+            Pace::Slept { busy_ns, .. } => *busy_ns,
         }
     }
 
@@ -161,12 +162,13 @@ impl State {
                 request.queue = *under_way;
             }
             Pace::Counted(clock) => request.service_ns = clock.issue(&request),
-            Pace::Slept { device, start, under_way, horizon_ns } => {
+            Pace::Slept { device, start, under_way, horizon_ns, busy_ns } => {
                 *under_way += 1;
                 request.queue += *under_way - 1;
                 let now_ns = start.elapsed().as_nanos() as u64;
                 let done_ns = device.serve(&request, now_ns);
                 request.service_ns = done_ns - now_ns;
+                *busy_ns += done_ns.saturating_sub(now_ns.max(*horizon_ns));
                 *horizon_ns = done_ns.max(*horizon_ns);
                 end = Some(End {
                     at: *start + Duration::from_nanos(done_ns),
@@ -174,7 +176,7 @@ impl State {
                 });
             }
         }
-        self.log.push(request);
+        self.log.push(&request);
         end
     }
 

@@ -1,42 +1,50 @@
 //! A disk in service: does what comes through FUSE and what callers ask, in turn, and fails as it is told to.
 
 use super::control::{Answers, Ask, Fault, Status};
+use super::harden::Hardening;
 use super::log::Log;
 use super::queue::Queue;
 use super::store::Store;
 use crate::Error;
 use crate::request::RequestKind;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// A disk in service.
 pub struct Served {
     store: RwLock<Store>,
+    /// The store's data, to be forced to the machine's disk while the store is used.
+    data: File,
+    hardening: Hardening,
     size_bytes: u64,
     queue: Queue,
     requests: AtomicU64,
     failures: Mutex<(u64, Option<String>)>,
     open: AtomicU32,
-    cut: AtomicBool,
+    /// When the power was cut: whether all went as it was told to.
+    cut: OnceLock<Result<(), String>>,
     lying: AtomicBool,
     unreadable: RwLock<Range<u64>>,
 }
 
 impl Served {
-    /// Takes a store into service.
-    pub fn new(store: Store) -> Result<Served, Error> {
+    /// Takes a store into service, in a process of which this holds.
+    pub fn new(store: Store, hardening: Hardening) -> Result<Served, Error> {
         let settings = store.settings();
         let model = store.model()?;
         Ok(Served {
+            data: store.data()?,
+            hardening,
             size_bytes: settings.size_bytes,
             queue: Queue::new(&model, settings.size_bytes, settings.clock),
             store: RwLock::new(store),
             requests: AtomicU64::new(0),
             failures: Mutex::default(),
             open: AtomicU32::new(0),
-            cut: AtomicBool::new(false),
+            cut: OnceLock::new(),
             lying: AtomicBool::new(false),
             unreadable: RwLock::new(0..0),
         })
@@ -90,7 +98,12 @@ impl Served {
 
     /// All that was written is on the medium, or so the disk says.
     pub fn flush(&self) -> io::Result<()> {
-        self.change(|store| if self.lying.load(Ordering::Relaxed) { Ok(()) } else { store.flush() })
+        self.change(|store| {
+            if !self.lying.load(Ordering::Relaxed) {
+                store.flush();
+            }
+            Ok(())
+        })
     }
 
     /// Changes what the disk holds, if its power is on.
@@ -101,9 +114,14 @@ impl Served {
         })
     }
 
+    /// Gives some space back that is not needed any longer; false if there was none.
+    pub fn tidy(&self) -> io::Result<bool> {
+        self.store_mut(Store::tidy)
+    }
+
     /// To be asked with the store in hand, so that nothing reaches it after the cut.
     fn check_power(&self) -> io::Result<()> {
-        if self.cut.load(Ordering::Acquire) { Err(io_error()) } else { Ok(()) }
+        if self.cut.get().is_some() { Err(io_error()) } else { Ok(()) }
     }
 
     fn failed(&self, kind: RequestKind, at: u64, error: &io::Error) {
@@ -124,11 +142,12 @@ impl Served {
         Ok(())
     }
 
-    fn fault(&self, fault: Fault) -> io::Result<()> {
+    fn fault(&self, fault: Fault) -> Result<(), String> {
         match fault {
+            // With the store in hand: no request is half done, and none is done after it.
             Fault::PowerCut(loss) => self.store_mut(|store| {
-                // With the store in hand: no request is half done.
-                if self.cut.swap(true, Ordering::AcqRel) { Ok(()) } else { store.power_cut(loss) }
+                let cut = || store.power_cut(loss).map_err(|e| format!("the power is off, but {e}"));
+                self.cut.get_or_init(cut).clone()
             }),
             Fault::ReadError { at_bytes, len_bytes } => {
                 let range = at_bytes..at_bytes.saturating_add(len_bytes);
@@ -149,17 +168,20 @@ impl Served {
 
     fn status(&self) -> Status {
         let (failed, first_failure) = lock(&self.failures).clone();
-        let (log_requests, log_lost) = self.queue.with_log(|log| (log.requests(), log.lost()));
+        let (log_kept, log_requests, log_lost) =
+            self.queue.with_log(|log| (log.is_on(), log.requests(), log.lost()));
         Status {
             pid: std::process::id(),
             requests: self.requests.load(Ordering::Relaxed),
             failed,
             first_failure,
+            log_kept,
             log_requests,
             log_lost,
             clock_ns: self.queue.clock_ns(),
             used_bytes: self.store.read().unwrap_or_else(PoisonError::into_inner).used_bytes(),
-            cut: self.cut.load(Ordering::Relaxed),
+            cut: self.cut.get().is_some(),
+            hardening: self.hardening,
         }
     }
 }
@@ -168,7 +190,12 @@ impl Answers for Served {
     fn answer(&self, ask: &Ask) -> Result<Status, String> {
         match ask {
             Ask::Status | Ask::TakeLog => {}
-            Ask::Snapshot(name) => self.store_mut(|store| store.snapshot(name)).map_err(|e| why(&e))?,
+            Ask::Log(on) => self.queue.with_log(|log| *log = Log::new(*on)),
+            Ask::Snapshot(name) => {
+                // Most of it is on the machine's disk then when requests have to wait for the rest.
+                self.data.sync_data().map_err(|e| e.to_string())?;
+                self.store_mut(|store| store.snapshot(name)).map_err(|e| why(&e))?
+            }
             Ask::Rollback { open: false, .. } if self.open.load(Ordering::Relaxed) > 0 => {
                 return Err(
                     "its disk is in use; unmount what is on it and detach its loop device first".into()
@@ -177,13 +204,13 @@ impl Answers for Served {
             Ask::Rollback { name, .. } => {
                 self.store_mut(|store| store.rollback(name)).map_err(|e| why(&e))?
             }
-            Ask::Fault(fault) => self.fault(*fault).map_err(|e| e.to_string())?,
+            Ask::Fault(fault) => self.fault(*fault)?,
         }
         Ok(self.status())
     }
 
     fn take_log(&self) -> Log {
-        self.queue.with_log(std::mem::take)
+        self.queue.with_log(Log::take)
     }
 }
 

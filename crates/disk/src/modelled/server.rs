@@ -7,10 +7,9 @@ use fuser::{
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
     ReplyOpen, ReplyStatfs, ReplyWrite, Request as Caller, WriteFlags,
 };
-use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Name of the file.
@@ -27,18 +26,38 @@ const FILE_INODE: INodeNo = INodeNo(2);
 /// Nothing about the file changes but its contents.
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 
-thread_local! {
-    /// Room for what does not lie in one piece.
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+/// The file system, which shares the disk with the threads that answer callers.
+pub struct DiskFs {
+    disk: Arc<Served>,
+    /// Room for what does not lie in one piece, for each thread.
+    scratch: Mutex<Vec<Vec<u8>>>,
 }
 
-/// The file system, which shares the disk with the thread that answers callers.
-pub struct DiskFs(pub Arc<Served>);
-
 impl DiskFs {
+    /// The file system of a disk. All that it needs for requests is made here.
+    pub fn new(disk: Arc<Served>) -> DiskFs {
+        // Zeros would be made when they are touched.
+        let scratch = vec![vec![1; REQUEST_MAX_BYTES as usize]; disk.threads()];
+        DiskFs { disk, scratch: Mutex::new(scratch) }
+    }
+
+    /// Reads a range and answers with it.
+    fn answer(&self, at: u64, len: u64, answer: impl FnOnce(&[u8])) -> io::Result<()> {
+        let store = self.disk.readable(at, len)?;
+        if len == 0 {
+            answer(&[]);
+            return Ok(());
+        }
+        let free = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scratch = free().pop().unwrap_or_default();
+        let done = store.read(at, len as usize, &mut scratch).map(answer);
+        free().push(scratch);
+        done
+    }
+
     fn attr(&self, ino: INodeNo) -> FileAttr {
         let file = ino == FILE_INODE;
-        let size = if file { self.0.size_bytes() } else { 0 };
+        let size = if file { self.disk.size_bytes() } else { 0 };
         FileAttr {
             ino,
             size,
@@ -60,7 +79,7 @@ impl DiskFs {
 
     /// What of a range lies on the disk.
     fn clip(&self, at: u64, len: u64) -> u64 {
-        len.min(self.0.size_bytes().saturating_sub(at))
+        len.min(self.disk.size_bytes().saturating_sub(at))
     }
 }
 
@@ -88,7 +107,7 @@ impl Filesystem for DiskFs {
     }
 
     fn open(&self, _: &Caller, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        self.0.opened();
+        self.disk.opened();
         // Nothing of the disk is cached above it but by the file system on it.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
@@ -106,7 +125,7 @@ impl Filesystem for DiskFs {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        self.0.released();
+        self.disk.released();
         reply.ok();
     }
 
@@ -123,15 +142,8 @@ impl Filesystem for DiskFs {
     ) {
         let len = self.clip(at, len.into());
         let mut reply = Some(reply);
-        let mut answer = |data: &[u8]| reply.take().expect("one answer").data(data);
-        let done = self.0.request(RequestKind::Read, at, len, || {
-            let store = self.0.readable(at, len)?;
-            if len == 0 {
-                answer(&[]);
-            } else {
-                SCRATCH.with_borrow_mut(|scratch| answer(store.read(at, len as usize, scratch)));
-            }
-            Ok(())
+        let done = self.disk.request(RequestKind::Read, at, len, || {
+            self.answer(at, len, |data| reply.take().expect("one answer").data(data))
         });
         if let (Err(e), Some(reply)) = (done, reply) {
             reply.error(e.into());
@@ -154,14 +166,17 @@ impl Filesystem for DiskFs {
         if self.clip(at, len) < len {
             return reply.error(Errno::ENOSPC);
         }
-        match self.0.request(RequestKind::Write, at, len, || self.0.change(|store| store.write(at, data))) {
+        match self
+            .disk
+            .request(RequestKind::Write, at, len, || self.disk.change(|store| store.write(at, data)))
+        {
             Ok(()) => reply.written(data.len() as u32),
             Err(e) => reply.error(e.into()),
         }
     }
 
     fn fsync(&self, _: &Caller, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        match self.0.request(RequestKind::Flush, 0, 0, || self.0.flush()) {
+        match self.disk.request(RequestKind::Flush, 0, 0, || self.disk.flush()) {
             Ok(()) => reply.ok(),
             Err(e) => reply.error(e.into()),
         }
@@ -181,7 +196,9 @@ impl Filesystem for DiskFs {
             return reply.error(Errno::EOPNOTSUPP);
         }
         let len = self.clip(at, len);
-        match self.0.request(RequestKind::Discard, at, len, || self.0.change(|store| store.discard(at, len)))
+        match self
+            .disk
+            .request(RequestKind::Discard, at, len, || self.disk.change(|store| store.discard(at, len)))
         {
             Ok(()) => reply.ok(),
             Err(e) => reply.error(e.into()),
@@ -206,7 +223,7 @@ impl Filesystem for DiskFs {
         // Its block size is what a loop device takes for the smallest discard.
         let block_bytes = 4096;
         reply.statfs(
-            self.0.size_bytes() / block_bytes,
+            self.disk.size_bytes() / block_bytes,
             0,
             0,
             1,

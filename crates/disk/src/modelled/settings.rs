@@ -32,7 +32,7 @@ pub struct DiskSettings {
     version: u32,
     /// How large it is.
     pub size_bytes: u64,
-    /// The name of its model.
+    /// The name of its model; for a disk that is to be made also what [`crate::Model::find`] finds it by.
     pub model: String,
     /// What its service times are used for.
     pub clock: Clock,

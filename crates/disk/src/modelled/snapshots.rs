@@ -30,7 +30,8 @@ impl Store {
             let why = format!("it has a snapshot {name} already; choose another name");
             return Err(Error::Store { dir: self.dir.clone(), why });
         }
-        self.flush().and_then(|()| self.chunks.sync()).context("flushing", &self.dir)?;
+        self.flush();
+        self.chunks.sync().context("flushing", &self.dir)?;
         write_snapshot(&path, self.map.entries())?;
         self.chunks.share(self.map.entries());
         Ok(())
@@ -38,20 +39,26 @@ impl Store {
 
     /// Makes the disk what it was when the snapshot was taken. The snapshot stays.
     pub fn rollback(&mut self, name: &str) -> Result<(), Error> {
-        let path = path_of(&self.dir, name)?;
-        if !path.exists() {
-            let names: Vec<_> = list(&self.dir)?.into_iter().map(|snapshot| snapshot.name).collect();
-            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let why = format!("it has no snapshot {name}; there are {names}");
-            return Err(Error::Store { dir: self.dir.clone(), why });
-        }
-        let entries = read_snapshot(&path, parts(&self.settings))?;
-        self.flush().context("flushing", &self.dir)?;
-        let old = self.map.entries().to_vec();
-        self.map = ChunkMap::create(&self.dir.join("map"), entries)?;
+        let entries = read(&self.dir, name, parts(&self.settings))?;
+        self.flush();
+        let new = ChunkMap::create(&self.dir.join("map"), entries)?;
+        let old = std::mem::replace(&mut self.map, new);
         self.chunks.share(self.map.entries());
-        self.chunks.release(old).context("freeing chunks of", &self.dir)
+        self.chunks.release(old.entries().iter().copied());
+        Ok(())
     }
+}
+
+/// The map of a snapshot of the store in `dir`, whose disk has so many parts.
+pub(super) fn read(dir: &Path, name: &str, parts: usize) -> Result<Vec<u32>, Error> {
+    let path = path_of(dir, name)?;
+    if !path.exists() {
+        let names: Vec<_> = list(dir)?.into_iter().map(|snapshot| snapshot.name).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let why = format!("it has no snapshot {name}; there are {names}");
+        return Err(Error::Store { dir: dir.to_owned(), why });
+    }
+    read_snapshot(&path, parts)
 }
 
 /// The snapshots of the store in `dir`, by name.

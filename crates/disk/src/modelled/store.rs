@@ -8,10 +8,11 @@
 //!
 //! A crash of the machine itself is another matter: only snapshots are forced to its disk. `attached` in the store
 //! names the boot of the machine in which it was last taken into use, and goes when it is closed; a store that
-//! lived through a crash is known by it and can only be rolled back.
+//! lived through a crash is known by it, and is taken into use again as it was at a snapshot: nothing else of it,
+//! its map least of all, is believed then.
 
 use super::chunks::Chunks;
-use super::map::{ChunkMap, HOLE};
+use super::map::{ChunkMap, HOLE, sync_dir_of};
 use super::settings::DiskSettings;
 use super::write_cache::{Loss, Old, Record, WriteCache};
 use crate::SECTOR_BYTES;
@@ -28,6 +29,9 @@ pub const CHUNK_BYTES: usize = 64 << 10;
 
 /// Name of the file with the model.
 const MODEL: &str = "model.toml";
+
+/// Name of the file that says that the store is in use.
+const ATTACHED: &str = "attached";
 
 /// What a discarded or never written part of a disk reads as; no request is longer.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
@@ -55,7 +59,9 @@ impl Store {
             let why = "it is not empty; name a new directory".to_owned();
             return Err(Error::Store { dir: dir.to_owned(), why });
         }
-        let made = fill_new(dir, settings, &model);
+        let mut settings = settings.clone();
+        settings.model = model.name().to_owned();
+        let made = fill_new(dir, &settings, &model);
         if made.is_err() {
             for file in ["disk.json", MODEL, "map", "map.new", "data", "lock"] {
                 let _ = std::fs::remove_file(dir.join(file));
@@ -68,28 +74,43 @@ impl Store {
         made
     }
 
-    /// Takes the store in `dir` into use. `after_crash` takes also one that a crash of the machine has left, which
-    /// can only be rolled back.
-    pub fn open(dir: &Path, after_crash: bool) -> Result<Store, Error> {
+    /// Takes the store in `dir` into use.
+    pub fn open(dir: &Path) -> Result<Store, Error> {
+        Store::take(dir, |dir, parts| {
+            if was_left_in_use(dir)? {
+                let why = "the machine went down while it was in use; `senesce disk rollback` to a snapshot, which is \
+                           whole, or make a new disk";
+                return Err(Error::Store { dir: dir.to_owned(), why: why.to_owned() });
+            }
+            ChunkMap::open(&dir.join("map"), parts)
+        })
+    }
+
+    /// Takes the store in `dir` into use as it was at a snapshot, also after a crash of the machine.
+    pub fn open_at(dir: &Path, snapshot: &str) -> Result<Store, Error> {
+        Store::take(dir, |dir, parts| {
+            let entries = super::snapshots::read(dir, snapshot, parts)?;
+            Chunks::mend(&dir.join("data"), parts)?;
+            ChunkMap::create(&dir.join("map"), entries)
+        })
+    }
+
+    fn take(dir: &Path, map: impl FnOnce(&Path, usize) -> Result<ChunkMap, Error>) -> Result<Store, Error> {
         let dir = &std::fs::canonicalize(dir).context("opening the store", dir)?;
         let settings = DiskSettings::read(dir)?;
         let lock = take_lock(dir)?;
-        let attached = std::fs::read_to_string(dir.join("attached")).unwrap_or_default();
-        if !after_crash && !attached.is_empty() && attached != boot_id() {
-            let why = "the machine went down while it was in use; `senesce disk rollback` to a snapshot, which is \
-                       whole, or make a new disk";
-            return Err(Error::Store { dir: dir.clone(), why: why.to_owned() });
-        }
         let parts = parts(&settings);
-        let map = ChunkMap::open(&dir.join("map"), parts)?;
+        let map = map(dir, parts)?;
         let mut maps = super::snapshots::read_all(dir, parts)?;
         maps.push(map.entries().to_vec());
         let maps: Vec<&[u32]> = maps.iter().map(Vec::as_slice).collect();
         let chunks = Chunks::open(&dir.join("data"), parts, &maps)?;
-        if attached.is_empty() {
-            let path = dir.join("attached");
-            std::fs::write(&path, boot_id()).context("writing", &path)?;
-        }
+        // From here on it is in use.
+        let path = dir.join(ATTACHED);
+        std::fs::write(&path, boot_id())
+            .and_then(|()| File::open(&path)?.sync_all())
+            .and_then(|()| sync_dir_of(&path))
+            .context("writing", &path)?;
         let cache = WriteCache::new(settings.write_cache_bytes);
         Ok(Store { dir: dir.clone(), settings, map, chunks, cache, requests: 0, _lock: lock })
     }
@@ -101,8 +122,17 @@ impl Store {
 
     /// The model that the disk is made after, as it was when the disk was made.
     pub fn model(&self) -> Result<Model, Error> {
-        let path = self.dir.join(MODEL);
-        Model::read(&std::fs::read_to_string(&path).context("reading", &path)?, &path)
+        model_of(&self.dir)
+    }
+
+    /// The file with the data, to be forced to the machine's disk while the store is used.
+    pub fn data(&self) -> Result<File, Error> {
+        self.chunks.handle().context("opening the data of", &self.dir)
+    }
+
+    /// Gives some space back that is not needed any longer; false if there is none.
+    pub fn tidy(&mut self) -> io::Result<bool> {
+        self.chunks.tidy()
     }
 
     /// Bytes that the disk and its snapshots take.
@@ -111,7 +141,7 @@ impl Store {
     }
 
     /// What the disk holds in `len` bytes from `at` on; gathered in `scratch` if it does not lie in one piece.
-    pub fn read<'a>(&'a self, at: u64, len: usize, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+    pub fn read<'a>(&'a self, at: u64, len: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         let mut pieces = pieces(at, len as u64).map(|piece| (self.map.entries()[piece.part], piece));
         let (chunk, first) = pieces.next().expect("a range has a piece");
         let in_row = |(i, (next, _)): (usize, (u32, Piece))| match chunk {
@@ -119,16 +149,20 @@ impl Store {
             _ => next == chunk + 1 + i as u32,
         };
         if pieces.enumerate().all(in_row) && (chunk != HOLE || len <= ZEROS.len()) {
-            return if chunk == HOLE { &ZEROS[..len] } else { self.chunks.read(chunk, first.within, len) };
+            return if chunk == HOLE {
+                Ok(&ZEROS[..len])
+            } else {
+                self.chunks.read(chunk, first.within, len)
+            };
         }
         scratch.clear();
         for piece in self::pieces(at, len as u64) {
             match self.map.entries()[piece.part] {
                 HOLE => scratch.resize(scratch.len() + piece.len, 0),
-                chunk => scratch.extend_from_slice(self.chunks.read(chunk, piece.within, piece.len)),
+                chunk => scratch.extend_from_slice(self.chunks.read(chunk, piece.within, piece.len)?),
             }
         }
-        scratch
+        Ok(scratch)
     }
 
     /// Writes `data` at `at`.
@@ -137,8 +171,7 @@ impl Store {
         let mut data = data;
         for piece in pieces(at, data.len() as u64) {
             let (now, rest) = data.split_at(piece.len);
-            self.record(&piece)?;
-            self.put(&piece, now)?;
+            self.overwrite(&piece, now)?;
             data = rest;
         }
         Ok(())
@@ -153,8 +186,7 @@ impl Store {
                 continue;
             }
             if piece.len < CHUNK_BYTES {
-                self.record(&piece)?;
-                self.put(&piece, &ZEROS[..piece.len])?;
+                self.overwrite(&piece, &ZEROS[..piece.len])?;
                 continue;
             }
             self.map.set(piece.part, HOLE)?;
@@ -164,51 +196,70 @@ impl Store {
             } else {
                 self.cache.push_chunk(self.requests, piece.at(), chunk, &mut freed);
             }
-            self.chunks.release(freed)?;
+            self.chunks.release(freed);
         }
         Ok(())
     }
 
     /// All that was written is on the medium now, safe from power cuts.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self) {
         let freed = self.cache.settle();
-        self.chunks.release(freed)
+        self.chunks.release(freed);
     }
 
-    /// Puts the disk back to what was on its medium, but for those unflushed writes that survive.
+    /// Puts the disk back to what was on its medium, but for those unflushed writes that survive. What cannot be put
+    /// back stays; all else is put back even so, and the first error told.
     pub fn power_cut(&mut self, loss: Loss) -> io::Result<()> {
         let mut records = self.cache.take_records();
         let survivors = loss.survivors(&records, SECTOR_BYTES);
+        let mut done = Ok(());
         for record in records.iter_mut().rev() {
-            self.swap(record)?;
+            done = done.and(self.swap(record));
         }
         let mut freed = Vec::new();
         for (mut record, survives) in records.into_iter().zip(survivors) {
             match record.old {
-                Old::Chunk(_) if survives == record.len => self.swap(&mut record)?,
+                Old::Chunk(_) if survives == record.len => done = done.and(self.swap(&mut record)),
                 Old::Chunk(_) => {}
                 Old::Zeros | Old::Bytes => {
                     record.len = survives;
                     let bytes = self.cache.bytes_mut(&record).to_vec();
                     let piece = pieces(record.at_bytes, u64::from(survives)).next();
-                    piece.map_or(Ok(()), |piece| self.put(&piece, &bytes))?;
+                    done = done.and(piece.map_or(Ok(()), |piece| self.restore(&piece, &bytes)));
                 }
             }
             if let Old::Chunk(chunk) = record.old {
                 freed.push(chunk);
             }
         }
-        self.chunks.release(freed)
+        self.chunks.release(freed);
+        done
     }
 
     /// To be called when no request comes any more: all of it is on the machine's disk then.
     pub fn close(&mut self) -> Result<(), Error> {
-        self.flush()
-            .and_then(|()| self.chunks.sync())
+        self.flush();
+        let path = self.dir.join(ATTACHED);
+        self.chunks
+            .tidy_all()
+            .and_then(|_| self.chunks.sync())
             .and_then(|()| self.map.sync())
+            .and_then(|()| sync_dir_of(&path))
             .context("closing", &self.dir)?;
-        let path = self.dir.join("attached");
-        std::fs::remove_file(&path).context("removing", &path)
+        std::fs::remove_file(&path).and_then(|()| sync_dir_of(&path)).context("removing", &path)
+    }
+
+    /// Writes a piece, and keeps what it replaces in case the power is cut.
+    fn overwrite(&mut self, piece: &Piece, data: &[u8]) -> io::Result<()> {
+        let chunk = self.map.entries()[piece.part];
+        let in_place = chunk != HOLE && !self.chunks.shared(chunk);
+        self.record(piece)?;
+        let written = self.put(piece, data);
+        if written.is_err() && !in_place {
+            // Nothing was replaced.
+            self.cache.pop();
+        }
+        written
     }
 
     /// Keeps what `piece` holds, in case the power is cut.
@@ -217,10 +268,11 @@ impl Store {
             return Ok(());
         }
         let chunk = self.map.entries()[piece.part];
-        let old = (chunk != HOLE).then(|| self.chunks.read(chunk, piece.within, piece.len));
+        let old = (chunk != HOLE).then(|| self.chunks.read(chunk, piece.within, piece.len)).transpose()?;
         let mut freed = Vec::new();
         self.cache.push_bytes(self.requests, piece.at(), piece.len, old, &mut freed);
-        self.chunks.release(freed)
+        self.chunks.release(freed);
+        Ok(())
     }
 
     /// Writes a piece, in a chunk of its own if the one it was in is shared.
@@ -229,18 +281,36 @@ impl Store {
         if old != HOLE && !self.chunks.shared(old) {
             return self.chunks.write(old, piece.within, data);
         }
-        let new = self.chunks.take(piece.part)?;
-        let written = self.put_new(old, new, piece, data).and_then(|()| self.map.set(piece.part, new));
-        let unused = if written.is_ok() { old } else { new };
-        written.and(self.chunks.release([unused]))
+        match self.put_elsewhere(old, piece, data) {
+            // What is free may still have space.
+            Err(e) if e.kind() == io::ErrorKind::StorageFull && self.chunks.tidy_all()? => {
+                self.put_elsewhere(old, piece, data)
+            }
+            written => written,
+        }
     }
 
-    fn put_new(&self, old: u32, new: u32, piece: &Piece, data: &[u8]) -> io::Result<()> {
+    fn put_elsewhere(&mut self, old: u32, piece: &Piece, data: &[u8]) -> io::Result<()> {
+        let new = self.chunks.take(piece.part)?;
+        let written = self.put_new(old, new, piece, data).and_then(|()| self.map.set(piece.part, new));
+        self.chunks.release([if written.is_ok() { old } else { new }]);
+        written
+    }
+
+    /// Puts back what a piece held. Nothing needs no space, so it can be put back where there is none.
+    fn restore(&mut self, piece: &Piece, bytes: &[u8]) -> io::Result<()> {
+        if self.map.entries()[piece.part] == HOLE && bytes.iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+        self.put(piece, bytes)
+    }
+
+    fn put_new(&mut self, old: u32, new: u32, piece: &Piece, data: &[u8]) -> io::Result<()> {
         if data.len() < CHUNK_BYTES {
             if old == HOLE {
                 self.chunks.reserve(new)?;
             } else {
-                self.chunks.write(new, 0, self.chunks.read(old, 0, CHUNK_BYTES))?;
+                self.chunks.copy(old, new)?;
             }
         }
         self.chunks.write(new, piece.within, data)
@@ -263,11 +333,11 @@ impl Store {
                 let now = if chunk == HOLE {
                     &ZEROS[..piece.len]
                 } else {
-                    self.chunks.read(chunk, piece.within, piece.len)
+                    self.chunks.read(chunk, piece.within, piece.len)?
                 };
                 self.cache.bytes_mut(record).copy_from_slice(now);
                 record.old = Old::Bytes;
-                self.put(&piece, &bytes)?;
+                self.restore(&piece, &bytes)?;
             }
         }
         Ok(())
@@ -325,6 +395,22 @@ fn take_lock(dir: &Path) -> Result<FileLock, Error> {
         dir: dir.to_owned(),
         why: "another process serves it; unmount it there first, or choose another store".to_owned(),
     })
+}
+
+/// The model of the store in `dir`.
+pub fn model_of(dir: &Path) -> Result<Model, Error> {
+    let path = dir.join(MODEL);
+    Model::read(&std::fs::read_to_string(&path).context("reading", &path)?, &path)
+}
+
+/// Whether the machine went down while the store was in use. A file that is there and empty was not written in this boot.
+fn was_left_in_use(dir: &Path) -> Result<bool, Error> {
+    let path = dir.join(ATTACHED);
+    match std::fs::read(&path) {
+        Ok(attached) => Ok(attached != boot_id().as_bytes()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e).context("reading", &path),
+    }
 }
 
 /// What tells one boot of the machine from another.

@@ -63,8 +63,12 @@ impl WriteCache {
     /// A cache that holds so many bytes; with less than a chunk it holds nothing.
     pub fn new(bytes: u64) -> WriteCache {
         let bytes = if bytes < CHUNK_BYTES as u64 { 0 } else { bytes as usize };
-        let records = if bytes == 0 { 0 } else { MAX_RECORDS };
-        WriteCache { ring: vec![0; bytes].into(), records: VecDeque::with_capacity(records), passed: 0 }
+        let count = if bytes == 0 { 0 } else { MAX_RECORDS };
+        let nothing = Record { request: 0, at_bytes: 0, len: 0, old: Old::Zeros, stamp: 1 };
+        // Nothing is zero, for zeros would be made when they are touched, and no write is to wait for memory.
+        let mut records = VecDeque::from(vec![nothing; count]);
+        records.clear();
+        WriteCache { ring: vec![1; bytes].into(), records, passed: 0 }
     }
 
     /// Whether it holds nothing, ever.
@@ -101,6 +105,11 @@ impl WriteCache {
     pub fn push_chunk(&mut self, request: u64, at_bytes: u64, chunk: u32, freed: &mut Vec<u32>) {
         let old = Old::Chunk(chunk);
         self.push(Record { request, at_bytes, len: CHUNK_BYTES as u32, old, stamp: self.passed }, freed);
+    }
+
+    /// Takes the youngest record back, whose write has failed.
+    pub fn pop(&mut self) {
+        self.records.pop_back();
     }
 
     fn push(&mut self, record: Record, freed: &mut Vec<u32>) {

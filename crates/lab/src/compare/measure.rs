@@ -153,11 +153,17 @@ impl Measuring<'_> {
         let on =
             |model: &str| Ok::<_, Error>(cold.modelled_s_per_gib(&disk::Model::find(model)?, disk_bytes));
         let hdd = on(scanned::HDD_MODEL)?;
-        let modelled = match &self.spec.disk {
-            Some(model) => on(model)?,
-            None => cold.disk_clock_s_per_gib().or(hdd),
+        let own = target.modelled().map(|disk| disk.model()).transpose()?;
+        let modelled = match (&self.spec.disk, own) {
+            (Some(model), _) => on(model)?,
+            (None, Some(own)) if !own.costs_nothing() => cold.modelled_s_per_gib(&own, disk_bytes),
+            (None, _) => hdd,
         };
-        for (measure, value) in [("modelled_hdd_s_per_gib", hdd), ("modelled_s_per_gib", modelled)] {
+        for (measure, value) in [
+            ("modelled_hdd_s_per_gib", hdd),
+            ("modelled_s_per_gib", modelled),
+            ("disk_clock_s_per_gib", cold.disk_clock_s_per_gib()),
+        ] {
             numbers.extend(value.map(|value| number(subject, measure, "s/GiB", repetition, value)));
         }
         Ok(numbers)

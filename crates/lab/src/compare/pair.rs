@@ -32,8 +32,7 @@ pub struct Pair {
     pub aging_ratio_interval: Option<Interval>,
     /// Model of the disk whose time the modelled costs are.
     pub modelled_disk: String,
-    /// Median of aged over unaged scan cost in modelled time: by the clock of the modelled disk that both sides lie
-    /// on, or on one that is sent the same requests.
+    /// Median of aged over unaged scan cost in modelled time: what [`Pair::modelled_disk`] takes for the same requests.
     pub modelled_aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub modelled_aging_ratio_interval: Option<Interval>,
@@ -55,9 +54,11 @@ pub struct Side {
     pub disk: String,
     /// How far it was aged when this was measured: for an aging as a whole, which is measured once, 0.
     pub round: u64,
-    /// Seconds per GiB of the cold scan in modelled time: by the clock of the modelled disk that it lies on, or on one
-    /// that is sent the same requests.
+    /// Seconds per GiB of the cold scan in modelled time: what [`Pair::modelled_disk`] takes for the same requests, in
+    /// the order of their issue.
     pub modelled_s_per_gib: Option<f64>,
+    /// The same by the clock of the modelled disk that it lies on, which chooses among those that wait.
+    pub disk_clock_s_per_gib: Option<f64>,
     /// Seconds per GiB of the cold scan, as measured.
     pub scan_s_per_gib: Option<f64>,
     /// Seconds of processor time of the scan.
@@ -149,6 +150,7 @@ impl Side {
             scan_requests: median("scan_requests"),
             scan_read_bytes: median("scan_read_bytes"),
             modelled_s_per_gib: median("modelled_s_per_gib"),
+            disk_clock_s_per_gib: median("disk_clock_s_per_gib"),
             modelled_hdd_s_per_gib: median("modelled_hdd_s_per_gib"),
             dynamic_layout_score: median("dynamic_layout_score"),
             dynamic_layout_score_data: median("dynamic_layout_score_data"),

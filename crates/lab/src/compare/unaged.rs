@@ -32,9 +32,10 @@ pub fn make(
             Unaged { path: target.path().to_owned(), target: Some(Box::new(target)), is_dir: true }
         }
         Home::Image(image) => image_of(session, made, image.with_extension("unaged.img"))?,
-        Home::Modelled { dir, model, clock } => {
-            let dir = dir.with_extension("unaged.disk");
-            let (model, clock) = (model.clone(), *clock);
+        Home::Modelled { dir: aged, clock, .. } => {
+            let dir = aged.with_extension("unaged.disk");
+            // After the model that the aged side has: the file that it came from may be another by now.
+            let (model, clock) = (aged.display().to_string(), *clock);
             made_of(session, made, Home::Modelled { dir: dir.clone(), model, clock }, dir)?
         }
         // A device holds one file system; its copy goes to an image of the same size.

@@ -1,17 +1,28 @@
 //! What a log of requests costs on a device model.
 
 use crate::output::{self, number};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use disk::Model;
 use disk::log::LogReader;
 use disk::model::Pricing;
+use disk::{Request, SECTOR_BYTES};
 use std::path::Path;
 
-pub fn price(log: &Path, model: &str, size: Option<u64>, json: bool) -> Result<()> {
+pub fn price(path: &Path, model: &str, size: Option<u64>, json: bool) -> Result<()> {
     let model = Model::find(model)?;
-    let mut log = LogReader::open(log)?;
-    let mut pricing = Pricing::new(&model, size.unwrap_or(log.info().size_bytes));
+    let mut log = LogReader::open(path)?;
+    let size_bytes = size.unwrap_or(log.info().size_bytes);
+    let mut pricing = Pricing::new(&model, size_bytes);
     while let Some(requests) = log.next_batch()? {
+        // What lies beyond the disk would cost nothing.
+        let end_bytes = requests.iter().map(Request::end_sector).max().unwrap_or(0) * SECTOR_BYTES;
+        if end_bytes > size_bytes {
+            bail!(
+                "a request of {} ends at byte {end_bytes}, beyond a disk of {}; give a larger --size",
+                path.display(),
+                lab::bytes(size_bytes)
+            );
+        }
         pricing.add(&requests);
     }
     let priced = pricing.finish();

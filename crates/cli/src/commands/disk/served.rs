@@ -19,15 +19,18 @@ pub fn run(action: &ServedDisk) -> Result<()> {
             let mut settings = DiskSettings::new(*size, &model.model, clock(model.clock));
             settings.write_cache_bytes = *write_cache;
             ModelledDisk::create(dir, &settings)?;
-            output::line(&format!("{}: {} after {}", dir.display(), lab::bytes(*size), settings.model))
+            let model = modelled::model_of(dir)?;
+            output::line(&format!("{}: {} after {}", dir.display(), lab::bytes(*size), model.name()))
         }
         ServedDisk::Mount { dir, loop_device } => mount(dir, *loop_device),
-        ServedDisk::Snapshot { dir, name } => {
-            change(dir, false, &Ask::Snapshot(name.clone()), |store| store.snapshot(name))
-        }
+        ServedDisk::Snapshot { dir, name } => change(dir, &Ask::Snapshot(name.clone()), || {
+            let mut store = Store::open(dir)?;
+            store.snapshot(name)?;
+            store.close()
+        }),
         ServedDisk::Rollback { dir, name } => {
             let ask = Ask::Rollback { name: name.clone(), open: false };
-            change(dir, true, &ask, |store| store.rollback(name))
+            change(dir, &ask, || Store::open_at(dir, name)?.close())
         }
         ServedDisk::List { dir, json } => list(dir, *json),
         ServedDisk::Log { dir, output } => log(dir, output),
@@ -49,6 +52,7 @@ pub fn clock(clock: args::Clock) -> modelled::Clock {
 fn mount(dir: &Path, loop_device: bool) -> Result<()> {
     let session = Session::begin()?;
     let mut disk = ModelledDisk::attach(&session, dir)?;
+    disk.start_log()?;
     let attach = || LoopDevice::attach(&session, disk.file(), READ_AHEAD_KB);
     let device = loop_device.then(attach).transpose()?;
     let path = device.as_ref().map_or(disk.file(), LoopDevice::device);
@@ -65,16 +69,9 @@ fn mount(dir: &Path, loop_device: bool) -> Result<()> {
 }
 
 /// Asks the server if there is one, and changes the store otherwise.
-fn change(
-    dir: &Path,
-    after_crash: bool,
-    ask: &Ask,
-    change: impl FnOnce(&mut Store) -> Result<(), disk::Error>,
-) -> Result<()> {
+fn change(dir: &Path, ask: &Ask, change: impl FnOnce() -> Result<(), disk::Error>) -> Result<()> {
     if modelled::call(dir, ask)?.is_none() {
-        let mut store = Store::open(dir, after_crash)?;
-        change(&mut store)?;
-        store.close()?;
+        change()?;
     }
     Ok(())
 }
@@ -97,6 +94,9 @@ fn list(dir: &Path, json: bool) -> Result<()> {
             status.as_ref().map_or("–".to_owned(), |s| s.failed.to_string()),
         ]],
     )?;
+    if let Some(lacks) = status.and_then(|status| status.hardening.lacks()) {
+        eprintln!("its server does not stand want of memory as well as it could: {lacks}");
+    }
     output::table(
         &["snapshot", "in use"],
         snapshots.into_iter().map(|snapshot| vec![snapshot.name, lab::bytes(snapshot.used_bytes)]),
@@ -105,6 +105,9 @@ fn list(dir: &Path, json: bool) -> Result<()> {
 
 fn log(dir: &Path, output: &Path) -> Result<()> {
     let settings = DiskSettings::read(dir)?;
+    if !in_service(dir, modelled::call(dir, &Ask::Status)?)?.log_kept {
+        bail!("no log is kept of the requests to {0}; `senesce disk mount {0}` keeps one", dir.display());
+    }
     // Before anything is taken from the server, for what is taken is gone.
     let info = LogInfo { model: settings.model, size_bytes: settings.size_bytes, tool: lab::TOOL.to_owned() };
     let mut writer = LogWriter::create(output, &info)?;

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use ::probe::{TransferPlan, TransferPoint, TransferSize};
 use anyhow::Result;
 use disk::model::ModelClock;
-use disk::modelled::{self, DiskSettings, ModelledDisk};
+use disk::modelled::{self, ModelledDisk};
 use disk::{Model, Request, Session};
 use lab::Watch as _;
 use std::path::Path;
@@ -57,10 +57,8 @@ pub fn run(args: &args::TransferSize) -> Result<()> {
         let model = Model::find(name)?;
         (model.name().to_owned(), on_model(&args.path, &plan, &model, &mut seen)?)
     } else if modelled::is_store(&args.path) {
-        (
-            Model::find(&DiskSettings::read(&args.path)?.model)?.name().to_owned(),
-            on_modelled(&args.path, &plan, &mut seen)?,
-        )
+        let model = modelled::model_of(&args.path)?;
+        (model.name().to_owned(), on_modelled(&args.path, &plan, &mut seen)?)
     } else {
         let begun = Instant::now();
         ("wall".to_owned(), ::probe::transfer_size(&args.path, &plan, &mut |_| begun.elapsed(), &mut seen)?)
