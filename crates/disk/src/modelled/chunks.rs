@@ -77,9 +77,7 @@ impl Chunks {
             };
             *users += 1;
         }
-        let free = (1..=chunks.users.len() as u32).filter(|chunk| chunks.users[*chunk as usize - 1] == 0);
-        chunks.untidy = free.collect();
-        chunks.tidy_all().context("freeing unused chunks of", path)?;
+        chunks.punch_unused().context("freeing unused chunks of", path)?;
         Ok(chunks)
     }
 
@@ -191,6 +189,19 @@ impl Chunks {
         let any = self.tidy()?;
         while self.tidy()? {}
         Ok(any)
+    }
+
+    /// Gives the space of all chunks without users back.
+    fn punch_unused(&self) -> io::Result<()> {
+        let mut first = 1;
+        for run in self.users.chunk_by(|a, b| (*a == 0) == (*b == 0)) {
+            let count = run.len() as u32;
+            if run[0] == 0 {
+                self.punch(first, count)?;
+            }
+            first += count;
+        }
+        Ok(())
     }
 
     /// Gives the space of so many chunks from this one on back.
