@@ -23,6 +23,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Size of a chunk: what is copied at the first write after a snapshot, and what discarding frees.
 pub const CHUNK_BYTES: usize = 64 << 10;
@@ -32,6 +33,9 @@ const MODEL: &str = "model.toml";
 
 /// Name of the file that says that the store is in use.
 const ATTACHED: &str = "attached";
+
+/// A server that is ending lets go of its store within this time.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// What a discarded or never written part of a disk reads as; no request is longer.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
@@ -90,6 +94,10 @@ impl Store {
     pub fn open_at(dir: &Path, snapshot: &str) -> Result<Store, Error> {
         Store::take(dir, |dir, parts| {
             let entries = super::snapshots::read(dir, snapshot, parts)?;
+            if !dir.join(ATTACHED).exists() {
+                // A crash from here on may leave any map; one that a crash has left already stays known by its mark.
+                mark_in_use(dir)?;
+            }
             Chunks::mend(&dir.join("data"), parts)?;
             ChunkMap::create(&dir.join("map"), entries)
         })
@@ -105,12 +113,7 @@ impl Store {
         maps.push(map.entries().to_vec());
         let maps: Vec<&[u32]> = maps.iter().map(Vec::as_slice).collect();
         let chunks = Chunks::open(&dir.join("data"), parts, &maps)?;
-        // From here on it is in use.
-        let path = dir.join(ATTACHED);
-        std::fs::write(&path, boot_id())
-            .and_then(|()| File::open(&path)?.sync_all())
-            .and_then(|()| sync_dir_of(&path))
-            .context("writing", &path)?;
+        mark_in_use(dir)?;
         let cache = WriteCache::new(settings.write_cache_bytes);
         Ok(Store { dir: dir.clone(), settings, map, chunks, cache, requests: 0, _lock: lock })
     }
@@ -390,17 +393,34 @@ fn take_lock(dir: &Path) -> Result<FileLock, Error> {
     let path = dir.join("lock");
     let mut options = File::options();
     options.create(true).write(true).truncate(false);
-    let file = options.open(&path).context("opening", &path)?;
-    FileLock::try_take(file).context("locking", &path)?.map_err(|_| Error::Store {
-        dir: dir.to_owned(),
-        why: "another process serves it; unmount it there first, or choose another store".to_owned(),
-    })
+    let begun = Instant::now();
+    loop {
+        let file = options.open(&path).context("opening", &path)?;
+        match FileLock::try_take(file).context("locking", &path)? {
+            Ok(lock) => return Ok(lock),
+            Err(_) if begun.elapsed() < ENDING => std::thread::sleep(Duration::from_millis(20)),
+            Err(_) => {
+                let why =
+                    "another process serves it; unmount it there first, or choose another store".to_owned();
+                return Err(Error::Store { dir: dir.to_owned(), why });
+            }
+        }
+    }
 }
 
 /// The model of the store in `dir`.
 pub fn model_of(dir: &Path) -> Result<Model, Error> {
     let path = dir.join(MODEL);
     Model::read(&std::fs::read_to_string(&path).context("reading", &path)?, &path)
+}
+
+/// Says, for after a crash of the machine, that the store is in use.
+fn mark_in_use(dir: &Path) -> Result<(), Error> {
+    let path = dir.join(ATTACHED);
+    std::fs::write(&path, boot_id())
+        .and_then(|()| File::open(&path)?.sync_all())
+        .and_then(|()| sync_dir_of(&path))
+        .context("writing", &path)
 }
 
 /// Whether the machine went down while the store was in use. A file that is there and empty was not written in this boot.
