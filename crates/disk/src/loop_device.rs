@@ -41,6 +41,10 @@ pub struct LoopDevice {
     recorded: Option<Recorded>,
 }
 
+/// The largest request of a loop device in KiB: what 128 pages hold, the most pieces that one may have here. Larger ones
+/// come about only where pages happen to lie side by side in memory, and then no two runs are the same.
+const REQUEST_KIB: u32 = 512;
+
 impl LoopDevice {
     /// Attaches `image`, with direct I/O where its file system takes that, so that no block is cached twice.
     pub fn attach(session: &Arc<Session>, image: &Path, read_ahead_kb: u32) -> Result<LoopDevice, Error> {
@@ -68,7 +72,19 @@ impl LoopDevice {
         let dio = PathBuf::from(format!("/sys/dev/block/{}:{}/loop/dio", this.devno.0, this.devno.1));
         this.direct_io = std::fs::read_to_string(&dio).context("reading", &dio)?.trim() == "1";
         this.read_ahead = Some(ReadAhead::set(this.devno, read_ahead_kb)?);
+        this.limit_requests()?;
         Ok(this)
+    }
+
+    /// Keeps requests as small as [`REQUEST_KIB`], if they are not smaller anyway.
+    fn limit_requests(&self) -> Result<(), Error> {
+        let path = format!("/sys/dev/block/{}:{}/queue/max_sectors_kb", self.devno.0, self.devno.1);
+        let limit = PathBuf::from(path);
+        let now = std::fs::read_to_string(&limit).context("reading", &limit)?;
+        if now.trim().parse().is_ok_and(|kib: u32| kib > REQUEST_KIB) {
+            std::fs::write(&limit, REQUEST_KIB.to_string()).context("setting", &limit)?;
+        }
+        Ok(())
     }
 
     /// The block device.
