@@ -7,11 +7,12 @@ const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 #[test]
 fn ages_exactly_and_the_checker_finds_nothing() {
-    for fs in KINDS {
+    // No larger than each takes: Btrfs is slow, and XFS makes none below 300 MiB.
+    for (fs, size) in [("ext4", "160MiB"), ("xfs", "320MiB"), ("btrfs", "256MiB")] {
         needs!(fs);
         let lab = Lab::new();
         let aged = lab.json(&format!(
-            "age --fs {fs} --size 320MiB --profile dabre --fullness 0.7 --seed 7 --work work"
+            "age --fs {fs} --size {size} --profile dabre --fullness 0.7 --seed 7 --work work"
         ));
         let number = |name: &str| aged[name].as_f64().unwrap_or_else(|| panic!("{fs}: {name} in {aged}"));
         assert_eq!(number("errors"), 0.0, "{fs}: {}", aged["failures"]);

@@ -14,7 +14,7 @@ fn aged_file_systems_score_below_their_unaged_copies() {
         needs!(fs);
         let lab = Lab::new();
         lab.run(&format!(
-            "age --fs {fs} --size 400MiB --fullness {fullness} --profile agrawal --name a --work work"
+            "age --fs {fs} --size 400MiB --fullness {fullness} --profile agrawal --overwrites 8 --name a --work work"
         ));
         let compared = lab.json("compare a --work work --repeat 2");
         let pair = &compared["pairs"][0];

@@ -5,7 +5,8 @@ use std::io::Read as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const LINE: &str = "age --fs ext4 --size 512MiB --profile agrawal --seed 9 --name a --work work";
+const LINE: &str =
+    "age --fs ext4 --size 512MiB --profile agrawal --overwrites 12 --seed 9 --name a --work work";
 
 /// Starts the aging and waits until it has replayed for a while.
 fn start(lab: &Lab, line: &str) -> Child {

@@ -162,22 +162,23 @@ fn a_disk_alone_tells_its_natural_transfer_size_and_is_known_by_its_parameters()
     let lab = Lab::new();
     let hdd = lab.run("disk show hdd-7200");
     assert!(hdd.contains("rpm = 7200.0"), "{hdd}");
-    std::fs::write(lab.path().join("mine.toml"), &hdd).unwrap();
+    let mine = hdd.replace("name = \"hdd-7200\"", "name = \"mine\"");
+    std::fs::write(lab.path().join("mine.toml"), &mine).unwrap();
     let text = DISKS.replace("DISK", "mine.toml").replace("READS", "30");
     std::fs::write(lab.path().join("disks.toml"), text).unwrap();
     let outcome = lab.json("run disks.toml --work work");
     for size in [4096, 4_194_304] {
-        let at = side(&outcome, "hdd-7200", size, "");
+        let at = side(&outcome, "mine", size, "");
         assert_eq!(at["natural_50_bytes"], 1_048_576.0, "{at}");
     }
     assert_eq!(outcome["checks"][0]["holds"], true, "{}", outcome["checks"]);
     let again = lab.json("run disks.toml --work work --resume");
     assert_eq!(again["checkpoints"], outcome["checkpoints"]);
     // Another disk of the same name is measured anew.
-    std::fs::write(lab.path().join("mine.toml"), hdd.replace("rpm = 7200.0", "rpm = 3600.0")).unwrap();
+    std::fs::write(lab.path().join("mine.toml"), mine.replace("rpm = 7200.0", "rpm = 3600.0")).unwrap();
     let slow = lab.json("run disks.toml --work work --resume");
     let bandwidth =
-        |outcome: &Value| side(outcome, "hdd-7200", 4096, "")["bandwidth_bytes_per_s"].as_f64().unwrap();
+        |outcome: &Value| side(outcome, "mine", 4096, "")["bandwidth_bytes_per_s"].as_f64().unwrap();
     assert!(bandwidth(&slow) < 0.9 * bandwidth(&outcome), "{slow}");
     lab.nothing_left();
 }
