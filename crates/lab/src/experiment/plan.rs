@@ -226,7 +226,8 @@ scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "in
             std::fs::write(&path, text).unwrap();
             parameters("hdd-7200", path.to_str().unwrap())
         };
-        let own = Model::find("hdd-7200").unwrap().to_toml();
+        let own =
+            Model::find("hdd-7200").unwrap().to_toml().replace("name = \"hdd-7200\"", "name = \"mine\"");
         let first = with(&own);
         assert_eq!(with(&own), first);
         assert!(own.contains("rpm"), "{own}");
