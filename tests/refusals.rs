@@ -134,13 +134,14 @@ fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
     let keep = directory.join("precious");
     run("mount", &[&device, directory.to_str().unwrap()]);
     std::fs::write(&keep, "precious").unwrap();
-    let try_age = |erase: &str| {
+    let try_sized = |size: &str, erase: &str| {
         let line =
-            format!("age --device {device} --erase {erase} --size 256MiB --profile wang_os --work work");
+            format!("age --device {device} --erase {erase} --size {size} --profile wang_os --work work");
         let output = lab.try_run(&line);
         assert_eq!(output.status.code(), Some(1));
         text(&output.stderr)
     };
+    let try_age = |erase: &str| try_sized("256MiB", erase);
     assert!(try_age(&device).contains("mounted"));
     assert_eq!(std::fs::read_to_string(&keep).unwrap(), "precious");
     run("umount", &[directory.to_str().unwrap()]);
@@ -148,6 +149,9 @@ fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
     assert!(try_age("/dev/other").contains(&device));
     let signature = try_age(&device);
     assert!(signature.contains("ext4") || signature.contains("signature"), "{signature}");
+    run("wipefs", &["--all", &device]);
+    let too_small = try_sized("301MiB", &device);
+    assert!(too_small.contains(&device) && too_small.contains("choose a smaller --size"), "{too_small}");
     assert!(!lab.work().join("ext4-wang_os-42.json").exists());
 }
 

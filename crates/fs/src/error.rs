@@ -43,6 +43,19 @@ pub enum Error {
         /// The size asked for.
         size_bytes: u64,
     },
+    /// Larger than the device.
+    #[error(
+        "{} has {device_bytes} bytes, less than the {size_bytes} of the file system; choose a smaller --size",
+        device.display()
+    )]
+    DeviceTooSmall {
+        /// The device.
+        device: PathBuf,
+        /// Its size.
+        device_bytes: u64,
+        /// The size asked for.
+        size_bytes: u64,
+    },
     /// Snapshots are for modelled disks.
     #[error("{} is no modelled disk, so it has no snapshots; age with --disk MODEL", .0.display())]
     NotModelled(PathBuf),

@@ -134,6 +134,10 @@ pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
         }
         Place::Device { path, erase } => {
             let device = BlockDevice::claim(path, erase.as_deref())?;
+            let device_bytes = device.size_bytes();
+            if size_bytes > device_bytes {
+                return Err(Error::DeviceTooSmall { device: path.clone(), device_bytes, size_bytes });
+            }
             let disk = Disk::device(device, spec)?;
             Ok(Box::new(Volume::make(session, spec, disk)?))
         }
