@@ -1,6 +1,7 @@
 //! Killed, interrupted, started twice: nothing is lost, nothing is left.
 
-use crate::common::{Lab, text};
+use crate::common::{Lab, signal, text};
+use rustix::process::Signal;
 use std::io::Read as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -21,11 +22,6 @@ fn start(lab: &Lab, line: &str) -> Child {
     child
 }
 
-fn signal(child: &Child, signal: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_child(child);
-    rustix::process::kill_process(pid, signal).unwrap();
-}
-
 fn wait_until_no_loops(lab: &Lab) {
     let begun = Instant::now();
     while !lab.loops().is_empty() && begun.elapsed() < Duration::from_secs(10) {
@@ -38,7 +34,7 @@ fn interrupted_it_says_how_to_go_on_and_leaves_nothing() {
     needs!("ext4");
     let lab = Lab::new();
     let mut child = start(&lab, LINE);
-    signal(&child, rustix::process::Signal::INT);
+    signal(&child, Signal::INT);
     let status = child.wait().unwrap();
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
@@ -65,7 +61,7 @@ fn killed_at_any_moment_it_resumes_to_the_same_tree() {
             let begin = if delay == 0 { line.clone() } else { format!("{line} --resume") };
             let mut child = start(&lab, &begin);
             std::thread::sleep(Duration::from_millis(delay));
-            signal(&child, rustix::process::Signal::KILL);
+            signal(&child, Signal::KILL);
             child.wait().unwrap();
             lab.run("cleanup");
             wait_until_no_loops(&lab);
@@ -89,7 +85,7 @@ fn a_second_run_on_the_same_work_directory_is_refused() {
     let lab = Lab::new();
     let mut child = start(&lab, LINE);
     let second = lab.try_run("age --fs ext4 --size 256MiB --profile wang_os --name b --work work");
-    signal(&child, rustix::process::Signal::TERM);
+    signal(&child, Signal::TERM);
     child.wait().unwrap();
     assert_eq!(second.status.code(), Some(1));
     assert!(text(&second.stderr).contains("another run"), "{}", text(&second.stderr));

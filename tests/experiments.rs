@@ -2,8 +2,6 @@
 
 use crate::common::Lab;
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
 use std::time::Duration;
 
 const EXPERIMENT: &str = r#"
@@ -201,17 +199,9 @@ fn a_disk_that_cannot_be_measured_is_named_and_what_was_interrupted_did_not_fail
 
     let text = DISKS.replace("DISK", "hdd-7200").replace("READS", "1_000_000_000");
     std::fs::write(lab.path().join("disks.toml"), text.replace("rounds = [4096, ", "rounds = [")).unwrap();
-    let mut child =
-        lab.command(["run", "disks.toml", "--work", "work"]).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    assert!(said.any(|line| line.contains("(1 of 1)")));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let rest: Vec<String> = said.collect();
-    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest:#?}");
+    let (rest, _) = lab.interrupted("run disks.toml --work work", "(1 of 1)", Duration::ZERO);
     assert!(rest.iter().any(|line| line.contains("interrupted; ")), "{rest:#?}");
     assert!(!rest.iter().any(|line| line.contains("failed")), "{rest:#?}");
-    lab.nothing_left();
 }
 
 #[test]
@@ -242,20 +232,11 @@ fn the_figures_done_are_printed_when_a_later_one_is_interrupted() {
     needs!("btrfs");
     needs!("xfs");
     let lab = Lab::new();
-    let args = ["reproduce", "fast17-fig1", "fast17-fig4", "--work", "work", "--json"];
-    let mut command = lab.command(args);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    assert!(said.any(|line| line.contains("== fast17-fig4")));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let rest: Vec<String> = said.collect();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{rest:#?}");
+    let line = "reproduce fast17-fig1 fast17-fig4 --work work --json";
+    let (_, output) = lab.interrupted(line, "== fast17-fig4", Duration::ZERO);
     let done: Value = serde_json::from_slice(&output.stdout).unwrap();
     let figures: Vec<&Value> = done.as_array().unwrap().iter().map(|outcome| &outcome["figure"]).collect();
     assert_eq!(figures, ["fast17-fig1"]);
-    lab.nothing_left();
 }
 
 #[test]
@@ -292,18 +273,8 @@ fn interrupted_while_mail_is_served_no_further_cell_begins() {
         .replace("pictures = [100]", "")
         .replace("[scale.small]", "[[option]]\nname = \"a\"\n\n[[option]]\nname = \"b\"\n\n[scale.small]");
     std::fs::write(lab.path().join("one.toml"), text).unwrap();
-    let mut child =
-        lab.command(["run", "one.toml", "--work", "work"]).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let first = said.find(|line| line.contains("(1 of 2)"));
-    assert!(first.is_some(), "the first cell does not begin");
-    // The server is up and mail goes in; the day never ends.
-    std::thread::sleep(Duration::from_secs(3));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let rest: Vec<String> = said.collect();
-    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest:#?}");
+    // After that time the server is up and mail goes in; the day never ends.
+    let (rest, _) = lab.interrupted("run one.toml --work work", "(1 of 2)", Duration::from_secs(3));
     assert!(rest.iter().any(|line| line.contains("interrupted; ")), "{rest:#?}");
     assert!(!rest.iter().any(|line| line.contains("(2 of 2)") || line.contains("failed")), "{rest:#?}");
-    lab.nothing_left();
 }

@@ -1,7 +1,8 @@
 //! Modelled disks, through the program: aged and compared on, snapshot and rolled back, logged, broken, killed.
 
-use crate::common::{Lab, Mounted};
+use crate::common::{Lab, Mounted, signal};
 use disk::modelled::ModelledDisk;
+use rustix::process::Signal;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
@@ -29,8 +30,9 @@ fn mount(lab: &Lab, line: &str) -> (Child, PathBuf) {
     (child, PathBuf::from(path.trim_end()))
 }
 
-fn signal(child: &mut Child, signal: rustix::process::Signal) -> Option<i32> {
-    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
+/// Sends a signal, and waits for the end that it brings.
+fn end_by(child: &mut Child, by: Signal) -> Option<i32> {
+    signal(child, by);
     child.wait().unwrap().code()
 }
 
@@ -143,7 +145,7 @@ fn two_runs_of_a_seed_give_the_same_tree_and_one_disk_the_same_log() {
         assert!((first / second - 1.0).abs() < 0.02, "{first} and {second} requests");
         let (mut child, device) = mount(&lab, &format!("disk mount {disk} --loop"));
         let tree = tree(&lab, &device);
-        assert_eq!(signal(&mut child, rustix::process::Signal::INT), Some(0));
+        assert_eq!(end_by(&mut child, Signal::INT), Some(0));
         (tree, layout(0, "blocks"))
     });
     let [(tree_a, blocks_a), (tree_b, blocks_b)] = &runs;
@@ -257,7 +259,7 @@ fn with_a_real_clock_a_read_takes_its_modelled_time() {
     // The head turns on while the program between two reads asks for nothing, so waits differ by a turn or less.
     assert!(priced_s > 0.04 && took_s > 0.6 * priced_s, "{took_s} s for {priced_s} s modelled");
     drop(file);
-    assert_eq!(signal(&mut child, rustix::process::Signal::INT), Some(0));
+    assert_eq!(end_by(&mut child, Signal::INT), Some(0));
     lab.nothing_left();
 }
 
@@ -313,7 +315,7 @@ fn killed_in_the_middle_it_leaves_nothing_and_goes_on() {
     let mut child = lab.command(line.split_whitespace()).stderr(Stdio::null()).spawn().unwrap();
     until("the manifest", || lab.work().join("a.json").exists());
     std::thread::sleep(Duration::from_millis(1500));
-    signal(&mut child, rustix::process::Signal::KILL);
+    end_by(&mut child, Signal::KILL);
     until("the end of the server", || !is_served(&lab));
     lab.run("cleanup");
     lab.nothing_left();
@@ -359,7 +361,7 @@ fn a_disk_is_made_mounted_kept_rolled_back_and_broken() {
     assert_eq!(list["status"]["cut"], true);
     assert_eq!(list["snapshots"][0]["name"], "one");
     drop(disk);
-    assert_eq!(signal(&mut child, rustix::process::Signal::INT), Some(0));
+    assert_eq!(end_by(&mut child, Signal::INT), Some(0));
     lab.nothing_left();
     // What was flushed is there, what was not is lost, and what was kept comes back.
     for expected in [2, 1] {
@@ -369,7 +371,7 @@ fn a_disk_is_made_mounted_kept_rolled_back_and_broken() {
         disk.read_exact_at(&mut byte, 8192).unwrap();
         assert_eq!(byte[0], expected);
         drop(disk);
-        assert_eq!(signal(&mut child, rustix::process::Signal::INT), Some(0));
+        assert_eq!(end_by(&mut child, Signal::INT), Some(0));
         lab.run("disk rollback d one");
     }
     lab.nothing_left();
@@ -383,7 +385,7 @@ fn what_a_killed_mount_leaves_cleanup_takes_down() {
     let lab = Lab::new();
     lab.run("disk create d --size 64MiB --model ideal");
     let (mut child, file) = mount(&lab, "disk mount d --loop");
-    signal(&mut child, rustix::process::Signal::KILL);
+    end_by(&mut child, Signal::KILL);
     // Others may be using it, so it stays until it is said to go.
     assert!(is_served(&lab), "{}", file.display());
     let again = lab.try_run("disk mount d");

@@ -1,7 +1,7 @@
 //! Aging by workloads: what is printed, what is left to compare, what is refused.
 
-use crate::common::{Lab, LoopDevice, text};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use crate::common::{Lab, LoopDevice, signal, text};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -270,16 +270,25 @@ fn text_of(bytes: &[u8]) -> String {
 #[test]
 fn ctrl_c_is_an_interruption_whatever_runs() {
     needs!("ext4");
-    for (line, begun) in [
-        ("age --git --live --pulls 400 --fs ext4 --size 200MiB --name a --work work", "git"),
-        ("age --intrafile --every 100 --repeat 1000 --fs ext4 --size 100MiB --name a --work work", "grep"),
-        ("age --mail --live --users 1 --fs ext4 --size 400MiB --name a --work work", "dovecot"),
+    let aged = "age --intrafile --every 100 --fs ext4 --size 100MiB --name a --work work";
+    for (before, line, begun) in [
+        (aged, "compare a --work work --repeat 1000", "grep"),
+        ("", "age --git --live --pulls 400 --fs ext4 --size 200MiB --name a --work work", "git"),
+        (
+            "",
+            "age --intrafile --every 100 --repeat 1000 --fs ext4 --size 100MiB --name a --work work",
+            "grep",
+        ),
+        ("", "age --mail --live --users 1 --fs ext4 --size 400MiB --name a --work work", "dovecot"),
     ] {
         if begun == "dovecot" && ager::mail::dovecot().is_err() {
             println!("skipped: no Dovecot");
             continue;
         }
         let lab = Lab::new();
+        if !before.is_empty() {
+            lab.run(before);
+        }
         let child = start(&lab, line, || match begun {
             "git" => lab.work().join("a.img").exists(),
             name => runs(&lab, name),
@@ -306,7 +315,7 @@ fn what_a_killed_pull_leaves_is_cleaned_up() {
         })
     });
     std::thread::sleep(Duration::from_millis(500));
-    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    signal(&child, Signal::KILL);
     child.wait().unwrap();
     let patience = Instant::now() + Duration::from_secs(10);
     lab.run("cleanup");

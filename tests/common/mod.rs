@@ -1,10 +1,13 @@
 //! What whole-program tests share: running the program in a directory of their own, and looking for leftovers.
 
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A directory of a test's own: in memory where there is room, so that images cost no disk.
@@ -73,6 +76,22 @@ impl Lab {
         self.nothing_left();
     }
 
+    /// Runs the program and interrupts it `later` than it says `when`; what it said after that, and what it printed.
+    pub fn interrupted(&self, line: &str, when: &str, later: Duration) -> (Vec<String>, Output) {
+        let mut command = self.command(line.split_whitespace());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        assert!(said.any(|line| line.contains(when)), "{line} never says {when:?}");
+        std::thread::sleep(later);
+        signal(&child, Signal::INT);
+        let rest: Vec<String> = said.collect();
+        self.ended.lock().unwrap().push(child.id());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{rest:#?}");
+        self.nothing_left();
+        (rest, output)
+    }
+
     /// What lies in the directory, but for the registry.
     pub fn entries(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -98,22 +117,23 @@ impl Lab {
         let journals: Vec<String> =
             registry.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
         assert!(registry.is_empty(), "left in the run directory: {registry:?}: {journals:?}");
-        for cell in self.cells() {
-            assert!(!cell.exists(), "{} is left", cell.display());
+        let cells = self.cells();
+        for entry in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
+            let path = entry.path().display().to_string();
+            assert!(!cells.iter().any(|cell| path.starts_with(cell)), "{path} is left");
         }
     }
 
-    /// Where experiments kept the images of their cells.
-    fn cells(&self) -> Vec<PathBuf> {
+    /// How the paths begin at which experiments kept the images of their cells.
+    fn cells(&self) -> Vec<String> {
         let ended = self.ended.lock().unwrap();
-        ended.iter().map(|pid| PathBuf::from(format!("/dev/shm/.senesce-cell-{pid}"))).collect()
+        ended.iter().map(|pid| format!("/dev/shm/.senesce-cell-{pid}-")).collect()
     }
 
     /// Loop devices whose file lies in this directory or is of a cell, even if it is deleted.
     pub fn loops(&self) -> Vec<String> {
-        let mut ours = vec![self.path().to_owned()];
+        let mut ours = vec![format!("{}/", self.path().display())];
         ours.extend(self.cells());
-        let ours: Vec<String> = ours.iter().map(|dir| format!("{}/", dir.display())).collect();
         let mut left = Vec::new();
         for entry in std::fs::read_dir("/sys/block").unwrap().flatten() {
             let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
@@ -186,6 +206,11 @@ impl Drop for LoopDevice {
         let _ = Command::new("umount").arg(&self.0).output();
         let _ = Command::new("losetup").args(["--detach", &self.0]).output();
     }
+}
+
+/// Sends a signal to a program that the test started.
+pub fn signal(child: &Child, signal: Signal) {
+    rustix::process::kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 fn collect(dir: &Path, names: &mut Vec<String>) {

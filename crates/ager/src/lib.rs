@@ -16,7 +16,6 @@ pub mod mail;
 pub mod micro;
 mod planned;
 mod random;
-mod scratch;
 mod sizes;
 mod tree;
 
@@ -25,7 +24,6 @@ pub use aim::MOST_FULL;
 pub use error::Error;
 pub use fit::Fit;
 pub use legs::{Leg, begin, go_on};
-pub use scratch::Scratch;
 pub use sizes::BLOCK_BYTES;
 
 use ager::Counters;

@@ -24,6 +24,7 @@ mod mount_table;
 mod read_ahead;
 mod registry;
 mod request;
+mod scratch;
 mod tool;
 
 pub use block_device::BlockDevice;
@@ -43,6 +44,7 @@ pub use mount_table::{MountPoint, mount_holding, mount_points};
 pub use read_ahead::ReadAhead;
 pub use registry::{Cleaned, Entry, Recorded, Session, cleanup, run_dir};
 pub use request::{Request, RequestKind, SECTOR_BYTES};
+pub use scratch::Scratch;
 pub use tool::{command, require_tool, run_tool};
 
 /// Label of the file systems made by this program, by which it knows them again.

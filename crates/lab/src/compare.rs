@@ -12,6 +12,7 @@ use crate::manifest::{Home, Manifest, Stage};
 use crate::scanned::HDD_MODEL;
 use crate::store::{NewRun, RunId, Store};
 use crate::work::Work;
+use crate::workload::unless_interrupted;
 use crate::{Error, Watch};
 use disk::Session;
 use disk::model::Model;
@@ -46,19 +47,27 @@ pub struct CompareSpec {
     pub command: String,
 }
 
-impl CompareSpec {
-    /// The name of the model whose cost is told as modelled time.
-    fn modelled_disk(&self, manifest: &Manifest) -> Result<String, Error> {
+/// The disks that scans are priced on.
+struct Models {
+    /// [`HDD_MODEL`], which every comparison tells.
+    hdd: Model,
+    /// The one whose cost is told as modelled time.
+    modelled: Model,
+}
+
+impl Models {
+    fn of(spec: &CompareSpec, manifest: &Manifest) -> Result<Models, Error> {
+        let hdd = Model::find(HDD_MODEL)?;
         let own = match &manifest.made.home {
             Home::Modelled { dir, .. } => Some(disk::modelled::model_of(dir)?),
             Home::Image(_) | Home::Device(_) | Home::Dir(_) => None,
         };
-        let model = match (&self.disk, own) {
+        let modelled = match (&spec.disk, own) {
             (Some(asked), _) => Model::find(asked)?,
             (None, Some(own)) if !own.costs_nothing() => own,
-            (None, _) => Model::find(HDD_MODEL)?,
+            (None, _) => hdd.clone(),
         };
-        Ok(model.name().to_owned())
+        Ok(Models { hdd, modelled })
     }
 }
 
@@ -102,15 +111,16 @@ fn compare_one(
     store: &Store,
     watch: &mut dyn Watch,
 ) -> Result<Pair, Error> {
-    let run = start(spec, manifest, store)?;
-    let result = sides(spec, manifest, store, run, watch);
+    let models = Models::of(spec, manifest)?;
+    let run = start(spec, manifest, &models, store)?;
+    let result = unless_interrupted(sides(spec, manifest, &models, store, run, watch));
     store.end_by(run, &result)?;
     result?;
     Pair::load(store, run)
 }
 
 /// The run to record under: a new one, or the last of the same parameters that did not end.
-fn start(spec: &CompareSpec, manifest: &Manifest, store: &Store) -> Result<RunId, Error> {
+fn start(spec: &CompareSpec, manifest: &Manifest, models: &Models, store: &Store) -> Result<RunId, Error> {
     let parameters = serde_json::json!({
         "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "disk": spec.disk,
         "aged_run": manifest.run,
@@ -139,7 +149,7 @@ fn start(spec: &CompareSpec, manifest: &Manifest, store: &Store) -> Result<RunId
         store.record_document(run, "", "aged", &aged)?;
     }
     store.record_document(run, "", "manifest", manifest)?;
-    store.record_document(run, "", MODELLED_DISK, &spec.modelled_disk(manifest)?)?;
+    store.record_document(run, "", MODELLED_DISK, &models.modelled.name())?;
     Ok(run)
 }
 
@@ -147,6 +157,7 @@ fn start(spec: &CompareSpec, manifest: &Manifest, store: &Store) -> Result<RunId
 fn sides(
     spec: &CompareSpec,
     manifest: &Manifest,
+    models: &Models,
     store: &Store,
     run: RunId,
     watch: &mut dyn Watch,
@@ -156,7 +167,7 @@ fn sides(
     watch.phase(&format!("{}: copying to a fresh file system", manifest.name), None);
     let mut unaged =
         unaged::make(&session, &spec.work, &manifest.name, &manifest.made, manifest.fill, aged.as_ref())?;
-    let mut measuring = Measuring { spec, manifest, store, run, watch };
+    let mut measuring = Measuring { spec, manifest, models, store, run, watch };
     let measured = {
         let mut targets: [&mut dyn Target; 2] = [aged.as_mut(), unaged.target_mut()];
         measuring.all(&mut targets)

@@ -22,6 +22,7 @@ pub use check::Checked;
 pub use measure::is_by_disk;
 pub use outcome::{CheckpointPair, CheckpointSide, Correlated, FailedCell, Outcome, Picture};
 pub(crate) use outcome::{Of, read_checkpoint};
+pub use plan::Plan;
 pub use rule::Rule;
 pub use run::{RunSpec, run};
 pub use spec::{Axis, Check, Experiment, Plot, Scale};

@@ -2,11 +2,11 @@
 
 use crate::Error;
 use crate::store::{Measurement, number};
-use disk::model::{Model, price};
+use disk::model::{Model, price, price_extents};
 use disk::modelled::ModelledDisk;
 use disk::{MemoryLimit, Request};
 use fs::Target;
-use probe::{Census, DynamicLayout, Reader, Recorder, Scan};
+use probe::{Census, DynamicLayout, Reader, Recorder, Scan, StaticLayout};
 
 /// Ring buffer of each processor for block requests, in KiB.
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
@@ -141,6 +141,14 @@ impl Scanned {
     pub fn disk_clock_s_per_gib(&self) -> Option<f64> {
         self.disk_clock_s.filter(|s| *s > 0.0).map(|s| per_gib(s, self.scan.allocated_bytes))
     }
+}
+
+/// Seconds per GiB that a disk of this model and size takes to read all files in scan order, going by their extents and
+/// by nothing else; none where they have none.
+pub fn extents_s_per_gib(layout: &StaticLayout, model: &Model, disk_bytes: u64) -> Option<f64> {
+    let priced = price_extents(model, disk_bytes, &layout.scan_extents);
+    let bytes = priced.reads.bytes;
+    (bytes > 0).then(|| per_gib(priced.total_s(), bytes))
 }
 
 /// Seconds for `bytes` as seconds for a GiB.

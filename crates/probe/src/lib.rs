@@ -28,7 +28,9 @@ pub use new_file::{NewFile, new_file, new_file_bytes};
 pub use sample::FileMap;
 pub use scan::{Reader, Scan, scan, scan_limited};
 pub use static_layout::{SizeClass, StaticLayout, static_layout};
-pub use transfer_size::{Clock, TransferPlan, TransferPoint, TransferSize, transfer_size};
+pub use transfer_size::{
+    Clock, TransferPlan, TransferPoint, TransferSize, transfer_size, transfer_size_of_modelled,
+};
 pub use write_amplification::{WriteAmplification, command_write_amplification, write_amplification};
 
 /// What every probe returns.

@@ -120,6 +120,8 @@ fn grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
             let why = format!("{} bytes of memory are too few for it; allow it more", limit.limit_bytes());
             Err(Error::cannot(tried(), why))
         }
+        // Ctrl-C on a terminal reaches this program and its children.
+        (false, ..) if disk::interrupted() => Err(Error::cannot(tried(), "interrupted")),
         _ => Err(Error::cannot(tried(), format!("it failed: {}", complaint.trim()))),
     }
 }

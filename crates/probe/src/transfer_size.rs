@@ -2,6 +2,7 @@
 //! et al. 2017, Figure 1, random reads of each size).
 
 use crate::{Error, Result};
+use disk::modelled::ModelledDisk;
 use disk::{Request, SECTOR_BYTES};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -74,6 +75,22 @@ pub struct TransferPoint {
 /// What time it is, after the read that was just made, if any: by the wall, by the clock of a modelled disk, or by a
 /// model that is told of each read.
 pub type Clock<'a> = dyn FnMut(Option<&Request>) -> Duration + 'a;
+
+/// Reads a modelled disk, which is served meanwhile, by its own clock.
+pub fn transfer_size_of_modelled(
+    disk: &ModelledDisk,
+    plan: &TransferPlan,
+    seen: &mut dyn FnMut(&TransferPoint),
+) -> Result<TransferSize> {
+    let mut lost = None;
+    let mut clock = |_: Option<&Request>| {
+        let now = disk.clock_ns().map_err(|error| lost = Some(error));
+        Duration::from_nanos(now.unwrap_or(0))
+    };
+    let measured = transfer_size(disk.file(), plan, &mut clock, seen);
+    lost.map_or(Ok(()), Err)?;
+    measured
+}
 
 /// Reads the disk at `path`, a block device or an image, past all caches of the kernel, and never writes. `clock`
 /// says what time it is. `seen` is told each point at once.

@@ -98,14 +98,15 @@ fn method(run: &Run) -> Vec<(String, String)> {
     rows
 }
 
+/// What a setting is called where there may be several seeds of it.
+fn setting(option: &str, seed: u64, several_seeds: bool) -> String {
+    if several_seeds { format!("{option} seed {seed}") } else { option.to_owned() }
+}
+
 fn picture(picture: lab::Picture, several_seeds: bool) -> Picture {
     let row = |file: lab::FileMap| FileRow { size_bytes: file.size_bytes, extents: file.extents };
     Picture {
-        title: if several_seeds {
-            format!("{} seed {}", picture.option, picture.seed)
-        } else {
-            picture.option
-        },
+        title: setting(&picture.option, picture.seed, several_seeds),
         fs: picture.fs,
         round: picture.round,
         rows: picture.files.into_iter().map(row).collect(),
@@ -124,7 +125,7 @@ fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
             fs: at.fs.clone(),
             disk: if by_disk { at.disk.clone() } else { String::new() },
             side: at.side.clone(),
-            option: if several_seeds { format!("{} seed {}", at.option, at.seed) } else { at.option.clone() },
+            option: setting(&at.option, at.seed, several_seeds),
             points: Vec::new(),
         };
         let point = point(at, &plot.y, y);

@@ -6,8 +6,8 @@
 
 use super::imap::Session;
 use crate::Error;
-use crate::scratch::Scratch;
 use disk::IoContext as _;
+use disk::Scratch;
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -48,7 +48,7 @@ impl Home {
         let program = dovecot()?;
         disk::require_tool("setpriv", "util-linux")?;
         let user = User::of_server()?;
-        let dir = Scratch::make(session, "mail")?;
+        let dir = Scratch::make(session, &disk::run_dir(), "mail")?;
         let home = Home { program, dir, user, password: password()?, port };
         for part in ["base", "state"] {
             home.give(&home.dir.path().join(part), |path| fs::create_dir(path))?;

@@ -4,10 +4,10 @@ use crate::args::{HowToRun, Reproduce, Run};
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use lab::{Experiment, Outcome, RunSpec};
+use lab::{Experiment, Outcome, Plan, RunSpec};
 
 pub fn run(args: &Run) -> Result<()> {
-    let outcome = carry_out(&spec(Experiment::load(&args.experiment)?, &args.how)?)?;
+    let outcome = carry_out(&spec(Experiment::load(&args.experiment)?, &args.how)?.plan()?)?;
     if args.how.json {
         output::json(&outcome)?
     } else {
@@ -26,11 +26,11 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
         .map(|figure| spec(Experiment::find(figure)?, &args.how))
         .collect::<Result<Vec<_>>>()?;
     // None begins that a later one would have to end in vain.
-    specs.iter().try_for_each(RunSpec::ready)?;
+    let plans = specs.iter().map(RunSpec::plan).collect::<Result<Vec<_>, _>>()?;
     let mut outcomes = Vec::new();
     let mut ended = Ok(());
-    for spec in &specs {
-        match carry_out(spec) {
+    for plan in &plans {
+        match carry_out(plan) {
             Ok(outcome) => {
                 if !args.how.json {
                     show(&outcome)?;
@@ -46,7 +46,7 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
     match outcomes.as_slice() {
         _ if !args.how.json => {}
         [] => {}
-        [outcome] if specs.len() == 1 => output::json(outcome)?,
+        [outcome] if plans.len() == 1 => output::json(outcome)?,
         outcomes => output::json(&outcomes)?,
     }
     ended?;
@@ -76,8 +76,8 @@ fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
     })
 }
 
-fn carry_out(spec: &RunSpec) -> Result<Outcome> {
-    Ok(lab::run(spec, &mut Progress::new())?)
+fn carry_out(plan: &Plan) -> Result<Outcome> {
+    Ok(lab::run(plan, &mut Progress::new())?)
 }
 
 fn show(outcome: &Outcome) -> Result<()> {

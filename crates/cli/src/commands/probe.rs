@@ -61,10 +61,7 @@ fn disk_bytes(open: &dyn Target) -> Option<u64> {
 fn layout(open: &mut dyn Target, models: &Models, json: bool) -> Result<()> {
     let mut layout = ::probe::static_layout(open.root(), open.block_bytes(), open.max_extent_bytes())?;
     let disk_bytes = disk_bytes(open);
-    let cost = |model| {
-        let priced = disk::model::price_extents(model, disk_bytes?, &layout.scan_extents);
-        (priced.reads.bytes > 0).then(|| priced.total_s() / (priced.reads.bytes as f64 / (1u64 << 30) as f64))
-    };
+    let cost = |model| lab::scanned::extents_s_per_gib(&layout, model, disk_bytes?);
     let costs: Vec<(String, Option<f64>)> =
         models.iter().map(|model| (model.name().to_owned(), cost(model))).collect();
     layout.scan_extents.clear();

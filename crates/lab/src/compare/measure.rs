@@ -1,17 +1,18 @@
 //! All measurements of a comparison, each recorded as soon as it is known.
 
-use super::{CompareSpec, SUBJECTS};
+use super::{CompareSpec, Models, SUBJECTS};
 use crate::manifest::{Home, Manifest};
-use crate::scanned::{self, per_gib};
+use crate::scanned;
 use crate::store::{Measurement, RunId, Store, number};
+use crate::workload::interrupted;
 use crate::{Error, Watch};
 use fs::Target;
-use probe::StaticLayout;
 
 /// A comparison on its way.
 pub struct Measuring<'a> {
     pub spec: &'a CompareSpec,
     pub manifest: &'a Manifest,
+    pub models: &'a Models,
     pub store: &'a Store,
     pub run: RunId,
     pub watch: &'a mut dyn Watch,
@@ -53,11 +54,12 @@ impl Measuring<'_> {
             number(subject, "files", "files", 1, layout.files as f64),
             number(subject, "extents", "extents", 1, layout.extents as f64),
         ];
+        let extent_map_hdd = scanned::extents_s_per_gib(&layout, &self.models.hdd, self.disk_bytes(target));
         let scores = [
             ("layout_score", "share", layout.layout_score),
             ("scan_layout_score", "share", layout.scan_layout_score),
             ("degree_of_fragmentation", "ratio", layout.degree_of_fragmentation),
-            ("extent_map_hdd_s_per_gib", "s/GiB", self.modelled(target, &layout)?),
+            ("extent_map_hdd_s_per_gib", "s/GiB", extent_map_hdd),
         ];
         for (measure, unit, value) in scores {
             numbers.extend(value.map(|value| number(subject, measure, unit, 1, value)));
@@ -76,14 +78,6 @@ impl Measuring<'_> {
             Home::Dir(_) => of_device().unwrap_or(own),
             Home::Image(_) | Home::Device(_) | Home::Modelled { .. } => own,
         }
-    }
-
-    /// Seconds per GiB that the modelled disk takes to read all files in scan order, nothing else.
-    fn modelled(&self, target: &dyn Target, layout: &StaticLayout) -> Result<Option<f64>, Error> {
-        let hdd = disk::Model::find(scanned::HDD_MODEL)?;
-        let priced = disk::model::price_extents(&hdd, self.disk_bytes(target), &layout.scan_extents);
-        let bytes = priced.reads.bytes;
-        Ok((bytes > 0).then(|| per_gib(priced.total_s(), bytes)))
     }
 
     fn free_space(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
@@ -128,9 +122,7 @@ impl Measuring<'_> {
                 let numbers = self.scan(targets[side], &census[side], subject, repetition, traced.is_ok())?;
                 self.store.record_all(self.run, &numbers)?;
                 if disk::interrupted() {
-                    return Err(Error::Interrupted(format!(
-                        "what was measured of {name} is stored; the same command with --resume does the rest"
-                    )));
+                    return Err(interrupted());
                 }
                 self.watch.at(2 * (repetition - 1) + 1 + u64::from(side == order[1]));
             }
@@ -150,18 +142,10 @@ impl Measuring<'_> {
         self.store.record_document(self.run, subject, "chilled", &cold.chilled)?;
         let mut numbers = cold.numbers(subject, repetition);
         let disk_bytes = self.disk_bytes(target);
-        let on =
-            |model: &str| Ok::<_, Error>(cold.modelled_s_per_gib(&disk::Model::find(model)?, disk_bytes));
-        let hdd = on(scanned::HDD_MODEL)?;
-        let own = target.modelled().map(|disk| disk.model()).transpose()?;
-        let modelled = match (&self.spec.disk, own) {
-            (Some(model), _) => on(model)?,
-            (None, Some(own)) if !own.costs_nothing() => cold.modelled_s_per_gib(&own, disk_bytes),
-            (None, _) => hdd,
-        };
+        let on = |model| cold.modelled_s_per_gib(model, disk_bytes);
         for (measure, value) in [
-            ("modelled_hdd_s_per_gib", hdd),
-            ("modelled_s_per_gib", modelled),
+            ("modelled_hdd_s_per_gib", on(&self.models.hdd)),
+            ("modelled_s_per_gib", on(&self.models.modelled)),
             ("disk_clock_s_per_gib", cold.disk_clock_s_per_gib()),
         ] {
             numbers.extend(value.map(|value| number(subject, measure, "s/GiB", repetition, value)));

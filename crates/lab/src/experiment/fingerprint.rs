@@ -2,9 +2,8 @@
 //! holds the same.
 
 use crate::Error;
-use crate::workload::{Git, TraceFile, Tree, TreeOf, Workload};
+use crate::workload::{Git, TraceFile, Tree, Workload};
 use ager::git::History;
-use ager::micro::Shape;
 use sha2::{Digest, Sha256};
 
 /// What tells the source of a workload up to round `last`; `None` where it reads nothing.
@@ -23,12 +22,7 @@ pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<Strin
 
 /// A digest of the shape, which is all that is taken of a tree.
 fn of_tree(tree: &Tree) -> Result<Option<String>, Error> {
-    let shape = match &tree.of {
-        TreeOf { listing: Some(listing), .. } => Shape::from_listing(listing)?,
-        TreeOf { tree: Some(tree), .. } => Shape::of_tree(tree)?,
-        TreeOf { repository: Some(repository), .. } => Shape::of_repository(repository)?,
-        _ => return Ok(None),
-    };
+    let Some(shape) = tree.of.shape()? else { return Ok(None) };
     let mut digest = Sha256::new();
     for parents in [shape.dirs(), shape.files()] {
         digest.update((parents.len() as u64).to_le_bytes());
@@ -40,6 +34,7 @@ fn of_tree(tree: &Tree) -> Result<Option<String>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::TreeOf;
     use std::path::Path;
 
     fn git(repository: &Path) -> Workload {

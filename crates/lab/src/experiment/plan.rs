@@ -11,16 +11,16 @@ use disk::model::Model;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What a run is to do.
-pub(super) struct Plan<'a> {
-    pub spec: &'a RunSpec,
-    pub scale: &'a Scale,
-    pub schedule: Schedule,
+/// What a run is to do, ready to be carried out.
+pub struct Plan<'a> {
+    pub(super) spec: &'a RunSpec,
+    pub(super) scale: &'a Scale,
+    pub(super) schedule: Schedule,
     /// The disks that scans are priced on.
-    pub models: Vec<Model>,
-    pub jobs: Vec<Job>,
+    pub(super) models: Vec<Model>,
+    pub(super) jobs: Vec<Job>,
     /// Why block requests cannot be traced here, if they cannot.
-    pub untraced: Option<String>,
+    pub(super) untraced: Option<String>,
 }
 
 /// A part of it, which fails or succeeds by itself.
@@ -52,7 +52,7 @@ impl Job {
 
 impl<'a> Plan<'a> {
     /// Plans a run, or refuses it.
-    pub fn new(spec: &'a RunSpec) -> Result<Plan<'a>, Error> {
+    pub(super) fn new(spec: &'a RunSpec) -> Result<Plan<'a>, Error> {
         let experiment = &spec.experiment;
         let scale = experiment.at(&spec.scale)?;
         let models: Vec<Model> =
@@ -82,7 +82,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The lines of the figure.
-    pub fn lines(&self) -> Vec<Line> {
+    pub(super) fn lines(&self) -> Vec<Line> {
         let of = |job: &Job| {
             let line = |fs: &str, option: &str, disk: &str, seed| {
                 let [fs, option, disk] = [fs, option, disk].map(str::to_owned);

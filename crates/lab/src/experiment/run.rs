@@ -2,7 +2,7 @@
 //! on.
 
 use super::gather::gather;
-use super::images::Images;
+use super::images;
 use super::outcome::{FailedCell, Outcome};
 use super::plan::{Job, Plan, Work};
 use super::spec::Experiment;
@@ -32,15 +32,15 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
-    /// Refuses what cannot be run, as far as that can be told before anything is made.
-    pub fn ready(&self) -> Result<(), Error> {
-        Plan::new(self).map(drop)
+    /// Plans it, or refuses what cannot be run, as far as that can be told before anything is made.
+    pub fn plan(&self) -> Result<Plan<'_>, Error> {
+        Plan::new(self)
     }
 }
 
-/// Runs an experiment. Each number is in the store as soon as it is known.
-pub fn run(spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, Error> {
-    let plan = Plan::new(spec)?;
+/// Carries out the plan of an experiment. Each number is in the store as soon as it is known.
+pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
+    let spec = plan.spec;
     let work = crate::Work::take(&spec.work)?;
     let store = work.store()?;
     work.keep();
@@ -54,7 +54,7 @@ pub fn run(spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let left_s = start.elapsed().as_secs_f64() / at as f64 * (of - at) as f64;
         let eta = if at == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
         watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, job.name(), at + 1));
-        match run_job(&plan, job, &store, &session, watch) {
+        match run_job(plan, job, &store, &session, watch) {
             Ok(()) => {}
             // Whatever was being done then says in its own way that it was broken off.
             Err(_) if disk::interrupted() => return Err(interrupted()),
@@ -64,7 +64,7 @@ pub fn run(spec: &RunSpec, watch: &mut dyn Watch) -> Result<Outcome, Error> {
             }
         }
     }
-    let outcome = gather(&plan, &store, failed)?;
+    let outcome = gather(plan, &store, failed)?;
     let run = store.begin(&NewRun {
         kind: "experiment",
         name: figure,
@@ -89,7 +89,7 @@ fn run_job(
     if !spec.resume {
         identity.forget(store, schedule)?;
     }
-    let images = Images::make(session, &spec.work, scale.size_bytes)?;
+    let images = images::make(session, &spec.work, scale.size_bytes)?;
     match &job.work {
         Work::Disk { named, model, seed } => {
             let images = images.path();

@@ -6,9 +6,9 @@ use super::spec::Scale;
 use crate::series::{At, Identity, ON};
 use crate::store::{RunId, Store, number};
 use crate::{Error, Watch};
+use disk::Session;
 use disk::model::Model;
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
-use disk::{Request, Session};
 use probe::{TransferPlan, TransferPoint, TransferSize};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,14 +53,7 @@ impl Alone<'_> {
         let disk = ModelledDisk::attach(self.session, &dir)?;
         let plan =
             TransferPlan { sizes_bytes: scale.rounds.clone(), seed, reads: scale.transfer_reads, time: TIME };
-        let mut lost = None;
-        let mut clock = |_: Option<&Request>| {
-            let now = disk.clock_ns().map_err(|error| lost = Some(error));
-            Duration::from_nanos(now.unwrap_or(0))
-        };
-        let measured = probe::transfer_size(disk.file(), &plan, &mut clock, &mut |_| ());
-        lost.map_or(Ok(()), Err)?;
-        let measured = measured?;
+        let measured = probe::transfer_size_of_modelled(&disk, &plan, &mut |_| ())?;
         disk.detach()?;
         for point in &measured.points {
             let at = At::Round(point.read_bytes);

@@ -3,8 +3,8 @@
 use super::traced::Stretches;
 use super::{Driver, Named, interrupted};
 use crate::{Error, Watch};
-use ager::Scratch;
 use ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
+use disk::Scratch;
 use disk::Session;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl Git {
         };
         let history = self.history(&repository, last)?;
         if self.live {
-            let scratch = Scratch::make(session, "git")?;
+            let scratch = Scratch::make(session, &disk::run_dir(), "git")?;
             return Ok(Box::new(Pulling { live: None, history, gc: self.gc, scratch }));
         }
         // No checkpoint before the end, for git forces no file system to disk when it has pulled.

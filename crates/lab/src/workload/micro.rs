@@ -33,6 +33,19 @@ pub struct TreeOf {
     pub repository: Named,
 }
 
+impl TreeOf {
+    /// The shape, if one is named.
+    pub(crate) fn shape(&self) -> Result<Option<Shape>, Error> {
+        let shape = match self {
+            TreeOf { listing: Some(listing), .. } => Shape::from_listing(listing)?,
+            TreeOf { tree: Some(tree), .. } => Shape::of_tree(tree)?,
+            TreeOf { repository: Some(repository), .. } => Shape::of_repository(repository)?,
+            TreeOf { listing: None, tree: None, repository: None } => return Ok(None),
+        };
+        Ok(Some(shape))
+    }
+}
+
 impl Default for Tree {
     /// As published, but for the tree, of which about as many files are drawn.
     fn default() -> Tree {
@@ -43,19 +56,17 @@ impl Default for Tree {
 impl Tree {
     /// The same tree for every seed: the seed gives the order.
     fn shape(&self) -> Result<Shape, Error> {
-        let named = match &self.of {
-            TreeOf { listing: Some(listing), .. } => Shape::from_listing(listing)?,
-            TreeOf { tree: Some(tree), .. } => Shape::of_tree(tree)?,
-            TreeOf { repository: Some(repository), .. } => Shape::of_repository(repository)?,
-            _ if self.files > MOST_FILES => {
+        let shape = match self.of.shape()? {
+            Some(named) => named,
+            None if self.files > MOST_FILES => {
                 return Err(Error::Refused(format!(
                     "{} files are more than {MOST_FILES}, which is as many as are drawn",
                     self.files
                 )));
             }
-            _ => Shape::sample(self.files, SHAPE_SEED),
+            None => Shape::sample(self.files, SHAPE_SEED),
         };
-        Ok(named.first(usize::try_from(self.files).unwrap_or(usize::MAX)))
+        Ok(shape.first(usize::try_from(self.files).unwrap_or(usize::MAX)))
     }
 
     pub(super) fn rounds(&self, seed: u64) -> Result<Rounds, Error> {

@@ -30,13 +30,7 @@ fn on_model(path: &Path, plan: &TransferPlan, model: &Model, seen: &mut Seen) ->
 /// By the clock of a modelled disk, which is served meanwhile.
 fn on_modelled(store: &Path, plan: &TransferPlan, seen: &mut Seen) -> Result<TransferSize> {
     let disk = ModelledDisk::attach(&Session::begin()?, store)?;
-    let mut lost = None;
-    let mut clock = |_: Option<&Request>| {
-        let now = disk.clock_ns().map_err(|error| lost = Some(error));
-        Duration::from_nanos(now.unwrap_or(0))
-    };
-    let measured = ::probe::transfer_size(disk.file(), plan, &mut clock, seen);
-    lost.map_or(Ok(()), Err)?;
+    let measured = ::probe::transfer_size_of_modelled(&disk, plan, seen);
     disk.detach()?;
     Ok(measured?)
 }

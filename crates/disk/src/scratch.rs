@@ -1,0 +1,92 @@
+//! Directories that go with the process that made them.
+
+use crate::error::{Error, IoContext};
+use crate::{Entry, MARKER, Recorded, Session};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A directory for what lives no longer than a run. It goes with this value, or, after `kill -9`, with `cleanup`.
+pub struct Scratch {
+    path: PathBuf,
+    recorded: Option<Recorded>,
+}
+
+impl Scratch {
+    /// Makes one in `parent`, an absolute path; its name begins with `name` and the number of this process.
+    pub fn make(session: &Arc<Session>, parent: &Path, name: &str) -> Result<Scratch, Error> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = parent.join(format!("{name}-{}-{number}", std::process::id()));
+            let recorded = session.record(Entry::Directory { path: path.clone() })?;
+            match std::fs::create_dir(&path) {
+                // An ended process of the same number left it.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => recorded.keep(),
+                made => {
+                    made.context("making", &path)?;
+                    let scratch = Scratch { path, recorded: Some(recorded) };
+                    let marker = scratch.path.join(MARKER);
+                    std::fs::write(&marker, "").context("writing", &marker)?;
+                    return Ok(scratch);
+                }
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let removed = std::fs::remove_dir_all(&self.path);
+        // What cannot be removed now stays in the journal, and `cleanup` removes it.
+        if removed.is_err_and(|error| error.kind() != ErrorKind::NotFound)
+            && let Some(recorded) = self.recorded.take()
+        {
+            recorded.keep();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The journals of this process that name `path`.
+    fn journals(path: &Path) -> Vec<PathBuf> {
+        let own = std::process::id().to_string();
+        let journal = |path: &Path| path.file_stem().is_some_and(|n| n.to_string_lossy().starts_with(&own));
+        let entries = std::fs::read_dir(crate::run_dir()).unwrap().flatten().map(|entry| entry.path());
+        let names = |journal: &PathBuf| {
+            std::fs::read_to_string(journal).is_ok_and(|text| text.contains(path.to_str().unwrap()))
+        };
+        entries.filter(|path| journal(path)).filter(names).collect()
+    }
+
+    #[test]
+    fn what_cannot_be_removed_stays_in_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let session = Session::begin().unwrap();
+        let scratch = Scratch::make(&session, dir.path(), "it").unwrap();
+        let path = scratch.path().to_owned();
+        assert_eq!(journals(&path).len(), 1);
+        drop(scratch);
+        assert!(!path.exists() && journals(&path).is_empty());
+
+        let scratch = Scratch::make(&session, dir.path(), "it").unwrap();
+        let path = scratch.path().to_owned();
+        // A file in place of a directory is not ours to remove.
+        std::fs::remove_dir_all(&path).unwrap();
+        std::fs::write(&path, "").unwrap();
+        drop(scratch);
+        let left = journals(&path);
+        assert_eq!(left.len(), 1);
+        drop(session);
+        std::fs::remove_file(&left[0]).unwrap();
+    }
+}
