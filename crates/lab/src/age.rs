@@ -13,6 +13,7 @@ pub use stages::age;
 
 use crate::manifest::Made;
 use ager::Conditions;
+use fs::{Place, Spec};
 use replay::{Data, OnFull};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,8 +56,9 @@ impl AgeSpec {
     pub(crate) fn threads(&self) -> Result<usize, crate::Error> {
         Ok(match (self.threads, self.made.spec()?) {
             (Some(threads), _) => threads,
+            // Who models a disk wants to do it again and see the same: several threads ask for blocks in another order each time.
+            (None, Some(Spec { place: Place::Modelled { .. }, .. }) | None) => 1,
             (None, Some(spec)) => spec.kind.default_threads(),
-            (None, None) => 1,
         })
     }
 }

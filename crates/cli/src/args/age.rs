@@ -59,7 +59,7 @@ pub struct Age {
     /// Name of the aged file system in the work directory [default: FS-PROFILE-SEED or FS-WORKLOAD-SEED]
     #[arg(long)]
     pub name: Option<String>,
-    /// Threads of the replay [default: the best for the file system]
+    /// Threads of the replay [default: one on a modelled disk, else the best for the file system]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "by")]
     pub threads: Option<u16>,
     /// How data comes
