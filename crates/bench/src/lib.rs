@@ -1,0 +1,3 @@
+//! Benchmarks that run on a file system, fresh or aged, or on whatever else keeps objects.
+
+pub mod metadata;

@@ -1,0 +1,262 @@
+//! What objects hold. It follows from the seed and the object alone, so that every rank knows what it must read, whoever
+//! wrote it.
+
+use super::object::Object;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF as _, Normal};
+use std::sync::Arc;
+
+/// Bytes of the pool that contents are cut from.
+const POOL_BYTES: usize = 1 << 20;
+
+/// Bytes at the head of an object that tell it from all others.
+const HEAD_BYTES: usize = 16;
+
+/// No object is larger.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// How large objects are.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sizes {
+    /// All of this size in bytes.
+    Fixed(u64),
+    /// Any size between these, both included, equally often.
+    Uniform {
+        /// The smallest, in bytes.
+        least: u64,
+        /// The largest, in bytes.
+        most: u64,
+    },
+    /// Logarithmic normal, as sizes of files are (Downey, The Structural Cause of File Size Distributions, 2001).
+    Lognormal {
+        /// Half are smaller, in bytes.
+        median: u64,
+        /// Standard deviation of the natural logarithm.
+        sigma: f64,
+    },
+}
+
+impl Sizes {
+    /// Why these sizes cannot be, if they cannot.
+    pub fn check(self) -> Result<(), String> {
+        match self {
+            Sizes::Fixed(size)
+            | Sizes::Uniform { most: size, .. }
+            | Sizes::Lognormal { median: size, .. }
+                if size > MOST_BYTES =>
+            {
+                Err(format!("objects of {size} bytes are too large; the most are {MOST_BYTES}"))
+            }
+            Sizes::Uniform { least, most } if least > most => {
+                Err(format!("no size lies between {least} and {most} bytes"))
+            }
+            Sizes::Lognormal { median, sigma } if median == 0 || !(0.0..=10.0).contains(&sigma) => {
+                Err(format!("no sizes have a median of {median} bytes and a sigma of {sigma}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The size of an object whose number is `mixed`.
+    fn of(self, mixed: u64) -> u64 {
+        match self {
+            Sizes::Fixed(size) => size,
+            Sizes::Uniform { least, most } => {
+                least + ((u128::from(mixed) * (u128::from(most - least) + 1)) >> 64) as u64
+            }
+            Sizes::Lognormal { median, sigma } => {
+                let share = (mixed >> 11) as f64 / (1u64 << 53) as f64;
+                let normal = Normal::standard().inverse_cdf(share.clamp(1e-12, 1.0 - 1e-12));
+                ((median as f64 * (sigma * normal).exp()) as u64).min(MOST_BYTES)
+            }
+        }
+    }
+
+    /// The mean size in bytes, as it is expected.
+    pub fn mean_bytes(self) -> f64 {
+        match self {
+            Sizes::Fixed(size) => size as f64,
+            Sizes::Uniform { least, most } => (least as f64 + most as f64) / 2.0,
+            Sizes::Lognormal { median, sigma } => median as f64 * (sigma * sigma / 2.0).exp(),
+        }
+    }
+}
+
+/// The contents of all objects of a run.
+#[derive(Clone)]
+pub struct Contents {
+    seed: u64,
+    sizes: Sizes,
+    pool: Arc<[u8]>,
+}
+
+/// How what was read differs from what was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// It has another size.
+    Size {
+        /// What it should have, in bytes.
+        expected: u64,
+        /// What it has.
+        found: u64,
+    },
+    /// A byte is different, and maybe others behind it.
+    Byte {
+        /// Where the first one is.
+        at: u64,
+    },
+}
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wrong::Size { expected, found } => write!(f, "it has {found} bytes instead of {expected}"),
+            Wrong::Byte { at } => write!(f, "byte {at} is wrong"),
+        }
+    }
+}
+
+impl Contents {
+    /// The contents that follow from `seed`.
+    pub fn new(seed: u64, sizes: Sizes) -> Contents {
+        let mut pool = vec![0; POOL_BYTES];
+        ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut pool);
+        Contents { seed, sizes, pool: pool.into() }
+    }
+
+    /// The size of an object in bytes.
+    pub fn size(&self, object: Object) -> u64 {
+        self.sizes.of(object.mixed(self.seed))
+    }
+
+    /// Makes `into` the contents of `object`.
+    pub fn fill(&self, object: Object, into: &mut Vec<u8>) {
+        into.clear();
+        for piece in self.pieces(object) {
+            into.extend_from_slice(piece.as_ref());
+        }
+    }
+
+    /// Whether `found` is what `object` holds.
+    pub fn check(&self, object: Object, found: &[u8]) -> Result<(), Wrong> {
+        let expected = self.size(object);
+        if found.len() as u64 != expected {
+            return Err(Wrong::Size { expected, found: found.len() as u64 });
+        }
+        let mut rest = found;
+        for piece in self.pieces(object) {
+            let piece = piece.as_ref();
+            let (here, behind) = rest.split_at(piece.len());
+            if here != piece {
+                let differ = here.iter().zip(piece).take_while(|(a, b)| a == b).count();
+                return Err(Wrong::Byte { at: (found.len() - rest.len() + differ) as u64 });
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// The contents piece by piece: the head, then the pool from a place that follows from the object, round and round.
+    fn pieces(&self, object: Object) -> impl Iterator<Item = Piece<'_>> {
+        let mixed = object.mixed(self.seed);
+        let size = self.sizes.of(mixed) as usize;
+        let mut head = [0; HEAD_BYTES];
+        head[..8].copy_from_slice(&mixed.to_le_bytes());
+        head[8..].copy_from_slice(&object.mixed(!self.seed).to_le_bytes());
+        let mut at = mixed as usize % POOL_BYTES;
+        let mut left = size.saturating_sub(HEAD_BYTES);
+        let body = std::iter::from_fn(move || {
+            let take = left.min(POOL_BYTES - at);
+            let piece = &self.pool[at..at + take];
+            at = 0;
+            left -= take;
+            (take > 0).then_some(Piece::Pool(piece))
+        });
+        std::iter::once(Piece::Head(head, size.min(HEAD_BYTES))).chain(body)
+    }
+}
+
+/// A part of an object's contents.
+enum Piece<'p> {
+    Head([u8; HEAD_BYTES], usize),
+    Pool(&'p [u8]),
+}
+
+impl AsRef<[u8]> for Piece<'_> {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Piece::Head(head, len) => &head[..*len],
+            Piece::Pool(piece) => piece,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::Set;
+    use proptest::prelude::*;
+
+    fn object(rank: u32, number: u32, item: u64) -> Object {
+        Object { set: Set { rank, number }, item }
+    }
+
+    proptest! {
+        #[test]
+        fn a_wrong_byte_is_found_wherever_it_is(
+            size in 1_u64..3_000_000, item: u64, place in 0.0..1.0, flip in 1_u8..=255,
+        ) {
+            let contents = Contents::new(7, Sizes::Fixed(size));
+            let object = object(3, 1, item);
+            let mut bytes = Vec::new();
+            contents.fill(object, &mut bytes);
+            prop_assert_eq!(bytes.len() as u64, size);
+            prop_assert_eq!(contents.check(object, &bytes), Ok(()));
+            let at = (place * size as f64) as usize;
+            bytes[at] ^= flip;
+            prop_assert_eq!(contents.check(object, &bytes), Err(Wrong::Byte { at: at as u64 }));
+            bytes.pop();
+            prop_assert_eq!(contents.check(object, &bytes), Err(Wrong::Size { expected: size, found: size - 1 }));
+        }
+
+        #[test]
+        fn sizes_keep_within_their_limits(least in 0_u64..5_000, more in 0_u64..5_000, item: u64) {
+            let contents = Contents::new(1, Sizes::Uniform { least, most: least + more });
+            let size = contents.size(object(0, 0, item));
+            prop_assert!((least..=least + more).contains(&size));
+        }
+    }
+
+    #[test]
+    fn no_object_is_taken_for_another() {
+        let contents = Contents::new(7, Sizes::Fixed(20));
+        let objects = [object(0, 0, 0), object(0, 0, 1), object(0, 1, 0), object(1, 0, 0), object(1, 1, 1)];
+        let mut bytes = Vec::new();
+        for written in objects {
+            contents.fill(written, &mut bytes);
+            for read in objects {
+                assert_eq!(contents.check(read, &bytes).is_ok(), read == written);
+            }
+        }
+        let mut other_seed = Vec::new();
+        Contents::new(8, Sizes::Fixed(20)).fill(objects[0], &mut other_seed);
+        assert!(contents.check(objects[0], &other_seed).is_err());
+    }
+
+    #[test]
+    fn sizes_have_the_mean_that_is_said() {
+        for sizes in [
+            Sizes::Fixed(3900),
+            Sizes::Uniform { least: 1000, most: 9000 },
+            Sizes::Lognormal { median: 4096, sigma: 1.0 },
+        ] {
+            let contents = Contents::new(3, sizes);
+            let sum: u64 = (0..100_000).map(|item| contents.size(object(0, 0, item))).sum();
+            let mean = sum as f64 / 1e5;
+            assert!((mean / sizes.mean_bytes() - 1.0).abs() < 0.02, "{sizes:?}: {mean}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Keeps nothing and never fails: what the benchmark itself costs.
+
+use super::{Failure, Interface};
+use crate::metadata::object::{Object, Set};
+
+/// An interface that only pretends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Null;
+
+impl Interface for Null {
+    fn prepare(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn make_set(&mut self, _: Set) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn remove_set(&mut self, _: Set) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn write(&mut self, _: Object, _: &[u8]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn stat(&mut self, _: Object) -> Result<u64, Failure> {
+        Ok(0)
+    }
+
+    fn read(&mut self, _: Object, _: u64, _: &mut Vec<u8>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn delete(&mut self, _: Object) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn keeps_contents(&self) -> bool {
+        false
+    }
+}

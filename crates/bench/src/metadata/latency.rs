@@ -1,0 +1,174 @@
+//! How long operations took: one histogram for each kind, so that memory does not grow with their number, merged over ranks
+//! without loss.
+//!
+//! A rank begins an operation when the one before has ended, so a slow one delays those behind it and hides what they would
+//! have waited: the latencies are those of service, not of response (coordinated omission).
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// Significant digits of a recorded latency.
+const DIGITS: u8 = 3;
+
+/// The kinds of operations on objects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// Writing a new object.
+    Create,
+    /// Asking for its size.
+    Stat,
+    /// Reading all of it.
+    Read,
+    /// Deleting it.
+    Delete,
+}
+
+impl Op {
+    /// All kinds, in the order in which results are listed.
+    pub const ALL: [Op; 4] = [Op::Create, Op::Stat, Op::Read, Op::Delete];
+
+    /// Its published name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Create => "create",
+            Op::Stat => "stat",
+            Op::Read => "read",
+            Op::Delete => "delete",
+        }
+    }
+}
+
+/// Latencies of one kind of operation, in nanoseconds, to three significant digits.
+#[derive(Clone, Debug)]
+pub struct Latencies(Histogram<u64>);
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        let mut histogram = Histogram::new(DIGITS).expect("three digits can be kept");
+        histogram.auto(true);
+        Latencies(histogram)
+    }
+}
+
+/// The latencies of an operation, in microseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// The shortest.
+    pub min: f64,
+    /// A quarter took no longer.
+    pub q1: f64,
+    /// Half took no longer.
+    pub median: f64,
+    /// Three quarters took no longer.
+    pub q3: f64,
+    /// 90 % took no longer.
+    pub p90: f64,
+    /// 99 % took no longer.
+    pub p99: f64,
+    /// 99.9 % took no longer.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+impl Latencies {
+    /// Adds one.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        // It grows as far as is needed.
+        let _ = self.0.record(ns.max(1));
+    }
+
+    /// Adds all of another.
+    pub fn add(&mut self, other: &Latencies) {
+        self.0.add(&other.0).expect("both grow and keep as many digits");
+    }
+
+    /// How many were recorded.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// What they were; none if there is none.
+    pub fn quantiles(&self) -> Option<Quantiles> {
+        let us = |ns: u64| ns as f64 / 1e3;
+        let at = |quantile: f64| us(self.0.value_at_quantile(quantile));
+        (self.count() > 0).then(|| Quantiles {
+            min: us(self.0.min()),
+            q1: at(0.25),
+            median: at(0.5),
+            q3: at(0.75),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: us(self.0.max()),
+            mean: self.0.mean() / 1e3,
+        })
+    }
+
+    /// The longest, in nanoseconds; 0 if there is none.
+    pub fn max_ns(&self) -> u64 {
+        self.0.max()
+    }
+
+    /// Each value that occurs, in nanoseconds, with how often: from the shortest to the longest.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+}
+
+/// Between ranks a histogram travels as what occurs in it, which is little.
+impl Serialize for Latencies {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.counts())
+    }
+}
+
+impl<'de> Deserialize<'de> for Latencies {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Latencies, D::Error> {
+        let counts = Vec::<(u64, u64)>::deserialize(deserializer)?;
+        let mut latencies = Latencies::default();
+        for (value, count) in counts {
+            latencies.0.record_n(value, count).map_err(serde::de::Error::custom)?;
+        }
+        Ok(latencies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Merged after a journey they are what they would be in one place, within what is kept of a value.
+        #[test]
+        fn merging_loses_nothing(
+            a in proptest::collection::vec(1_u64..10_000_000_000, 0..200),
+            b in proptest::collection::vec(1_u64..10_000_000_000, 1..200),
+        ) {
+            let of = |values: &[u64]| {
+                let mut latencies = Latencies::default();
+                values.iter().for_each(|ns| latencies.record(*ns));
+                latencies
+            };
+            let travelled = |values: &[u64]| -> Latencies {
+                serde_json::from_slice(&serde_json::to_vec(&of(values)).unwrap()).unwrap()
+            };
+            let mut merged = travelled(&a);
+            merged.add(&travelled(&b));
+            let mut all = [a, b].concat();
+            all.sort_unstable();
+            prop_assert_eq!(merged.count(), all.len() as u64);
+            let found = merged.quantiles().unwrap();
+            for (quantile, found) in [(0.5, found.median), (0.9, found.p90), (1.0, found.max)] {
+                let rank = ((quantile * all.len() as f64).ceil() as usize).max(1);
+                let expected = all[rank - 1] as f64 / 1e3;
+                prop_assert!((found / expected - 1.0).abs() < 2.1e-3, "{quantile}: {found} {expected}");
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What one rank does in each phase, operation by operation, each timed alone.
+
+use super::contents::Contents;
+use super::error::Error;
+use super::group::{self, Group};
+use super::interface::{Failure, Interface};
+use super::latency::Op;
+use super::object::Object;
+use super::settings::Settings;
+use super::tally::Tally;
+use super::walk::Walk;
+use std::time::{Duration, Instant};
+
+/// Waits shorter than this are spent looking at the clock: sleeping takes longer.
+const SPIN_BELOW: Duration = Duration::from_millis(10);
+
+/// A rank at work.
+pub struct Rank<'a> {
+    pub settings: &'a Settings,
+    pub interface: &'a mut dyn Interface,
+    pub contents: Contents,
+    pub walk: Walk,
+    /// How far each rank has come in the benchmark phase, its own place among them.
+    pub positions: Vec<u64>,
+    /// What is written, or was read.
+    pub buffer: Vec<u8>,
+}
+
+/// A phase on its way.
+struct Doing {
+    begun: Instant,
+    tally: Tally,
+    /// How long the operation before took.
+    last: Duration,
+}
+
+impl Doing {
+    fn begin() -> Doing {
+        Doing { begun: Instant::now(), tally: Tally::default(), last: Duration::ZERO }
+    }
+
+    fn end(mut self) -> Tally {
+        self.tally.time_s = self.begun.elapsed().as_secs_f64();
+        self.tally
+    }
+
+    /// Times an operation and counts it. Gives what it gave, if it went well.
+    #[inline]
+    fn timed<T>(&mut self, op: Op, object: Object, run: impl FnOnce() -> Result<T, Failure>) -> Option<T> {
+        let start = Instant::now();
+        let result = run();
+        self.last = start.elapsed();
+        let count = &mut self.tally.ops[op as usize];
+        match result {
+            Ok(found) => {
+                count.done += 1;
+                self.tally.latencies[op as usize].record(self.last.as_nanos() as u64);
+                Some(found)
+            }
+            Err(why) => {
+                count.errors += 1;
+                self.tally.fail(|| failure(op.name(), object, &why.0));
+                None
+            }
+        }
+    }
+
+    /// An operation that went well gave something wrong.
+    #[cold]
+    fn wrong(&mut self, op: Op, object: Object, why: &dyn std::fmt::Display) {
+        let count = &mut self.tally.ops[op as usize];
+        count.done -= 1;
+        count.errors += 1;
+        self.tally.fail(|| failure(op.name(), object, &why.to_string()));
+    }
+}
+
+fn failure(what: &str, object: Object, why: &str) -> String {
+    format!("{what} of object {} in data set {}_{}: {why}", object.item, object.set.rank, object.set.number)
+}
+
+impl Rank<'_> {
+    /// Makes the data sets and their first objects.
+    pub fn precreate(&mut self, group: &dyn Group) -> Tally {
+        let mut doing = Doing::begin();
+        let start = self.positions[group.rank() as usize];
+        for number in 0..self.settings.data_sets {
+            let set = self.walk.own(number);
+            match self.interface.make_set(set) {
+                Ok(()) => doing.tally.sets_made.done += 1,
+                Err(why) => {
+                    doing.tally.sets_made.errors += 1;
+                    doing.tally.fail(|| format!("making data set {}_{number}: {why}", set.rank));
+                }
+            }
+        }
+        'all: for item in start..start + self.settings.precreate {
+            for number in 0..self.settings.data_sets {
+                if group.is_over() || (doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors) {
+                    break 'all;
+                }
+                self.write(&mut doing, Object { set: self.walk.own(number), item });
+            }
+        }
+        if doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors {
+            doing.tally.fatal = doing.tally.failures.first().cloned();
+        }
+        doing.end()
+    }
+
+    /// Goes once through its share of the objects, waiting after each operation `waiting` times what it took.
+    pub fn benchmark(&mut self, group: &mut dyn Group, waiting: f64) -> Result<Tally, Error> {
+        let mut doing = Doing::begin();
+        let start = self.positions[group.rank() as usize];
+        let mut end = self.settings.iterations.min(self.furthest() - start);
+        let mut wall = self.settings.stonewall;
+        let mut waited_for_others = Duration::ZERO;
+        let mut done = 0;
+        while done < end && !group.is_over() {
+            for number in 0..self.settings.data_sets {
+                self.visit(&mut doing, number, start + done, waiting);
+            }
+            done += 1;
+            let Some(stonewall) = wall.filter(|wall| doing.begun.elapsed() >= wall.after) else { continue };
+            wall = None;
+            if !stonewall.wear_out {
+                break;
+            }
+            let before = Instant::now();
+            end = group::most(group, done)?.min(end);
+            waited_for_others = before.elapsed();
+        }
+        let mut tally = doing.end();
+        tally.time_s -= waited_for_others.as_secs_f64();
+        tally.iterations = done;
+        // Those that met no wall are asked nevertheless, by those that did.
+        if wall.is_some_and(|wall| wall.wear_out) {
+            group::most(group, done)?;
+        }
+        Ok(tally)
+    }
+
+    /// Deletes what its data sets hold, and the data sets.
+    pub fn cleanup(&mut self, group: &dyn Group) -> Tally {
+        let mut doing = Doing::begin();
+        for number in 0..self.settings.data_sets {
+            let set = self.walk.own(number);
+            for item in self.walk.holds(number, &self.positions) {
+                if group.is_over() {
+                    return doing.end();
+                }
+                let object = Object { set, item };
+                doing.timed(Op::Delete, object, || self.interface.delete(object));
+            }
+            match self.interface.remove_set(set) {
+                Ok(()) => doing.tally.sets_removed.done += 1,
+                Err(why) => {
+                    doing.tally.sets_removed.errors += 1;
+                    doing.tally.fail(|| format!("removing data set {}_{number}: {why}", set.rank));
+                }
+            }
+        }
+        doing.end()
+    }
+
+    /// The first position at which an object that it would read might not have been made yet. Ranks are only held in step
+    /// between phases.
+    fn furthest(&self) -> u64 {
+        self.settings.precreate + self.positions.iter().min().copied().unwrap_or(0)
+    }
+
+    fn visit(&mut self, doing: &mut Doing, number: u32, position: u64, waiting: f64) {
+        let object = self.walk.reads(number, position);
+        let expected = self.contents.size(object);
+        let keeps = self.interface.keeps_contents();
+        let found = doing.timed(Op::Stat, object, || self.interface.stat(object));
+        wait(doing.last, waiting);
+        let Some(found) = found else { return };
+        if keeps && self.settings.verify && found != expected {
+            doing.wrong(Op::Stat, object, &format_args!("it says {found} bytes instead of {expected}"));
+        }
+        self.buffer.clear();
+        let read = doing.timed(Op::Read, object, || self.interface.read(object, expected, &mut self.buffer));
+        wait(doing.last, waiting);
+        if read.is_some() && keeps {
+            doing.tally.bytes += self.buffer.len() as u64;
+            if self.settings.verify
+                && let Err(wrong) = self.contents.check(object, &self.buffer)
+            {
+                doing.wrong(Op::Read, object, &wrong);
+            }
+        }
+        if self.settings.read_only {
+            return;
+        }
+        doing.timed(Op::Delete, object, || self.interface.delete(object));
+        wait(doing.last, waiting);
+        self.write(doing, self.walk.writes(number, position));
+        wait(doing.last, waiting);
+    }
+
+    fn write(&mut self, doing: &mut Doing, object: Object) {
+        if self.interface.keeps_contents() {
+            self.contents.fill(object, &mut self.buffer);
+        }
+        let written = doing.timed(Op::Create, object, || self.interface.write(object, &self.buffer));
+        if written.is_some() {
+            doing.tally.bytes += self.buffer.len() as u64;
+        }
+    }
+}
+
+fn wait(took: Duration, factor: f64) {
+    if factor == 0.0 {
+        return;
+    }
+    let wait = took.mul_f64(factor);
+    if wait < SPIN_BELOW {
+        let begun = Instant::now();
+        while begun.elapsed() < wait {
+            std::hint::spin_loop();
+        }
+    } else {
+        std::thread::sleep(wait);
+    }
+}

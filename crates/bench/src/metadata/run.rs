@@ -1,0 +1,148 @@
+//! A run: its phases one after the other, all ranks beginning each together.
+
+use super::contents::Contents;
+use super::error::Error;
+use super::group::{self, Group};
+use super::interface::Interface;
+use super::outcome::PhaseOutcome;
+use super::rank::Rank;
+use super::run_info::RunInfo;
+use super::settings::{Phase, Settings};
+use super::tally::Tally;
+use super::walk::Walk;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What is told on the way, on rank 0.
+pub trait Watch {
+    /// A phase begins.
+    fn begins(&mut self, phase: Phase, iteration: u32);
+
+    /// A phase has ended. An error ends the run.
+    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error>;
+}
+
+/// What rank 0 says to all at the end of a phase.
+#[derive(Serialize, Deserialize)]
+struct Verdict {
+    positions: Vec<u64>,
+    /// The rank that cannot go on, and why.
+    stop: Option<(u32, String)>,
+    interrupted: bool,
+}
+
+/// Runs all phases, as one rank of `group`. The ranks of a group must be given the same settings. `run_info` is where rank 0
+/// finds how far an earlier job came whose objects are used, and leaves how far this one came if they stay.
+/// `interrupted` says whether a signal asked for the end.
+pub fn run(
+    settings: &Settings,
+    group: &mut dyn Group,
+    interface: &mut dyn Interface,
+    run_info: Option<&Path>,
+    interrupted: &dyn Fn() -> bool,
+    watch: &mut dyn Watch,
+) -> Result<(), Error> {
+    settings.check(group.ranks())?;
+    let (number, ranks) = (group.rank(), group.ranks());
+    let positions = positions(settings, group, run_info)?;
+    let mut rank = Rank {
+        settings,
+        interface,
+        contents: Contents::new(settings.seed, settings.object_size),
+        walk: Walk::new(settings, number, ranks),
+        positions,
+        buffer: Vec::new(),
+    };
+    let mut conduct = Conduct { group, watch, interrupted };
+    if settings.phases.precreate {
+        conduct.alone(|| rank.interface.prepare().map_err(|failure| failure.0))?;
+        conduct.phase(&mut rank, Phase::Precreate, 0, 0.0, |rank, group| Ok(rank.precreate(group)))?;
+    }
+    if settings.phases.benchmark {
+        for repeat in 0..settings.repeats {
+            for waiting in settings.waiting.factors() {
+                conduct.phase(&mut rank, Phase::Benchmark, repeat, waiting, |rank, group| {
+                    rank.benchmark(group, waiting)
+                })?;
+            }
+        }
+    }
+    if settings.phases.cleanup {
+        conduct.phase(&mut rank, Phase::Cleanup, 0, 0.0, |rank, group| Ok(rank.cleanup(group)))?;
+        conduct.alone(|| rank.interface.finish().map_err(|failure| failure.0))?;
+    }
+    if let Some(path) = run_info.filter(|_| number == 0) {
+        if !settings.phases.cleanup {
+            RunInfo::of(settings, &rank.positions).save(path)?;
+        } else if path.exists() {
+            let fail = |source| Error::Io { action: "removing", path: path.to_owned(), source };
+            std::fs::remove_file(path).map_err(fail)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where each rank begins.
+fn positions(settings: &Settings, group: &mut dyn Group, run_info: Option<&Path>) -> Result<Vec<u64>, Error> {
+    let begun = match run_info {
+        Some(path) if group.rank() == 0 && !settings.phases.precreate => {
+            Ok(RunInfo::load(path, settings, group.ranks())?.positions)
+        }
+        _ => Ok(vec![settings.start_item; group.ranks() as usize]),
+    };
+    group::broadcast(group, &begun?)
+}
+
+struct Conduct<'a> {
+    group: &'a mut dyn Group,
+    watch: &'a mut dyn Watch,
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+impl Conduct<'_> {
+    /// What rank 0 does alone, while the others wait for it.
+    fn alone(&mut self, act: impl FnOnce() -> Result<(), String>) -> Result<(), Error> {
+        let done = if self.group.rank() == 0 { act() } else { Ok(()) };
+        let done: Result<(), String> = group::broadcast(self.group, &done)?;
+        done.map_err(|why| Error::Rank { rank: 0, why })
+    }
+
+    /// A phase of all ranks.
+    fn phase(
+        &mut self,
+        rank: &mut Rank,
+        phase: Phase,
+        iteration: u32,
+        waiting: f64,
+        act: impl FnOnce(&mut Rank, &mut dyn Group) -> Result<Tally, Error>,
+    ) -> Result<(), Error> {
+        if self.group.rank() == 0 {
+            self.watch.begins(phase, iteration);
+        }
+        group::meet(self.group)?;
+        let tally = act(rank, self.group)?;
+        let tallies = group::gather(self.group, &tally)?;
+        let mut verdict =
+            Verdict { positions: rank.positions.clone(), stop: None, interrupted: (self.interrupted)() };
+        let mut told = Ok(());
+        if self.group.rank() == 0 {
+            if !rank.settings.read_only {
+                for (position, tally) in verdict.positions.iter_mut().zip(&tallies) {
+                    *position += tally.iterations;
+                }
+            }
+            let fatal = |(rank, tally): (u32, &Tally)| Some((rank, tally.fatal.clone()?));
+            verdict.stop = (0..).zip(&tallies).find_map(fatal);
+            let stonewalled = phase == Phase::Benchmark && rank.settings.stonewall.is_some();
+            let outcome = PhaseOutcome::of(phase, iteration, waiting, stonewalled, &tallies);
+            told = self.watch.ended(&outcome);
+        }
+        told?;
+        let verdict: Verdict = group::broadcast(self.group, &verdict)?;
+        rank.positions = verdict.positions;
+        if let Some((rank, why)) = verdict.stop {
+            return Err(Error::Rank { rank, why });
+        }
+        if verdict.interrupted { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,119 @@
+//! Ranks that are threads of one process.
+
+use super::error::Error;
+use super::group::Group;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// Makes the ranks of a group, each for a thread of its own.
+pub fn threads(ranks: u32) -> Vec<Threads> {
+    let shared = Arc::new(Shared {
+        state: Mutex::new(State {
+            given: vec![VecDeque::new(); ranks as usize],
+            said: vec![VecDeque::new(); ranks as usize],
+            lost: None,
+        }),
+        changed: Condvar::new(),
+        over: AtomicBool::new(false),
+    });
+    (0..ranks).map(|rank| Threads { rank, ranks, shared: shared.clone(), ended: false }).collect()
+}
+
+/// A rank that is a thread. One that is dropped before [`Threads::end`] is lost, and ends the others.
+pub struct Threads {
+    rank: u32,
+    ranks: u32,
+    shared: Arc<Shared>,
+    ended: bool,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    over: AtomicBool,
+}
+
+struct State {
+    /// What each rank has given and rank 0 not yet taken.
+    given: Vec<VecDeque<Vec<u8>>>,
+    /// What rank 0 has said and each rank not yet heard.
+    said: Vec<VecDeque<Vec<u8>>>,
+    /// Who was lost first.
+    lost: Option<u32>,
+}
+
+impl Threads {
+    /// This rank has done all that it should.
+    pub fn end(mut self) {
+        self.ended = true;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A rank that panicked is told as lost; what it held is whole.
+        self.shared.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Waits until `ready` gives something, or a rank is lost.
+    fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> Result<T, Error> {
+        let mut state = self.lock();
+        loop {
+            if let Some(found) = ready(&mut state) {
+                return Ok(found);
+            }
+            if let Some(rank) = state.lost {
+                return Err(Error::Rank { rank, why: "it ended before the others".to_owned() });
+            }
+            state = self.shared.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+}
+
+impl Group for Threads {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Error> {
+        self.lock().given[self.rank as usize].push_back(message);
+        self.shared.changed.notify_all();
+        if self.rank != 0 {
+            return Ok(Vec::new());
+        }
+        self.wait(|state| {
+            let all = state.given.iter().all(|given| !given.is_empty());
+            all.then(|| {
+                state.given.iter_mut().map(|given| given.pop_front().expect("all are there")).collect()
+            })
+        })
+    }
+
+    fn broadcast(&mut self, message: Vec<u8>) -> Result<Vec<u8>, Error> {
+        if self.rank != 0 {
+            return self.wait(|state| state.said[self.rank as usize].pop_front());
+        }
+        for said in self.lock().said.iter_mut().skip(1) {
+            said.push_back(message.clone());
+        }
+        self.shared.changed.notify_all();
+        Ok(message)
+    }
+
+    fn is_over(&self) -> bool {
+        self.shared.over.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.lock().lost.get_or_insert(self.rank);
+            self.shared.over.store(true, Ordering::Relaxed);
+            self.shared.changed.notify_all();
+        }
+    }
+}

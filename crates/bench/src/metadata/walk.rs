@@ -1,0 +1,103 @@
+//! Which object a rank works on, when: pure arithmetic, the same on every rank.
+//!
+//! In data set d a rank reads and deletes what lies in the set of the rank `offset · (d + 1)` before it, and writes into the
+//! set of the rank as many behind it, counted in a ring.
+
+use super::object::{Object, Set};
+use super::settings::Settings;
+
+/// The walk of one rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    rank: u32,
+    ranks: u32,
+    offset: u32,
+    precreate: u64,
+}
+
+impl Walk {
+    /// The walk of `rank` among `ranks`.
+    pub fn new(settings: &Settings, rank: u32, ranks: u32) -> Walk {
+        Walk { rank, ranks, offset: settings.offset, precreate: settings.precreate }
+    }
+
+    /// A data set of its own.
+    pub fn own(&self, number: u32) -> Set {
+        Set { rank: self.rank, number }
+    }
+
+    /// What it stats, reads and deletes at its `position` in data set `number`.
+    pub fn reads(&self, number: u32, position: u64) -> Object {
+        Object { set: Set { rank: self.before(number), number }, item: position }
+    }
+
+    /// What it writes there.
+    pub fn writes(&self, number: u32, position: u64) -> Object {
+        Object { set: Set { rank: self.behind(number), number }, item: self.precreate + position }
+    }
+
+    /// The items that its own data set `number` holds when each rank is at its place in `positions`: what was made and not
+    /// deleted since.
+    pub fn holds(&self, number: u32, positions: &[u64]) -> std::ops::Range<u64> {
+        // Who reads what is this rank's is as far behind as the one is before that this rank reads of.
+        let deleted = positions[self.behind(number) as usize];
+        let written = positions[self.before(number) as usize];
+        deleted..self.precreate + written
+    }
+
+    fn distance(&self, number: u32) -> u32 {
+        (u64::from(self.offset) * (u64::from(number) + 1) % u64::from(self.ranks)) as u32
+    }
+
+    fn before(&self, number: u32) -> u32 {
+        (self.rank + (self.ranks - self.distance(number))) % self.ranks
+    }
+
+    fn behind(&self, number: u32) -> u32 {
+        (self.rank + self.distance(number)) % self.ranks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// However far each rank has come, what is left is what was made and not deleted, and nothing is deleted twice.
+        #[test]
+        fn what_is_made_is_deleted_once(
+            positions in proptest::collection::vec(0_u64..6, 1..7), offset in 0_u32..9, data_sets in 1_u32..5,
+        ) {
+            let settings = Settings { offset, data_sets, precreate: 6, ..Settings::default() };
+            let ranks = positions.len() as u32;
+            let walks: Vec<Walk> = (0..ranks).map(|rank| Walk::new(&settings, rank, ranks)).collect();
+            let mut there = BTreeSet::new();
+            for (walk, number) in walks.iter().flat_map(|w| (0..data_sets).map(move |n| (w, n))) {
+                there.extend((0..6).map(|item| Object { set: walk.own(number), item }));
+            }
+            for number in 0..data_sets {
+                for (walk, &position) in walks.iter().zip(&positions) {
+                    for at in 0..position {
+                        prop_assert!(there.insert(walk.writes(number, at)));
+                    }
+                }
+                for (walk, &position) in walks.iter().zip(&positions) {
+                    for at in 0..position {
+                        prop_assert!(there.remove(&walk.reads(number, at)));
+                    }
+                }
+            }
+            for walk in &walks {
+                for number in 0..data_sets {
+                    for item in walk.holds(number, &positions) {
+                        let object = Object { set: walk.own(number), item };
+                        prop_assert!(there.remove(&object));
+                    }
+                }
+            }
+            prop_assert!(there.is_empty());
+        }
+    }
+}

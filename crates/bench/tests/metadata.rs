@@ -1,0 +1,363 @@
+//! The metadata benchmark on files, with ranks that are threads.
+
+use senesce_bench::metadata::*;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// What rank 0 was told.
+#[derive(Default)]
+struct Told(Vec<PhaseOutcome>);
+
+impl Watch for Told {
+    fn begins(&mut self, _: Phase, _: u32) {}
+
+    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+        self.0.push(outcome.clone());
+        Ok(())
+    }
+}
+
+/// Runs with so many threads; gives the outcomes of the phases and how each rank ended.
+fn run_with(
+    settings: &Settings,
+    ranks: u32,
+    run_info: Option<&Path>,
+    interface: impl Fn(u32) -> Box<dyn Interface> + Sync,
+) -> (Vec<PhaseOutcome>, Vec<Result<(), Error>>) {
+    let told = Mutex::new(Told::default());
+    let (told_ref, interface) = (&told, &interface);
+    let ended = std::thread::scope(|scope| {
+        let started: Vec<_> = threads(ranks)
+            .into_iter()
+            .map(|mut group| {
+                scope.spawn(move || {
+                    let mut own = Told::default();
+                    let mut interface = interface(group.rank());
+                    let done = run(settings, &mut group, interface.as_mut(), run_info, &|| false, &mut own);
+                    if group.rank() == 0 {
+                        *told_ref.lock().unwrap() = own;
+                    }
+                    if done.is_ok() {
+                        group.end();
+                    }
+                    done
+                })
+            })
+            .collect();
+        started.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    (told.into_inner().unwrap().0, ended)
+}
+
+fn on_files(settings: &Settings, ranks: u32, root: &Path) -> Vec<PhaseOutcome> {
+    let (outcomes, ended) = run_with(settings, ranks, None, |_| Box::new(Posix::new(root)));
+    ended.into_iter().for_each(|done| done.unwrap());
+    outcomes
+}
+
+fn small() -> Settings {
+    Settings { data_sets: 3, precreate: 20, iterations: 10, repeats: 2, ..Settings::default() }
+}
+
+fn names(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap().flatten() {
+        found.push(entry.path());
+        if entry.path().is_dir() {
+            found.extend(names(&entry.path()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn all_ranks_do_what_is_asked_and_leave_nothing() {
+    for (ranks, offset) in [(1, 1), (2, 1), (4, 1), (4, 3), (5, 2)] {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("out");
+        let settings = Settings { offset, ..small() };
+        let outcomes = on_files(&settings, ranks, &root);
+        let all = u64::from(ranks) * 3;
+        let seen: Vec<_> =
+            outcomes.iter().map(|o| (o.phase.name(), o.iteration, o.objects, o.errors)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("precreate", 0, all * 20, 0),
+                ("benchmark", 0, all * 10, 0),
+                ("benchmark", 1, all * 10, 0),
+                ("cleanup", 0, all * 20, 0)
+            ]
+        );
+        assert_eq!(outcomes[0].data_sets, all);
+        assert!(outcomes.iter().all(|o| o.ranks.len() == ranks as usize && o.objects_per_s > 0.0));
+        let benchmark = &outcomes[1];
+        for op in ["create", "stat", "read", "delete"] {
+            assert_eq!(benchmark.operations[op], OpOutcome { done: all * 10, errors: 0 });
+            let us = benchmark.latency_us[op];
+            assert!(0.0 < us.min && us.min <= us.median && us.median <= us.p999 && us.p999 <= us.max);
+        }
+        assert!(!root.exists(), "{:?}", names(dir.path()));
+    }
+}
+
+#[test]
+fn phases_run_alone_in_one_job_after_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, info) = (dir.path().join("out"), dir.path().join("info"));
+    let only = |phases: [bool; 3]| Settings {
+        phases: Phases { precreate: phases[0], benchmark: phases[1], cleanup: phases[2] },
+        ..small()
+    };
+    let job =
+        |settings: &Settings, ranks| run_with(settings, ranks, Some(&info), |_| Box::new(Posix::new(&root)));
+    let well = |(outcomes, ended): (Vec<PhaseOutcome>, Vec<Result<(), Error>>)| {
+        ended.into_iter().for_each(|done| done.unwrap());
+        assert!(outcomes.iter().all(|o| o.errors == 0), "{outcomes:?}");
+        outcomes
+    };
+    well(job(&only([true, false, false]), 3));
+    assert_eq!(names(&root).len(), 3 * 3 * 21);
+    well(job(&only([false, true, false]), 3));
+    let (_, ended) = job(&only([false, true, false]), 2);
+    assert!(ended[0].as_ref().unwrap_err().to_string().contains("3 ranks"), "{ended:?}");
+    well(job(&only([false, true, false]), 3));
+    let cleaned = well(job(&only([false, false, true]), 3));
+    assert_eq!(cleaned[0].objects, 3 * 3 * 20);
+    assert!(names(&root).is_empty() && !info.exists());
+}
+
+#[test]
+fn a_stonewall_ends_a_phase_and_nothing_is_lost_by_it() {
+    for wear_out in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("out");
+        let stonewall = Some(Stonewall { after: Duration::from_millis(5), wear_out });
+        let settings = Settings { precreate: 3_000, iterations: 3_000, repeats: 3, stonewall, ..small() };
+        let outcomes = on_files(&settings, 3, &root);
+        assert!(outcomes.iter().all(|o| o.errors == 0), "{outcomes:?}");
+        for benchmark in &outcomes[1..4] {
+            let iterations = benchmark.stonewall_iterations.unwrap();
+            assert!(0 < iterations && iterations < 3_000);
+            let each: Vec<u64> = benchmark.ranks.iter().map(|rank| rank.objects).collect();
+            assert!(!wear_out || each.iter().all(|objects| *objects == 3 * iterations), "{each:?}");
+        }
+        assert!(!root.exists());
+    }
+}
+
+#[test]
+fn reading_only_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("out");
+    let outcomes = on_files(&Settings { read_only: true, repeats: 3, ..small() }, 2, &root);
+    assert_eq!(outcomes.len(), 5);
+    for benchmark in &outcomes[1..4] {
+        assert_eq!((benchmark.objects, benchmark.errors), (2 * 3 * 10, 0));
+        assert!(!benchmark.operations.contains_key("delete") && !benchmark.operations.contains_key("create"));
+        assert!((benchmark.operations_per_s / benchmark.objects_per_s - 2.0).abs() < 1e-9);
+    }
+    assert!(!root.exists());
+}
+
+#[test]
+fn what_is_wrong_or_missing_is_counted_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, info) = (dir.path().join("out"), dir.path().join("info"));
+    let job = |phases| {
+        let settings = Settings { phases, repeats: 1, ..small() };
+        let (outcomes, ended) = run_with(&settings, 2, Some(&info), |_| Box::new(Posix::new(&root)));
+        ended.into_iter().for_each(|done| done.unwrap());
+        outcomes
+    };
+    let none = Phases { precreate: false, benchmark: false, cleanup: false };
+    job(Phases { precreate: true, ..none });
+    let flip = |name: &str| {
+        let mut bytes = std::fs::read(root.join(name)).unwrap();
+        bytes[3_000] ^= 1;
+        std::fs::write(root.join(name), bytes).unwrap();
+    };
+    flip("0_1/file-4");
+    std::fs::remove_file(root.join("1_2/file-7")).unwrap();
+    std::fs::write(root.join("1_0/file-0"), "short").unwrap();
+    let benchmark = &job(Phases { benchmark: true, ..none })[0];
+    // The short one is wrong when it is looked at and when it is read.
+    assert_eq!(benchmark.errors, 4, "{:?}", benchmark.failures);
+    let told = benchmark.failures.join("\n");
+    for what in [
+        "read of object 4 in data set 0_1: byte 3000 is wrong",
+        "stat of object 7 in data set 1_2: No such file",
+        "stat of object 0 in data set 1_0: it says 5 bytes instead of 3900",
+    ] {
+        assert!(told.contains(what), "{told}");
+    }
+    // What was not deleted because it was not there has not been replaced either: the rest is cleaned up nevertheless.
+    let cleanup = &job(Phases { cleanup: true, ..none })[0];
+    assert_eq!(cleanup.operations["delete"].errors, 1);
+    assert!(names(&root).is_empty());
+}
+
+#[test]
+fn a_full_disk_ends_the_precreate_phase_unless_that_is_ignored() {
+    struct Full(Posix);
+    impl Interface for Full {
+        fn prepare(&mut self) -> Result<(), Failure> {
+            self.0.prepare()
+        }
+        fn finish(&mut self) -> Result<(), Failure> {
+            self.0.finish()
+        }
+        fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+            self.0.make_set(set)
+        }
+        fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+            self.0.remove_set(set)
+        }
+        fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+            if object.set.rank == 1 && object.item == 5 {
+                return Err(rustix::io::Errno::NOSPC.into());
+            }
+            self.0.write(object, contents)
+        }
+        fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+            self.0.stat(object)
+        }
+        fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+            self.0.read(object, bytes, into)
+        }
+        fn delete(&mut self, object: Object) -> Result<(), Failure> {
+            self.0.delete(object)
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("out");
+    let full = |_| -> Box<dyn Interface> { Box::new(Full(Posix::new(&root))) };
+    let (outcomes, ended) = run_with(&small(), 3, None, full);
+    for done in ended {
+        let error = done.unwrap_err().to_string();
+        assert!(error.starts_with("rank 1: ") && error.contains("No space left"), "{error}");
+    }
+    assert_eq!((outcomes.len(), outcomes[0].errors), (1, 1));
+    std::fs::remove_dir_all(&root).unwrap();
+    let (outcomes, ended) = run_with(&Settings { ignore_precreate_errors: true, ..small() }, 3, None, full);
+    assert!(ended.iter().all(Result::is_ok) && outcomes.len() == 4);
+    assert_eq!(outcomes[0].errors, 3);
+    assert!(!root.exists());
+}
+
+#[test]
+fn a_rank_that_is_lost_ends_the_others() {
+    struct Panics;
+    impl Interface for Panics {
+        fn prepare(&mut self) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn finish(&mut self) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn make_set(&mut self, _: Set) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn remove_set(&mut self, _: Set) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn write(&mut self, object: Object, _: &[u8]) -> Result<(), Failure> {
+            // The third rank gives up; the others would go on for a long time.
+            std::thread::sleep(Duration::from_millis(1));
+            if object.set.rank == 2 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
+        }
+        fn stat(&mut self, _: Object) -> Result<u64, Failure> {
+            Ok(0)
+        }
+        fn read(&mut self, _: Object, _: u64, _: &mut Vec<u8>) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn delete(&mut self, _: Object) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+    let settings = Settings { precreate: 100_000, ..small() };
+    let begun = Instant::now();
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let started: Vec<_> = threads(4)
+            .into_iter()
+            .map(|mut group| {
+                let settings = &settings;
+                scope.spawn(move || {
+                    let done = run(settings, &mut group, &mut Panics, None, &|| false, &mut Told::default());
+                    if done.is_ok() {
+                        group.end();
+                    }
+                    done
+                })
+            })
+            .collect();
+        started.into_iter().map(|thread| thread.join()).collect()
+    });
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(ended[2].is_err(), "it panicked");
+    for rank in [0, 1, 3] {
+        let error = ended[rank].as_ref().unwrap().as_ref().unwrap_err().to_string();
+        assert!(error.starts_with("rank 2: "), "{error}");
+    }
+}
+
+#[test]
+fn sizes_may_differ_from_object_to_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("out");
+    let sizes = Sizes::Uniform { least: 0, most: 9_000 };
+    let outcomes = on_files(&Settings { object_size: sizes, precreate: 200, ..small() }, 2, &root);
+    assert!(outcomes.iter().all(|o| o.errors == 0), "{outcomes:?}");
+    let mib = outcomes[0].mib_per_s * outcomes[0].time_s;
+    let mean = mib * f64::from(1 << 20) / (2.0 * 3.0 * 200.0);
+    assert!((mean / 4_500.0 - 1.0).abs() < 0.1, "{mean}");
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused() {
+    for (settings, what) in [
+        (Settings { data_sets: 0, ..small() }, "data set"),
+        (Settings { iterations: 21, ..small() }, "21 iterations"),
+        (Settings { object_size: Sizes::Uniform { least: 2, most: 1 }, ..small() }, "between 2 and 1"),
+        (Settings { object_size: Sizes::Fixed(1 << 40), ..small() }, "too large"),
+        (Settings { waiting: Waiting::Fixed(-1.0), ..small() }, "-1"),
+        (Settings { precreate: u64::MAX, ..small() }, "fewer"),
+    ] {
+        let error = settings.check(2).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+}
+
+/// What the importer of md-workbench looks for in a line: phase, objects a second, MiB a second, errors.
+fn as_published(line: &str) -> Option<(String, f64, Option<f64>, u64)> {
+    let phase: String = line
+        .trim_start_matches(|c: char| c.is_ascii_digit() || ": ".contains(c))
+        .chars()
+        .take_while(char::is_ascii_lowercase)
+        .collect();
+    let (head, tail) = line.split_once(" obj/s")?;
+    let objects = head.rsplit(' ').next()?.parse().ok()?;
+    let (middle, _) = tail.split_once(" errs")?;
+    let (middle, errors) = middle.rsplit_once(" (")?;
+    let mib = middle.strip_suffix(" Mib/s").and_then(|m| m.rsplit(' ').next()?.parse().ok());
+    Some((phase, objects, mib, errors.parse().ok()?))
+}
+
+#[test]
+fn the_text_is_read_as_the_published_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let outcomes = on_files(&small(), 2, &dir.path().join("out"));
+    for outcome in &outcomes {
+        for (text, rate) in std::iter::once((line(outcome), outcome.objects_per_s))
+            .chain(rank_lines(outcome).zip(outcome.ranks.iter().map(|rank| rank.objects_per_s)))
+        {
+            let (phase, objects, mib, errors) = as_published(&text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((phase.as_str(), errors), (outcome.phase.name(), 0), "{text}");
+            assert!((objects - rate).abs() <= 0.051, "{text}");
+            assert_eq!(mib.is_some(), outcome.phase != Phase::Cleanup, "{text}");
+        }
+    }
+}
