@@ -22,6 +22,8 @@ pub struct Rank<'a> {
     pub walk: Walk,
     /// How far each rank has come in the benchmark phase, its own place among them.
     pub positions: Vec<u64>,
+    /// Whether a signal asked for the end.
+    pub interrupted: &'a dyn Fn() -> bool,
     /// What is written, or was read.
     pub buffer: Vec<u8>,
 }
@@ -96,7 +98,8 @@ impl Rank<'_> {
         }
         'all: for item in start..start + self.settings.precreate {
             for number in 0..self.settings.data_sets {
-                if group.is_over() || (doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors) {
+                let failed = doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors;
+                if failed || group.is_over() || (self.interrupted)() {
                     break 'all;
                 }
                 self.write(&mut doing, Object { set: self.walk.own(number), item });
@@ -116,7 +119,7 @@ impl Rank<'_> {
         let mut wall = self.settings.stonewall;
         let mut waited_for_others = Duration::ZERO;
         let mut done = 0;
-        while done < end && !group.is_over() {
+        while done < end && !group.is_over() && !(self.interrupted)() {
             for number in 0..self.settings.data_sets {
                 self.visit(&mut doing, number, start + done, waiting);
             }
@@ -146,7 +149,7 @@ impl Rank<'_> {
         for number in 0..self.settings.data_sets {
             let set = self.walk.own(number);
             for item in self.walk.holds(number, &self.positions) {
-                if group.is_over() {
+                if group.is_over() || (self.interrupted)() {
                     return doing.end();
                 }
                 let object = Object { set, item };

@@ -51,9 +51,10 @@ pub fn run(
         contents: Contents::new(settings.seed, settings.object_size),
         walk: Walk::new(settings, number, ranks),
         positions,
+        interrupted,
         buffer: Vec::new(),
     };
-    let mut conduct = Conduct { group, watch, interrupted };
+    let mut conduct = Conduct { group, watch, run_info };
     if settings.phases.precreate {
         conduct.alone(|| rank.interface.prepare().map_err(|failure| failure.0))?;
         conduct.phase(&mut rank, Phase::Precreate, 0, 0.0, |rank, group| Ok(rank.precreate(group)))?;
@@ -71,13 +72,9 @@ pub fn run(
         conduct.phase(&mut rank, Phase::Cleanup, 0, 0.0, |rank, group| Ok(rank.cleanup(group)))?;
         conduct.alone(|| rank.interface.finish().map_err(|failure| failure.0))?;
     }
-    if let Some(path) = run_info.filter(|_| number == 0) {
-        if !settings.phases.cleanup {
-            RunInfo::of(settings, &rank.positions).save(path)?;
-        } else if path.exists() {
-            let fail = |source| Error::Io { action: "removing", path: path.to_owned(), source };
-            std::fs::remove_file(path).map_err(fail)?;
-        }
+    if let Some(path) = run_info.filter(|_| number == 0 && settings.phases.cleanup) {
+        let fail = |source| Error::Io { action: "removing", path: path.to_owned(), source };
+        std::fs::remove_file(path).map_err(fail)?;
     }
     Ok(())
 }
@@ -96,7 +93,7 @@ fn positions(settings: &Settings, group: &mut dyn Group, run_info: Option<&Path>
 struct Conduct<'a> {
     group: &'a mut dyn Group,
     watch: &'a mut dyn Watch,
-    interrupted: &'a dyn Fn() -> bool,
+    run_info: Option<&'a Path>,
 }
 
 impl Conduct<'_> {
@@ -123,7 +120,7 @@ impl Conduct<'_> {
         let tally = act(rank, self.group)?;
         let tallies = group::gather(self.group, &tally)?;
         let mut verdict =
-            Verdict { positions: rank.positions.clone(), stop: None, interrupted: (self.interrupted)() };
+            Verdict { positions: rank.positions.clone(), stop: None, interrupted: (rank.interrupted)() };
         let mut told = Ok(());
         if self.group.rank() == 0 {
             if !rank.settings.read_only {
@@ -136,6 +133,10 @@ impl Conduct<'_> {
             let stonewalled = phase == Phase::Benchmark && rank.settings.stonewall.is_some();
             let outcome = PhaseOutcome::of(phase, iteration, waiting, stonewalled, &tallies);
             told = self.watch.ended(&outcome);
+            // Whatever ends the run behind this, a later job finds the objects.
+            if let Some(path) = self.run_info {
+                told = told.and(RunInfo::of(rank.settings, &verdict.positions).save(path));
+            }
         }
         told?;
         let verdict: Verdict = group::broadcast(self.group, &verdict)?;

@@ -1,0 +1,265 @@
+//! Ranks that are processes of one machine. Rank 0 is the process that starts the others; each of them has a socket to it
+//! in the place of its standard input, and dies with it.
+
+use super::error::Error;
+use super::group::Group;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// No message is longer, in bytes: whoever announces more is no rank.
+const MOST_BYTES: u32 = 1 << 30;
+
+/// How long after the end of a connection is waited for the word that its process has ended.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Rank 0 of a group of processes.
+pub struct Processes {
+    others: Vec<Other>,
+    lost: Arc<Lost>,
+}
+
+/// Another rank, as rank 0 sees it.
+struct Other {
+    child: Child,
+    link: UnixStream,
+}
+
+/// Which rank was lost, if one was.
+#[derive(Default)]
+struct Lost {
+    over: AtomicBool,
+    who: Mutex<Option<(u32, String)>>,
+}
+
+impl Processes {
+    /// Starts the ranks from 1 to `ranks` - 1, each by a command that must call [`Member::join`], and gives each `job`.
+    pub fn start(ranks: u32, command: impl Fn() -> Command, job: &[u8]) -> Result<Processes, Error> {
+        let lost = Arc::<Lost>::default();
+        let mut group = Processes { others: Vec::new(), lost };
+        for rank in 1..ranks {
+            let fail =
+                |error: std::io::Error| Error::Rank { rank, why: format!("it cannot be started: {error}") };
+            let (link, theirs) = UnixStream::pair().map_err(fail)?;
+            let child = command().stdin(Stdio::from(OwnedFd::from(theirs))).spawn().map_err(fail)?;
+            let watched = link.try_clone().map_err(fail)?;
+            watch(rank, Pid::from_child(&child), watched, group.lost.clone());
+            group.others.push(Other { child, link });
+            let first = [&rank.to_le_bytes()[..], &ranks.to_le_bytes(), job].concat();
+            group.send(rank, &first)?;
+        }
+        Ok(group)
+    }
+
+    /// Passes a signal on to all other ranks.
+    pub fn signal(&self, signal: Signal) {
+        for other in &self.others {
+            let _ = rustix::process::kill_process(Pid::from_child(&other.child), signal);
+        }
+    }
+
+    fn send(&mut self, rank: u32, message: &[u8]) -> Result<(), Error> {
+        send(&mut self.others[rank as usize - 1].link, message).map_err(|error| self.lost(rank, &error))
+    }
+
+    /// Why there is no answer from a rank.
+    fn lost(&self, rank: u32, error: &std::io::Error) -> Error {
+        // The connection ends a moment before the process does.
+        let begun = std::time::Instant::now();
+        loop {
+            if let Some((rank, why)) = self.lost.who.lock().expect("nobody panics with it").clone() {
+                return Error::Rank { rank, why };
+            }
+            if begun.elapsed() > GRACE {
+                return Error::Rank { rank, why: format!("it does not answer: {error}") };
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Waits for a process in a thread of its own; one that fails ends the run. It is left for its parent to reap.
+fn watch(rank: u32, pid: Pid, link: UnixStream, lost: Arc<Lost>) {
+    std::thread::spawn(move || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let status = loop {
+            match rustix::process::waitid(WaitId::Pid(pid), options) {
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+                Ok(status) => break status,
+            }
+        };
+        let Some(status) = status.filter(|status| status.exit_status() != Some(0)) else { return };
+        let why = match (status.terminating_signal(), status.exit_status()) {
+            (Some(signal), _) => format!("it was killed by signal {signal}"),
+            (None, code) => format!("it ended with status {}", code.unwrap_or_default()),
+        };
+        lost.who.lock().expect("nobody panics with it").get_or_insert((rank, why));
+        lost.over.store(true, Ordering::Relaxed);
+        // Whoever waits for its answer waits no longer.
+        let _ = link.shutdown(Shutdown::Both);
+    });
+}
+
+impl Group for Processes {
+    fn rank(&self) -> u32 {
+        0
+    }
+
+    fn ranks(&self) -> u32 {
+        self.others.len() as u32 + 1
+    }
+
+    fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Error> {
+        let mut all = vec![message];
+        for rank in 1..self.ranks() {
+            // A rank that was lost may be any of them, and the others never answer: their ends are found one by one.
+            if self.is_over() {
+                return Err(self.lost(rank, &std::io::ErrorKind::BrokenPipe.into()));
+            }
+            let other = &mut self.others[rank as usize - 1];
+            let link = other.link.as_fd();
+            wait_for(link, &self.lost.over);
+            let message = receive(&mut other.link).map_err(|error| self.lost(rank, &error))?;
+            match message.split_first() {
+                Some((&DONE, message)) => all.push(message.to_vec()),
+                Some((_, why)) => {
+                    return Err(Error::Rank { rank, why: String::from_utf8_lossy(why).into_owned() });
+                }
+                None => return Err(Error::Rank { rank, why: "it says nothing".to_owned() }),
+            }
+        }
+        Ok(all)
+    }
+
+    fn broadcast(&mut self, message: Vec<u8>) -> Result<Vec<u8>, Error> {
+        for rank in 1..self.ranks() {
+            self.send(rank, &message)?;
+        }
+        Ok(message)
+    }
+
+    fn is_over(&self) -> bool {
+        self.lost.over.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Processes {
+    /// The other ranks have ended, or have nothing to go on for.
+    fn drop(&mut self) {
+        for other in &mut self.others {
+            let _ = other.link.shutdown(Shutdown::Both);
+        }
+        let begun = std::time::Instant::now();
+        for other in &mut self.others {
+            while other.child.try_wait().is_ok_and(|status| status.is_none()) {
+                if begun.elapsed() > GRACE {
+                    let _ = other.child.kill();
+                    let _ = other.child.wait();
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+    }
+}
+
+/// Waits until there is something to read, or the run is over.
+fn wait_for(link: std::os::fd::BorrowedFd<'_>, over: &AtomicBool) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let while_waiting = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    while !over.load(Ordering::Relaxed) {
+        let mut one = [PollFd::from_borrowed_fd(link, PollFlags::IN)];
+        if poll(&mut one, Some(&while_waiting)).is_ok_and(|ready| ready > 0) {
+            return;
+        }
+    }
+}
+
+/// The first byte of what a rank gives: it goes on …
+const DONE: u8 = 0;
+
+/// … or it cannot, and says why.
+const FAILED: u8 = 1;
+
+/// A rank that another process started.
+pub struct Member {
+    rank: u32,
+    ranks: u32,
+    link: UnixStream,
+}
+
+impl Member {
+    /// Joins the group by what is this process's standard input; gives the job with it.
+    pub fn join() -> Result<(Member, Vec<u8>), Error> {
+        let stranger =
+            |why: String| Error::Settings(format!("ranks are started by the benchmark alone: {why}"));
+        // It must not go on when nobody is left to ask for it. Who started it may have ended already.
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+            .map_err(|e| stranger(e.to_string()))?;
+        let stdin = std::io::stdin().as_fd().try_clone_to_owned().map_err(|e| stranger(e.to_string()))?;
+        let mut link = UnixStream::from(stdin);
+        let first = receive(&mut link).map_err(|e| stranger(e.to_string()))?;
+        let Some((head, job)) = first.split_at_checked(8) else {
+            return Err(stranger("no job was given".to_owned()));
+        };
+        let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+        Ok((Member { rank: number(0), ranks: number(4), link }, job.to_vec()))
+    }
+
+    /// Tells rank 0 why this one cannot go on.
+    pub fn fail(mut self, why: &str) {
+        let _ = send(&mut self.link, &[&[FAILED], why.as_bytes()].concat());
+    }
+
+    fn lost(error: std::io::Error) -> Error {
+        Error::Rank { rank: 0, why: format!("it does not answer: {error}") }
+    }
+}
+
+impl Group for Member {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Error> {
+        send(&mut self.link, &[&[DONE], &message[..]].concat()).map_err(Self::lost)?;
+        Ok(Vec::new())
+    }
+
+    fn broadcast(&mut self, _: Vec<u8>) -> Result<Vec<u8>, Error> {
+        receive(&mut self.link).map_err(Self::lost)
+    }
+
+    /// Rank 0 ends this process when the run is over.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+fn send(link: &mut UnixStream, message: &[u8]) -> std::io::Result<()> {
+    link.write_all(&(message.len() as u32).to_le_bytes())?;
+    link.write_all(message)
+}
+
+fn receive(link: &mut UnixStream) -> std::io::Result<Vec<u8>> {
+    let mut length = [0; 4];
+    link.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length);
+    if length > MOST_BYTES {
+        return Err(std::io::Error::other(format!("{length} bytes are no message")));
+    }
+    let mut message = vec![0; length as usize];
+    link.read_exact(&mut message)?;
+    Ok(message)
+}

@@ -1,0 +1,93 @@
+//! Ranks that are processes: they do what threads do, and one that is killed ends the run.
+
+use senesce_bench::metadata::*;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[derive(Default)]
+struct Told(Vec<PhaseOutcome>);
+
+impl Watch for Told {
+    fn begins(&mut self, _: Phase, _: u32) {}
+
+    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+        self.0.push(outcome.clone());
+        Ok(())
+    }
+}
+
+#[test]
+#[ignore = "run by the others, as a rank"]
+fn member() {
+    let (mut group, job) = Member::join().unwrap();
+    let (settings, root): (Settings, PathBuf) = serde_json::from_slice(&job).unwrap();
+    std::fs::write(root.with_extension(group.rank().to_string()), std::process::id().to_string()).unwrap();
+    let mut files = Posix::new(&root);
+    let _ = run(&settings, &mut group, &mut files, None, &|| false, &mut Told::default());
+}
+
+fn start(settings: &Settings, ranks: u32, root: &Path) -> Processes {
+    let job = serde_json::to_vec(&(settings, root)).unwrap();
+    let command = || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["member", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+            .stdout(Stdio::null());
+        command
+    };
+    Processes::start(ranks, command, &job).unwrap()
+}
+
+#[test]
+fn processes_do_what_threads_do() {
+    let settings =
+        Settings { data_sets: 3, precreate: 20, iterations: 10, repeats: 2, ..Settings::default() };
+    for ranks in [1, 2, 4] {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("out");
+        let mut told = Told::default();
+        let mut group = start(&settings, ranks, &root);
+        run(&settings, &mut group, &mut Posix::new(&root), None, &|| false, &mut told).unwrap();
+        let all = u64::from(ranks) * 3;
+        let seen: Vec<_> =
+            told.0.iter().map(|o| (o.phase.name(), o.objects, o.errors, o.ranks.len())).collect();
+        let (objects, ranks) = ([all * 20, all * 10, all * 10, all * 20], ranks as usize);
+        let names = ["precreate", "benchmark", "benchmark", "cleanup"];
+        let expected: Vec<_> =
+            names.into_iter().zip(objects).map(|(name, of)| (name, of, 0, ranks)).collect();
+        assert_eq!(seen, expected);
+        assert!(!root.exists());
+    }
+}
+
+#[test]
+fn a_killed_rank_is_named_and_ends_the_run() {
+    let settings = Settings { data_sets: 3, precreate: 10_000_000, ..Settings::default() };
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    let root = dir.path().join("out");
+    let mut group = start(&settings, 4, &root);
+    let victim = root.with_extension("2");
+    let killer = std::thread::spawn(move || {
+        let pid = loop {
+            std::thread::sleep(Duration::from_millis(20));
+            if let Ok(Ok(pid)) = std::fs::read_to_string(&victim).map(|pid| pid.parse()) {
+                break pid;
+            }
+        };
+        std::thread::sleep(Duration::from_millis(200));
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        Instant::now()
+    });
+    let error = run(&settings, &mut group, &mut Posix::new(&root), None, &|| false, &mut Told::default())
+        .unwrap_err();
+    assert_eq!(error.to_string(), "rank 2: it was killed by signal 9");
+    drop(group);
+    let killed = killer.join().unwrap();
+    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    for rank in [1, 3] {
+        let pid = std::fs::read_to_string(root.with_extension(rank.to_string())).unwrap();
+        assert!(!Path::new("/proc").join(pid).exists(), "rank {rank} goes on");
+    }
+}
