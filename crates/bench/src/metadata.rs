@@ -10,6 +10,7 @@
 mod contents;
 mod error;
 mod group;
+mod import;
 mod interface;
 mod latency;
 mod object;
@@ -27,6 +28,7 @@ mod walk;
 pub use contents::{Contents, Sizes, Wrong};
 pub use error::Error;
 pub use group::Group;
+pub use import::{Imported, ImportedPhase, import};
 pub use interface::{Failure, Interface, Null, Posix};
 pub use latency::{Latencies, Op, Quantiles};
 pub use object::{Object, Set};
