@@ -1,6 +1,7 @@
 //! The one table of arguments: help, man pages and completions are made from it.
 
 mod age;
+mod bench;
 mod by;
 mod disk;
 mod experiment;
@@ -11,6 +12,7 @@ mod profile;
 mod results;
 mod served;
 
+pub use self::bench::*;
 pub use age::*;
 pub use by::*;
 pub use disk::*;
@@ -49,6 +51,8 @@ pub enum Command {
     Age(Box<Age>),
     /// Measure a directory, an image or a device
     Probe(Probe),
+    /// Run a benchmark
+    Bench(Bench),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
     /// Run an experiment: file systems aged in rounds and measured after each

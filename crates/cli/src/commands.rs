@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 mod age;
+mod bench;
 mod cleanup;
 mod compare;
 mod demo;
@@ -23,6 +24,7 @@ pub fn run(args: Senesce) -> Result<()> {
     if matches!(
         args.command,
         Command::Age(_)
+            | Command::Bench(_)
             | Command::Compare(_)
             | Command::Demo(_)
             | Command::Probe(_)
@@ -42,6 +44,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Doctor(json) => doctor::run(&json),
         Command::Demo(demo) => demo::run(&demo),
         Command::Age(age) => age::run(&age),
+        Command::Bench(bench) => self::bench::run(&bench.bench),
         Command::Probe(probe) => probe::run(&probe.probe),
         Command::Compare(compare) => compare::run(&compare),
         Command::Run(run) => experiment::run(&run),

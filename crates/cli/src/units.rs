@@ -1,5 +1,6 @@
 //! Sizes and times as people write them.
 
+use bench::metadata::{Sizes, Waiting};
 use std::time::Duration;
 
 /// Bytes: a number, alone or with KiB, MiB, GiB, TiB (or K, M, G, T, meaning the same).
@@ -51,6 +52,33 @@ pub fn time(text: &str) -> Result<Duration, String> {
         return Err("a time is more than 0 and at most 30 years".to_owned());
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Sizes of objects: one for all, a range, or a logarithmic normal distribution.
+pub fn sizes(text: &str) -> Result<Sizes, String> {
+    // An object may be empty.
+    let bytes = |text: &str| if text == "0" { Ok(0) } else { size(text) };
+    let sizes = if let Some(parameters) = text.strip_prefix("lognormal:") {
+        let (median, sigma) =
+            parameters.split_once(':').ok_or("give a median and a sigma, as in lognormal:4KiB:1.5")?;
+        let sigma = sigma.parse().map_err(|_| format!("{sigma:?} is no number"))?;
+        Sizes::Lognormal { median: bytes(median)?, sigma }
+    } else if let Some((least, most)) = text.split_once("..") {
+        Sizes::Uniform { least: bytes(least)?, most: bytes(most)? }
+    } else {
+        Sizes::Fixed(bytes(text)?)
+    };
+    sizes.check().map(|()| sizes)
+}
+
+/// How long is waited after an operation: a factor, or `adaptive`.
+pub fn waiting(text: &str) -> Result<Waiting, String> {
+    match (text, text.parse::<f64>()) {
+        ("adaptive", _) => Ok(Waiting::Adaptive),
+        (_, Ok(0.0)) => Ok(Waiting::None),
+        (_, Ok(factor)) if factor > 0.0 && factor <= 1e6 => Ok(Waiting::Fixed(factor)),
+        _ => Err("must be adaptive, or how many times as long as the operation took".to_owned()),
+    }
 }
 
 /// A share of a whole, above 0 and at most 1.

@@ -5,6 +5,7 @@
 
 mod age;
 mod age_by;
+mod bench;
 mod compare;
 mod error;
 mod experiment;
@@ -22,6 +23,7 @@ mod watch;
 mod work;
 mod workload;
 
+pub use self::bench::{MetadataOutcome, MetadataSpec, metadata};
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};

@@ -16,6 +16,12 @@ pub enum Error {
         /// What happened to it.
         why: String,
     },
+    /// A rank has ended before the others; it says itself why.
+    #[error("rank {rank} ended before the others")]
+    Lost {
+        /// Its number.
+        rank: u32,
+    },
     /// A file of the benchmark's own cannot be used.
     #[error("{action} {}: {source}", path.display())]
     Io {
@@ -35,6 +41,6 @@ pub enum Error {
         why: String,
     },
     /// A signal asked the run to end.
-    #[error("interrupted; the objects are still there: --cleanup deletes them")]
+    #[error("interrupted; the objects are still there: `--phases cleanup` deletes them")]
     Interrupted,
 }

@@ -62,7 +62,7 @@ impl Threads {
                 return Ok(found);
             }
             if let Some(rank) = state.lost {
-                return Err(Error::Rank { rank, why: "it ended before the others".to_owned() });
+                return Err(Error::Lost { rank });
             }
             state = self.shared.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
         }

@@ -58,7 +58,7 @@ impl Interface for Posix {
                 let mut entries = std::fs::read_dir(&self.root).map_err(|e| why("reading", e))?;
                 if entries.next().is_some() {
                     return Err(Failure(format!(
-                        "{} is not empty; name a directory that is new or empty, or --cleanup what an earlier run left",
+                        "{} is not empty; name a directory that is new or empty, or delete what an earlier run left with `--phases cleanup`",
                         self.root.display()
                     )));
                 }

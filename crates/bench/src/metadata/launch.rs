@@ -1,0 +1,171 @@
+//! Starts the ranks of a run, wherever they are, and carries it out.
+
+use super::error::Error;
+use super::group::Group;
+use super::interface::{Failure, Interface, Null, Posix};
+use super::outcome::PhaseOutcome;
+use super::processes::{Member, Processes};
+use super::run::{Watch, run};
+use super::settings::{Phase, Settings};
+use super::threads::{Threads, threads};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where objects are kept, in plain data: each rank opens it for itself.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keeper {
+    /// Nowhere: what the benchmark itself costs.
+    Null,
+    /// In files below a directory.
+    Posix {
+        /// The directory, which must be new or empty.
+        root: PathBuf,
+    },
+}
+
+impl Keeper {
+    /// The name of the interface.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Keeper::Null => "null",
+            Keeper::Posix { .. } => "posix",
+        }
+    }
+
+    /// Opens it for a rank.
+    pub fn open(&self) -> Result<Box<dyn Interface>, Failure> {
+        Ok(match self {
+            Keeper::Null => Box::new(Null),
+            Keeper::Posix { root } => Box::new(Posix::new(root)),
+        })
+    }
+}
+
+/// What the ranks are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ranks {
+    /// Threads of this process.
+    Threads(u32),
+    /// Processes that this one starts, and this one.
+    Processes(u32),
+}
+
+impl Ranks {
+    /// How many.
+    pub fn number(self) -> u32 {
+        match self {
+            Ranks::Threads(number) | Ranks::Processes(number) => number,
+        }
+    }
+}
+
+/// A run as a whole.
+pub struct Launch<'a> {
+    /// What it is asked to be.
+    pub settings: &'a Settings,
+    /// Its ranks.
+    pub ranks: Ranks,
+    /// Where the objects are.
+    pub keeper: &'a Keeper,
+    /// See [`run`].
+    pub run_info: Option<&'a Path>,
+    /// Whether a signal asked for the end.
+    pub interrupted: &'a (dyn Fn() -> bool + Sync),
+    /// A command that calls [`member`]: what ranks that are processes are started with.
+    pub member: &'a (dyn Fn() -> Command + Sync),
+}
+
+/// What a rank that is a process is told.
+#[derive(Serialize, Deserialize)]
+struct Job {
+    settings: Settings,
+    keeper: Keeper,
+}
+
+impl Launch<'_> {
+    /// Carries it out; `watch` is told on the way.
+    pub fn run(&self, watch: &mut dyn Watch) -> Result<(), Error> {
+        self.settings.check(self.ranks.number())?;
+        match self.ranks {
+            Ranks::Threads(ranks) => self.run_threads(ranks, watch),
+            Ranks::Processes(ranks) => self.run_processes(ranks, watch),
+        }
+    }
+
+    fn run_threads(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
+        let mut groups = threads(ranks).into_iter();
+        let first = groups.next().expect("a run has a rank");
+        std::thread::scope(|scope| {
+            let others: Vec<_> =
+                groups.map(|group| scope.spawn(move || self.thread(group, &mut Unwatched))).collect();
+            let done = self.thread(first, watch);
+            let others = others.into_iter().map(|other| match other.join() {
+                Ok(done) => done,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            let failed = others.filter_map(Result::err).find(|error| !matches!(error, Error::Lost { .. }));
+            match done {
+                // Who was lost says best why.
+                Err(Error::Lost { .. }) if failed.is_some() => Err(failed.expect("just asked")),
+                done => done,
+            }
+        })
+    }
+
+    fn thread(&self, mut group: Threads, watch: &mut dyn Watch) -> Result<(), Error> {
+        let done = self.rank(&mut group, watch);
+        if done.is_ok() {
+            group.end();
+        }
+        done
+    }
+
+    fn run_processes(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
+        let job = Job { settings: self.settings.clone(), keeper: self.keeper.clone() };
+        let job = serde_json::to_vec(&job).expect("plain data");
+        let mut group = Processes::start(ranks, self.member, &job)?;
+        self.rank(&mut group, watch)
+    }
+
+    fn rank(&self, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<(), Error> {
+        let rank = group.rank();
+        let mut interface = self.keeper.open().map_err(|failure| Error::Rank { rank, why: failure.0 })?;
+        run(self.settings, group, interface.as_mut(), self.run_info, self.interrupted, watch)
+    }
+}
+
+/// Is a rank of a run that another process has started, from beginning to end.
+pub fn member(interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+    let (mut group, job) = Member::join()?;
+    let job: Job = serde_json::from_slice(&job)
+        .map_err(|e| Error::Settings(format!("ranks are started by the benchmark alone: {e}")))?;
+    let mut interface = match job.keeper.open() {
+        Ok(interface) => interface,
+        Err(failure) => {
+            group.fail(&failure.0);
+            return Ok(());
+        }
+    };
+    let done = run(&job.settings, &mut group, interface.as_mut(), None, interrupted, &mut Unwatched);
+    match done {
+        // Rank 0 knows them, for it told them to this one.
+        Err(Error::Rank { .. } | Error::Interrupted) | Ok(()) => Ok(()),
+        Err(error) => {
+            group.fail(&error.to_string());
+            Ok(())
+        }
+    }
+}
+
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn begins(&mut self, _: Phase, _: u32) {}
+
+    fn ended(&mut self, _: &PhaseOutcome) -> Result<(), Error> {
+        Ok(())
+    }
+}

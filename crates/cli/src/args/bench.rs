@@ -1,0 +1,133 @@
+//! What `senesce bench` takes.
+
+use crate::units;
+use bench::metadata::{Phase, Sizes, Waiting};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Args)]
+pub struct Bench {
+    #[command(subcommand)]
+    pub bench: BenchKind,
+}
+
+#[derive(Subcommand)]
+pub enum BenchKind {
+    /// Make, look at, read and delete many small objects by many ranks at once (MD-REAL-IO)
+    Metadata(Box<Metadata>),
+    /// Be a rank of a run that another process has started
+    #[command(hide = true)]
+    MetadataRank,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum InterfaceKind {
+    /// Files in directories
+    Posix,
+    /// Nothing at all: what the benchmark itself costs
+    Null,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PhaseArg {
+    /// Make data sets and their first objects
+    Precreate,
+    /// Look at, read and delete objects, and write new ones
+    Benchmark,
+    /// Delete all of it
+    Cleanup,
+}
+
+impl PhaseArg {
+    pub fn phase(self) -> Phase {
+        match self {
+            PhaseArg::Precreate => Phase::Precreate,
+            PhaseArg::Benchmark => Phase::Benchmark,
+            PhaseArg::Cleanup => Phase::Cleanup,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct Metadata {
+    /// What keeps the objects
+    #[arg(long, value_enum, default_value_t = InterfaceKind::Posix)]
+    pub interface: InterfaceKind,
+    /// The directory that they are made in, which must be new or empty
+    #[arg(long, value_name = "DIR", required_if_eq("interface", "posix"))]
+    pub root: Option<PathBuf>,
+    /// How many work at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ranks: u32,
+    /// Make each a process instead of a thread
+    #[arg(long)]
+    pub processes: bool,
+    /// Data sets of each rank
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub data_sets: u32,
+    /// Objects made in each data set beforehand
+    #[arg(long, value_name = "N", default_value_t = 3_000)]
+    pub precreate: u64,
+    /// Objects that a rank goes through in each data set in one repeat
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub iterations: u64,
+    /// How often the benchmark phase is repeated
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub repeats: u32,
+    /// Size of the objects: 3900, 1KiB..64KiB (all as often), or lognormal:4KiB:1.5 (median, sigma)
+    #[arg(long, value_name = "SIZE", default_value = "3900", value_parser = units::sizes)]
+    pub object_size: Sizes,
+    /// How many ranks lie between who writes and who reads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub offset: u32,
+    /// Number of the first object
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub start_item: u64,
+    /// End each repeat of the benchmark phase after this time
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    pub stonewall: Option<Duration>,
+    /// After that time, let all ranks do as much as the quickest has done
+    #[arg(long, requires = "stonewall")]
+    pub wear_out: bool,
+    /// Wait after each operation this many times what it took, or `adaptive`: 0, 1/16, 1/8 … 4 times, one after another
+    #[arg(long, value_name = "FACTOR", default_value = "0", value_parser = units::waiting)]
+    pub waiting: Waiting,
+    /// Only look and read in the benchmark phase
+    #[arg(long)]
+    pub read_only: bool,
+    /// Go on when objects cannot be made beforehand
+    #[arg(long)]
+    pub ignore_precreate_errors: bool,
+    /// Do not compare what is read with what was written
+    #[arg(long)]
+    pub no_verify: bool,
+    /// The phases to run
+    #[arg(long, value_enum, value_name = "PHASE", value_delimiter = ',',
+          default_values_t = [PhaseArg::Precreate, PhaseArg::Benchmark, PhaseArg::Cleanup])]
+    pub phases: Vec<PhaseArg>,
+    /// Where a run whose objects stay leaves how far it came, for the phases of a later run
+    #[arg(long, value_name = "FILE", default_value = "senesce-metadata.json")]
+    pub run_info: PathBuf,
+    /// Occupy memory, so that no more than this is free
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub free_memory: Option<u64>,
+    /// The same for a moment between phases, which empties caches
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub free_memory_between: Option<u64>,
+    /// Print what each rank did
+    #[arg(long)]
+    pub process_reports: bool,
+    /// Seed of what objects hold
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Keep the results in the store of this work directory
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// Name of the run in the store [default: the interface]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,213 @@
+//! Benchmarks with a memory: what they measure lands in the store as soon as it is known.
+
+use crate::store::{Measurement, NewRun, RunId, Store, number};
+use crate::work::Work;
+use crate::{Error, Watch};
+use bench::memory::{self, Occupied};
+use bench::metadata::{self, Keeper, Launch, Phase, PhaseOutcome, Ranks, Settings};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What a run of the metadata benchmark is asked to be.
+pub struct MetadataSpec {
+    /// Name of the run in the store.
+    pub name: String,
+    /// The work directory whose store keeps the results; they are only told if there is none.
+    pub work: Option<PathBuf>,
+    /// What the benchmark does.
+    pub settings: Settings,
+    /// Who does it.
+    pub ranks: Ranks,
+    /// Where the objects are.
+    pub keeper: Keeper,
+    /// The file by which phases go on in other jobs.
+    pub run_info: Option<PathBuf>,
+    /// No more memory than this is left free during the run, in bytes.
+    pub free_memory_bytes: Option<u64>,
+    /// No more memory than this is left free for a moment between phases, so that caches are emptied.
+    pub free_memory_between_bytes: Option<u64>,
+    /// What a rank that is a process is started with.
+    pub member: fn() -> Command,
+    /// The full command line, for the record.
+    pub command: String,
+}
+
+/// What a run of the metadata benchmark gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct MetadataOutcome {
+    /// Name of the run.
+    pub name: String,
+    /// The interface.
+    pub interface: String,
+    /// How many ranks.
+    pub ranks: u32,
+    /// Memory that was free when the run began, in bytes, where it was limited.
+    pub free_memory_bytes: Option<u64>,
+    /// The phases.
+    pub phases: Vec<PhaseOutcome>,
+}
+
+impl MetadataOutcome {
+    /// Operations that failed.
+    pub fn errors(&self) -> u64 {
+        self.phases.iter().map(|phase| phase.errors).sum()
+    }
+}
+
+/// Runs the metadata benchmark. `seen` is given each phase at once.
+pub fn metadata(
+    spec: &MetadataSpec,
+    watch: &mut dyn Watch,
+    seen: &mut dyn FnMut(&PhaseOutcome),
+) -> Result<MetadataOutcome, Error> {
+    spec.settings.check(spec.ranks.number()).map_err(bench_error)?;
+    let work = spec.work.as_deref().map(Work::take).transpose()?;
+    let store = work.as_ref().map(Work::store).transpose()?;
+    let run = store.as_ref().map(|store| begin(store, spec)).transpose()?;
+    if let Some(work) = &work {
+        work.keep();
+    }
+    let mut told =
+        Told { spec, watch, seen, store: store.as_ref().zip(run), phases: Vec::new(), failed: None };
+    let occupied =
+        spec.free_memory_bytes.map(memory::leave_free).transpose().map_err(|e| Error::Refused(e.to_string()));
+    let result = occupied.and_then(|occupied| {
+        say_free(told.watch, occupied.as_ref());
+        let launch = Launch {
+            settings: &spec.settings,
+            ranks: spec.ranks,
+            keeper: &spec.keeper,
+            run_info: spec.run_info.as_deref(),
+            interrupted: &disk::interrupted,
+            member: &spec.member,
+        };
+        let done = launch.run(&mut told);
+        // An error of the store says more than that the run was ended for it.
+        let failed = told.failed.take();
+        failed.map_or(done.map_err(bench_error), Err)?;
+        Ok(occupied.map(|occupied| occupied.free_bytes))
+    });
+    if let (Some(store), Some(run)) = (&store, run) {
+        store.end_by(run, &result)?;
+    }
+    let phases = told.phases;
+    Ok(MetadataOutcome {
+        name: spec.name.clone(),
+        interface: spec.keeper.name().to_owned(),
+        ranks: spec.ranks.number(),
+        free_memory_bytes: result?,
+        phases,
+    })
+}
+
+fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, Error> {
+    store.begin(&NewRun {
+        kind: "metadata",
+        name: &spec.name,
+        command: &spec.command,
+        seed: Some(spec.settings.seed),
+        parameters: serde_json::json!({
+            "settings": spec.settings,
+            "ranks": spec.ranks,
+            "keeper": spec.keeper,
+            "free_memory_bytes": spec.free_memory_bytes,
+            "free_memory_between_bytes": spec.free_memory_between_bytes,
+        }),
+    })
+}
+
+fn bench_error(error: metadata::Error) -> Error {
+    match error {
+        metadata::Error::Interrupted => {
+            Error::Interrupted("the objects are still there: `--phases cleanup` deletes them".to_owned())
+        }
+        metadata::Error::Settings(_) => Error::Refused(error.to_string()),
+        _ => Error::Failed(error.to_string()),
+    }
+}
+
+fn say_free(watch: &mut dyn Watch, occupied: Option<&Occupied>) {
+    if let Some(occupied) = occupied {
+        let (taken, free) = (crate::bytes(occupied.bytes()), crate::bytes(occupied.free_bytes));
+        let how = if occupied.locked { "locked" } else { "not locked: it may be swapped out" };
+        watch.say(&format!("{taken} of memory occupied ({how}), {free} free"));
+    }
+}
+
+/// Records what the benchmark tells.
+struct Told<'a> {
+    spec: &'a MetadataSpec,
+    watch: &'a mut dyn Watch,
+    seen: &'a mut dyn FnMut(&PhaseOutcome),
+    store: Option<(&'a Store, RunId)>,
+    phases: Vec<PhaseOutcome>,
+    failed: Option<Error>,
+}
+
+impl metadata::Watch for Told<'_> {
+    fn begins(&mut self, phase: Phase, iteration: u32) {
+        let repeat = if phase == Phase::Benchmark { format!(" {}", iteration + 1) } else { String::new() };
+        self.watch.phase(&format!("{}: {}{repeat}", self.spec.name, phase.name()), None);
+    }
+
+    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
+        (self.seen)(outcome);
+        let kept = self.keep(outcome).and_then(|()| self.empty_caches());
+        self.phases.push(outcome.clone());
+        kept.map_err(|error| {
+            let why = error.to_string();
+            self.failed = Some(error);
+            metadata::Error::Rank { rank: 0, why }
+        })
+    }
+}
+
+impl Told<'_> {
+    fn keep(&self, outcome: &PhaseOutcome) -> Result<(), Error> {
+        let Some((store, run)) = self.store else { return Ok(()) };
+        let place = self.phases.len();
+        store.record_all(run, &numbers(outcome))?;
+        store.record_document(run, outcome.phase.name(), &format!("phase {place}"), outcome)
+    }
+
+    fn empty_caches(&mut self) -> Result<(), Error> {
+        let Some(limit) = self.spec.free_memory_between_bytes else { return Ok(()) };
+        let occupied = memory::leave_free(limit).map_err(|e| Error::Refused(e.to_string()))?;
+        say_free(self.watch, Some(&occupied));
+        Ok(())
+    }
+}
+
+/// The numbers of a phase: the subject is the phase, the repetition its repeat.
+fn numbers(outcome: &PhaseOutcome) -> Vec<Measurement> {
+    let repetition = u64::from(outcome.iteration) + 1;
+    // Repeats that wait in between are other measures.
+    let waiting = if outcome.waiting > 0.0 { format!(" waiting {}", outcome.waiting) } else { String::new() };
+    let one = |measure: &str, unit: &str, value| {
+        number(outcome.phase.name(), &format!("{measure}{waiting}"), unit, repetition, value)
+    };
+    let mut numbers = vec![
+        one("objects", "objects", outcome.objects as f64),
+        one("objects_per_s", "objects/s", outcome.objects_per_s),
+        one("operations_per_s", "operations/s", outcome.operations_per_s),
+        one("mib_per_s", "MiB/s", outcome.mib_per_s),
+        one("errors", "operations", outcome.errors as f64),
+        one("time_s", "s", outcome.time_s),
+        one("balance", "%", outcome.balance),
+    ];
+    for (op, us) in &outcome.latency_us {
+        let quantiles = [
+            ("min", us.min),
+            ("q1", us.q1),
+            ("median", us.median),
+            ("q3", us.q3),
+            ("p90", us.p90),
+            ("p99", us.p99),
+            ("p999", us.p999),
+            ("max", us.max),
+        ];
+        numbers.extend(quantiles.map(|(name, value)| one(&format!("{op}_{name}"), "µs", value)));
+    }
+    numbers
+}
