@@ -4,6 +4,7 @@
 mod common;
 
 mod age;
+mod bench;
 mod compare;
 mod crash;
 mod disk;

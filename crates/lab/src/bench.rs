@@ -1,5 +1,9 @@
 //! Benchmarks with a memory: what they measure lands in the store as soon as it is known.
 
+mod import;
+
+pub use import::{ImportedFile, import_metadata};
+
 use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::work::Work;
 use crate::{Error, Watch};

@@ -23,7 +23,7 @@ mod watch;
 mod work;
 mod workload;
 
-pub use self::bench::{MetadataOutcome, MetadataSpec, metadata};
+pub use self::bench::{ImportedFile, MetadataOutcome, MetadataSpec, import_metadata, metadata};
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};

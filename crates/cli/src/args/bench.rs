@@ -55,7 +55,7 @@ pub struct Metadata {
     #[arg(long, value_enum, default_value_t = InterfaceKind::Posix)]
     pub interface: InterfaceKind,
     /// The directory that they are made in, which must be new or empty
-    #[arg(long, value_name = "DIR", required_if_eq("interface", "posix"))]
+    #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// How many work at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -124,6 +124,9 @@ pub struct Metadata {
     /// Keep the results in the store of this work directory
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
+    /// Run nothing: read what MD-REAL-IO or md-workbench printed into these files into the store
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "work", conflicts_with = "root")]
+    pub import: Vec<PathBuf>,
     /// Name of the run in the store [default: the interface]
     #[arg(long)]
     pub name: Option<String>,

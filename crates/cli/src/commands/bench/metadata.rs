@@ -1,14 +1,18 @@
 //! `senesce bench metadata`.
 
 use crate::args::{InterfaceKind, Metadata};
-use crate::output;
+use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
 use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Phases, Ranks, Settings, Stonewall};
 use lab::MetadataSpec;
+use std::path::Path;
 use std::process::Command;
 
 pub fn run(args: &Metadata) -> Result<()> {
+    if let (false, Some(work)) = (args.import.is_empty(), &args.work) {
+        return import(args, work);
+    }
     let spec = spec(args)?;
     let mut progress = Progress::new();
     let mut heading = Some(metadata::heading(&spec.settings, spec.keeper.name(), args.ranks));
@@ -36,6 +40,27 @@ pub fn run(args: &Metadata) -> Result<()> {
         0 => Ok(()),
         errors => bail!("{errors} operations failed"),
     }
+}
+
+fn import(args: &Metadata, work: &Path) -> Result<()> {
+    let imported = lab::import_metadata(&args.import, work, &crate::commands::command_line())?;
+    if args.json {
+        return output::json(&imported);
+    }
+    let rows = imported.iter().flat_map(|one| {
+        let file = one.file.display().to_string();
+        one.imported.phases.iter().filter(|phase| phase.rank.is_none()).map(move |phase| {
+            vec![
+                file.clone(),
+                phase.phase.name().to_owned(),
+                (phase.iteration + 1).to_string(),
+                number(Some(phase.objects_per_s)),
+                number(phase.mib_per_s),
+                phase.errors.map_or("–".to_owned(), |errors| errors.to_string()),
+            ]
+        })
+    });
+    output::table(&["file", "phase", "repeat", "objects/s", "MiB/s", "errors"], rows)
 }
 
 fn spec(args: &Metadata) -> Result<MetadataSpec> {

@@ -1,0 +1,70 @@
+//! Results that others have published, in the store beside our own.
+
+use crate::store::{NewRun, Store, number};
+use crate::work::Work;
+use crate::{Error, Measurement};
+use bench::metadata::{self, Imported, ImportedPhase};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// A file of results that was read.
+#[derive(Clone, Debug, Serialize)]
+pub struct ImportedFile {
+    /// Where it was found.
+    pub file: PathBuf,
+    /// What it says.
+    #[serde(flatten)]
+    pub imported: Imported,
+}
+
+/// Reads files of results of the metadata benchmark into the store of the work directory, each as a run of its own. If one
+/// of them cannot be read, nothing is recorded.
+pub fn import_metadata(files: &[PathBuf], work: &Path, command: &str) -> Result<Vec<ImportedFile>, Error> {
+    let all = files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
+    let work = Work::take(work)?;
+    let store = work.store()?;
+    work.keep();
+    all.iter().try_for_each(|one| record(&store, one, command))?;
+    Ok(all)
+}
+
+fn read(file: &Path) -> Result<ImportedFile, Error> {
+    let bytes = std::fs::read(file).map_err(Error::io("reading", file))?;
+    let imported = metadata::import(&String::from_utf8_lossy(&bytes))
+        .map_err(|why| Error::Refused(format!("{}: {why}", file.display())))?;
+    Ok(ImportedFile { file: file.to_owned(), imported })
+}
+
+fn record(store: &Store, one: &ImportedFile, command: &str) -> Result<(), Error> {
+    let name = one.file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let run = store.begin(&NewRun {
+        kind: "metadata-import",
+        name: &name,
+        command,
+        seed: None,
+        parameters: serde_json::json!({ "file": one.file, "settings": one.imported.settings }),
+    })?;
+    let of_all = one.imported.phases.iter().filter(|phase| phase.rank.is_none());
+    let numbers: Vec<Measurement> = of_all.flat_map(numbers).collect();
+    let recorded = store
+        .record_all(run, &numbers)
+        .and_then(|()| store.record_document(run, "", "imported", &one.imported));
+    store.end_by(run, &recorded)?;
+    recorded
+}
+
+/// The same measures as of a run of our own, as far as the file tells them.
+fn numbers(phase: &ImportedPhase) -> Vec<Measurement> {
+    let one = |measure: &str, unit: &str, value: f64| {
+        number(phase.phase.name(), measure, unit, u64::from(phase.iteration) + 1, value)
+    };
+    let mut numbers = vec![one("objects_per_s", "objects/s", phase.objects_per_s)];
+    numbers.extend(phase.objects.map(|objects| one("objects", "objects", objects as f64)));
+    numbers.extend(phase.mib_per_s.map(|rate| one("mib_per_s", "MiB/s", rate)));
+    numbers.extend(phase.errors.map(|errors| one("errors", "operations", errors as f64)));
+    numbers.extend(phase.time_s.map(|time| one("time_s", "s", time)));
+    for (op, quantiles) in &phase.latency_us {
+        numbers.extend(quantiles.iter().map(|(name, us)| one(&format!("{op}_{name}"), "µs", *us)));
+    }
+    numbers
+}

@@ -1,0 +1,199 @@
+//! The metadata benchmark: what it prints, what it keeps, how it fails.
+
+use crate::common::{Lab, signal, text};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const SMALL: &str = "bench metadata --root o --data-sets 3 --precreate 40 --iterations 20 --repeats 2";
+
+/// Files and directories below `root`, sorted.
+fn names(root: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+        names.push(entry.path());
+        names.extend(self::names(&entry.path()));
+    }
+    names.sort();
+    names
+}
+
+/// By kind of operation: how many went well, how many did not.
+type Counts = BTreeMap<String, (u64, u64)>;
+
+/// The operations of each phase.
+fn operations(outcome: &Value) -> Vec<(String, Counts)> {
+    let phases = outcome["phases"].as_array().unwrap();
+    let count = |of: &Value| (of["done"].as_u64().unwrap(), of["errors"].as_u64().unwrap());
+    let one = |phase: &Value| {
+        let kinds = phase["operations"].as_object().unwrap();
+        let kinds = kinds.iter().map(|(name, of)| (name.clone(), count(of))).collect();
+        (phase["phase"].as_str().unwrap().to_owned(), kinds)
+    };
+    phases.iter().map(one).collect()
+}
+
+#[test]
+fn threads_and_processes_do_the_same() {
+    let lab = Lab::new();
+    for ranks in [1, 2, 4] {
+        let mut seen = Vec::new();
+        for how in ["", "--processes"] {
+            let made = lab.json(&format!("{SMALL} --ranks {ranks} {how} --phases precreate,benchmark"));
+            let left = names(&lab.path().join("o"));
+            let cleaned = lab.json(&format!("{SMALL} --ranks {ranks} {how} --phases cleanup"));
+            assert_eq!(names(&lab.path().join("o")), Vec::<PathBuf>::new());
+            seen.push((operations(&made), operations(&cleaned), left));
+        }
+        assert!(seen[0] == seen[1], "{ranks} ranks: {seen:?}");
+        let (made, cleaned, left) = &seen[0];
+        assert_eq!(left.len() as u64, ranks * 3 * 41, "a directory and 40 files each");
+        let each = ranks * 3;
+        assert_eq!(made[0].1["create"], (each * 40, 0));
+        for kind in ["stat", "read", "delete", "create"] {
+            assert_eq!(made[1].1[kind], (each * 20, 0), "{kind}");
+        }
+        assert_eq!(cleaned[0].1["delete"], (each * 40, 0));
+    }
+}
+
+#[test]
+fn each_phase_is_told_in_full_and_kept() {
+    let lab = Lab::new();
+    let outcome = lab.json(&format!("{SMALL} --ranks 2 --work work --name mine"));
+    let phases = outcome["phases"].as_array().unwrap();
+    let names: Vec<&str> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["precreate", "benchmark", "benchmark", "cleanup"]);
+    for phase in phases {
+        for field in ["objects", "objects_per_s", "operations_per_s", "mib_per_s", "balance", "iteration"] {
+            assert!(phase[field].is_number(), "{field} in {phase}");
+        }
+        assert_eq!(phase["errors"], 0);
+    }
+    let read = &phases[1]["latency_us"]["read"];
+    let ordered =
+        ["min", "q1", "median", "q3", "p90", "p99", "p999", "max"].map(|q| read[q].as_f64().unwrap());
+    assert!(ordered.is_sorted() && ordered[0] > 0.0, "{read}");
+    let csv = lab.run("export --work work");
+    assert!(csv.lines().any(|line| line.contains("benchmark,objects_per_s")), "{csv}");
+    assert!(!lab.path().join("senesce-metadata.json").exists(), "nothing is left to go on with");
+}
+
+#[test]
+fn its_text_and_that_of_others_is_read_into_the_store() {
+    let lab = Lab::new();
+    let own = lab.run(&format!("{SMALL} --ranks 2"));
+    std::fs::write(lab.path().join("own.txt"), &own).unwrap();
+    let other = "benchmark process max:0.9s min:0.9s mean: 0.9s balance:99.1 stddev:0.0 rate:44444.4 iops/s \
+                 objects:10000 rate:11111.1 obj/s tp:82.6 MiB/s op-max:1.0e-02s (3 errs)\n";
+    std::fs::write(lab.path().join("other.txt"), other).unwrap();
+    let imported = lab.json("bench metadata --import own.txt other.txt --work work");
+    let own = imported[0]["phases"].as_array().unwrap();
+    assert_eq!(own.len(), 4);
+    assert!(own[1]["objects_per_s"].as_f64().unwrap() > 0.0 && own[1]["errors"] == 0);
+    assert_eq!(imported[1]["phases"][0]["objects_per_s"], 11111.1);
+    assert_eq!(imported[1]["phases"][0]["errors"], 3);
+    let csv = lab.run("export --work work");
+    assert!(csv.lines().any(|line| line.contains("11111.1")), "{csv}");
+    std::fs::write(lab.path().join("nothing.txt"), "a\nb\n").unwrap();
+    lab.refused("bench metadata --import nothing.txt --work none", "nothing.txt");
+}
+
+#[test]
+fn a_wrong_byte_and_a_missing_object_are_errors_and_cleaning_up_still_works() {
+    let lab = Lab::new();
+    lab.json(&format!("{SMALL} --phases precreate"));
+    let set = lab.path().join("o/0_1");
+    std::fs::remove_file(set.join("file-3")).unwrap();
+    let mut bytes = std::fs::read(set.join("file-5")).unwrap();
+    bytes[1000] ^= 1;
+    std::fs::write(set.join("file-5"), bytes).unwrap();
+    let output =
+        lab.try_run(&format!("{} --phases benchmark --json", SMALL.replace("--repeats 2", "--repeats 1")));
+    assert_eq!(output.status.code(), Some(1));
+    let err = text(&output.stderr);
+    for named in
+        ["stat of object 3 in data set 0_1", "read of object 5 in data set 0_1", "2 operations failed"]
+    {
+        assert!(err.contains(named), "no {named:?} in {err}");
+    }
+    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(outcome["phases"][0]["errors"], 2);
+    lab.try_run(&format!("{SMALL} --phases cleanup --json"));
+    assert_eq!(names(&lab.path().join("o")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_killed_rank_is_named_and_ends_the_run() {
+    let lab = Lab::new();
+    let line =
+        "bench metadata --root o --ranks 3 --processes --precreate 100 --iterations 50 --repeats 100000";
+    let mut command = lab.command(line.split_whitespace());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    // Rank 0 is the process itself.
+    let ranks = || {
+        let children = format!("/proc/{0}/task/{0}/children", child.id());
+        let list = std::fs::read_to_string(children).unwrap_or_default();
+        list.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()).collect::<Vec<_>>()
+    };
+    while ranks().len() < 2 || names(&lab.path().join("o")).len() < 3000 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the ranks do not begin: {:?}", ranks());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = rustix::process::Pid::from_raw(ranks()[0]).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    let killed = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("rank 1"), "{err}");
+    // How far the ranks came nobody could write down: objects that are missed are told, and nothing stays.
+    lab.try_run(&format!("{line} --phases cleanup"));
+    assert_eq!(names(&lab.path().join("o")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn ctrl_c_leaves_what_cleanup_removes() {
+    let lab = Lab::new();
+    let line = "bench metadata --root o --ranks 2 --precreate 100 --iterations 50 --repeats 100000";
+    let mut command = lab.command(line.split_whitespace());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while names(&lab.path().join("o")).len() < 2000 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is made");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("--phases cleanup"), "{err}");
+    lab.run(&format!("{line} --phases cleanup"));
+    assert_eq!(names(&lab.path().join("o")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn bad_benchmarks_are_refused() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path().join("full")).unwrap();
+    std::fs::write(lab.path().join("full/precious"), "").unwrap();
+    for (line, expected) in [
+        ("bench metadata", "--root"),
+        ("bench metadata --root full", "not empty"),
+        ("bench metadata --root o --ranks 0", "--ranks"),
+        ("bench metadata --root o --data-sets 0", "data set"),
+        ("bench metadata --root o --iterations 20 --precreate 10", "20 iterations"),
+        ("bench metadata --root o --object-size 9..1", "object-size"),
+        ("bench metadata --root o --waiting often", "waiting"),
+        ("bench metadata --root o --phases benchmark", "senesce-metadata.json"),
+        ("bench metadata --root o --free-memory 1MiB", "too few"),
+        ("bench metadata --import missing.txt --work w", "missing.txt"),
+    ] {
+        lab.refused(line, expected);
+    }
+}
