@@ -7,6 +7,7 @@
 //! that the number of objects stays the same and no rank works on what it has just made itself. In the **cleanup** phase it
 //! deletes what its data sets hold, and the data sets.
 
+mod apart;
 mod contents;
 mod error;
 mod group;
@@ -26,6 +27,7 @@ mod tally;
 mod threads;
 mod walk;
 
+pub use apart::{apart, run_apart};
 pub use contents::{Contents, Sizes, Wrong};
 pub use error::Error;
 pub use group::Group;

@@ -30,7 +30,7 @@ pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
 pub use experiment::{
     Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment, FailedCell, Outcome,
-    Picture, Plan, Plot, Rule, RunSpec, Scale, is_by_disk, run,
+    Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, is_by_disk, run,
 };
 pub use export::{Format, export};
 pub use machine::Machine;

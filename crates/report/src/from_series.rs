@@ -2,7 +2,7 @@
 
 use crate::data::Experiment;
 use crate::from_experiment;
-use lab::{AgedByWorkload, Axis, Error, Outcome, Plot, Run, Store};
+use lab::{AgedByWorkload, Axis, Error, Outcome, Panels, Plot, Run, Store};
 use std::collections::HashSet;
 
 /// The last complete series of each name: of the names given, or of all.
@@ -75,6 +75,7 @@ fn plot(title: &str, y: &str, unit: &str, log: bool) -> Plot {
         title: title.to_owned(),
         y: y.to_owned(),
         axis: Axis { label: y.replace('_', " "), unit: unit.to_owned(), log },
+        panels: Panels::Disk,
         note: String::new(),
     }
 }

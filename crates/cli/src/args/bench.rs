@@ -19,6 +19,9 @@ pub enum BenchKind {
     /// Be a rank of a run that another process has started
     #[command(hide = true)]
     MetadataRank,
+    /// Carry out a run that an experiment asks for
+    #[command(hide = true)]
+    MetadataApart,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

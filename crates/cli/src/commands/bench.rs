@@ -4,10 +4,22 @@ mod metadata;
 
 use crate::args::BenchKind;
 use anyhow::Result;
+use std::process::Command;
 
 pub fn run(kind: &BenchKind) -> Result<()> {
     match kind {
         BenchKind::Metadata(args) => metadata::run(args),
         BenchKind::MetadataRank => Ok(::bench::metadata::member(&disk::interrupted)?),
+        BenchKind::MetadataApart => {
+            Ok(::bench::metadata::apart(&disk::interrupted, &|| this("metadata-rank"))?)
+        }
     }
+}
+
+/// This program again, as a part of a benchmark.
+pub fn this(part: &str) -> Command {
+    let this = std::env::current_exe().unwrap_or_else(|_| "senesce".into());
+    let mut command = Command::new(this);
+    command.args(["bench", part]);
+    command
 }

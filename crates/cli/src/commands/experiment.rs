@@ -72,6 +72,7 @@ fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
         scale: how.scale.clone(),
         work: how.work.work.clone(),
         resume: how.resume,
+        apart: || super::bench::this("metadata-apart"),
         command: super::command_line(),
     })
 }

@@ -3,12 +3,10 @@
 use super::spec::{Experiment, Scale, Variant};
 use crate::Error;
 use crate::manifest::{Home, Made};
-use crate::workload::Workload;
-use std::path::PathBuf;
 
-/// A file system with a setting and a seed, aged in rounds.
+/// A file system with a setting and a seed, and what is done to it in rounds.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
+pub(super) struct Cell<Task> {
     /// Its name, which tells it from the other cells of the experiment.
     pub name: String,
     /// Kind of file system.
@@ -17,16 +15,20 @@ pub(super) struct Cell {
     pub variant: Variant,
     /// What all that is random is drawn from.
     pub seed: u64,
-    /// What ages it.
-    pub workload: Workload,
+    /// What is done to it.
+    pub task: Task,
 }
 
-/// All cells of a scale.
-pub(super) fn cells(experiment: &Experiment, scale: &Scale) -> Result<Vec<Cell>, Error> {
+/// All cells of a scale, whose task follows from their setting.
+pub(super) fn cells<Task: Clone>(
+    experiment: &Experiment,
+    scale: &Scale,
+    task: impl Fn(&Variant) -> Result<Task, String>,
+) -> Result<Vec<Cell<Task>>, Error> {
     let mut cells = Vec::new();
     for seed in &scale.seeds {
         for variant in experiment.variants() {
-            let workload = experiment.workload(scale, &variant).map_err(Error::Refused)?;
+            let task = task(&variant).map_err(Error::Refused)?;
             for fs in &experiment.fs {
                 let parts = [fs.as_str(), &variant.name, &format!("seed {seed}")].map(str::to_owned);
                 let shown =
@@ -37,7 +39,7 @@ pub(super) fn cells(experiment: &Experiment, scale: &Scale) -> Result<Vec<Cell>,
                     fs: fs.clone(),
                     variant: variant.clone(),
                     seed: *seed,
-                    workload: workload.clone(),
+                    task: task.clone(),
                 });
             }
         }
@@ -45,13 +47,13 @@ pub(super) fn cells(experiment: &Experiment, scale: &Scale) -> Result<Vec<Cell>,
     Ok(cells)
 }
 
-impl Cell {
-    /// The file system to make, in an image at `path`.
-    pub fn made(&self, size_bytes: u64, path: PathBuf) -> Result<Made, Error> {
+impl<Task> Cell<Task> {
+    /// The file system to make at `home`, with room for so many files and directories where that is known.
+    pub fn made(&self, size_bytes: u64, home: Home, inodes: Option<u64>) -> Result<Made, Error> {
         let kind = fs::find(&self.fs)?;
-        let room = self.workload.inodes()?.map(|inodes| kind.room_for(size_bytes, inodes));
+        let room = inodes.map(|inodes| kind.room_for(size_bytes, inodes));
         Ok(Made {
-            home: Home::Image(path),
+            home,
             fs: self.fs.clone(),
             size_bytes,
             plan_mkfs_opts: room.unwrap_or_default(),

@@ -15,9 +15,43 @@ pub(super) const COLD: &str = "cold_modelled_s_per_gib";
 /// The cost of a warm scan over that of a cold one of the same side.
 pub(super) const SHARE_OF_COLD: &str = "share_of_cold_cost";
 
+/// Objects a second in each phase of the metadata benchmark.
+pub(super) const RATES: [&str; 3] =
+    ["precreate_objects_per_s", "benchmark_objects_per_s", "cleanup_objects_per_s"];
+
+/// The share of each phase in which the disk had something to do.
+pub(super) const DISK_SHARES: [&str; 3] =
+    ["precreate_disk_share", "benchmark_disk_share", "cleanup_disk_share"];
+
+/// Operations a second of the benchmark phase, four for each object.
+pub(super) const OPERATIONS: &str = "benchmark_operations_per_s";
+
+/// The rate of the benchmark phase over that of precreate, both of objects.
+pub(super) const OVER_PRECREATE: &str = "benchmark_over_precreate";
+
+/// The same of the cleanup phase.
+pub(super) const CLEANUP_OVER_PRECREATE: &str = "cleanup_over_precreate";
+
 /// Those that differ from disk to disk.
-const BY_DISK: [&str; 8] =
-    [MODELLED, AGING_RATIO, COLD, SHARE_OF_COLD, BANDWIDTH, SHARE_OF_BEST, NATURAL[0], NATURAL[1]];
+const BY_DISK: [&str; 17] = [
+    MODELLED,
+    AGING_RATIO,
+    COLD,
+    SHARE_OF_COLD,
+    BANDWIDTH,
+    SHARE_OF_BEST,
+    NATURAL[0],
+    NATURAL[1],
+    RATES[0],
+    RATES[1],
+    RATES[2],
+    DISK_SHARES[0],
+    DISK_SHARES[1],
+    DISK_SHARES[2],
+    OPERATIONS,
+    OVER_PRECREATE,
+    CLEANUP_OVER_PRECREATE,
+];
 
 /// Those that do not.
 const ALIKE: [&str; 13] = [

@@ -3,9 +3,11 @@
 use super::cell::{Cell, cells};
 use super::fingerprint::fingerprint;
 use super::line::Line;
+use super::metadata::Metadata;
 use super::run::RunSpec;
 use super::spec::Scale;
 use crate::series::{Identity, Schedule};
+use crate::workload::Workload;
 use crate::{Error, Machine};
 use disk::model::Model;
 use serde_json::{Value, json};
@@ -33,7 +35,14 @@ pub(super) struct Job {
 /// What is measured.
 pub(super) enum Work {
     /// A file system that is aged.
-    Cell(Cell),
+    Cell(Cell<Workload>),
+    /// A file system on a disk that the metadata benchmark runs on.
+    Metadata {
+        cell: Box<Cell<Metadata>>,
+        /// As the experiment calls it.
+        named: String,
+        model: Model,
+    },
     /// A disk alone.
     Disk {
         /// As the experiment calls it.
@@ -58,7 +67,8 @@ impl<'a> Plan<'a> {
         let models: Vec<Model> =
             experiment.disks.iter().map(|disk| Model::find(disk)).collect::<Result<_, _>>()?;
         for check in &experiment.check {
-            if let Some(unknown) = check.disks.iter().find(|disk| !models.iter().any(|m| m.name() == *disk)) {
+            let mut named = check.disks.iter().chain(&check.rule.over_disks);
+            if let Some(unknown) = named.find(|disk| !models.iter().any(|m| m.name() == *disk)) {
                 let names = models.iter().map(Model::name).collect::<Vec<_>>().join(", ");
                 let why =
                     format!("the claim {:?} is made of the disk {unknown:?}; there are {names}", check.claim);
@@ -76,9 +86,13 @@ impl<'a> Plan<'a> {
         };
         let jobs = match experiment.fs.as_slice() {
             [] => disks(spec, scale, &models),
+            _ if scale.is_metadata() => metadata(spec, scale, &models)?,
             _ => file_systems(spec, scale, &models)?,
         };
-        Ok(Plan { spec, scale, schedule, models, jobs, untraced: probe::blocktrace::available().err() })
+        // Only what ages is judged by requests.
+        let ages = jobs.iter().any(|job| matches!(job.work, Work::Cell(_)));
+        let untraced = probe::blocktrace::available().err().filter(|_| ages);
+        Ok(Plan { spec, scale, schedule, models, jobs, untraced })
     }
 
     /// The lines of the figure.
@@ -90,6 +104,9 @@ impl<'a> Plan<'a> {
             };
             match &job.work {
                 Work::Disk { model, seed, .. } => vec![line("", "", model.name(), *seed)],
+                Work::Metadata { cell, model, .. } => {
+                    vec![line(&cell.fs, &cell.variant.name, model.name(), cell.seed)]
+                }
                 Work::Cell(cell) => {
                     let on = |model: &Model| line(&cell.fs, &cell.variant.name, model.name(), cell.seed);
                     self.models.iter().map(on).collect()
@@ -129,18 +146,54 @@ fn disks(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Vec<Job> {
 }
 
 fn file_systems(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Job>, Error> {
-    let cells = cells(&spec.experiment, scale)?;
-    let mut versions = BTreeMap::new();
-    for fs in &spec.experiment.fs {
-        let kind = fs::find(fs)?;
-        fs::ready(kind)?;
-        versions.insert(fs.as_str(), kind.version());
-    }
+    let cells = cells(&spec.experiment, scale, |variant| spec.experiment.workload(scale, variant))?;
+    let versions = versions(spec)?;
     let mut jobs = Vec::new();
     for cell in cells {
-        cell.workload.check(cell.seed, &scale.rounds)?;
+        cell.task.check(cell.seed, &scale.rounds)?;
         let identity = identity(spec, scale, &cell, models, &versions[cell.fs.as_str()])?;
         jobs.push(Job { identity, work: Work::Cell(cell) });
+    }
+    Ok(jobs)
+}
+
+/// The versions of the programs of each file system, and of the kernel; refused if one cannot be made.
+fn versions(spec: &RunSpec) -> Result<BTreeMap<&str, String>, Error> {
+    let version = |fs: &String| -> Result<String, Error> {
+        let kind = fs::find(fs)?;
+        fs::ready(kind)?;
+        Ok(kind.version())
+    };
+    spec.experiment.fs.iter().map(|fs| Ok((fs.as_str(), version(fs)?))).collect()
+}
+
+fn metadata(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Job>, Error> {
+    let cells = cells(&spec.experiment, scale, |variant| spec.experiment.metadata(scale, variant))?;
+    let versions = versions(spec)?;
+    let mut jobs = Vec::new();
+    for cell in cells {
+        cell.task.check(cell.seed, &scale.rounds)?;
+        for (named, model) in spec.experiment.disks.iter().zip(models) {
+            let mut parameters = json!({
+                "figure": spec.experiment.figure,
+                "scale": spec.scale,
+                "fs": cell.fs,
+                "fs_version": versions[cell.fs.as_str()],
+                "option": cell.variant,
+                "seed": cell.seed,
+                "metadata": cell.task,
+                "size_bytes": scale.size_bytes,
+                "disk": model,
+            });
+            if cell.task.processes.is_some() {
+                // One run has all repeats.
+                parameters["last_round"] = Value::from(scale.last());
+            }
+            let name = format!("{}, {}", cell.name, model.name());
+            let (cell, named, model) = (Box::new(cell.clone()), named.clone(), model.clone());
+            let identity = Identity { name, parameters };
+            jobs.push(Job { identity, work: Work::Metadata { cell, named, model } });
+        }
     }
     Ok(jobs)
 }
@@ -150,7 +203,7 @@ fn file_systems(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<J
 fn identity(
     spec: &RunSpec,
     scale: &Scale,
-    cell: &Cell,
+    cell: &Cell<Workload>,
     models: &[Model],
     version: &str,
 ) -> Result<Identity, Error> {
@@ -162,8 +215,8 @@ fn identity(
         "fs_version": version,
         "option": cell.variant,
         "seed": cell.seed,
-        "workload": cell.workload,
-        "source": fingerprint(&cell.workload, last)?,
+        "workload": cell.task,
+        "source": fingerprint(&cell.task, last)?,
         "size_bytes": scale.size_bytes,
         "repeat": scale.repeat,
         "unaged": scale.unaged,
@@ -196,13 +249,19 @@ scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "in
     fn parameters(from: &str, to: &str) -> Value {
         assert!(TEXT.contains(from), "{from}");
         let experiment = Experiment::parse(&TEXT.replace(from, to), "it").unwrap();
-        let command = String::new();
-        let spec =
-            RunSpec { experiment, scale: "small".to_owned(), work: "work".into(), resume: true, command };
+        let spec = RunSpec {
+            experiment,
+            scale: "small".to_owned(),
+            work: "work".into(),
+            resume: true,
+            apart: || unreachable!("nothing is run"),
+            command: String::new(),
+        };
         let scale = spec.experiment.at("small").unwrap();
         let models: Vec<Model> =
             spec.experiment.disks.iter().map(|disk| Model::find(disk).unwrap()).collect();
-        let cells = cells(&spec.experiment, scale).unwrap();
+        let cells =
+            cells(&spec.experiment, scale, |variant| spec.experiment.workload(scale, variant)).unwrap();
         identity(&spec, scale, &cells[0], &models, "mkfs 1; Linux 6").unwrap().parameters
     }
 

@@ -26,12 +26,18 @@ pub struct Rule {
     pub grows_below: Option<f64>,
     /// The value of the last round over that of the unaged side lies below this.
     pub over_unaged_below: Option<f64>,
+    /// The greatest value of all rounds over the least lies above this.
+    pub spread_above: Option<f64>,
+    /// The greatest value of all rounds over the least lies below this.
+    pub spread_below: Option<f64>,
     /// The 95 % interval of Pearson's correlation with this other measure over the rounds …
     pub correlates_with: Option<String>,
     /// … lies below this.
     pub correlation_below: Option<f64>,
     /// The value of the last round over that of each of these other settings …
     pub over_options: Vec<String>,
+    /// … or over that of each of these other disks …
+    pub over_disks: Vec<String>,
     /// … or the growth, last over first, over that of each of these other file systems …
     pub growth_over_fs: Vec<String>,
     /// … lies above this.
@@ -47,17 +53,19 @@ impl Rule {
         if *self == none {
             return Err("has a rule that says nothing".to_owned());
         }
-        let (at, compared) = (self.at_round.is_some(), self.over_options != none.over_options);
-        let grown = self.growth_over_fs != none.growth_over_fs;
-        if compared && grown {
-            return Err("has a rule with over_options and growth_over_fs; make two claims of it".to_owned());
+        let at = self.at_round.is_some();
+        let compared = [&self.over_options, &self.over_disks, &self.growth_over_fs];
+        let compared = compared.into_iter().filter(|others| !others.is_empty()).count();
+        if compared > 1 {
+            let why = "has a rule with more than one of over_options, over_disks and growth_over_fs; make two claims of it";
+            return Err(why.to_owned());
         }
         let pairs = [
             (at, "at_round", self.at_above.or(self.at_below), "at_above or at_below"),
             (self.correlates_with.is_some(), "correlates_with", self.correlation_below, "correlation_below"),
             (
-                compared || grown,
-                "over_options or growth_over_fs",
+                compared > 0,
+                "over_options, over_disks or growth_over_fs",
                 self.ratio_above.or(self.ratio_below),
                 "ratio_above or ratio_below",
             ),
@@ -89,6 +97,7 @@ mod tests {
             "correlation_below = -0.4",
             "over_options = ['x']",
             "growth_over_fs = ['x']",
+            "over_disks = ['x']",
             "ratio_above = 1.0",
             "ratio_below = 1.0",
             "first_above = 1.0\nat_round = 60",
@@ -107,6 +116,8 @@ mod tests {
             "correlates_with = 'x'\ncorrelation_below = -0.4",
             "over_options = ['x']\nratio_above = 1.0",
             "growth_over_fs = ['x']\nratio_below = 1.0",
+            "over_disks = ['x']\nratio_above = 1.0",
+            "spread_below = 2.0",
         ] {
             assert_eq!(refused(whole), None, "{whole}");
         }

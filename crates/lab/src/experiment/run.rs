@@ -3,16 +3,19 @@
 
 use super::gather::gather;
 use super::images;
+use super::metadata;
 use super::outcome::{FailedCell, Outcome};
 use super::plan::{Job, Plan, Work};
 use super::spec::Experiment;
 use super::transfer;
+use crate::manifest::Home;
 use crate::series::Series;
 use crate::store::{NewRun, Store};
 use crate::workload::interrupted;
 use crate::{Error, Watch};
 use disk::Session;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -27,6 +30,9 @@ pub struct RunSpec {
     pub work: PathBuf,
     /// Whether checkpoints that are in the store are taken from there.
     pub resume: bool,
+    /// What carries out a run of the metadata benchmark in a process of its own: a command that calls
+    /// [`bench::metadata::apart`].
+    pub apart: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -96,20 +102,35 @@ fn run_job(
             transfer::Alone { scale, store, session, identity, command: &spec.command, images, watch }
                 .measure(named, model, *seed)
         }
+        Work::Metadata { cell, named, model } => metadata::Measuring {
+            cell,
+            disk: named,
+            model: model.name(),
+            scale,
+            store,
+            session,
+            identity,
+            apart: spec.apart,
+            command: &spec.command,
+            images: images.path(),
+            watch,
+        }
+        .run(),
         Work::Cell(cell) => {
             if let Some(why) = untraced {
                 let name = job.name();
                 watch.say(&format!("{name}: no modelled costs, as block requests cannot be traced: {why}"));
             }
+            let home = Home::Image(images.path().join("aged.img"));
             let mut series = Series {
                 session,
                 store,
                 identity,
                 command: &spec.command,
                 work: &spec.work,
-                made: cell.made(scale.size_bytes, images.path().join("aged.img"))?,
+                made: cell.made(scale.size_bytes, home, cell.task.inodes()?)?,
                 erase: None,
-                workload: &cell.workload,
+                workload: &cell.task,
                 seed: cell.seed,
                 schedule,
                 models,

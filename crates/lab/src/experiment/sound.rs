@@ -30,6 +30,10 @@ impl Experiment {
         for (name, scale) in &self.scale {
             self.sound_scale(scale).map_err(|why| format!("scale {name}: {why}"))?;
         }
+        let of_metadata = self.scale.values().filter(|scale| scale.is_metadata()).count();
+        if of_metadata != 0 && of_metadata != self.scale.len() {
+            return Err("either all scales are of the kind metadata or none".to_owned());
+        }
         for plot in &self.plot {
             known(&plot.y).map_err(|why| format!("the plot {:?}: {why}", plot.title))?;
         }
@@ -62,6 +66,13 @@ impl Experiment {
             }
             return Ok(());
         }
+        if scale.is_metadata() {
+            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
+                let why = "the metadata benchmark leaves no files: give no pictures, and its memory_bytes in the workload";
+                return Err(why.to_owned());
+            }
+            return self.variants().iter().try_for_each(|variant| self.metadata(scale, variant).map(drop));
+        }
         self.variants().iter().try_for_each(|variant| self.workload(scale, variant).map(drop))
     }
 
@@ -72,7 +83,8 @@ impl Experiment {
         if let Some(with) = &rule.correlates_with {
             known(with).map_err(|why| format!("correlates with what is not measured: {why}"))?;
         }
-        let sides: &[&str] = if self.fs.is_empty() { &[ONLY] } else { &SUBJECTS };
+        let sideless = self.fs.is_empty() || self.scale.values().any(Scale::is_metadata);
+        let sides: &[&str] = if sideless { &[ONLY] } else { &SUBJECTS };
         let fs: Vec<&str> = self.fs.iter().map(String::as_str).collect();
         let options = self.option_names();
         for (key, named, there) in [

@@ -1,5 +1,6 @@
 //! What an experiment is: its TOML file.
 
+use super::metadata::{KIND, Metadata};
 use super::rule::Rule;
 use crate::Error;
 use crate::workload::Workload;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The built-in experiments, by the name of their figure.
-const BUILTIN: [(&str, &str); 9] = [
+const BUILTIN: [(&str, &str); 14] = [
     ("fast17-fig1", include_str!("../../../../experiments/fast17-fig1.toml")),
     ("fast17-fig2", include_str!("../../../../experiments/fast17-fig2.toml")),
     ("fast17-fig3", include_str!("../../../../experiments/fast17-fig3.toml")),
@@ -18,6 +19,11 @@ const BUILTIN: [(&str, &str); 9] = [
     ("fast17-fig7", include_str!("../../../../experiments/fast17-fig7.toml")),
     ("fast17-fig8", include_str!("../../../../experiments/fast17-fig8.toml")),
     ("fast17-fig9", include_str!("../../../../experiments/fast17-fig9.toml")),
+    ("mdrealio16-fig1", include_str!("../../../../experiments/mdrealio16-fig1.toml")),
+    ("mdrealio16-fig2", include_str!("../../../../experiments/mdrealio16-fig2.toml")),
+    ("mdrealio16-fig3", include_str!("../../../../experiments/mdrealio16-fig3.toml")),
+    ("mdrealio16-fig4", include_str!("../../../../experiments/mdrealio16-fig4.toml")),
+    ("mdrealio16-fig5", include_str!("../../../../experiments/mdrealio16-fig5.toml")),
 ];
 
 /// An experiment.
@@ -108,12 +114,17 @@ pub struct Scale {
     /// How many reads of each size are made of disks alone, the sizes being the rounds.
     #[serde(default)]
     pub transfer_reads: u64,
-    /// The workload, with its kind; none for disks alone.
+    /// The workload, with its kind; none for disks alone. Of the kind `metadata` it is the metadata benchmark that runs.
     #[serde(default)]
     pub workload: toml::Table,
 }
 
 impl Scale {
+    /// Whether it is the metadata benchmark that is run.
+    pub(super) fn is_metadata(&self) -> bool {
+        self.workload.get("kind").and_then(toml::Value::as_str) == Some(KIND)
+    }
+
     /// The places on the axis of the figure where is measured.
     pub(super) fn axis(&self) -> &[u64] {
         if self.memory_bytes.is_empty() { &self.rounds } else { &self.memory_bytes }
@@ -135,9 +146,23 @@ pub struct Plot {
     pub y: String,
     /// The axis it is drawn on.
     pub axis: Axis,
+    /// What has a panel of its own.
+    #[serde(default)]
+    pub panels: Panels,
     /// What a reader must know.
     #[serde(default)]
     pub note: String,
+}
+
+/// What has a panel of its own in a figure; lines of the other stand beside each other in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Panels {
+    /// Each disk.
+    #[default]
+    Disk,
+    /// Each file system.
+    Fs,
 }
 
 /// What was published, and how it is told whether it holds.
@@ -244,9 +269,14 @@ impl Experiment {
 
     /// The workload of a setting.
     pub(super) fn workload(&self, scale: &Scale, variant: &Variant) -> Result<Workload, String> {
-        let mut table = scale.workload.clone();
-        table.extend(variant.workload.clone());
-        toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error.to_string()))
+        plain(parameters(scale, variant))
+    }
+
+    /// What the metadata benchmark does with a setting.
+    pub(super) fn metadata(&self, scale: &Scale, variant: &Variant) -> Result<Metadata, String> {
+        let mut parameters = parameters(scale, variant);
+        parameters.remove("kind");
+        plain(parameters)
     }
 
     /// A scale by its name.
@@ -256,6 +286,17 @@ impl Experiment {
             Error::Refused(format!("{} has no scale {scale:?}; it has {names}", self.figure))
         })
     }
+}
+
+/// The parameters of a setting: those of the scale, some of them replaced.
+fn parameters(scale: &Scale, variant: &Variant) -> toml::Table {
+    let mut table = scale.workload.clone();
+    table.extend(variant.workload.clone());
+    table
+}
+
+fn plain<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T, String> {
+    toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error.to_string()))
 }
 
 /// What a parser says over several lines, in one.
@@ -286,6 +327,13 @@ mod tests {
             let experiment = Experiment::find(name).unwrap();
             for (size, scale) in experiment.scale.iter().filter(|_| !experiment.fs.is_empty()) {
                 for variant in experiment.variants() {
+                    if scale.is_metadata() {
+                        let metadata = experiment.metadata(scale, &variant).unwrap();
+                        // Whether memory can be limited here is another question.
+                        let metadata = Metadata { memory_bytes: None, ..metadata };
+                        metadata.check(scale.seeds[0], &scale.rounds).unwrap();
+                        continue;
+                    }
                     let mut workload = experiment.workload(scale, &variant).unwrap();
                     match &mut workload {
                         // Which programs are installed is another question.

@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result, bail};
 use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Phases, Ranks, Settings, Stonewall};
 use lab::MetadataSpec;
 use std::path::Path;
-use std::process::Command;
 
 pub fn run(args: &Metadata) -> Result<()> {
     if let (false, Some(work)) = (args.import.is_empty(), &args.work) {
@@ -101,12 +100,7 @@ fn spec(args: &Metadata) -> Result<MetadataSpec> {
         run_info: Some(args.run_info.clone()),
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
-        member: || {
-            let this = std::env::current_exe().unwrap_or_else(|_| "senesce".into());
-            let mut command = Command::new(this);
-            command.args(["bench", "metadata-rank"]);
-            command
-        },
+        member: || super::this("metadata-rank"),
         command: crate::commands::command_line(),
     })
 }

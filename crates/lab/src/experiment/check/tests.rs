@@ -141,6 +141,40 @@ fn file_systems_are_compared_by_how_far_they_fall() {
 }
 
 #[test]
+fn disks_are_compared_with_each_other_disk() {
+    let two = outcome(
+        ["hdd", "ssd"]
+            .map(|disk| at("xfs", disk, "", 1, 0.5, if disk == "ssd" { 2.0 } else { 8.0 }))
+            .to_vec(),
+    );
+    let under = |ratio_below| {
+        let rule =
+            Rule { over_disks: vec!["hdd".to_owned()], ratio_below: Some(ratio_below), ..Rule::default() };
+        holds(&Check { disks: vec!["ssd".to_owned()], ..claim(MODELLED, rule) }, &two)
+    };
+    assert_eq!(under(0.3), [Some(true)]);
+    assert_eq!(under(0.25), [Some(false)]);
+}
+
+#[test]
+fn rounds_differ_by_the_greatest_over_the_least() {
+    let costs = [(1, 4.0), (2, 6.0), (3, 3.0)];
+    let mut three = outcome(costs.map(|(round, cost)| at("xfs", "hdd", "", round, 0.5, cost)).to_vec());
+    let spread = |outcome: &Outcome, rule| check(&claim(MODELLED, rule), outcome).remove(0);
+    let below = |bound| Rule { spread_below: Some(bound), ..Rule::default() };
+    let judged = spread(&three, below(2.1));
+    assert_eq!(judged.holds, Some(true));
+    assert!(
+        judged.measured.contains("3 to 6 over 3 rounds") && judged.measured.ends_with("2.000"),
+        "{judged:?}"
+    );
+    assert_eq!(spread(&three, below(2.0)).holds, Some(false));
+    assert_eq!(spread(&three, Rule { spread_above: Some(1.9), ..Rule::default() }).holds, Some(true));
+    three.checkpoints[1].values.clear();
+    assert_eq!(spread(&three, below(9.0)).holds, None, "a round is missing");
+}
+
+#[test]
 fn a_rule_without_bounds_is_not_met() {
     let one = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0)]);
     let rule = Rule { at_round: Some(0), correlates_with: Some(SCORE.to_owned()), ..Rule::default() };

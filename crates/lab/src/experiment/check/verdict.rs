@@ -31,9 +31,12 @@ impl Judge<'_> {
             grows_above,
             grows_below,
             over_unaged_below,
+            spread_above,
+            spread_below,
             correlates_with,
             correlation_below,
             over_options,
+            over_disks,
             growth_over_fs,
             ratio_above,
             ratio_below,
@@ -54,19 +57,37 @@ impl Judge<'_> {
             ))
         };
         let over_option = |option: &String| {
-            let other = self.beside(line, |other| other.fs == line.fs && other.option == *option)?;
+            let same = |other: &Line| (&other.fs, &other.disk) == (&line.fs, &line.disk);
+            let other = self.beside(line, |other| same(other) && other.option == *option)?;
             let value = |line| self.value(line, &check.side, &check.measure, last);
             Ok((format!("over that of {option}, round {last}"), value(line)? / value(other)?))
         };
+        let over_disk = |disk: &String| {
+            let same = |other: &Line| (&other.fs, &other.option) == (&line.fs, &line.option);
+            let other = self.beside(line, |other| same(other) && other.disk == *disk)?;
+            let value = |line| self.value(line, &check.side, &check.measure, last);
+            Ok((format!("over that of {disk}, round {last}"), value(line)? / value(other)?))
+        };
         let over_fs = |fs: &String| {
-            let other = self.beside(line, |other| other.fs == *fs && other.option == line.option)?;
+            let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
+            let other = self.beside(line, |other| same(other) && other.fs == *fs)?;
             let growth = |line| self.growth(line, &check.side, &check.measure);
             let what = format!("round {last} over round {first}, over that of {fs}");
             Ok((what, growth(line)? / growth(other)?))
         };
         let ratios = || {
             let options = over_options.iter().map(over_option);
-            options.chain(growth_over_fs.iter().map(over_fs)).collect::<Vec<Found>>()
+            let disks = over_disks.iter().map(over_disk);
+            options.chain(disks).chain(growth_over_fs.iter().map(over_fs)).collect::<Vec<Found>>()
+        };
+        let spread = || {
+            let all = self.rounds.iter().map(|round| self.value(line, &check.side, &check.measure, *round));
+            let all = all.collect::<Result<Vec<f64>, String>>()?;
+            let (least, most) =
+                all.iter().fold((f64::INFINITY, 0.0), |(low, high), value| (value.min(low), value.max(high)));
+            let what =
+                format!("{least:.0} to {most:.0} over {} rounds, the greatest over the least", all.len());
+            Ok((what, most / least))
         };
         let within: Vec<Found> = at_round.map(at).into_iter().collect();
         let parts = [
@@ -79,6 +100,8 @@ impl Judge<'_> {
             (grows_above, true, vec![grown()]),
             (grows_below, false, vec![grown()]),
             (over_unaged_below, false, vec![over_unaged()]),
+            (spread_above, true, vec![spread()]),
+            (spread_below, false, vec![spread()]),
             (ratio_above, true, ratios()),
             (ratio_below, false, ratios()),
         ];
@@ -111,7 +134,7 @@ impl Judge<'_> {
 
     /// The line that stands beside another in the figure.
     fn beside(&self, line: &Line, which: impl Fn(&Line) -> bool) -> Result<&Line, String> {
-        let beside = |other: &&Line| other.disk == line.disk && other.seed == line.seed && which(other);
+        let beside = |other: &&Line| other.seed == line.seed && which(other);
         self.lines.iter().find(beside).ok_or_else(|| "there is nothing to compare it with".to_owned())
     }
 

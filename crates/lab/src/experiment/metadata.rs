@@ -1,0 +1,305 @@
+//! The metadata benchmark on file systems of their own on modelled disks (Kunkel 2016, figures of fixed and of variable
+//! count). A round is a number of processes, or a repeat of the benchmark phase.
+//!
+//! The disks sleep their service times, so that ranks, write-back and disk run beside each other as they do on a drive, and a
+//! rate is what passes in real time. What the disk was busy of it is kept beside it: where that is all of it, the rate is the
+//! drive's; where it is little, it is this machine's.
+
+use super::cell::Cell;
+use super::measure::{CLEANUP_OVER_PRECREATE, DISK_SHARES, OPERATIONS, OVER_PRECREATE, RATES};
+use super::outcome::ONLY;
+use super::spec::Scale;
+use crate::age::make_target;
+use crate::manifest::Home;
+use crate::series::{At, Identity, ON};
+use crate::store::{Measurement, Store, number};
+use crate::workload::unless_interrupted;
+use crate::{Error, Watch};
+use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall};
+use disk::modelled::Clock;
+use disk::{MemoryLimit, Session};
+use fs::Target;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the benchmark does, as an experiment names it. The defaults are those of the report (section 3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Metadata {
+    /// Data sets of each process.
+    pub data_sets: u32,
+    /// Objects made in each data set beforehand …
+    pub precreate: u64,
+    /// … and gone through in each repeat.
+    pub iterations: u64,
+    /// Whether both are shared among the processes instead of being those of each.
+    pub shared: bool,
+    /// Repeats of the benchmark phase, where the rounds are numbers of processes.
+    pub repeats: u32,
+    /// Size of an object.
+    pub object_bytes: u64,
+    /// The processes together have so much memory, with what is cached for them, and no more.
+    pub memory_bytes: Option<u64>,
+    /// Whether that holds: a setting may lift it.
+    pub limited: bool,
+    /// So many processes, and the rounds are repeats.
+    pub processes: Option<u32>,
+    /// Seconds after which no further iteration of a repeat is begun.
+    pub stonewall_s: Option<u64>,
+}
+
+impl Default for Metadata {
+    fn default() -> Metadata {
+        Metadata {
+            data_sets: 10,
+            precreate: 3_000,
+            iterations: 1_000,
+            shared: false,
+            repeats: 5,
+            object_bytes: 3_900,
+            memory_bytes: None,
+            limited: true,
+            processes: None,
+            stonewall_s: None,
+        }
+    }
+}
+
+/// The kind of workload that this is in an experiment's file.
+pub(super) const KIND: &str = "metadata";
+
+impl Metadata {
+    /// Refuses what cannot be carried out in `rounds`, as far as that can be told before anything is made.
+    pub(super) fn check(&self, seed: u64, rounds: &[u64]) -> Result<(), Error> {
+        if let Some(bytes) = self.limit_bytes() {
+            MemoryLimit::available()?;
+            if bytes < LEAST_MEMORY_BYTES {
+                let why = format!("memory_bytes = {bytes} is too little for the processes themselves");
+                return Err(Error::Refused(format!("{why}; give them {LEAST_MEMORY_BYTES} at least")));
+            }
+        }
+        for round in rounds {
+            let (processes, settings) = self.at(*round, rounds, seed);
+            let refused = |error: metadata::Error| Error::Refused(format!("round {round}: {error}"));
+            settings.check(processes).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    fn limit_bytes(&self) -> Option<u64> {
+        self.memory_bytes.filter(|_| self.limited)
+    }
+
+    /// The processes of a round, and what each does.
+    fn at(&self, round: u64, rounds: &[u64], seed: u64) -> (u32, Settings) {
+        let last = *rounds.last().expect("there is a round");
+        let (processes, repeats) = match self.processes {
+            Some(processes) => (processes, last),
+            None => (round.try_into().unwrap_or(u32::MAX), u64::from(self.repeats)),
+        };
+        let each = |objects: u64| match self.shared {
+            true => objects / u64::from(processes.max(1)),
+            false => objects,
+        };
+        let after = self.stonewall_s.map(Duration::from_secs);
+        let settings = Settings {
+            data_sets: self.data_sets,
+            precreate: each(self.precreate),
+            iterations: each(self.iterations),
+            repeats: repeats.try_into().unwrap_or(u32::MAX),
+            object_size: Sizes::Fixed(self.object_bytes),
+            stonewall: after.map(|after| Stonewall { after, wear_out: false }),
+            seed,
+            ..Settings::default()
+        };
+        (processes, settings)
+    }
+}
+
+/// Less memory than this is taken by the processes alone.
+const LEAST_MEMORY_BYTES: u64 = 8 << 20;
+
+/// A file system on a disk, to be measured by the benchmark.
+pub(super) struct Measuring<'a> {
+    pub cell: &'a Cell<Metadata>,
+    /// The disk as the experiment calls it.
+    pub disk: &'a str,
+    /// Its name.
+    pub model: &'a str,
+    pub scale: &'a Scale,
+    pub store: &'a Store,
+    pub session: &'a Arc<Session>,
+    pub identity: &'a Identity,
+    /// What carries out a run in a process of its own.
+    pub apart: fn() -> Command,
+    /// The full command line, for the record.
+    pub command: &'a str,
+    /// Where stores of disks are made.
+    pub images: &'a Path,
+    pub watch: &'a mut dyn Watch,
+}
+
+impl Measuring<'_> {
+    /// Measures the rounds that are not in the store yet.
+    pub fn run(&mut self) -> Result<(), Error> {
+        let mut left = Vec::new();
+        for round in &self.scale.rounds {
+            if self.identity.find(self.store, At::Round(*round))?.is_none() {
+                left.push(*round);
+            }
+        }
+        match self.cell.task.processes {
+            // One run has all repeats.
+            Some(_) if !left.is_empty() => self.measure(*left.last().expect("there is one"), &left),
+            Some(_) => Ok(()),
+            None => left.iter().try_for_each(|round| self.measure(*round, &[*round])),
+        }
+    }
+
+    /// Carries out the run of a round, and records it for all `rounds` that it holds.
+    fn measure(&mut self, round: u64, rounds: &[u64]) -> Result<(), Error> {
+        let begin = |round: &u64| {
+            let run = self.identity.begin(self.store, At::Round(*round), self.command, self.cell.seed)?;
+            Ok((*round, run))
+        };
+        let runs = rounds.iter().map(begin).collect::<Result<Vec<_>, Error>>()?;
+        let measured = unless_interrupted(self.phases(round));
+        for (round, run) in runs {
+            let recorded = measured.as_ref().map_err(again).and_then(|phases| {
+                let repeat = self.cell.task.processes.map(|_| round);
+                self.store.record_all(run, &numbers(phases, repeat, self.model))?;
+                for (place, (outcome, _)) in phases.iter().enumerate() {
+                    let name = format!("phase {place}");
+                    self.store.record_document(run, outcome.phase.name(), &name, outcome)?;
+                }
+                Ok(())
+            });
+            self.store.end_by(run, &recorded)?;
+            recorded?;
+        }
+        Ok(())
+    }
+
+    /// Runs all phases on a fresh file system. Gives each with the seconds that its disk was busy.
+    fn phases(&mut self, round: u64) -> Result<Vec<(PhaseOutcome, f64)>, Error> {
+        let (cell, scale) = (self.cell, self.scale);
+        let (processes, settings) = cell.task.at(round, &scale.rounds, cell.seed);
+        let dir = self.images.join("disk");
+        let home = Home::Modelled { dir: dir.clone(), model: self.disk.to_owned(), clock: Clock::Real };
+        let objects = settings.precreate * u64::from(settings.data_sets) * u64::from(processes);
+        let dirs = u64::from(settings.data_sets + 1) * u64::from(processes) + 1;
+        let mut made = cell.made(scale.size_bytes, home, Some(objects + dirs))?;
+        let name = &self.identity.name;
+        self.watch.phase(&format!("{name}: making it, {processes} processes"), None);
+        let target = make_target(self.session, &mut made, None)?;
+        let limit = cell.task.limit_bytes().map(|bytes| MemoryLimit::new(self.session, bytes)).transpose()?;
+        let mut command = (self.apart)();
+        limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
+        let keeper = Keeper::Posix { root: target.root().join("objects") };
+        let title = format!("{name}, {processes} processes");
+        let mut told = Told {
+            title,
+            target: target.as_ref(),
+            watch: self.watch,
+            begun_ns: 0,
+            failed: None,
+            phases: Vec::new(),
+        };
+        let ranks = Ranks::Processes(processes);
+        let done =
+            metadata::run_apart(&mut command, &settings, ranks, &keeper, &disk::interrupted, &mut told);
+        let (failed, phases) = (told.failed.take(), told.phases);
+        failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;
+        limit.map_or(Ok(()), MemoryLimit::remove)?;
+        target.close()?;
+        std::fs::remove_dir_all(&dir).map_err(Error::io("removing", &dir))?;
+        Ok(phases)
+    }
+}
+
+/// The same error once more, for each checkpoint that was not measured for it.
+fn again(error: &Error) -> Error {
+    match error {
+        Error::Interrupted(what) => Error::Interrupted(what.clone()),
+        error => Error::Failed(error.to_string()),
+    }
+}
+
+/// Looks at the disk's clock between phases.
+struct Told<'a> {
+    title: String,
+    target: &'a dyn Target,
+    watch: &'a mut dyn Watch,
+    begun_ns: u64,
+    failed: Option<Error>,
+    phases: Vec<(PhaseOutcome, f64)>,
+}
+
+impl Told<'_> {
+    fn clock_ns(&self) -> Result<u64, Error> {
+        Ok(self.target.modelled().expect("it lies on one").clock_ns()?)
+    }
+
+    fn note(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+        if let Some(failure) = outcome.failures.first() {
+            return Err(Error::Failed(format!("{} operations failed; {failure}", outcome.errors)));
+        }
+        let busy_s = self.clock_ns()?.saturating_sub(self.begun_ns) as f64 / 1e9;
+        self.phases.push((outcome.clone(), busy_s));
+        Ok(())
+    }
+}
+
+impl metadata::Watch for Told<'_> {
+    fn begins(&mut self, phase: Phase, iteration: u32) {
+        let repeat = if phase == Phase::Benchmark { format!(" {}", iteration + 1) } else { String::new() };
+        self.watch.phase(&format!("{}: {}{repeat}", self.title, phase.name()), None);
+        match self.clock_ns() {
+            Ok(ns) => self.begun_ns = ns,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
+        if self.failed.is_none() {
+            self.failed = self.note(outcome).err();
+        }
+        self.failed.as_ref().map_or(Ok(()), |error| Err(metadata::Error::Settings(error.to_string())))
+    }
+}
+
+/// The numbers of a run: of all its repeats, or of one.
+fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> Vec<Measurement> {
+    let mut numbers = Vec::new();
+    let precreate = phases.iter().find(|(outcome, _)| outcome.phase == Phase::Precreate);
+    for (outcome, busy_s) in phases {
+        let benchmark = outcome.phase == Phase::Benchmark;
+        let number_of = u64::from(outcome.iteration) + 1;
+        if benchmark && repeat.is_some_and(|repeat| repeat != number_of) {
+            continue;
+        }
+        let repetition = if repeat.is_some() { 1 } else { number_of };
+        let mut one = |measure: &str, unit: &str, value| {
+            numbers.push(number(ONLY, &format!("{measure}{ON}{disk}"), unit, repetition, value));
+        };
+        let at = outcome.phase as usize;
+        one(RATES[at], "objects/s", outcome.objects_per_s);
+        if outcome.time_s > 0.0 {
+            // The disk may be busy for a moment before the first rank begins and after the last ends.
+            one(DISK_SHARES[at], "share", (busy_s / outcome.time_s).min(1.0));
+        }
+        let over = precreate.map_or(f64::NAN, |(made, _)| outcome.objects_per_s / made.objects_per_s);
+        match outcome.phase {
+            Phase::Precreate => {}
+            Phase::Benchmark => {
+                one(OPERATIONS, "operations/s", outcome.operations_per_s);
+                one(OVER_PRECREATE, "ratio", over);
+            }
+            Phase::Cleanup => one(CLEANUP_OVER_PRECREATE, "ratio", over),
+        }
+    }
+    numbers
+}
