@@ -4,7 +4,7 @@
 
 mod experiment;
 
-pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Picture, Plot, Point};
+pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Panels, Picture, Plot, Point};
 
 use serde::{Deserialize, Serialize};
 

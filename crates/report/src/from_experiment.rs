@@ -1,6 +1,6 @@
 //! The part of a page that shows experiments: outcomes as curves, judged claims and pictures.
 
-use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Picture, Plot, Point};
+use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point};
 use lab::{CheckpointSide, Error, Outcome, Run, Store};
 use std::collections::HashSet;
 
@@ -76,6 +76,15 @@ fn method(run: &Run) -> Vec<(String, String)> {
         row("Size", lab::bytes(scale.size_bytes));
         if !experiment.fs.is_empty() {
             row("Workload", scale.workload.to_string().trim().replace('\n', ", "));
+        }
+        if scale.is_metadata() {
+            row(
+                "Time",
+                "real: the modelled disks sleep their service times, on fresh file systems, one for each number of processes; \
+                 what this machine is slower than the drive is in the rates"
+                    .to_owned(),
+            );
+        } else if !experiment.fs.is_empty() {
             row(
                 "Scans",
                 format!("{} of each side after each round, every file read from a cold cache", scale.repeat),
@@ -149,6 +158,10 @@ fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
         y: axis(&plot.axis),
         lines,
         note: plot.note.clone(),
+        panels: match plot.panels {
+            lab::Panels::Disk => Panels::Disk,
+            lab::Panels::Fs => Panels::Fs,
+        },
     }
 }
 

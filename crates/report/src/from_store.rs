@@ -1,7 +1,7 @@
 //! Drawing a page from the result store: every number on it was recorded there.
 
 use crate::data::{self, Page};
-use crate::{from_experiment, from_series};
+use crate::{from_experiment, from_metadata, from_series};
 use ager::Fit;
 use lab::{Aged, Error, Manifest, Run, RunId, SUBJECTS, Store};
 use serde::de::DeserializeOwned;
@@ -20,20 +20,21 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
     compared.reverse();
     let experiments = from_experiment::latest(&runs, names);
     let series = from_series::latest(store, &runs, names)?;
-    seen.extend(experiments.iter().chain(series.iter().map(|(run, _)| run)).map(|run| &run.name));
+    let benchmarks = from_metadata::latest(store, &runs, names)?;
+    let others = || {
+        let measured = series.iter().map(|(run, _)| *run).chain(benchmarks.iter().map(|(run, _)| *run));
+        experiments.iter().copied().chain(measured)
+    };
+    seen.extend(others().map(|run| &run.name));
     if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
         return Err(Error::Refused(format!(
             "the store has no complete comparison of {missing}; `senesce compare {missing}` makes one"
         )));
     }
-    let Some(last) = compared
-        .iter()
-        .chain(&experiments)
-        .chain(series.iter().map(|(run, _)| run))
-        .max_by_key(|run| run.id.0)
-    else {
+    let Some(last) = compared.iter().copied().chain(others()).max_by_key(|run| run.id.0) else {
         return Err(Error::Refused(
-            "the store has no complete comparison and no experiment; `senesce compare` and `senesce reproduce` make them"
+            "the store has no complete comparison, experiment or benchmark; `senesce compare`, `senesce reproduce` and \
+             `senesce bench` make them"
                 .to_owned(),
         ));
     };
@@ -43,15 +44,12 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         .map(|run| from_experiment::experiment(store, run))
         .collect::<Result<Vec<_>, _>>()?;
     shown.extend(series.iter().map(|(run, aged)| from_series::series(run, aged)));
+    shown.extend(benchmarks.iter().map(|(run, phases)| from_metadata::metadata(run, phases)));
     Ok(Page {
         title: title(&comparisons, &shown),
         made: last.finished.clone().unwrap_or_else(|| last.started.clone()),
         tool: last.tool.clone(),
-        measured_by: commands(
-            &runs,
-            &compared,
-            experiments.iter().copied().chain(series.iter().map(|(run, _)| *run)),
-        ),
+        measured_by: commands(&runs, &compared, others()),
         drawn_by: command.to_owned(),
         machine: machine(last),
         method: if compared.is_empty() { Vec::new() } else { method(store, &compared)? },

@@ -5,6 +5,7 @@
 
 pub mod data;
 mod from_experiment;
+mod from_metadata;
 mod from_series;
 mod from_store;
 mod page;

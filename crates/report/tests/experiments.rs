@@ -176,3 +176,49 @@ fn nothing_is_wider_than_a_phone() {
     let Some(dom) = dom(&frame) else { return };
     assert!(dom.contains(r#"<p id="width">fits</p>"#), "{:?}", dom.split("id=\"width\"").nth(1));
 }
+
+/// A figure with a panel for each file system, and one of latencies, as a benchmark has them.
+fn benchmark() -> Page {
+    let line = |fs: &str, disk: &str, side: &str, scale: f64| {
+        let points =
+            [(1.0, 9.0), (2.0, 4.0), (4.0, 2.0)].map(|(x, y)| Point { x, y: scale * y, ..Point::default() });
+        let [fs, disk, side] = [fs, disk, side].map(str::to_owned);
+        Line { fs, disk, side, option: String::new(), points: points.to_vec() }
+    };
+    let log = || Axis { log: true, ..Axis::default() };
+    let by_fs = ["ext4", "xfs"].map(|fs| [line(fs, "hdd-7200", "", 1.0), line(fs, "ssd-sata", "", 5.0)]);
+    let latencies = ["precreate", "benchmark"]
+        .map(|phase| [line("read", phase, "mean", 1.0), line("read", phase, "longest", 7.0)]);
+    let plots = vec![
+        Plot { x: log(), y: log(), lines: by_fs.concat(), panels: Panels::Fs, ..Plot::default() },
+        Plot { y: log(), lines: latencies.concat(), ..Plot::default() },
+    ];
+    let experiment =
+        Experiment { figure: "posix".into(), scale: "metadata".into(), plots, ..Experiment::default() };
+    Page { experiments: vec![experiment], ..Page::default() }
+}
+
+#[test]
+fn file_systems_may_have_panels_of_their_own() {
+    let Some(dom) = drawn(&render(&benchmark())) else { return };
+    let figure = part(&dom, "figure", "posix-metadata-0");
+    let panels: Vec<_> = figure.split("<h4>").skip(1).map(|p| p.split_once("</h4>").unwrap().0).collect();
+    assert_eq!(panels, ["ext4", "xfs"]);
+    let legend = figure.split_once("panels").unwrap().0;
+    assert!(text(legend).contains("hdd-7200ssd-sata"), "{legend}");
+    assert!(figure.contains("--hue-hdd-7200") && !figure.contains("--hue-ext4"), "disks are colours");
+}
+
+#[test]
+fn a_benchmark_is_no_publication_and_its_longest_latencies_are_dashed() {
+    let Some(dom) = drawn(&render(&benchmark())) else { return };
+    assert!(!dom.contains(r#"<section id="claims">"#));
+    assert!(
+        text(part(&dom, "section", "posix-metadata"))
+            .contains("Objects made, looked at, read and deleted: posix.")
+    );
+    let figure = part(&dom, "figure", "posix-metadata-1");
+    for panel in figure.split("<h4>").skip(1) {
+        assert_eq!(panel.matches(r#"stroke-dasharray="5 4""#).count(), 1, "mean and longest");
+    }
+}

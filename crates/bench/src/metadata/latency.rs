@@ -120,6 +120,26 @@ impl Latencies {
     }
 }
 
+/// Bins in which latencies are counted for a figure, for each doubling.
+const BINS_A_DOUBLING: f64 = 8.0;
+
+impl Latencies {
+    /// How many took how long, in bins whose upper ends, in nanoseconds, grow by an eighth of a doubling: a few hundred at
+    /// most, whatever there was. Empty bins are left out.
+    pub fn bins(&self) -> Vec<(f64, u64)> {
+        let mut bins: Vec<(f64, u64)> = Vec::new();
+        for (ns, count) in self.counts() {
+            let number = ((ns as f64).log2() * BINS_A_DOUBLING).floor() + 1.0;
+            let upper = (number / BINS_A_DOUBLING).exp2();
+            match bins.last_mut() {
+                Some(last) if last.0 == upper => last.1 += count,
+                _ => bins.push((upper, count)),
+            }
+        }
+        bins
+    }
+}
+
 /// Between ranks a histogram travels as what occurs in it, which is little.
 impl Serialize for Latencies {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -163,6 +183,9 @@ mod tests {
             let mut all = [a, b].concat();
             all.sort_unstable();
             prop_assert_eq!(merged.count(), all.len() as u64);
+            let bins = merged.bins();
+            prop_assert_eq!(bins.iter().map(|bin| bin.1).sum::<u64>(), all.len() as u64);
+            prop_assert!(bins.is_sorted_by(|a, b| a.0 < b.0) && bins.len() <= 34 * 8);
             let found = merged.quantiles().unwrap();
             for (quantile, found) in [(0.5, found.median), (0.9, found.p90), (1.0, found.max)] {
                 let rank = ((quantile * all.len() as f64).ceil() as usize).max(1);

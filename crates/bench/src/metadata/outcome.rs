@@ -3,6 +3,7 @@
 use super::latency::{Op, Quantiles};
 use super::settings::Phase;
 use super::tally::Tally;
+use super::timeline::Slice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,6 +40,12 @@ pub struct PhaseOutcome {
     pub operations: BTreeMap<String, OpOutcome>,
     /// Latencies in microseconds, by operation and quantile.
     pub latency_us: BTreeMap<String, Quantiles>,
+    /// How many of each kind took how long, in few bins.
+    #[serde(default)]
+    pub latency_bins: BTreeMap<String, Vec<LatencyBin>>,
+    /// Latencies of each kind in the course of the phase, in few slices of time.
+    #[serde(default)]
+    pub timeline: BTreeMap<String, Vec<TimeSlice>>,
     /// Iterations of the rank that did most, where a stonewall could end them.
     pub stonewall_iterations: Option<u64>,
     /// What was waited after each operation, as a share of what it took.
@@ -56,6 +63,28 @@ pub struct OpOutcome {
     pub done: u64,
     /// Did not.
     pub errors: u64,
+}
+
+/// Operations of one kind that took about as long.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LatencyBin {
+    /// They took less than this, in microseconds, and no less than a bin before: an eighth of a doubling shorter.
+    pub below_us: f64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Operations of one kind that began at about the same time.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TimeSlice {
+    /// The middle of that time, in seconds since the phase began.
+    pub at_s: f64,
+    /// How many.
+    pub count: u64,
+    /// Their mean latency, in microseconds.
+    pub mean_us: f64,
+    /// The longest.
+    pub max_us: f64,
 }
 
 /// What one rank gave.
@@ -113,6 +142,24 @@ fn latencies(tally: &Tally) -> BTreeMap<String, Quantiles> {
     Op::ALL.iter().filter_map(of).collect()
 }
 
+fn latency_bins(tally: &Tally) -> BTreeMap<String, Vec<LatencyBin>> {
+    let bin = |(below_ns, count)| LatencyBin { below_us: below_ns / 1e3, count };
+    let of =
+        |op: &Op| (op.name().to_owned(), tally.latencies[*op as usize].bins().into_iter().map(bin).collect());
+    Op::ALL.iter().map(of).filter(|(_, bins): &(String, Vec<_>)| !bins.is_empty()).collect()
+}
+
+fn timeline(tally: &Tally) -> BTreeMap<String, Vec<TimeSlice>> {
+    let slice = |(at_s, slice): (f64, Slice)| TimeSlice {
+        at_s,
+        count: slice.count,
+        mean_us: slice.sum_ns as f64 / slice.count as f64 / 1e3,
+        max_us: slice.max_ns as f64 / 1e3,
+    };
+    let of = |op: &Op| (op.name().to_owned(), tally.timeline.of(*op).map(slice).collect());
+    Op::ALL.iter().map(of).filter(|(_, slices): &(String, Vec<_>)| !slices.is_empty()).collect()
+}
+
 impl PhaseOutcome {
     /// What all ranks gave together.
     pub fn of(
@@ -153,6 +200,8 @@ impl PhaseOutcome {
                 })
                 .collect(),
             latency_us: latencies(&all),
+            latency_bins: latency_bins(&all),
+            timeline: timeline(&all),
             stonewall_iterations: stonewalled
                 .then(|| tallies.iter().map(|tally| tally.iterations).max().unwrap_or(0)),
             waiting,

@@ -6,6 +6,7 @@ use super::group::{self, Group};
 use super::interface::{Failure, Interface};
 use super::latency::Op;
 use super::object::Object;
+use super::samples::Samples;
 use super::settings::Settings;
 use super::tally::Tally;
 use super::walk::Walk;
@@ -26,6 +27,8 @@ pub struct Rank<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
     /// What is written, or was read.
     pub buffer: Vec<u8>,
+    /// Where every latency goes, if it is kept.
+    pub samples: Option<Samples>,
 }
 
 /// A phase on its way.
@@ -34,18 +37,10 @@ struct Doing {
     tally: Tally,
     /// How long the operation before took.
     last: Duration,
+    samples: Option<Samples>,
 }
 
 impl Doing {
-    fn begin() -> Doing {
-        Doing { begun: Instant::now(), tally: Tally::default(), last: Duration::ZERO }
-    }
-
-    fn end(mut self) -> Tally {
-        self.tally.time_s = self.begun.elapsed().as_secs_f64();
-        self.tally
-    }
-
     /// Times an operation and counts it. Gives what it gave, if it went well.
     #[inline]
     fn timed<T>(&mut self, op: Op, object: Object, run: impl FnOnce() -> Result<T, Failure>) -> Option<T> {
@@ -56,7 +51,13 @@ impl Doing {
         match result {
             Ok(found) => {
                 count.done += 1;
-                self.tally.latencies[op as usize].record(self.last.as_nanos() as u64);
+                let took_ns = self.last.as_nanos() as u64;
+                let start_ns = start.duration_since(self.begun).as_nanos() as u64;
+                self.tally.latencies[op as usize].record(took_ns);
+                self.tally.timeline.record(op, start_ns, took_ns);
+                if let Some(samples) = &mut self.samples {
+                    samples.record(op, start_ns, took_ns);
+                }
                 Some(found)
             }
             Err(why) => {
@@ -82,9 +83,23 @@ fn failure(what: &str, object: Object, why: &str) -> String {
 }
 
 impl Rank<'_> {
+    fn begin(&mut self) -> Doing {
+        let samples = self.samples.take();
+        Doing { begun: Instant::now(), tally: Tally::default(), last: Duration::ZERO, samples }
+    }
+
+    fn end(&mut self, mut doing: Doing) -> Tally {
+        doing.tally.time_s = doing.begun.elapsed().as_secs_f64();
+        if let Some(why) = doing.samples.as_ref().and_then(Samples::failed) {
+            doing.tally.fatal.get_or_insert(why);
+        }
+        self.samples = doing.samples;
+        doing.tally
+    }
+
     /// Makes the data sets and their first objects.
     pub fn precreate(&mut self, group: &dyn Group) -> Tally {
-        let mut doing = Doing::begin();
+        let mut doing = self.begin();
         let start = self.positions[group.rank() as usize];
         for number in 0..self.settings.data_sets {
             let set = self.walk.own(number);
@@ -108,12 +123,12 @@ impl Rank<'_> {
         if doing.tally.errors() > 0 && !self.settings.ignore_precreate_errors {
             doing.tally.fatal = doing.tally.failures.first().cloned();
         }
-        doing.end()
+        self.end(doing)
     }
 
     /// Goes once through its share of the objects, waiting after each operation `waiting` times what it took.
     pub fn benchmark(&mut self, group: &mut dyn Group, waiting: f64) -> Result<Tally, Error> {
-        let mut doing = Doing::begin();
+        let mut doing = self.begin();
         let start = self.positions[group.rank() as usize];
         let mut end = self.settings.iterations.min(self.furthest() - start);
         let mut wall = self.settings.stonewall;
@@ -133,7 +148,7 @@ impl Rank<'_> {
             end = group::most(group, done)?.min(end);
             waited_for_others = before.elapsed();
         }
-        let mut tally = doing.end();
+        let mut tally = self.end(doing);
         tally.time_s -= waited_for_others.as_secs_f64();
         tally.iterations = done;
         // Those that met no wall are asked nevertheless, by those that did.
@@ -145,12 +160,12 @@ impl Rank<'_> {
 
     /// Deletes what its data sets hold, and the data sets.
     pub fn cleanup(&mut self, group: &dyn Group) -> Tally {
-        let mut doing = Doing::begin();
+        let mut doing = self.begin();
         for number in 0..self.settings.data_sets {
             let set = self.walk.own(number);
             for item in self.walk.holds(number, &self.positions) {
                 if group.is_over() || (self.interrupted)() {
-                    return doing.end();
+                    return self.end(doing);
                 }
                 let object = Object { set, item };
                 doing.timed(Op::Delete, object, || self.interface.delete(object));
@@ -163,7 +178,7 @@ impl Rank<'_> {
                 }
             }
         }
-        doing.end()
+        self.end(doing)
     }
 
     /// The first position at which an object that it would read might not have been made yet. Ranks are only held in step

@@ -7,6 +7,7 @@ use super::interface::Interface;
 use super::outcome::PhaseOutcome;
 use super::rank::Rank;
 use super::run_info::RunInfo;
+use super::samples::{self, Samples};
 use super::settings::{Phase, Settings};
 use super::tally::Tally;
 use super::walk::Walk;
@@ -53,28 +54,42 @@ pub fn run(
         positions,
         interrupted,
         buffer: Vec::new(),
+        samples: settings.latencies.as_deref().map(|whole| Samples::create(whole, number)).transpose()?,
     };
     let mut conduct = Conduct { group, watch, run_info };
+    let done = phases(&mut rank, &mut conduct);
+    // What a run has measured that ended early can be read too, rank by rank.
+    rank.samples.map_or(Ok(()), Samples::finish).and(done)?;
+    if let Some(whole) = &settings.latencies {
+        group::meet(conduct.group)?;
+        conduct.alone(|| samples::join(whole, ranks).map_err(|error| error.to_string()))?;
+    }
+    if let Some(path) = run_info.filter(|_| number == 0 && settings.phases.cleanup) {
+        let fail = |source| Error::Io { action: "removing", path: path.to_owned(), source };
+        std::fs::remove_file(path).map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// All phases, one after the other.
+fn phases(rank: &mut Rank, conduct: &mut Conduct) -> Result<(), Error> {
+    let settings = rank.settings;
     if settings.phases.precreate {
         conduct.alone(|| rank.interface.prepare().map_err(|failure| failure.0))?;
-        conduct.phase(&mut rank, Phase::Precreate, 0, 0.0, |rank, group| Ok(rank.precreate(group)))?;
+        conduct.phase(rank, Phase::Precreate, 0, 0.0, |rank, group| Ok(rank.precreate(group)))?;
     }
     if settings.phases.benchmark {
         for repeat in 0..settings.repeats {
             for waiting in settings.waiting.factors() {
-                conduct.phase(&mut rank, Phase::Benchmark, repeat, waiting, |rank, group| {
+                conduct.phase(rank, Phase::Benchmark, repeat, waiting, |rank, group| {
                     rank.benchmark(group, waiting)
                 })?;
             }
         }
     }
     if settings.phases.cleanup {
-        conduct.phase(&mut rank, Phase::Cleanup, 0, 0.0, |rank, group| Ok(rank.cleanup(group)))?;
+        conduct.phase(rank, Phase::Cleanup, 0, 0.0, |rank, group| Ok(rank.cleanup(group)))?;
         conduct.alone(|| rank.interface.finish().map_err(|failure| failure.0))?;
-    }
-    if let Some(path) = run_info.filter(|_| number == 0 && settings.phases.cleanup) {
-        let fail = |source| Error::Io { action: "removing", path: path.to_owned(), source };
-        std::fs::remove_file(path).map_err(fail)?;
     }
     Ok(())
 }
@@ -115,6 +130,9 @@ impl Conduct<'_> {
     ) -> Result<(), Error> {
         if self.group.rank() == 0 {
             self.watch.begins(phase, iteration);
+        }
+        if let Some(samples) = &mut rank.samples {
+            samples.begin(phase, iteration, waiting);
         }
         group::meet(self.group)?;
         let tally = act(rank, self.group)?;

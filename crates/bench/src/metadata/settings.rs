@@ -3,6 +3,7 @@
 use super::contents::Sizes;
 use super::error::Error;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a run is asked to be. All ranks have the same.
@@ -36,6 +37,9 @@ pub struct Settings {
     pub phases: Phases,
     /// What the contents and sizes of objects follow from.
     pub seed: u64,
+    /// The file that every latency is kept in, if it is to be.
+    #[serde(default)]
+    pub latencies: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -56,6 +60,7 @@ impl Default for Settings {
             verify: true,
             phases: Phases::default(),
             seed: 42,
+            latencies: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a rank did in a phase.
 
 use super::latency::{Latencies, Op};
+use super::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
 /// Failures of which the reason is kept.
@@ -36,6 +37,8 @@ pub struct Tally {
     pub ops: [Count; 4],
     /// How long those that went well took, in the same order.
     pub latencies: [Latencies; 4],
+    /// The same in the course of the phase.
+    pub timeline: Timeline,
     /// Bytes written and read.
     pub bytes: u64,
     /// Iterations of the benchmark phase.
@@ -74,6 +77,7 @@ impl Tally {
         for (own, more) in self.latencies.iter_mut().zip(&other.latencies) {
             own.add(more);
         }
+        self.timeline.add(&other.timeline);
         self.bytes += other.bytes;
     }
 }

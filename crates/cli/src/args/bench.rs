@@ -121,6 +121,9 @@ pub struct Metadata {
     /// Print what each rank did
     #[arg(long)]
     pub process_reports: bool,
+    /// Keep every latency in this file (Parquet); not on the file system that is measured
+    #[arg(long, value_name = "FILE")]
+    pub latencies: Option<PathBuf>,
     /// Seed of what objects hold
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,

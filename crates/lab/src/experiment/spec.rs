@@ -121,7 +121,7 @@ pub struct Scale {
 
 impl Scale {
     /// Whether it is the metadata benchmark that is run.
-    pub(super) fn is_metadata(&self) -> bool {
+    pub fn is_metadata(&self) -> bool {
         self.workload.get("kind").and_then(toml::Value::as_str) == Some(KIND)
     }
 

@@ -41,7 +41,7 @@ pub struct Check {
     pub why: String,
 }
 
-/// One figure: lines over common axes. Lines of several disks are shown side by side.
+/// One figure: lines over common axes. Lines of several disks, or of several file systems, are shown side by side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plot {
     /// What the figure shows.
@@ -54,6 +54,20 @@ pub struct Plot {
     pub lines: Vec<Line>,
     /// What a reader must know to read the figure; may be empty.
     pub note: String,
+    /// What has a panel of its own.
+    #[serde(default)]
+    pub panels: Panels,
+}
+
+/// What has a panel of its own in a figure. Of disk and file system the other is shown as colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Panels {
+    /// Each disk.
+    #[default]
+    Disk,
+    /// Each file system.
+    Fs,
 }
 
 /// An axis of a figure.
@@ -70,11 +84,13 @@ pub struct Axis {
 /// One line of a figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Kind of file system: `ext4`, `xfs` …; empty where there is none, as on a bare disk. Shown as colour.
+    /// Kind of file system: `ext4`, `xfs` …; empty where there is none, as on a bare disk. Shown as colour. Of a benchmark
+    /// alone, its phase or operation.
     pub fs: String,
-    /// The disk: `hdd-7200`, `ssd-sata` …; empty where there is only one. Each disk has its own panel.
+    /// The disk: `hdd-7200`, `ssd-sata` …; empty where there is only one. Each disk has its own panel. Of a benchmark alone,
+    /// the phase.
     pub disk: String,
-    /// `aged`, `unaged`, or empty. Shown as a whole or a dashed line.
+    /// `aged`, `unaged`, or empty; of latencies `mean` or `longest`. Shown as a whole or a dashed line.
     pub side: String,
     /// What else tells the line from others: `gc on`, `node 16 KiB`; may be empty. Shown as the symbol of its
     /// points, or in the title of a panel where all lines have it.

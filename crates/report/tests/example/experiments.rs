@@ -328,7 +328,7 @@ fn check(claim: &str, published: &str, measured: &str, holds: Option<bool>) -> C
 }
 
 fn plot(title: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Plot {
-    Plot { title: title.into(), x, y, lines, note: String::new() }
+    Plot { title: title.into(), x, y, lines, ..Plot::default() }
 }
 
 fn axis(label: &str, unit: &str) -> Axis {

@@ -8,7 +8,7 @@ export function axis({ label, unit, log }, values, domain, pixels) {
   const write = unit === "bytes" ? bytes : number;
   const room = Math.max(2, Math.floor(pixels / 75));
   const shared = { label: unit === "" || unit === "bytes" ? label : `${label} (${unit})`, grid: true };
-  if (!log) return { ...shared, domain, ticks: unit === "bytes" ? roundBytes(domain, room) : room, tickFormat: write };
+  if (!log) return { ...shared, domain, ticks: unit === "bytes" ? roundBytes(domain, room) : whole(values, domain, room), tickFormat: write };
   const doubling = unit === "bytes" || values.every((value) => Number.isInteger(Math.log2(value)));
   const ends = domain.map(Math.log2);
   const powers = doubling ? powersOfTwo(...ends, pixels) : [];
@@ -31,12 +31,22 @@ export function rise(values, { unit, log }) {
   return [Math.min(0, ...values), high > 0 ? high * 1.05 : 1];
 }
 
+// Each whole number where nothing lies between them and there is room, as of repeats; else as many ticks as there is room for.
+function whole(values, [low, high], room) {
+  if (!values.every(Number.isInteger) || high - low >= 2 * room) return room;
+  return Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
+}
+
 // Round numbers, as many as there is room for; the ends where no two round numbers lie between them.
 function decades([low, high], room) {
   const first = Math.floor(Math.log10(low));
   const powers = Array.from({ length: Math.ceil(Math.log10(high)) - first + 1 }, (_, i) => 10 ** (first + i));
-  const choices = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3], [1]].map((steps) =>
-    powers.flatMap((power) => steps.map((step) => step * power)).filter((tick) => tick >= low && tick <= high));
+  const within = (ticks) => ticks.filter((tick) => tick >= low && tick <= high);
+  const choices = [
+    ...[[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3]].map((steps) =>
+      within(powers.flatMap((power) => steps.map((step) => step * power)))),
+    ...[1, 2, 3, 4, 6].map((stride) => within(powers).filter((_, i) => i % stride === 0)),
+  ];
   return choices.find((ticks) => ticks.length <= room && ticks.length > 1) ?? [low, high];
 }
 

@@ -8,11 +8,16 @@ import { series } from "./series.js";
 
 export function experiment(e) {
   return section(anchor(e), e.title,
-    el("p", { class: "aside" }, e.source === "" ? ["Measured after each round, aged and unaged: ", el("code", {}, e.figure), "."] :
-      [`After ${e.source}. Experiment `, el("code", {}, e.figure), `, scale ${e.scale}.`]),
+    el("p", { class: "aside" }, about(e)),
     failed(e.failed), checks(e.checks),
     el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), pictures(e),
     pairs("How it was measured.", e.method), points(e));
+}
+
+function about(e) {
+  const name = el("code", {}, e.figure);
+  if (e.source !== "") return [`After ${e.source}. Experiment `, name, `, scale ${e.scale}.`];
+  return [e.scale === "metadata" ? "Objects made, looked at, read and deleted: " : "Measured after each round, aged and unaged: ", name, "."];
 }
 
 function failed(cells) {

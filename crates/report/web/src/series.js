@@ -1,5 +1,6 @@
-// Lines of measurements over a common axis. Colour is the file system, a dashed line is unaged; each disk has its own
-// panel. Options are told apart by symbols, or by panels where symbols would crowd.
+// Lines of measurements over a common axis. Colour is the file system and each disk has its own panel, or the other way
+// round; a dashed line is unaged, or the longest of many. Options are told apart by symbols, or by panels where symbols
+// would crowd.
 
 import * as Plot from "@observablehq/plot";
 import { axis, rise, span } from "./axis.js";
@@ -9,21 +10,26 @@ import { bytes, count, hasEnds, number } from "./format.js";
 
 const MOST_LINES = 6; // a panel with more is parted by option
 const MOST_SYMBOLS = 16; // a line with more points has symbols at some of them only
+const DASHED = ["unaged", "longest"]; // sides
 const SYMBOLS = ["circle", "triangle", "square", "diamond", "wye", "star", "cross"];
 
-export function series(id, { title, x, y, lines: all, note }) {
+// `panels` says which of disk and fs has panels of its own; within this file that is the `place` of a line, and the other
+// its `kind`.
+export function series(id, { title, x, y, lines: given, note, panels: by }) {
+  const [place, kind] = by === "fs" ? ["fs", "disk"] : ["disk", "fs"];
+  const all = given.map((line) => ({ ...line, place: line[place], kind: line[kind] }));
   const lines = all.map((line) => ({ ...line, points: line.points.filter((p) => fits(p.x, x) && fits(p.y, y)) }))
     .filter((line) => line.points.length > 0);
-  const [disks, options, kinds] = ["disk", "option", "fs"].map((name) => distinct(lines, name));
-  const crowded = disks.some((disk) => lines.filter((line) => line.disk === disk).length > MOST_LINES);
+  const [places, options, kinds] = ["place", "option", "kind"].map((name) => distinct(lines, name));
+  const crowded = places.some((place) => lines.filter((line) => line.place === place).length > MOST_LINES);
   const apart = options.length > 1 && crowded;
-  const told = options.length > 1 && !apart ? { by: "option", names: options } : { by: "fs", names: kinds };
+  const told = options.length > 1 && !apart ? { by: "option", names: options } : { by: "kind", names: kinds };
   const symbol = (line) => SYMBOLS[told.names.indexOf(line[told.by]) % SYMBOLS.length];
   const drawn = lines.map((line) => ({ ...line, symbol: symbol(line) }));
-  const panels = disks.flatMap((disk) => {
-    const own = drawn.filter((line) => line.disk === disk);
+  const panels = places.flatMap((place) => {
+    const own = drawn.filter((line) => line.place === place);
     const parts = apart ? byOption(own) : [{ option: options.length === 1 ? options[0] : "", lines: own }];
-    return parts.map((part) => panel([disk, part.option].filter(Boolean).join(", "), part.lines, drawn, x, y));
+    return parts.map((part) => panel([place, part.option].filter(Boolean).join(", "), part.lines, drawn, x, y));
   });
   return figure(id, title, caption(note, total(all) - total(lines), drawn),
     panels.length > 0 ? panels : [{ missing: "no cell of the experiment gave a point" }],
@@ -59,9 +65,9 @@ function caption(note, hidden, lines) {
   ].filter(Boolean).join(" ");
 }
 
-// Panels share the axis across, and those of one disk the axis upwards too; logarithmic ones have room for all disks.
+// Panels share the axis across, and those of one place the axis upwards too; logarithmic ones have room for all places.
 function panel(title, lines, all, x, y) {
-  const peers = y.log ? all : all.filter((line) => line.disk === lines[0].disk);
+  const peers = y.log ? all : all.filter((line) => line.place === lines[0].place);
   const across = all.flatMap((line) => line.points.map((p) => p.x));
   const up = peers.flatMap((line) => line.points.flatMap((p) => [p.y, p.low, p.high])).filter((at) => fits(at, y));
   const [wide, high] = [span(across, x.log), rise(up, y)];
@@ -95,24 +101,24 @@ function marks(line, floor) {
 }
 
 function path(line, points) {
-  const strokeDasharray = line.side === "unaged" ? "5 4" : null;
+  const strokeDasharray = DASHED.includes(line.side) ? "5 4" : null;
   return Plot.line(points, { x: "x", y: "y", stroke: colour(line), strokeWidth: 2, strokeDasharray });
 }
 
 function dots(line, points) {
-  const fill = line.side === "unaged" ? "var(--page)" : colour(line);
+  const fill = DASHED.includes(line.side) ? "var(--page)" : colour(line);
   return Plot.dot(points, { x: "x", y: "y", symbol: line.symbol, stroke: colour(line), fill, r: 3.5 });
 }
 
-// The style has a colour for each file system that it knows; others are drawn as text is.
-function colour({ fs }) {
-  return `var(--fs-${CSS.escape(fs)}, var(--ink))`;
+// The style has a colour for each file system, disk, phase and operation that it knows; others are drawn as text is.
+function colour({ kind }) {
+  return `var(--hue-${CSS.escape(kind)}, var(--ink))`;
 }
 
 function tip({ line, x: at, ...point }, x, y) {
   const write = (value, { unit }) => (unit === "bytes" ? bytes(value) : `${number(value)} ${unit}`.trim());
   return [
-    [line.fs, line.side, line.option].filter(Boolean).join(", "),
+    [line.kind, line.side, line.option].filter(Boolean).join(", "),
     `${x.label}: ${write(at, x)}`,
     `${y.label}: ${write(point.y, y)}`,
     hasEnds(point) ? `95 %: ${write(point.low, y)} – ${write(point.high, y)}` : "",
@@ -122,13 +128,13 @@ function tip({ line, x: at, ...point }, x, y) {
 // A sample is drawn by the same hand as the lines.
 function legend(lines, told) {
   const through = (line) => path(line, [{ x: 0, y: 0 }, { x: 2, y: 0 }]);
-  const dot = (name, value, fs) => {
+  const dot = (name, value, kind) => {
     const { symbol } = lines.find((line) => line[name] === value);
-    return told.by === name ? dots({ fs, symbol }, [{ x: 1, y: 0 }]) : null;
+    return told.by === name ? dots({ kind, symbol }, [{ x: 1, y: 0 }]) : null;
   };
   const keys = [
-    ...distinct(lines, "fs").filter(Boolean).map((fs) => [fs, through({ fs }), dot("fs", fs, fs)]),
-    ...distinct(lines, "side").filter(Boolean).map((side) => [side, through({ fs: "", side })]),
+    ...distinct(lines, "kind").filter(Boolean).map((kind) => [kind, through({ kind }), dot("kind", kind, kind)]),
+    ...distinct(lines, "side").filter(Boolean).map((side) => [side, through({ kind: "", side })]),
     ...(told.by === "option" ? told.names : []).map((option) => [option || "plain", dot("option", option, "")]),
   ];
   const shown = keys.map(([text, ...marks]) => el("span", { class: "key" }, sample(marks), text));

@@ -94,6 +94,8 @@ fn spec(args: &Metadata) -> Result<MetadataSpec> {
                 cleanup: runs(Phase::Cleanup),
             },
             seed: args.seed,
+            // Ranks that are processes find the same file.
+            latencies: args.latencies.as_deref().map(std::path::absolute).transpose()?,
         },
         ranks: if args.processes { Ranks::Processes(args.ranks) } else { Ranks::Threads(args.ranks) },
         keeper,

@@ -1,0 +1,175 @@
+//! Every latency in a file (Parquet, zstd). Each rank writes a part of its own, a row group at a time, so that memory does
+//! not grow with the run; at the end rank 0 puts the parts together without decoding them.
+
+use super::error::Error;
+use super::latency::Op;
+use super::settings::Phase;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Operations that are held at once: a few megabytes.
+const GROUP_ROWS: usize = 1 << 16;
+
+const SCHEMA: &str = "message latencies {
+    REQUIRED INT32 rank;
+    REQUIRED BYTE_ARRAY phase (STRING);
+    REQUIRED INT32 iteration;
+    REQUIRED DOUBLE waiting;
+    REQUIRED BYTE_ARRAY operation (STRING);
+    REQUIRED INT64 start_ns;
+    REQUIRED INT64 latency_ns;
+}";
+
+struct Row {
+    phase: Phase,
+    iteration: u32,
+    waiting: f64,
+    op: Op,
+    start_ns: u64,
+    latency_ns: u64,
+}
+
+/// The part of one rank.
+pub struct Samples {
+    rank: u32,
+    path: PathBuf,
+    file: SerializedFileWriter<File>,
+    now: (Phase, u32, f64),
+    group: Vec<Row>,
+    failed: Option<ParquetError>,
+}
+
+/// Where the part of a rank lies while the run goes on.
+fn part(whole: &Path, rank: u32) -> PathBuf {
+    let mut name = whole.as_os_str().to_owned();
+    name.push(format!(".rank-{rank}"));
+    name.into()
+}
+
+fn fail(action: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Error {
+    move |error| Error::Io { action, path: path.to_owned(), source: std::io::Error::other(error) }
+}
+
+fn writer(path: &Path) -> Result<SerializedFileWriter<File>, ParquetError> {
+    let schema = Arc::new(parse_message_type(SCHEMA).expect("the schema is right"));
+    // Speed counts more than size: the rank waits for it between two operations.
+    let level = ZstdLevel::try_new(1).expect("there is a level 1");
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+    SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))
+}
+
+impl Samples {
+    /// Begins the part of a rank of the file that will be `whole`.
+    pub fn create(whole: &Path, rank: u32) -> Result<Samples, Error> {
+        let path = part(whole, rank);
+        let file = writer(&path).map_err(fail("making", &path))?;
+        let now = (Phase::Precreate, 0, 0.0);
+        Ok(Samples { rank, path, file, now, group: Vec::with_capacity(GROUP_ROWS), failed: None })
+    }
+
+    /// What is recorded from now on belongs to this phase.
+    pub fn begin(&mut self, phase: Phase, iteration: u32, waiting: f64) {
+        self.now = (phase, iteration, waiting);
+    }
+
+    /// Adds an operation that began so long after the phase.
+    #[inline]
+    pub fn record(&mut self, op: Op, start_ns: u64, latency_ns: u64) {
+        let (phase, iteration, waiting) = self.now;
+        self.group.push(Row { phase, iteration, waiting, op, start_ns, latency_ns });
+        if self.group.len() == GROUP_ROWS {
+            self.flush();
+        }
+    }
+
+    /// Why not all can be kept, if so.
+    pub fn failed(&self) -> Option<String> {
+        let error = self.failed.as_ref()?;
+        Some(format!("writing {}: {error}", self.path.display()))
+    }
+
+    /// Writes what is left. The part can be read from then on.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.flush();
+        let path = self.path;
+        let closed = self.failed.map_or_else(|| self.file.close().map(drop), Err);
+        closed.map_err(fail("writing", &path))
+    }
+
+    #[cold]
+    fn flush(&mut self) {
+        if self.failed.is_none() && !self.group.is_empty() {
+            self.failed = self.write().err();
+        }
+        self.group.clear();
+    }
+
+    fn write(&mut self) -> Result<(), ParquetError> {
+        let rows = &self.group;
+        let mut group = self.file.next_row_group()?;
+        column::<Int32Type>(&mut group, rows.iter().map(|_| self.rank as i32))?;
+        column::<ByteArrayType>(&mut group, rows.iter().map(|row| ByteArray::from(row.phase.name())))?;
+        column::<Int32Type>(&mut group, rows.iter().map(|row| row.iteration as i32))?;
+        column::<DoubleType>(&mut group, rows.iter().map(|row| row.waiting))?;
+        column::<ByteArrayType>(&mut group, rows.iter().map(|row| ByteArray::from(row.op.name())))?;
+        column::<Int64Type>(&mut group, rows.iter().map(|row| row.start_ns as i64))?;
+        column::<Int64Type>(&mut group, rows.iter().map(|row| row.latency_ns as i64))?;
+        group.close().map(drop)
+    }
+}
+
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: impl Iterator<Item = T::T>,
+) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.expect("the schema has as many columns");
+    column.typed::<T>().write_batch(&values.collect::<Vec<_>>(), None, None)?;
+    column.close()
+}
+
+/// Puts the parts of all ranks together, and takes them away.
+pub fn join(whole: &Path, ranks: u32) -> Result<(), Error> {
+    let write = || -> Result<(), ParquetError> {
+        let mut writer = writer(whole)?;
+        for rank in 0..ranks {
+            append(&mut writer, &part(whole, rank))?;
+        }
+        writer.close().map(drop)
+    };
+    write().map_err(fail("writing", whole))?;
+    for rank in 0..ranks {
+        let path = part(whole, rank);
+        std::fs::remove_file(&path).map_err(|source| Error::Io { action: "removing", path, source })?;
+    }
+    Ok(())
+}
+
+fn append(writer: &mut SerializedFileWriter<File>, part: &Path) -> Result<(), ParquetError> {
+    let part = File::open(part)?;
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&part)?;
+    for group in metadata.row_groups() {
+        let mut to = writer.next_row_group()?;
+        for column in group.columns() {
+            let close = ColumnCloseResult {
+                bytes_written: column.compressed_size() as u64,
+                rows_written: group.num_rows() as u64,
+                metadata: column.clone(),
+                bloom_filter: None,
+                column_index: None,
+                offset_index: None,
+            };
+            to.append_column(&part, close)?;
+        }
+        to.close()?;
+    }
+    Ok(())
+}

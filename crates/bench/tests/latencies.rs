@@ -1,0 +1,130 @@
+//! The file of every latency: all operations of all ranks are in it, whatever the number of ranks and of operations.
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use senesce_bench::metadata::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+struct Told {
+    outcomes: Vec<PhaseOutcome>,
+    /// Ends the run after so many phases.
+    most: usize,
+}
+
+impl Watch for Told {
+    fn begins(&mut self, _: Phase, _: u32) {}
+
+    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+        self.outcomes.push(outcome.clone());
+        if self.outcomes.len() < self.most { Ok(()) } else { Err(Error::Settings("enough".to_owned())) }
+    }
+}
+
+fn go(settings: &Settings, ranks: u32, most: usize) -> (Vec<PhaseOutcome>, Result<(), Error>) {
+    let launch = Launch {
+        settings,
+        ranks: Ranks::Threads(ranks),
+        keeper: &Keeper::Null,
+        run_info: None,
+        interrupted: &|| false,
+        member: &|| Command::new("false"),
+    };
+    let mut told = Told { outcomes: Vec::new(), most };
+    let done = launch.run(&mut told);
+    (told.outcomes, done)
+}
+
+/// Number, least start, greatest end and greatest latency in nanoseconds of the rows of each phase, repeat and operation.
+fn rows(path: &Path) -> BTreeMap<(String, i32, String), (u64, i64, i64, i64)> {
+    let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let mut found = BTreeMap::new();
+    for row in reader.get_row_iter(None).unwrap() {
+        let fields: BTreeMap<String, Field> =
+            row.unwrap().get_column_iter().map(|(n, f)| (n.clone(), f.clone())).collect();
+        let text = |name: &str| match &fields[name] {
+            Field::Str(text) => text.clone(),
+            other => panic!("{name} is {other}"),
+        };
+        let (Field::Int(iteration), Field::Long(start), Field::Long(took)) =
+            (&fields["iteration"], &fields["start_ns"], &fields["latency_ns"])
+        else {
+            panic!("{fields:?}")
+        };
+        assert!(matches!(fields["rank"], Field::Int(0..2)) && fields["waiting"] == Field::Double(0.0));
+        let at = found.entry((text("phase"), *iteration, text("operation"))).or_insert((0, i64::MAX, 0, 0));
+        *at = (at.0 + 1, at.1.min(*start), at.2.max(start + took), at.3.max(*took));
+    }
+    found
+}
+
+#[test]
+fn every_operation_of_every_rank_is_in_one_file() {
+    for ranks in [1, 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("all.parquet");
+        // More operations than are held at once.
+        let settings = Settings {
+            precreate: 6_600,
+            iterations: 100,
+            repeats: 2,
+            latencies: Some(path.clone()),
+            ..Settings::default()
+        };
+        let (outcomes, done) = go(&settings, ranks, usize::MAX);
+        done.unwrap();
+        let rows = rows(&path);
+        let mut kinds = 0;
+        for outcome in &outcomes {
+            for (op, count) in &outcome.operations {
+                let at = (outcome.phase.name().to_owned(), outcome.iteration as i32, op.clone());
+                let (number, least, end, longest) = rows[&at];
+                assert_eq!(number, count.done, "{at:?}");
+                assert!(least >= 0 && end as f64 / 1e9 <= outcome.time_s, "{at:?}: {least} {end}");
+                let told = outcome.latency_us[op].max;
+                assert!((longest.max(1) as f64 / 1e3 / told - 1.0).abs() < 2e-3, "{at:?}: {longest} {told}");
+                kinds += 1;
+            }
+        }
+        assert_eq!(rows.len(), kinds);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no part is left");
+    }
+}
+
+#[test]
+fn a_run_that_ends_early_leaves_the_parts() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.parquet");
+    let settings =
+        Settings { precreate: 20, iterations: 10, latencies: Some(path.clone()), ..Settings::default() };
+    assert!(go(&settings, 1, 2).1.is_err());
+    assert!(!path.exists());
+    let rows = rows(&dir.path().join("all.parquet.rank-0"));
+    assert_eq!(rows[&("precreate".to_owned(), 0, "create".to_owned())].0, 200);
+    assert_eq!(rows[&("benchmark".to_owned(), 0, "read".to_owned())].0, 100);
+}
+
+#[test]
+fn a_file_that_cannot_be_made_ends_the_run_before_it_begins() {
+    let settings = Settings { latencies: Some("/nowhere/at/all.parquet".into()), ..Settings::default() };
+    let (outcomes, done) = go(&settings, 2, usize::MAX);
+    assert!(outcomes.is_empty());
+    assert!(done.unwrap_err().to_string().contains("all.parquet.rank-"));
+}
+
+#[test]
+fn figures_are_of_all_operations_and_few() {
+    let settings = Settings { precreate: 5_000, iterations: 5_000, ..Settings::default() };
+    let (outcomes, done) = go(&settings, 2, usize::MAX);
+    done.unwrap();
+    for outcome in &outcomes {
+        for (op, count) in &outcome.operations {
+            let (bins, slices) = (&outcome.latency_bins[op], &outcome.timeline[op]);
+            assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), count.done);
+            assert_eq!(slices.iter().map(|slice| slice.count).sum::<u64>(), count.done);
+            assert!(bins.len() < 300 && slices.len() <= 128, "{} {}", bins.len(), slices.len());
+            assert!(slices.last().unwrap().at_s < outcome.time_s + 1.0);
+        }
+    }
+}
