@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,7 @@ struct Job {
     settings: Settings,
     ranks: Ranks,
     keeper: Keeper,
+    run_info: Option<PathBuf>,
 }
 
 /// What it says.
@@ -41,19 +43,13 @@ enum Said {
     Failed(String),
 }
 
-/// Carries out a run in a process that `command` starts, which must call [`apart`]. `watch` is told on the way; `interrupted`
-/// says whether a signal asked for the end.
-pub fn run_apart(
-    command: &mut Command,
-    settings: &Settings,
-    ranks: Ranks,
-    keeper: &Keeper,
-    interrupted: &dyn Fn() -> bool,
-    watch: &mut dyn Watch,
-) -> Result<(), Error> {
+/// Carries out `launch` in a process that `command` starts, which must call [`apart`]. `watch` is told on the way.
+pub fn run_apart(command: &mut Command, launch: &Launch, watch: &mut dyn Watch) -> Result<(), Error> {
+    let Launch { settings, ranks, keeper, run_info, interrupted, .. } = *launch;
     settings.check(ranks.number())?;
     let mut other = Other::start(command).map_err(|error| lost(&format!("it cannot be started: {error}")))?;
-    other.say(&Job { settings: settings.clone(), ranks, keeper: keeper.clone() })?;
+    let (settings, keeper, run_info) = (settings.clone(), keeper.clone(), run_info.map(Path::to_owned));
+    other.say(&Job { settings, ranks, keeper, run_info })?;
     loop {
         match other.hear(interrupted)? {
             Said::Begins(phase, iteration) => watch.begins(phase, iteration),
@@ -79,7 +75,7 @@ pub fn apart(
         settings: &job.settings,
         ranks: job.ranks,
         keeper: &job.keeper,
-        run_info: None,
+        run_info: job.run_info.as_deref(),
         interrupted,
         member,
     };
