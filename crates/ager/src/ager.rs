@@ -171,6 +171,9 @@ pub trait Ager: Source {
     /// Clears `batch` and fills it with the next operations, at most `most`.
     fn advance(&mut self, most: usize, batch: &mut Vec<Op>);
 
+    /// How many directories are still to be made: so many of the next operations make them, and none behind these does.
+    fn directories_left(&self) -> u64;
+
     /// What was known before the first operation.
     fn plan(&self) -> &Plan;
 

@@ -188,6 +188,10 @@ impl Ager for Greedy {
         }
     }
 
+    fn directories_left(&self) -> u64 {
+        self.mkdirs.len() as u64
+    }
+
     fn plan(&self) -> &Plan {
         &self.plan
     }

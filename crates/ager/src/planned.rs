@@ -184,6 +184,10 @@ impl Ager for Planned {
         }
     }
 
+    fn directories_left(&self) -> u64 {
+        self.mkdirs.len() as u64
+    }
+
     fn plan(&self) -> &Plan {
         &self.plan
     }

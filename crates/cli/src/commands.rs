@@ -34,6 +34,12 @@ pub fn run(args: Senesce) -> Result<()> {
         ::disk::isolate()?;
         ::disk::catch_interrupts();
     }
+    if matches!(
+        args.command,
+        Command::Compare(_) | Command::Demo(_) | Command::Probe(_) | Command::Run(_) | Command::Reproduce(_)
+    ) {
+        mpi::alone()?;
+    }
     // What this mounts others are to see.
     if let Command::Disk(disk) = &args.command
         && matches!(disk.action, DiskAction::Served(ServedDisk::Mount { .. }))

@@ -11,18 +11,20 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = args::Senesce::parse();
-    match commands::run(args) {
-        Ok(()) => ExitCode::SUCCESS,
+    let well = match commands::run(args) {
+        Ok(()) => true,
         // Whoever read has read enough.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => true,
         Err(error) => {
             // One line, whatever a tool below has printed over several.
             let message = message(&error);
             let lines: Vec<&str> = message.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
             eprintln!("senesce: {}", lines.join("; "));
-            ExitCode::FAILURE
+            false
         }
-    }
+    };
+    mpi::end(well);
+    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -2,14 +2,16 @@
 
 pub(crate) use stages::{make_target, open};
 
+mod crew;
 mod outcome;
 mod plan_only;
 mod resume;
 mod stages;
 
+pub use crew::age_follow;
 pub use outcome::{Aged, StoppedBy};
 pub use plan_only::{Planned, plan_only};
-pub use stages::age;
+pub use stages::{age, age_among};
 
 use crate::manifest::Made;
 use ager::Conditions;

@@ -8,7 +8,7 @@ use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::work::Work;
 use crate::{Error, Watch};
 use bench::memory::{self, Occupied};
-use bench::metadata::{self, Keeper, Launch, Phase, PhaseOutcome, Ranks, Settings};
+use bench::metadata::{self, Group, Interface, Keeper, Launch, Phase, PhaseOutcome, Ranks, Settings};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;
@@ -59,9 +59,18 @@ impl MetadataOutcome {
     }
 }
 
-/// Runs the metadata benchmark. `seen` is given each phase at once.
+/// Ranks that somebody else has started.
+pub struct Given<'a> {
+    /// All of them, as rank 0 sees them.
+    pub group: &'a mut dyn Group,
+    /// Where the objects of rank 0 are.
+    pub interface: &'a mut dyn Interface,
+}
+
+/// Runs the metadata benchmark, with ranks that are started here or are `given`. `seen` is given each phase at once.
 pub fn metadata(
     spec: &MetadataSpec,
+    given: Option<Given>,
     watch: &mut dyn Watch,
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<MetadataOutcome, Error> {
@@ -86,7 +95,13 @@ pub fn metadata(
             interrupted: &disk::interrupted,
             member: &spec.member,
         };
-        let done = launch.run(&mut told);
+        let done = match given {
+            Some(Given { group, interface }) => {
+                let (settings, run_info) = (&spec.settings, spec.run_info.as_deref());
+                metadata::run(settings, group, interface, run_info, &disk::interrupted, &mut told)
+            }
+            None => launch.run(&mut told),
+        };
         // An error of the store says more than that the run was ended for it.
         let failed = told.failed.take();
         failed.map_or(done.map_err(bench_error), Err)?;
@@ -121,7 +136,7 @@ fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, Error> {
     })
 }
 
-fn bench_error(error: metadata::Error) -> Error {
+pub(crate) fn bench_error(error: metadata::Error) -> Error {
     match error {
         metadata::Error::Interrupted => {
             Error::Interrupted("the objects are still there: `--phases cleanup` deletes them".to_owned())

@@ -23,8 +23,8 @@ mod watch;
 mod work;
 mod workload;
 
-pub use self::bench::{ImportedFile, MetadataOutcome, MetadataSpec, import_metadata, metadata};
-pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, plan_only};
+pub use self::bench::{Given, ImportedFile, MetadataOutcome, MetadataSpec, import_metadata, metadata};
+pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;

@@ -21,6 +21,14 @@ pub enum Error {
     /// The source of operations failed.
     #[error("getting operations to replay: {0}")]
     Source(#[from] trace::Error),
+    /// Several processes share the replay, and this operation is not one that one of them can do alone.
+    #[error(
+        "{op}: processes that share a trace cannot keep the order of this among them; replay it with one process"
+    )]
+    NotShared {
+        /// The operation.
+        op: String,
+    },
     /// What was written could not be forced to disk.
     #[error("forcing {path} to disk: {source}; the kernel's log says what the device did")]
     Sync {

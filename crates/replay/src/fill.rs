@@ -15,7 +15,7 @@ use trace::FileId;
 use crate::data::Filler;
 use crate::fiemap::{UNWRITTEN, extents};
 use crate::walk::{self, Directory, Walk};
-use crate::{Error, Flow, Result};
+use crate::{Error, Flow, Result, Share};
 
 /// What [`fill()`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,6 +40,17 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Blocks keep their places, except those that a snapshot shares. The memory it takes is bounded by the largest
 /// directory and the deepest path.
 pub fn fill(root: &Path, seed: u64, threads: usize, watch: &mut dyn FnMut(u64) -> Flow) -> Result<Filled> {
+    fill_share(root, seed, threads, Share::WHOLE, watch)
+}
+
+/// As [`fill`], but only the files that are in the share of this process.
+pub fn fill_share(
+    root: &Path,
+    seed: u64,
+    threads: usize,
+    share: Share,
+    watch: &mut dyn FnMut(u64) -> Flow,
+) -> Result<Filled> {
     let (opened, walk) = walk::begin(root, "fill the files in it")?;
     let tally = Tally::default();
     thread::scope(|scope| {
@@ -49,7 +60,7 @@ pub fn fill(root: &Path, seed: u64, threads: usize, watch: &mut dyn FnMut(u64) -
             scope.spawn(move || work(&loads, seed, tally));
         }
         drop(loads);
-        Giver { to, tally: &tally, watch }.give(walk);
+        Giver { to, tally: &tally, share, watch }.give(walk);
     });
     syncfs(&opened).map_err(|errno| Error::Sync { path: root.into(), source: errno.into() })?;
     let count = |counter: &AtomicU64| counter.load(Relaxed);
@@ -73,6 +84,7 @@ struct Tally {
 struct Giver<'g> {
     to: Sender<Load>,
     tally: &'g Tally,
+    share: Share,
     watch: &'g mut dyn FnMut(u64) -> Flow,
 }
 
@@ -80,10 +92,13 @@ impl Giver<'_> {
     /// Gives out all files.
     fn give(&mut self, walk: Walk) {
         for directory in walk {
-            let Ok(Directory { fd, files, .. }) = directory else {
+            let Ok(Directory { fd, number, files, .. }) = directory else {
                 self.tally.errors.fetch_add(1, Relaxed);
                 continue;
             };
+            if !self.share.has(number) {
+                continue;
+            }
             let fd = Arc::new(fd);
             if files.chunks(LOAD).any(|files| self.send((fd.clone(), files.to_vec())) == Flow::Stop) {
                 return self.tally.stopped.store(true, Relaxed);

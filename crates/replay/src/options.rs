@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Share;
+
 /// How a trace is replayed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -26,6 +28,8 @@ pub struct Options {
     /// would do may be done already. All comes out right if every file they work on is created by one of them. Of a
     /// file from before them, appends may be done twice, and it may be lost by a rename if its number is used again.
     pub redo_first: u64,
+    /// What of the trace this process applies. [`OnFull::Stop`] is for one process: others would not know.
+    pub share: Share,
 }
 
 impl Default for Options {
@@ -38,6 +42,7 @@ impl Default for Options {
             on_full: OnFull::Skip,
             seed: 0,
             redo_first: 0,
+            share: Share::WHOLE,
         }
     }
 }

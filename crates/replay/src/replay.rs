@@ -14,7 +14,7 @@ use crate::lanes::{Alone, Crew, Lanes};
 use crate::names::Names;
 use crate::route::Router;
 use crate::tree::{Directories, Tree};
-use crate::{Engine, Failure, Null, Options, Posix, Result};
+use crate::{Engine, Failure, Null, Options, Posix, Result, Share};
 
 /// How many operations are taken between two looks at the watch: few enough that it sees even slow ones often.
 const STEP: usize = 256;
@@ -75,6 +75,9 @@ pub struct Replay {
     batch: Vec<Op>,
     next: usize,
     redo: Redo,
+    share: Share,
+    /// What of the operations at hand is in the share, if that is not all.
+    picked: Vec<Op>,
     /// The tree that engines work on together, if they do.
     tree: Option<Arc<Tree>>,
 }
@@ -143,6 +146,8 @@ impl Replay {
             batch: Vec::new(),
             next: 0,
             redo,
+            share: options.share,
+            picked: Vec::new(),
             tree: None,
         }
     }
@@ -164,8 +169,9 @@ impl Replay {
         watch: &mut dyn FnMut(&Progress) -> Flow,
     ) -> Result<Outcome> {
         self.ledger.try_again();
-        let Self { engines, router, ledger, batch, next, redo, .. } = self;
-        let mut run = Run { source, most: most_operations.unwrap_or(u64::MAX), batch, next, redo, ledger };
+        let Self { engines, router, ledger, batch, next, redo, share, picked, .. } = self;
+        let most = most_operations.unwrap_or(u64::MAX);
+        let mut run = Run { source, most, batch, next, redo, share: *share, picked, ledger };
         let outcome = match engines.as_mut_slice() {
             [engine] => run.go(&mut Alone(engine.as_mut()), watch),
             engines => {
@@ -194,6 +200,8 @@ struct Run<'r> {
     batch: &'r mut Vec<Op>,
     next: &'r mut usize,
     redo: &'r mut Redo,
+    share: Share,
+    picked: &'r mut Vec<Op>,
     ledger: &'r Ledger,
 }
 
@@ -235,7 +243,13 @@ impl Run<'_> {
         let mut ops = &self.batch[*self.next..];
         let most = if self.redo.left > 0 { most.min(self.redo.left) } else { most };
         ops = &ops[..ops.len().min(STEP).min(usize::try_from(most).unwrap_or(STEP))];
-        let taken = crew.take(ops, self.ledger);
+        let taken = if self.share == Share::WHOLE {
+            crew.take(ops, self.ledger)
+        } else {
+            self.share.pick(ops, self.picked)?;
+            crew.take(self.picked, self.ledger);
+            ops.len()
+        };
         *self.next += taken;
         if self.redo.left > 0 {
             self.redo.left -= taken as u64;

@@ -23,6 +23,11 @@ pub enum Keeper {
         /// The directory, which must be new or empty.
         root: PathBuf,
     },
+    /// In the same files, reached by MPI-IO.
+    MpiIo {
+        /// The directory, which must be new or empty.
+        root: PathBuf,
+    },
 }
 
 impl Keeper {
@@ -31,14 +36,20 @@ impl Keeper {
         match self {
             Keeper::Null => "null",
             Keeper::Posix { .. } => "posix",
+            Keeper::MpiIo { .. } => "mpi-io",
         }
     }
 
-    /// Opens it for a rank.
+    /// Opens it for a rank. Who has joined the ranks of MPI opens what needs MPI.
     pub fn open(&self) -> Result<Box<dyn Interface>, Failure> {
         Ok(match self {
             Keeper::Null => Box::new(Null),
             Keeper::Posix { root } => Box::new(Posix::new(root)),
+            Keeper::MpiIo { .. } => {
+                return Err(Failure(
+                    "the interface mpi-io needs MPI; start the program with mpirun".to_owned(),
+                ));
+            }
         })
     }
 }
@@ -51,13 +62,15 @@ pub enum Ranks {
     Threads(u32),
     /// Processes that this one starts, and this one.
     Processes(u32),
+    /// Processes that MPI has started on any machines, this one among them.
+    Mpi(u32),
 }
 
 impl Ranks {
     /// How many.
     pub fn number(self) -> u32 {
         match self {
-            Ranks::Threads(number) | Ranks::Processes(number) => number,
+            Ranks::Threads(number) | Ranks::Processes(number) | Ranks::Mpi(number) => number,
         }
     }
 }
@@ -92,6 +105,7 @@ impl Launch<'_> {
         match self.ranks {
             Ranks::Threads(ranks) => self.run_threads(ranks, watch),
             Ranks::Processes(ranks) => self.run_processes(ranks, watch),
+            Ranks::Mpi(_) => Err(Error::Settings("ranks of MPI are started by mpirun".to_owned())),
         }
     }
 
@@ -149,14 +163,23 @@ pub fn member(interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
             return Ok(());
         }
     };
-    let done = run(&job.settings, &mut group, interface.as_mut(), None, interrupted, &mut Unwatched);
-    match done {
+    if let Err(error) = follow(&job.settings, &mut group, interface.as_mut(), interrupted) {
+        group.fail(&error.to_string());
+    }
+    Ok(())
+}
+
+/// Is a rank of a run that rank 0 tells of. Gives what rank 0 does not know yet.
+pub fn follow(
+    settings: &Settings,
+    group: &mut dyn Group,
+    interface: &mut dyn Interface,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    match run(settings, group, interface, None, interrupted, &mut Unwatched) {
         // Rank 0 knows them, for it told them to this one.
-        Err(Error::Rank { .. } | Error::Interrupted) | Ok(()) => Ok(()),
-        Err(error) => {
-            group.fail(&error.to_string());
-            Ok(())
-        }
+        Err(Error::Rank { .. } | Error::Interrupted) => Ok(()),
+        done => done,
     }
 }
 

@@ -136,9 +136,11 @@ impl Conduct<'_> {
         }
         group::meet(self.group)?;
         let tally = act(rank, self.group)?;
-        let tallies = group::gather(self.group, &tally)?;
-        let mut verdict =
-            Verdict { positions: rank.positions.clone(), stop: None, interrupted: (rank.interrupted)() };
+        let gathered = group::gather(self.group, &(tally, (rank.interrupted)()))?;
+        // One signal ends all ranks, whichever it came to.
+        let interrupted = gathered.iter().any(|(_, interrupted)| *interrupted);
+        let tallies: Vec<Tally> = gathered.into_iter().map(|(tally, _)| tally).collect();
+        let mut verdict = Verdict { positions: rank.positions.clone(), stop: None, interrupted };
         let mut told = Ok(());
         if self.group.rank() == 0 {
             if !rank.settings.read_only {

@@ -28,6 +28,8 @@ pub enum BenchKind {
 pub enum InterfaceKind {
     /// Files in directories
     Posix,
+    /// The same files reached by MPI-IO, under mpirun
+    MpiIo,
     /// Nothing at all: what the benchmark itself costs
     Null,
 }
@@ -60,9 +62,9 @@ pub struct Metadata {
     /// The directory that they are made in, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// How many work at once
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub ranks: u32,
+    /// How many work at once [default: 1, or as many as mpirun has started]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ranks: Option<u32>,
     /// Make each a process instead of a thread
     #[arg(long)]
     pub processes: bool,

@@ -7,7 +7,9 @@ use crate::output;
 use crate::progress::Progress;
 use ager::Conditions;
 use anyhow::{Context as _, Result, bail};
+use bench::metadata::Group as _;
 use lab::{AgeSpec, Aged, Home, Made};
+use mpi::World;
 use std::path::{Path, PathBuf};
 
 /// Where images in memory are kept.
@@ -15,9 +17,14 @@ const MEMORY: &str = "/dev/shm/senesce";
 
 pub fn run(args: &Age) -> Result<()> {
     if let Some((workload, round)) = by::workload(&args.by)? {
+        mpi::alone()?;
         return by::run(args, workload, round);
     }
     let spec = spec(args)?;
+    let world = World::join()?;
+    if let Some(world) = world {
+        return share(args, &spec, world);
+    }
     let mut progress = Progress::new();
     if args.plan_only {
         let planned = lab::plan_only(&spec, &mut progress)?;
@@ -34,6 +41,27 @@ pub fn run(args: &Age) -> Result<()> {
         };
     }
     let aged = lab::age(&spec, &mut progress)?;
+    drop(progress);
+    if args.json { output::json(&aged) } else { show(&aged) }
+}
+
+/// Ages by all ranks that mpirun has started.
+fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
+    if args.dir.is_none() {
+        bail!("under MPI only a directory can be aged, which all machines see: name it by --dir");
+    }
+    if args.plan_only {
+        bail!("--plan-only needs no ranks: start it without mpirun");
+    }
+    if spec.on_full == replay::OnFull::Stop {
+        bail!("--on-full stop does not go with MPI: a rank cannot know how far the others are; leave it out");
+    }
+    let (rank, host) = (world.rank(), world.host());
+    if rank > 0 {
+        return lab::age_follow(&mut world).with_context(|| format!("rank {rank} on {host}"));
+    }
+    let mut progress = Progress::new();
+    let aged = lab::age_among(spec, &mut world, &mut progress)?;
     drop(progress);
     if args.json { output::json(&aged) } else { show(&aged) }
 }

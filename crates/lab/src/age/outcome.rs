@@ -33,7 +33,10 @@ pub struct Aged {
     pub seed: u64,
     /// Nominal size in bytes.
     pub size_bytes: u64,
-    /// Threads of the replay.
+    /// Processes that shared the replay.
+    #[serde(default = "one")]
+    pub ranks: u32,
+    /// Threads of the replay, in each of them.
     pub threads: usize,
     /// Creations and deletions.
     pub operations: u64,
@@ -83,6 +86,11 @@ pub struct Aged {
     pub reached: Reached,
 }
 
+/// What outcomes of earlier versions mean that do not say it.
+fn one() -> u32 {
+    1
+}
+
 /// The parts of [`Aged`] that follow from the plan and what was reached.
 pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, reached: Reached) -> Aged {
     Aged {
@@ -91,6 +99,7 @@ pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, r
         profile: conditions.profile.name.clone(),
         seed: conditions.seed,
         size_bytes: conditions.capacity_bytes,
+        ranks: 1,
         threads: 0,
         operations: reached.operations,
         creations: reached.creations,

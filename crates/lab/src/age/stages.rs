@@ -1,5 +1,6 @@
 //! The stages of an aging: make, replay, fill, check. Each is recorded before the next begins.
 
+use super::crew::{Crew, Job, Next, Part};
 use super::outcome::{Aged, StoppedBy, aged};
 use super::{AgeSpec, resume};
 use crate::feed::Feed;
@@ -7,9 +8,10 @@ use crate::manifest::{Home, Made, Manifest, Stage};
 use crate::store::{Measurement, NewRun};
 use crate::work::Work;
 use crate::{Error, Watch, say, space};
+use bench::metadata::{Group, threads};
 use disk::Session;
 use fs::{DirTarget, Place, Target};
-use replay::{Ended, Flow, Options, Replay};
+use replay::{Ended, Failure, Flow, Options, Replay};
 use std::sync::Arc;
 use std::time::Instant;
 use trace::{Source as _, TraceDigest, TraceWriter};
@@ -20,8 +22,19 @@ const CHECKPOINT: u64 = 500_000;
 /// Operations between two looks at the goodness of fit, which takes a look at every live file.
 const FIT_CHECK: u64 = 65_536;
 
+/// Operations that several processes apply before they meet: a time limit is looked at no more often.
+const SHARED_CHUNK: u64 = 65_536;
+
 /// Ages a file system as `spec` says.
 pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
+    let mut alone = threads(1).pop().expect("one rank");
+    let aged = age_among(spec, &mut alone, watch);
+    alone.end();
+    aged
+}
+
+/// Ages as rank 0 of a group, whose other ranks [follow](super::age_follow). An error leaves them waiting.
+pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<Aged, Error> {
     let mut manifest = resume::manifest(spec)?;
     let plan = ager::go_on(&manifest.legs[..manifest.legs.len() - 1], &spec.conditions)?.plan().clone();
     say::plan(&plan, &spec.conditions, watch);
@@ -50,14 +63,19 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
         name: &spec.name,
         command: &spec.command,
         seed: Some(spec.conditions.seed),
-        parameters: serde_json::json!({"made": manifest.made, "conditions": spec.conditions}),
+        parameters: serde_json::json!({
+            "made": manifest.made,
+            "conditions": spec.conditions,
+            "ranks": group.ranks(),
+        }),
     };
     manifest.run = store.begin(&new)?.0;
     manifest.stage = Stage::Replaying;
     manifest.save(&spec.work)?;
     work.keep();
 
-    let mut stages = Stages { spec, manifest, target: Some(target) };
+    let crew = Crew::new(group);
+    let mut stages = Stages { spec, manifest, target: Some(target), crew, failures: Vec::new() };
     let result = stages.run(&plan, watch);
     if let Some(target) = stages.target.as_deref()
         && result.is_err()
@@ -133,6 +151,9 @@ struct Stages<'a> {
     spec: &'a AgeSpec,
     manifest: Manifest,
     target: Option<Box<dyn Target>>,
+    crew: Crew<'a>,
+    /// What failed so far, on all ranks.
+    failures: Vec<Failure>,
 }
 
 impl Stages<'_> {
@@ -141,6 +162,7 @@ impl Stages<'_> {
         if self.manifest.fill {
             aged.fill_s = self.fill(watch)?;
         }
+        self.crew.end(&aged.trace_sha256)?;
         aged.checker_clean = self.check(watch)?;
         say::failed_requests(self.target(), watch)?;
         self.manifest.stage = Stage::Done;
@@ -169,10 +191,15 @@ impl Stages<'_> {
             on_full: self.manifest.on_full,
             seed: self.spec.conditions.seed,
             redo_first: self.manifest.redo_to - self.leg().done,
+            share: self.crew.share(),
         };
         let root = self.target().root().to_owned();
         if options.redo_first > 0 {
             resume::roll_back(&root, feed.ager.reached().creations)?;
+        }
+        if let Home::Dir(dir) = &self.manifest.made.home {
+            let job = Job { dir: dir.clone(), legs: self.manifest.legs.clone(), options: options.clone() };
+            self.crew.say(&job)?;
         }
         let mut replay = Replay::posix(&root, &options)?;
         let start = Instant::now();
@@ -191,11 +218,12 @@ impl Stages<'_> {
 
         let mut aged = aged(&self.spec.name, &self.manifest.made.fs, &self.spec.conditions, plan, reached);
         aged.stopped_by = stopped_by.unwrap_or(aged.stopped_by);
+        aged.ranks = options.share.parts;
         aged.threads = options.threads;
         aged.replay_s = replay_s;
         aged.operations_per_s = if applied == 0 { 0.0 } else { applied as f64 / replay_s };
-        aged.errors = replay.errors().iter().map(|f| f.count).sum();
-        aged.failures = replay.errors().to_vec();
+        aged.failures = std::mem::take(&mut self.failures);
+        aged.errors = aged.failures.iter().map(|f| f.count).sum();
         aged.trace_sha256 = digest.finish();
         if aged.errors > 0 {
             watch.say("some operations failed: the figures describe the plan, the tree lacks what failed");
@@ -220,17 +248,36 @@ impl Stages<'_> {
         first: u64,
         watch: &mut dyn Watch,
     ) -> Result<Option<Option<StoppedBy>>, Error> {
-        let size = if self.spec.fit.is_some() { FIT_CHECK } else { CHECKPOINT };
+        let shared = self.crew.share().parts > 1;
+        let size = match feed.ager.directories_left() {
+            // All are there before any rank works in one.
+            directories if shared && directories > 0 => directories,
+            _ if self.spec.fit.is_some() => FIT_CHECK,
+            _ if shared => SHARED_CHUNK,
+            _ => CHECKPOINT,
+        };
         let done = self.leg().done;
         self.manifest.redo_to = self.manifest.redo_to.max(done + size);
         self.manifest.save(&self.spec.work)?;
+        self.crew.say(&Next::Replay(size))?;
         feed.allow(size);
         let over = |start: Instant| self.spec.time.is_some_and(|time| start.elapsed() >= time);
         let outcome = replay.run(feed, None, &mut |progress| {
             watch.at(done - first + progress.operations);
-            if disk::interrupted() || over(start) { Flow::Stop } else { Flow::Go }
+            if disk::interrupted() || (over(start) && !shared) { Flow::Stop } else { Flow::Go }
         })?;
-        self.target().settle()?;
+        if !disk::interrupted() || !shared {
+            self.target().settle()?;
+        }
+        let parts = self.crew.gather(Part::of(replay.errors()))?;
+        self.failures = parts.failures;
+        if parts.interrupted && shared {
+            return Err(Error::Interrupted(format!(
+                "the ranks stopped on their way; at least {done} operations of {} are applied and on disk; the same \
+                 command with --resume goes on",
+                self.spec.name
+            )));
+        }
         let leg = self.manifest.legs.last_mut().expect("an aging has at least one leg");
         leg.done += outcome.operations;
         self.manifest.redo_to = leg.done;
@@ -250,6 +297,8 @@ impl Stages<'_> {
                     Some(Some(StoppedBy::Fit))
                 } else if outcome.operations < size {
                     Some(None)
+                } else if over(start) {
+                    Some(Some(StoppedBy::Time))
                 } else {
                     None
                 }
@@ -280,11 +329,14 @@ impl Stages<'_> {
         let root = self.target().root().to_owned();
         let threads = self.spec.threads()?;
         watch.phase("filling", None);
-        let filled = replay::fill(&root, self.spec.conditions.seed, threads, &mut |bytes| {
+        self.crew.say(&Next::Fill)?;
+        let share = self.crew.share();
+        let filled = replay::fill_share(&root, self.spec.conditions.seed, threads, share, &mut |bytes| {
             watch.at(bytes);
             if disk::interrupted() { Flow::Stop } else { Flow::Go }
         })?;
-        if disk::interrupted() {
+        let filled = self.crew.gather(Part { errors: filled.errors, ..Part::of(&[]) })?;
+        if filled.interrupted {
             let name = &self.spec.name;
             return Err(Error::Interrupted(format!("{name} is aged but not filled; --resume fills it")));
         }

@@ -17,7 +17,7 @@ use crate::dirs::Dirs;
 use crate::lost::Lost;
 use crate::names::Names;
 use crate::tree::{Directories, Tree};
-use crate::{Engine, Error, Options, Trouble, limits, walk};
+use crate::{Engine, Error, Options, Share, Trouble, limits, walk};
 
 /// Applies operations below one directory of a mounted file system.
 pub struct Posix {
@@ -33,6 +33,7 @@ struct Shared {
     tree: Arc<Tree>,
     lost: Lost,
     redo: Arc<AtomicBool>,
+    share: Share,
 }
 
 impl Posix {
@@ -52,7 +53,8 @@ impl Posix {
             opened.try_clone().map_err(|source| Error::Root { path: root.into(), purpose, source })?;
         let ways = Arc::new(Ways::new(again, options));
         let tree = Arc::new(Tree::new(opened, names, made));
-        let shared = Arc::new(Shared { tree: tree.clone(), lost: Lost::default(), redo: redo.clone() });
+        let (lost, redo, share) = (Lost::default(), redo.clone(), options.share);
+        let shared = Arc::new(Shared { tree: tree.clone(), lost, redo, share });
         let capacity = limits::open_directories() / size;
         let engine = |_| Posix {
             shared: shared.clone(),

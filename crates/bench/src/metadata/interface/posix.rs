@@ -29,7 +29,8 @@ impl Posix {
         self.end()
     }
 
-    fn object(&mut self, object: Object) -> &CStr {
+    /// The path of the file that an object is.
+    pub fn path(&mut self, object: Object) -> &CStr {
         self.begin(object.set);
         write!(self.path, "/file-{}", object.item).expect("memory takes it");
         self.end()
@@ -98,7 +99,7 @@ impl Interface for Posix {
 
     fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
         let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = rustix::fs::open(self.object(object), flags, Mode::from_raw_mode(0o644))?;
+        let file = rustix::fs::open(self.path(object), flags, Mode::from_raw_mode(0o644))?;
         let mut left = contents;
         while !left.is_empty() {
             match rustix::io::write(&file, left) {
@@ -112,11 +113,11 @@ impl Interface for Posix {
     }
 
     fn stat(&mut self, object: Object) -> Result<u64, Failure> {
-        Ok(rustix::fs::stat(self.object(object))?.st_size as u64)
+        Ok(rustix::fs::stat(self.path(object))?.st_size as u64)
     }
 
     fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
-        let file = rustix::fs::open(self.object(object), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+        let file = rustix::fs::open(self.path(object), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         into.reserve(bytes as usize);
         while (into.len() as u64) < bytes {
             match rustix::io::read(&file, rustix::buffer::spare_capacity(into)) {
@@ -129,7 +130,7 @@ impl Interface for Posix {
     }
 
     fn delete(&mut self, object: Object) -> Result<(), Failure> {
-        Ok(rustix::fs::unlink(self.object(object))?)
+        Ok(rustix::fs::unlink(self.path(object))?)
     }
 }
 

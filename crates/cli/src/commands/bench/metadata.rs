@@ -3,18 +3,62 @@
 use crate::args::{InterfaceKind, Metadata};
 use crate::output::{self, number};
 use crate::progress::Progress;
-use anyhow::{Context as _, Result, bail};
-use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Phases, Ranks, Settings, Stonewall};
-use lab::MetadataSpec;
-use std::path::Path;
+use anyhow::{Context as _, Result, anyhow, bail};
+use bench::metadata::{
+    self, Failure, Group as _, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Settings, Stonewall,
+};
+use lab::{Given, MetadataSpec};
+use mpi::World;
+use std::path::{Path, PathBuf};
 
-pub fn run(args: &Metadata) -> Result<()> {
+pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     if let (false, Some(work)) = (args.import.is_empty(), &args.work) {
         return import(args, work);
     }
-    let spec = spec(args)?;
+    let spec = spec(args, ranks(args, world.as_ref())?)?;
+    let Some(mut world) = world else { return conduct(args, &spec, None) };
+    let (rank, host) = (world.rank(), world.host());
+    let here = || format!("rank {rank} on {host}");
+    let mut interface = open(&spec.keeper).map_err(|failure| anyhow!(failure.0)).with_context(here)?;
+    if rank == 0 {
+        return conduct(args, &spec, Some(Given { group: &mut world, interface: interface.as_mut() }));
+    }
+    metadata::follow(&spec.settings, &mut world, interface.as_mut(), &disk::interrupted).with_context(here)
+}
+
+fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
+    let Some(world) = world else {
+        if matches!(args.interface, InterfaceKind::MpiIo) {
+            bail!(
+                "the interface mpi-io needs MPI: build the program with `--features mpi` and start it with mpirun"
+            );
+        }
+        let ranks = args.ranks.unwrap_or(1);
+        return Ok(if args.processes { Ranks::Processes(ranks) } else { Ranks::Threads(ranks) });
+    };
+    if args.ranks.is_some() || args.processes {
+        bail!("under MPI there are as many ranks as mpirun starts: leave --ranks and --processes out");
+    }
+    if args.free_memory.is_some() || args.free_memory_between.is_some() {
+        bail!(
+            "--free-memory and --free-memory-between occupy the memory of one machine; they do not go with MPI"
+        );
+    }
+    Ok(Ranks::Mpi(world.ranks()))
+}
+
+/// Opens what keeps the objects for a rank under MPI.
+fn open(keeper: &Keeper) -> Result<Box<dyn Interface>, Failure> {
+    match keeper {
+        Keeper::MpiIo { root } => mpi::mpi_io(root),
+        keeper => keeper.open(),
+    }
+}
+
+/// Runs the benchmark and prints what it gives.
+fn conduct(args: &Metadata, spec: &MetadataSpec, given: Option<Given>) -> Result<()> {
     let mut progress = Progress::new();
-    let mut heading = Some(metadata::heading(&spec.settings, spec.keeper.name(), args.ranks));
+    let mut heading = Some(metadata::heading(&spec.settings, spec.keeper.name(), spec.ranks.number()));
     let mut written = Ok(());
     let mut seen = |outcome: &PhaseOutcome| {
         for failure in &outcome.failures {
@@ -29,7 +73,7 @@ pub fn run(args: &Metadata) -> Result<()> {
             written = output::line(&text);
         }
     };
-    let outcome = lab::metadata(&spec, &mut progress, &mut seen)?;
+    let outcome = lab::metadata(spec, given, &mut progress, &mut seen)?;
     drop(progress);
     written?;
     if args.json {
@@ -62,15 +106,12 @@ fn import(args: &Metadata, work: &Path) -> Result<()> {
     output::table(&["file", "phase", "repeat", "objects/s", "MiB/s", "errors"], rows)
 }
 
-fn spec(args: &Metadata) -> Result<MetadataSpec> {
+fn spec(args: &Metadata, ranks: Ranks) -> Result<MetadataSpec> {
     let runs = |phase: Phase| args.phases.iter().any(|asked| asked.phase() == phase);
     let keeper = match args.interface {
         InterfaceKind::Null => Keeper::Null,
-        InterfaceKind::Posix => {
-            let root = args.root.as_deref().context("--interface posix needs --root")?;
-            // Ranks that are processes find the same place.
-            Keeper::Posix { root: std::path::absolute(root)? }
-        }
+        InterfaceKind::Posix => Keeper::Posix { root: root(args)? },
+        InterfaceKind::MpiIo => Keeper::MpiIo { root: root(args)? },
     };
     Ok(MetadataSpec {
         name: args.name.clone().unwrap_or_else(|| keeper.name().to_owned()),
@@ -97,7 +138,7 @@ fn spec(args: &Metadata) -> Result<MetadataSpec> {
             // Ranks that are processes find the same file.
             latencies: args.latencies.as_deref().map(std::path::absolute).transpose()?,
         },
-        ranks: if args.processes { Ranks::Processes(args.ranks) } else { Ranks::Threads(args.ranks) },
+        ranks,
         keeper,
         run_info: Some(args.run_info.clone()),
         free_memory_bytes: args.free_memory,
@@ -105,4 +146,9 @@ fn spec(args: &Metadata) -> Result<MetadataSpec> {
         member: || super::this("metadata-rank"),
         command: crate::commands::command_line(),
     })
+}
+
+/// The directory of the objects, which ranks that are processes find from anywhere.
+fn root(args: &Metadata) -> Result<PathBuf> {
+    Ok(std::path::absolute(args.root.as_deref().context("this interface needs --root")?)?)
 }

@@ -1,0 +1,154 @@
+//! Processes that share an aging. Rank 0 ages as if it were alone and says what comes next; the others plan the same
+//! operations, apply those that are in their share, and say what failed.
+
+use super::resume;
+use crate::Error;
+use crate::bench::bench_error;
+use crate::feed::Feed;
+use ager::Leg;
+use bench::metadata::Group;
+use fs::{DirTarget, Target as _};
+use replay::{Failure, Flow, Options, Replay, Share};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use trace::TraceDigest;
+
+/// What the others must know. The share in `options` is that of rank 0.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Job {
+    pub dir: PathBuf,
+    pub legs: Vec<Leg>,
+    pub options: Options,
+}
+
+/// What all ranks do next.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Next {
+    /// So many operations.
+    Replay(u64),
+    /// Filling the survivors.
+    Fill,
+    /// No more: only the digest of all operations is asked for.
+    End,
+}
+
+/// What a rank, or all of them, say of what they did.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Part {
+    /// Operations that failed since the beginning.
+    pub failures: Vec<Failure>,
+    /// Files that could not be filled.
+    pub errors: u64,
+    /// Whether a signal asked for the end.
+    pub interrupted: bool,
+}
+
+impl Part {
+    pub fn of(failures: &[Failure]) -> Part {
+        Part { failures: failures.to_vec(), errors: 0, interrupted: disk::interrupted() }
+    }
+
+    fn add(&mut self, other: Part) {
+        for failure in other.failures {
+            let same = |known: &&mut Failure| known.kind == failure.kind && known.error == failure.error;
+            match self.failures.iter_mut().find(same) {
+                Some(known) => known.count += failure.count,
+                None => self.failures.push(failure),
+            }
+        }
+        self.errors += other.errors;
+        self.interrupted |= other.interrupted;
+    }
+}
+
+/// The ranks, as rank 0 sees them.
+pub(super) struct Crew<'a>(&'a mut dyn Group);
+
+impl<'a> Crew<'a> {
+    pub fn new(group: &'a mut dyn Group) -> Crew<'a> {
+        Crew(group)
+    }
+
+    pub fn share(&self) -> Share {
+        Share { part: self.0.rank(), parts: self.0.ranks() }
+    }
+
+    /// Tells the others the job, or what comes next.
+    pub fn say(&mut self, what: &impl Serialize) -> Result<(), Error> {
+        self.0.broadcast(encode(what)).map_err(bench_error)?;
+        Ok(())
+    }
+
+    /// Waits for all ranks, and sums up what they say.
+    pub fn gather(&mut self, mine: Part) -> Result<Part, Error> {
+        let mut sum = Part { failures: Vec::new(), errors: 0, interrupted: false };
+        for part in self.0.gather(encode(&mine)).map_err(bench_error)? {
+            sum.add(decode(&part)?);
+        }
+        Ok(sum)
+    }
+
+    /// Lets all ranks end, and sees to it that they have planned the same operations.
+    pub fn end(&mut self, digest: &str) -> Result<(), Error> {
+        self.say(&Next::End)?;
+        let all = self.0.gather(digest.as_bytes().to_vec()).map_err(bench_error)?;
+        match all.iter().position(|other| other != digest.as_bytes()) {
+            Some(rank) => Err(Error::Failed(format!(
+                "rank {rank} planned other operations than rank 0: the tree is of no use; do all machines run the same \
+                 program?"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Ages as another rank than 0 of a group, from beginning to end.
+pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
+    let job: Job = hear(group)?;
+    let target = DirTarget::open(&job.dir)?;
+    let options = Options { share: Share { part: group.rank(), parts: group.ranks() }, ..job.options };
+    let mut digest = TraceDigest::new();
+    let ager = resume::last_leg(&job.legs, &mut digest, None)?;
+    let mut feed = Feed::new(ager, &mut digest, None);
+    feed.skip(job.legs.last().map_or(0, |leg| leg.done))?;
+    let mut replay = Replay::posix(target.root(), &options)?;
+    let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Go };
+    loop {
+        let part = match hear(group)? {
+            Next::Replay(operations) => {
+                feed.allow(operations);
+                replay.run(&mut feed, None, &mut |_| go_on())?;
+                if !disk::interrupted() {
+                    target.settle()?;
+                }
+                Part::of(replay.errors())
+            }
+            Next::Fill => {
+                let (seed, threads) = (options.seed, options.threads);
+                let filled =
+                    replay::fill_share(target.root(), seed, threads, options.share, &mut |_| go_on())?;
+                Part { errors: filled.errors, ..Part::of(&[]) }
+            }
+            Next::End => break,
+        };
+        group.gather(encode(&part)).map_err(bench_error)?;
+    }
+    drop(feed);
+    group.gather(digest.finish().into_bytes()).map_err(bench_error)?;
+    Ok(())
+}
+
+/// What rank 0 says.
+fn hear<T: DeserializeOwned>(group: &mut dyn Group) -> Result<T, Error> {
+    decode(&group.broadcast(Vec::new()).map_err(bench_error)?)
+}
+
+fn encode(what: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(what).expect("plain data")
+}
+
+fn decode<T: DeserializeOwned>(said: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(said)
+        .map_err(|e| Error::Failed(format!("a rank says what no rank of this program would: {e}")))
+}

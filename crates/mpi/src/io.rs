@@ -1,0 +1,166 @@
+//! The interface `mpi-io`: the directories and files of the interface `posix`, but each file reached by the calls of MPI-IO, by
+//! each rank for itself, as md-workbench does.
+
+use bench::metadata::{Failure, Interface, Object, Posix, Set};
+use rsmpi::ffi;
+use std::ffi::{CStr, c_int};
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+/// No call is given more bytes: it counts them in 31 bits.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Objects in files below `root`, reached by MPI-IO. The world must have been joined.
+pub fn mpi_io(root: &Path) -> Result<Box<dyn Interface>, Failure> {
+    if !rsmpi::environment::is_initialized() {
+        return Err(Failure("the interface mpi-io needs MPI; start the program with mpirun".to_owned()));
+    }
+    // SAFETY: both are constants of MPI. On no file it sets what all files get that are opened later.
+    check(unsafe { ffi::MPI_File_set_errhandler(ffi::RSMPI_FILE_NULL, ffi::RSMPI_ERRORS_RETURN) })?;
+    Ok(Box::new(MpiIo { files: Posix::new(root) }))
+}
+
+struct MpiIo {
+    /// It makes the directories, and knows the paths.
+    files: Posix,
+}
+
+impl Interface for MpiIo {
+    fn prepare(&mut self) -> Result<(), Failure> {
+        self.files.prepare()
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.files.finish()
+    }
+
+    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+        self.files.make_set(set)
+    }
+
+    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+        self.files.remove_set(set)
+    }
+
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+        let mut file = File::open(self.files.path(object), ffi::MPI_MODE_CREATE | ffi::MPI_MODE_WRONLY)?;
+        let mut left = contents;
+        while !left.is_empty() {
+            match file.write(left)? {
+                0 => return Err(Failure("nothing more could be written".to_owned())),
+                written => left = &left[written..],
+            }
+        }
+        file.close()
+    }
+
+    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+        let file = File::open(self.files.path(object), ffi::MPI_MODE_RDONLY)?;
+        let size = file.size()?;
+        file.close()?;
+        Ok(size)
+    }
+
+    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+        let mut file = File::open(self.files.path(object), ffi::MPI_MODE_RDONLY)?;
+        into.resize(bytes as usize, 0);
+        let mut read = 0;
+        while read < into.len() {
+            match file.read(&mut into[read..])? {
+                0 => break,
+                more => read += more,
+            }
+        }
+        into.truncate(read);
+        file.close()
+    }
+
+    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+        // SAFETY: the path ends with a zero byte, and there are no hints.
+        check(unsafe { ffi::MPI_File_delete(self.files.path(object).as_ptr(), ffi::RSMPI_INFO_NULL) })
+    }
+}
+
+/// An open file of this rank alone. One that is dropped is closed, and what that says is lost.
+struct File(ffi::MPI_File);
+
+impl File {
+    fn open(path: &CStr, mode: u32) -> Result<File, Failure> {
+        let mut file = MaybeUninit::uninit();
+        // SAFETY: the path ends with a zero byte, this rank alone opens it, and a file is written if there is no error.
+        unsafe {
+            let (alone, hints) = (ffi::RSMPI_COMM_SELF, ffi::RSMPI_INFO_NULL);
+            check(ffi::MPI_File_open(alone, path.as_ptr(), mode as c_int, hints, file.as_mut_ptr()))?;
+            Ok(File(file.assume_init()))
+        }
+    }
+
+    /// Gives how many bytes were written.
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+        let count = bytes.len().min(MOST_BYTES) as c_int;
+        let mut status = MaybeUninit::uninit();
+        // SAFETY: the file is open, there are so many bytes, and the status is written if there is no error.
+        unsafe {
+            let from = bytes.as_ptr().cast();
+            check(ffi::MPI_File_write(self.0, from, count, ffi::RSMPI_UINT8_T, status.as_mut_ptr()))?;
+            transferred(status.assume_init_ref())
+        }
+    }
+
+    /// Gives how many bytes were read.
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Failure> {
+        let count = bytes.len().min(MOST_BYTES) as c_int;
+        let mut status = MaybeUninit::uninit();
+        // SAFETY: the file is open, there is room for so many bytes, and the status is written if there is no error.
+        unsafe {
+            let to = bytes.as_mut_ptr().cast();
+            check(ffi::MPI_File_read(self.0, to, count, ffi::RSMPI_UINT8_T, status.as_mut_ptr()))?;
+            transferred(status.assume_init_ref())
+        }
+    }
+
+    fn size(&self) -> Result<u64, Failure> {
+        let mut size = 0;
+        // SAFETY: the file is open.
+        check(unsafe { ffi::MPI_File_get_size(self.0, &mut size) })?;
+        Ok(size as u64)
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        let mut file = self.0;
+        std::mem::forget(self);
+        // SAFETY: the file is open, and given up here.
+        check(unsafe { ffi::MPI_File_close(&mut file) })
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: the file is open, and given up here.
+        unsafe { ffi::MPI_File_close(&mut self.0) };
+    }
+}
+
+/// How many bytes a call has written or read.
+fn transferred(status: &ffi::MPI_Status) -> Result<usize, Failure> {
+    let mut count = 0;
+    // SAFETY: the status is of a call that had to do with bytes.
+    check(unsafe { ffi::MPI_Get_count(status, ffi::RSMPI_UINT8_T, &mut count) })?;
+    Ok(count.max(0) as usize)
+}
+
+/// What MPI says of an error.
+fn check(code: c_int) -> Result<(), Failure> {
+    if code == ffi::MPI_SUCCESS as c_int {
+        return Ok(());
+    }
+    let mut text = [0; ffi::MPI_MAX_ERROR_STRING as usize];
+    let mut length = 0;
+    // SAFETY: there is as much room as any text takes.
+    let known = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
+    if known != ffi::MPI_SUCCESS as c_int {
+        return Err(Failure(format!("error {code} of MPI")));
+    }
+    let text = &text[..(length.max(0) as usize).min(text.len())];
+    Err(Failure(String::from_utf8_lossy(text).trim().to_owned()))
+}

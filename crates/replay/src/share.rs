@@ -1,0 +1,96 @@
+//! The share of a trace that one of several processes applies, on machines that see one file system.
+//!
+//! A directory's files are all of one process, so that their operations keep their order without any process asking
+//! another. Directories are made by one of them; a run that makes some ends before any process works in them.
+
+use serde::{Deserialize, Serialize};
+use trace::{DirId, Op};
+
+use crate::Error;
+
+/// Which of several processes this is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Share {
+    /// Its number, from 0.
+    pub part: u32,
+    /// How many processes there are.
+    pub parts: u32,
+}
+
+impl Share {
+    /// There is one process.
+    pub const WHOLE: Share = Share { part: 0, parts: 1 };
+
+    /// Whether the files of a directory are this process's.
+    pub fn has(self, dir: DirId) -> bool {
+        // Mixed (Fibonacci hashing), because the threads of a process take the numbers in turn.
+        (dir.0.wrapping_mul(0x9e37_79b9) >> 16) % self.parts == self.part
+    }
+
+    /// Whether this process makes the directories; the others only take note of them.
+    pub(crate) fn makes_directories(self) -> bool {
+        self.part == 0
+    }
+
+    /// Puts what this process is to do of `ops` into `picked`, which it clears.
+    pub(crate) fn pick(self, ops: &[Op], picked: &mut Vec<Op>) -> crate::Result<()> {
+        picked.clear();
+        for op in ops {
+            let its = match *op {
+                Op::Mkdir { .. } => true,
+                Op::Create { parent, .. }
+                | Op::Write { parent, .. }
+                | Op::Append { parent, .. }
+                | Op::Truncate { parent, .. }
+                | Op::Punch { parent, .. }
+                | Op::Delete { parent, .. }
+                | Op::Fsync { parent, .. } => self.has(parent),
+                Op::Rename { parent, to_parent, .. } | Op::Link { parent, to_parent, .. }
+                    if parent == to_parent =>
+                {
+                    self.has(parent)
+                }
+                Op::Rename { .. } | Op::Link { .. } | Op::Rmdir { .. } | Op::Checkpoint { .. } => {
+                    return Err(Error::NotShared { op: op.to_string() });
+                }
+            };
+            if its {
+                picked.push(*op);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::FileId;
+
+    #[test]
+    fn each_directory_has_one_process_and_they_have_about_as_many() {
+        for parts in [1, 2, 3, 7] {
+            let mut counts = vec![0; parts as usize];
+            for dir in (0..7000).map(DirId) {
+                let owners: Vec<u32> = (0..parts).filter(|&part| Share { part, parts }.has(dir)).collect();
+                assert_eq!(owners.len(), 1);
+                counts[owners[0] as usize] += 1;
+            }
+            let even = 7000 / parts;
+            assert!(counts.iter().all(|&n| n > even * 9 / 10 && n < even * 11 / 10), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn what_concerns_several_directories_is_refused() {
+        let (file, to_file) = (FileId(1), FileId(2));
+        let rename = |to_parent| Op::Rename { file, parent: DirId(1), to_file, to_parent };
+        let mut picked = Vec::new();
+        let share = Share { part: 0, parts: 2 };
+        share.pick(&[rename(DirId(1))], &mut picked).unwrap();
+        for op in [rename(DirId(2)), Op::Rmdir { dir: DirId(2), parent: DirId(1) }] {
+            let error = share.pick(&[op], &mut picked).unwrap_err().to_string();
+            assert!(error.contains(&op.to_string()), "{error}");
+        }
+    }
+}
