@@ -13,6 +13,7 @@ mod extract;
 mod latencies;
 mod mail;
 mod modelled;
+mod mpi;
 mod probes;
 mod profiles;
 mod refusals;

@@ -1,0 +1,283 @@
+//! Ranks that mpirun starts: they do what threads and processes do, and none goes on alone.
+//!
+//! The program must be built with the feature `mpi` for most of these, which `scripts/test` does where there is an MPI.
+
+use crate::common::{Lab, text};
+
+/// Started by hand with the variables of a launcher, as its ranks are.
+fn as_rank(lab: &Lab, line: &str) -> std::process::Output {
+    lab.command(line.split_whitespace()).env("OMPI_COMM_WORLD_SIZE", "4").output().unwrap()
+}
+
+#[test]
+fn work_of_one_process_is_refused_to_several() {
+    let lab = Lab::new();
+    for line in ["compare --work work", "demo", "probe scan ."] {
+        let output = as_rank(&lab, line);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        let expected = "4 copies of this program were started";
+        assert!(text(&output.stderr).contains(expected), "{line}: {}", text(&output.stderr));
+    }
+    assert_eq!(lab.entries(), Vec::<String>::new(), "something was made");
+}
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn without_mpi_several_copies_do_not_fight_over_one_directory() {
+    let lab = Lab::new();
+    for line in ["bench metadata --root out", "bench metadata --interface null", "age --dir . --size 64MiB"] {
+        let output = as_rank(&lab, line);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        let said = text(&output.stderr);
+        assert!(said.contains("built without MPI: build it with `--features mpi`"), "{line}: {said}");
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(lab.entries(), Vec::<String>::new(), "something was made");
+    // One copy is none too many.
+    let mut alone =
+        lab.command(["bench", "metadata", "--interface", "null", "--precreate", "9", "--iterations", "9"]);
+    assert!(alone.env("OMPI_COMM_WORLD_SIZE", "1").status().unwrap().success());
+    lab.refused("bench metadata --interface mpi-io --root out", "needs MPI");
+}
+
+#[cfg(feature = "mpi")]
+mod ranks {
+    use crate::common::{Lab, signal, text};
+    use rustix::process::{Pid, Signal, kill_process};
+    use serde_json::Value;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::process::{Child, Command, Output, Stdio};
+    use std::time::{Duration, Instant};
+
+    macro_rules! needs_mpirun {
+        () => {
+            if !Command::new("mpirun").arg("--version").output().is_ok_and(|o| o.status.success()) {
+                println!("skipped: there is no mpirun (scripts/setup installs Open MPI)");
+                return;
+            }
+        };
+    }
+
+    fn mpirun(lab: &Lab, ranks: u32, line: &str) -> Command {
+        let mut command = Command::new("mpirun");
+        command
+            .args(["--oversubscribe", "--allow-run-as-root", "-n", &ranks.to_string()])
+            .arg(env!("CARGO_BIN_EXE_senesce"))
+            .args(line.split_whitespace())
+            .current_dir(lab.path())
+            .env("SENESCE_RUN_DIR", lab.path().join("run"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// What rank 0 printed, which must be one JSON document.
+    fn json(lab: &Lab, ranks: u32, line: &str) -> Value {
+        let output = mpirun(lab, ranks, &format!("{line} --json")).output().unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{ranks} ranks of senesce {line}\n{out}\n{err}");
+        serde_json::from_str(&out).unwrap_or_else(|e| panic!("senesce {line}: {e}\n{out}"))
+    }
+
+    /// All below a directory: files with their bytes.
+    fn tree(root: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
+        let mut seen = BTreeMap::new();
+        let mut left = vec![root.to_owned()];
+        while let Some(dir) = left.pop() {
+            for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let name = path.strip_prefix(root).unwrap().display().to_string();
+                seen.insert(name, path.is_file().then(|| std::fs::read(&path).unwrap()));
+                if path.is_dir() {
+                    left.push(path);
+                }
+            }
+        }
+        seen
+    }
+
+    /// What each phase of a run of the benchmark counted.
+    fn counts(outcome: &Value) -> Vec<String> {
+        let phases = outcome["phases"].as_array().unwrap();
+        let of = |phase: &Value| {
+            let done = |op: &str| format!("{op} {}", phase["operations"][op]["done"]);
+            let all: Vec<String> = ["create", "stat", "read", "delete"].map(done).into();
+            format!(
+                "{} {}: {} objects, {} sets, {} errors, {all:?}",
+                phase["phase"], phase["iteration"], phase["objects"], phase["data_sets"], phase["errors"]
+            )
+        };
+        phases.iter().map(of).collect()
+    }
+
+    #[test]
+    fn threads_processes_and_ranks_of_mpi_do_the_same() {
+        needs_mpirun!();
+        let line = "bench metadata --data-sets 2 --precreate 12 --iterations 6 --repeats 2 --root out";
+        for ranks in [1, 2, 4] {
+            let mut seen = Vec::new();
+            for way in ["threads", "processes", "mpi", "mpi-io"] {
+                let lab = Lab::new();
+                let run = |phase: &str| {
+                    let line = format!("{line} --phases {phase}");
+                    let outcome = match way {
+                        "threads" => lab.json(&format!("{line} --ranks {ranks}")),
+                        "processes" => lab.json(&format!("{line} --ranks {ranks} --processes")),
+                        "mpi" => json(&lab, ranks, &line),
+                        _ => json(&lab, ranks, &format!("{line} --interface mpi-io")),
+                    };
+                    assert_eq!(outcome["ranks"], ranks, "{way}");
+                    (counts(&outcome), tree(&lab.path().join("out")))
+                };
+                let phases = ["precreate", "benchmark", "cleanup"].map(run);
+                assert_eq!(phases[0].1.len() as u32, ranks * 2 * (1 + 12), "{way}");
+                assert!(phases[1].1.len() == phases[0].1.len() && phases[1].1 != phases[0].1, "{way}");
+                assert!(phases[2].1.is_empty(), "{way} leaves {:?}", phases[2].1.keys());
+                let errors = phases.iter().flat_map(|phase| &phase.0).filter(|c| !c.contains(" 0 errors"));
+                assert_eq!(errors.count(), 0, "{way}: {phases:?}");
+                seen.push((way, phases));
+            }
+            for other in &seen[1..] {
+                assert!(other.1 == seen[0].1, "{ranks} {} do what threads do", other.0);
+            }
+        }
+    }
+
+    #[test]
+    fn an_aging_that_ranks_share_gives_the_tree_of_one() {
+        needs_mpirun!();
+        let line =
+            "age --dir place --size 48MiB --profile dabre --fullness 0.5 --overwrites 2 --seed 5 --work work";
+        let mut seen = Vec::new();
+        for ranks in [0, 1, 2, 3] {
+            let lab = Lab::new();
+            std::fs::create_dir(lab.path().join("place")).unwrap();
+            let aged = if ranks == 0 { lab.json(line) } else { json(&lab, ranks, line) };
+            assert_eq!(aged["errors"], 0, "{}", aged["failures"]);
+            assert_eq!(aged["ranks"], ranks.max(1));
+            let files = tree(&lab.path().join("place/senesce-0001/tree"));
+            let live = files.values().filter(|file| file.is_some()).count() as u64;
+            assert_eq!(aged["live_files"], live);
+            assert!(
+                files.values().flatten().any(|bytes| bytes.len() > 100 && bytes[50..].iter().any(|b| *b > 0))
+            );
+            let figures = [
+                "trace_sha256",
+                "operations",
+                "creations",
+                "live_files",
+                "fullness",
+                "stopped_by",
+                "reached",
+            ];
+            seen.push((figures.map(|name| aged[name].clone()), files));
+        }
+        for (ranks, other) in seen.iter().enumerate().skip(1) {
+            assert!(*other == seen[0], "{ranks} ranks age as one process does");
+        }
+    }
+
+    #[test]
+    fn what_ranks_cannot_share_is_refused() {
+        needs_mpirun!();
+        let lab = Lab::new();
+        for (line, expected) in [
+            ("bench metadata --root out --ranks 2", "leave --ranks"),
+            ("bench metadata --root out --free-memory 1GiB", "memory of one machine"),
+            ("age --size 300MiB --work work", "--dir"),
+            ("age --dir . --size 64MiB --work work --on-full stop", "--on-full stop"),
+            ("age --dir . --intrafile 3 --work work", "start it alone"),
+            ("age --dir nowhere --size 64MiB --work work", "nowhere"),
+        ] {
+            let output = mpirun(&lab, 2, line).output().unwrap();
+            assert!(!output.status.success(), "{line}");
+            let said = text(&output.stderr);
+            assert!(said.contains(expected), "{line}: {said}");
+        }
+        assert_eq!(lab.entries(), Vec::<String>::new(), "something was made");
+    }
+
+    /// Starts ranks, and gives the process of one of them when `busy` is there.
+    fn started(lab: &Lab, ranks: u32, line: &str, victim: u32, busy: &str) -> (Child, Pid) {
+        let child = mpirun(lab, ranks, line).spawn().unwrap();
+        let begun = Instant::now();
+        while !lab.path().join(busy).exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{line} does not begin");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let rank = format!("OMPI_COMM_WORLD_RANK={victim}");
+        let found = ranks_of(lab).into_iter().find(|(_, environ)| environ.split('\0').any(|v| v == rank));
+        (child, Pid::from_raw(found.expect("the rank runs").0).unwrap())
+    }
+
+    /// The processes that work in this directory, with their environment.
+    fn ranks_of(lab: &Lab) -> Vec<(i32, String)> {
+        let here = format!("SENESCE_RUN_DIR={}", lab.path().join("run").display());
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            let environ = text(&environ);
+            if environ.split('\0').any(|v| v == here) {
+                found.push((pid, environ));
+            }
+        }
+        found
+    }
+
+    /// Waits for the end, which must come soon, and leave nothing behind.
+    fn ended(lab: &Lab, child: Child) -> Output {
+        let begun = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        assert!(!output.status.success());
+        // The launcher does not wait until all it killed are gone.
+        while !ranks_of(lab).is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:?} go on", ranks_of(lab));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        output
+    }
+
+    #[test]
+    fn a_killed_rank_is_named_and_ends_the_run() {
+        needs_mpirun!();
+        let lab = Lab::new();
+        let line = "bench metadata --root out --data-sets 3 --precreate 10000000 --iterations 1";
+        let (child, rank) = started(&lab, 4, line, 2, "out/2_0/file-9");
+        kill_process(rank, Signal::KILL).unwrap();
+        let output = ended(&lab, child);
+        assert!(text(&output.stderr).contains("rank 2"), "{}", text(&output.stderr));
+    }
+
+    #[test]
+    fn an_interrupted_run_ends_and_says_so() {
+        needs_mpirun!();
+        let lab = Lab::new();
+        let line = "bench metadata --root out --data-sets 3 --precreate 10000000 --iterations 1";
+        let (child, _) = started(&lab, 3, line, 1, "out/1_0/file-9");
+        signal(&child, Signal::INT);
+        ended(&lab, child);
+    }
+
+    #[test]
+    fn a_shared_aging_whose_rank_is_killed_goes_on_as_if_it_had_not() {
+        needs_mpirun!();
+        let lab = Lab::new();
+        std::fs::create_dir(lab.path().join("place")).unwrap();
+        let line = "age --dir place --size 1GiB --profile agrawal --fullness 0.02 --overwrites 0.5 --seed 5 --no-fill --work work --name a --data write";
+        // Beside the root there are directories as soon as files are made.
+        let (child, rank) = started(&lab, 3, line, 1, "place/senesce-0001/tree/d1");
+        std::thread::sleep(Duration::from_millis(300));
+        kill_process(rank, Signal::KILL).unwrap();
+        ended(&lab, child);
+        let resumed = json(&lab, 2, &format!("{line} --resume"));
+        assert_eq!(resumed["errors"], 0, "{}", resumed["failures"]);
+        let whole = lab.json(&line.replace("--work work", "--work other"));
+        assert_eq!(resumed["trace_sha256"], whole["trace_sha256"]);
+        let tree = |number: u32| tree(&lab.path().join(format!("place/senesce-000{number}/tree")));
+        assert!(tree(1) == tree(2), "the tree is that of an aging that was not killed");
+    }
+}
