@@ -10,6 +10,7 @@ use super::samples::Samples;
 use super::settings::Settings;
 use super::tally::Tally;
 use super::walk::Walk;
+use quanta::Clock;
 use std::time::{Duration, Instant};
 
 /// Waits shorter than this are spent looking at the clock: sleeping takes longer.
@@ -29,11 +30,17 @@ pub struct Rank<'a> {
     pub buffer: Vec<u8>,
     /// Where every latency goes, if it is kept.
     pub samples: Option<Samples>,
+    /// What times operations: the counter of the processor where it counts steadily, which takes half as long to read as the
+    /// system's clock, which is made of it.
+    pub clock: Clock,
 }
 
 /// A phase on its way.
 struct Doing {
+    clock: Clock,
     begun: Instant,
+    /// The same moment by the clock.
+    begun_raw: u64,
     tally: Tally,
     /// How long the operation before took.
     last: Duration,
@@ -41,22 +48,27 @@ struct Doing {
 }
 
 impl Doing {
+    fn begin(clock: Clock, samples: Option<Samples>) -> Doing {
+        let (begun, begun_raw) = (Instant::now(), clock.raw());
+        Doing { clock, begun, begun_raw, tally: Tally::default(), last: Duration::ZERO, samples }
+    }
+
     /// Times an operation and counts it. Gives what it gave, if it went well.
     #[inline]
     fn timed<T>(&mut self, op: Op, object: Object, run: impl FnOnce() -> Result<T, Failure>) -> Option<T> {
-        let start = Instant::now();
+        let start = self.clock.raw();
         let result = run();
-        self.last = start.elapsed();
+        let ns = self.clock.delta_as_nanos(start, self.clock.raw());
+        self.last = Duration::from_nanos(ns);
         let count = &mut self.tally.ops[op as usize];
         match result {
             Ok(found) => {
                 count.done += 1;
-                let took_ns = self.last.as_nanos() as u64;
-                let start_ns = start.duration_since(self.begun).as_nanos() as u64;
-                self.tally.latencies[op as usize].record(took_ns);
-                self.tally.timeline.record(op, start_ns, took_ns);
+                let start_ns = self.clock.delta_as_nanos(self.begun_raw, start);
+                self.tally.latencies[op as usize].record(ns);
+                self.tally.timeline.record(op, start_ns, ns);
                 if let Some(samples) = &mut self.samples {
-                    samples.record(op, start_ns, took_ns);
+                    samples.record(op, start_ns, ns);
                 }
                 Some(found)
             }
@@ -84,8 +96,7 @@ fn failure(what: &str, object: Object, why: &str) -> String {
 
 impl Rank<'_> {
     fn begin(&mut self) -> Doing {
-        let samples = self.samples.take();
-        Doing { begun: Instant::now(), tally: Tally::default(), last: Duration::ZERO, samples }
+        Doing::begin(self.clock.clone(), self.samples.take())
     }
 
     fn end(&mut self, mut doing: Doing) -> Tally {
@@ -240,5 +251,26 @@ fn wait(took: Duration, factor: f64) {
         }
     } else {
         std::thread::sleep(wait);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::object::Set;
+
+    /// The counter of the processor and the clock of the system agree.
+    #[test]
+    fn latencies_are_true() {
+        let mut doing = Doing::begin(Clock::new(), None);
+        let object = Object { set: Set { rank: 0, number: 0 }, item: 0 };
+        let before = Instant::now();
+        let slept = doing.timed(Op::Stat, object, || {
+            let begun = Instant::now();
+            std::thread::sleep(Duration::from_millis(100));
+            Ok(begun.elapsed())
+        });
+        let (least, most) = (slept.unwrap().mul_f64(0.999), before.elapsed().mul_f64(1.001));
+        assert!(least <= doing.last && doing.last <= most, "{least:?} {:?} {most:?}", doing.last);
     }
 }

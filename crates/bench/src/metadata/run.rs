@@ -11,6 +11,7 @@ use super::samples::{self, Samples};
 use super::settings::{Phase, Settings};
 use super::tally::Tally;
 use super::walk::Walk;
+use quanta::Clock;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -55,6 +56,7 @@ pub fn run(
         interrupted,
         buffer: Vec::new(),
         samples: settings.latencies.as_deref().map(|whole| Samples::create(whole, number)).transpose()?,
+        clock: Clock::new(),
     };
     let mut conduct = Conduct { group, watch, run_info };
     let done = phases(&mut rank, &mut conduct);
