@@ -42,7 +42,7 @@ fn without_mpi_several_copies_do_not_fight_over_one_directory() {
 
 #[cfg(feature = "mpi")]
 mod ranks {
-    use crate::common::{Lab, signal, text};
+    use crate::common::{Lab, Mounted, signal, text};
     use rustix::process::{Pid, Signal, kill_process};
     use serde_json::Value;
     use std::collections::BTreeMap;
@@ -180,6 +180,36 @@ mod ranks {
     }
 
     #[test]
+    fn what_does_not_fit_is_counted_over_all_ranks() {
+        needs_mpirun!();
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: needs root to mount a small file system");
+            return;
+        }
+        let lab = Lab::new();
+        let place = lab.path().join("place");
+        std::fs::create_dir(&place).unwrap();
+        let tmpfs = ["-t", "tmpfs", "-o", "size=12m", "tmpfs"];
+        assert!(Command::new("mount").args(tmpfs).arg(&place).status().unwrap().success());
+        let mounted = Mounted { dir: place };
+        let aged = json(
+            &lab,
+            3,
+            "age --dir place --size 48MiB --profile dabre --fullness 0.5 --overwrites 1 --seed 5 --no-fill --work work",
+        );
+        let failures = aged["failures"].as_array().unwrap();
+        let count = |kind: &str, error: &str| {
+            let of = |f: &&Value| f["kind"] == kind && f["error"].as_str().unwrap().contains(error);
+            failures.iter().filter(of).map(|f| f["count"].as_u64().unwrap()).sum::<u64>()
+        };
+        let lost = count("create", "ENOSPC");
+        assert!(lost > 0, "{failures:?}");
+        assert_eq!(aged["errors"], lost + count("delete", "never made"), "{failures:?}");
+        let files = tree(&mounted.dir.join("senesce-0001/tree")).into_values().flatten().count() as u64;
+        assert_eq!(files, aged["live_files"].as_u64().unwrap() + count("delete", "never made") - lost);
+    }
+
+    #[test]
     fn what_ranks_cannot_share_is_refused() {
         needs_mpirun!();
         let lab = Lab::new();
@@ -260,6 +290,17 @@ mod ranks {
         let (child, _) = started(&lab, 3, line, 1, "out/1_0/file-9");
         signal(&child, Signal::INT);
         ended(&lab, child);
+    }
+
+    #[test]
+    fn an_interrupted_rank_ends_the_others() {
+        needs_mpirun!();
+        let lab = Lab::new();
+        let line = "bench metadata --root out --data-sets 3 --precreate 10000000 --iterations 1";
+        let (child, rank) = started(&lab, 3, line, 1, "out/1_0/file-9");
+        kill_process(rank, Signal::TERM).unwrap();
+        let output = ended(&lab, child);
+        assert!(text(&output.stderr).contains("senesce: rank 1 on"), "{}", text(&output.stderr));
     }
 
     #[test]

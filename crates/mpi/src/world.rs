@@ -9,9 +9,16 @@ use rsmpi::environment::processor_name;
 use rsmpi::ffi;
 use rsmpi::topology::SimpleCommunicator;
 use rsmpi::traits::{Communicator, Destination, Root, Source};
+use std::time::Duration;
 
 /// The status that a run with an error gives its launcher.
 const FAILED: i32 = 1;
+
+/// How long a rank that was asked to end waits for the others to end with it.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How often it is looked whether one was asked.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The ranks of a run, as this one sees them.
 pub struct World {
@@ -20,8 +27,9 @@ pub struct World {
 
 impl World {
     /// Joins the ranks that were started together with this one; there is no world if no launcher started it. [`end`] must be
-    /// called before the program exits.
-    pub fn join() -> Result<Option<World>, Error> {
+    /// called before the program exits. `interrupted` says whether a signal asked this rank for the end: others that were not
+    /// asked are ended soon after.
+    pub fn join(interrupted: fn() -> bool) -> Result<Option<World>, Error> {
         if launched().is_none() {
             return Ok(None);
         }
@@ -32,7 +40,20 @@ impl World {
         if threads < Threading::Funneled {
             return Err(Error::Init);
         }
-        Ok(Some(World { all: SimpleCommunicator::world() }))
+        let world = World { all: SimpleCommunicator::world() };
+        let (rank, host) = (world.rank(), world.host());
+        std::thread::spawn(move || {
+            while !interrupted() {
+                std::thread::sleep(LOOK);
+            }
+            std::thread::sleep(PATIENCE);
+            eprintln!(
+                "senesce: rank {rank} on {host}: interrupted; the other ranks do not end by themselves"
+            );
+            // The launcher ends them all when one exits that has not left MPI.
+            std::process::exit(FAILED);
+        });
+        Ok(Some(world))
     }
 
     /// The machine that this rank runs on.

@@ -21,7 +21,7 @@ pub fn run(args: &Age) -> Result<()> {
         return by::run(args, workload, round);
     }
     let spec = spec(args)?;
-    let world = World::join()?;
+    let world = World::join(disk::interrupted)?;
     if let Some(world) = world {
         return share(args, &spec, world);
     }

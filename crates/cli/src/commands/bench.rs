@@ -8,7 +8,7 @@ use std::process::Command;
 
 pub fn run(kind: &BenchKind) -> Result<()> {
     match kind {
-        BenchKind::Metadata(args) => metadata::run(args, ::mpi::World::join()?),
+        BenchKind::Metadata(args) => metadata::run(args, ::mpi::World::join(::disk::interrupted)?),
         BenchKind::MetadataRank => Ok(::bench::metadata::member(&disk::interrupted)?),
         BenchKind::MetadataApart => {
             Ok(::bench::metadata::apart(&disk::interrupted, &|| this("metadata-rank"))?)
