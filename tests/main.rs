@@ -17,4 +17,5 @@ mod mpi;
 mod probes;
 mod profiles;
 mod refusals;
+mod stores;
 mod workloads;

@@ -27,6 +27,7 @@ fn go(settings: &Settings, ranks: u32, most: usize) -> (Vec<PhaseOutcome>, Resul
         settings,
         ranks: Ranks::Threads(ranks),
         keeper: &Keeper::Null,
+        remote: &no_service,
         run_info: None,
         interrupted: &|| false,
         member: &|| Command::new("false"),
@@ -36,8 +37,11 @@ fn go(settings: &Settings, ranks: u32, most: usize) -> (Vec<PhaseOutcome>, Resul
     (told.outcomes, done)
 }
 
-/// Number, least start, greatest end and greatest latency in nanoseconds of the rows of each phase, repeat and operation.
-fn rows(path: &Path) -> BTreeMap<(String, i32, String), (u64, i64, i64, i64)> {
+/// By phase, repeat and operation: number, least start, greatest end and greatest latency in nanoseconds.
+type Rows = BTreeMap<(String, i32, String), (u64, i64, i64, i64)>;
+
+/// What the rows of a file tell.
+fn rows(path: &Path) -> Rows {
     let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let mut found = BTreeMap::new();
     for row in reader.get_row_iter(None).unwrap() {

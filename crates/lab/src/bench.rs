@@ -8,7 +8,9 @@ use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::work::Work;
 use crate::{Error, Watch};
 use bench::memory::{self, Occupied};
-use bench::metadata::{self, Group, Interface, Keeper, Launch, Phase, PhaseOutcome, Ranks, Settings};
+use bench::metadata::{
+    self, Group, Interface, Keeper, Launch, OpenRemote, Phase, PhaseOutcome, Ranks, Settings,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,6 +27,8 @@ pub struct MetadataSpec {
     pub ranks: Ranks,
     /// Where the objects are.
     pub keeper: Keeper,
+    /// Opens services.
+    pub remote: &'static OpenRemote,
     /// The file by which phases go on in other jobs.
     pub run_info: Option<PathBuf>,
     /// No more memory than this is left free during the run, in bytes.
@@ -91,6 +95,7 @@ pub fn metadata(
             settings: &spec.settings,
             ranks: spec.ranks,
             keeper: &spec.keeper,
+            remote: spec.remote,
             run_info: spec.run_info.as_deref(),
             interrupted: &disk::interrupted,
             member: &spec.member,

@@ -6,6 +6,7 @@
 use super::error::Error;
 use super::launch::{Keeper, Launch, Ranks};
 use super::outcome::PhaseOutcome;
+use super::remote::OpenRemote;
 use super::run::Watch;
 use super::settings::{Phase, Settings};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -62,8 +63,10 @@ pub fn run_apart(command: &mut Command, launch: &Launch, watch: &mut dyn Watch) 
     }
 }
 
-/// Carries out the run that another process asks for, from beginning to end. `member` is what its ranks are started with.
+/// Carries out the run that another process asks for, from beginning to end. `remote` opens services, `member` is what its
+/// ranks are started with.
 pub fn apart(
+    remote: &OpenRemote,
     interrupted: &(dyn Fn() -> bool + Sync),
     member: &(dyn Fn() -> Command + Sync),
 ) -> Result<(), Error> {
@@ -75,6 +78,7 @@ pub fn apart(
         settings: &job.settings,
         ranks: job.ranks,
         keeper: &job.keeper,
+        remote,
         run_info: job.run_info.as_deref(),
         interrupted,
         member,

@@ -5,6 +5,7 @@ use super::group::Group;
 use super::interface::{Failure, Interface, Null, Posix};
 use super::outcome::PhaseOutcome;
 use super::processes::{Member, Processes};
+use super::remote::{OpenRemote, Remote};
 use super::run::{Watch, run};
 use super::settings::{Phase, Settings};
 use super::threads::{Threads, threads};
@@ -28,6 +29,8 @@ pub enum Keeper {
         /// The directory, which must be new or empty.
         root: PathBuf,
     },
+    /// By a service.
+    Remote(Remote),
 }
 
 impl Keeper {
@@ -37,11 +40,12 @@ impl Keeper {
             Keeper::Null => "null",
             Keeper::Posix { .. } => "posix",
             Keeper::MpiIo { .. } => "mpi-io",
+            Keeper::Remote(remote) => remote.service.name(),
         }
     }
 
-    /// Opens it for a rank. Who has joined the ranks of MPI opens what needs MPI.
-    pub fn open(&self) -> Result<Box<dyn Interface>, Failure> {
+    /// Opens it for a rank, a service by `remote`. Who has joined the ranks of MPI opens what needs MPI.
+    pub fn open(&self, remote: &OpenRemote) -> Result<Box<dyn Interface>, Failure> {
         Ok(match self {
             Keeper::Null => Box::new(Null),
             Keeper::Posix { root } => Box::new(Posix::new(root)),
@@ -50,6 +54,7 @@ impl Keeper {
                     "the interface mpi-io needs MPI; start the program with mpirun".to_owned(),
                 ));
             }
+            Keeper::Remote(service) => remote(service)?,
         })
     }
 }
@@ -83,6 +88,8 @@ pub struct Launch<'a> {
     pub ranks: Ranks,
     /// Where the objects are.
     pub keeper: &'a Keeper,
+    /// Opens services; ranks that are processes open them by what [`member`] is given.
+    pub remote: &'a OpenRemote,
     /// See [`run`].
     pub run_info: Option<&'a Path>,
     /// Whether a signal asked for the end.
@@ -146,17 +153,18 @@ impl Launch<'_> {
 
     fn rank(&self, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<(), Error> {
         let rank = group.rank();
-        let mut interface = self.keeper.open().map_err(|failure| Error::Rank { rank, why: failure.0 })?;
+        let mut interface =
+            self.keeper.open(self.remote).map_err(|failure| Error::Rank { rank, why: failure.0 })?;
         run(self.settings, group, interface.as_mut(), self.run_info, self.interrupted, watch)
     }
 }
 
-/// Is a rank of a run that another process has started, from beginning to end.
-pub fn member(interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+/// Is a rank of a run that another process has started, from beginning to end. Services are opened by `remote`.
+pub fn member(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
     let (mut group, job) = Member::join()?;
     let job: Job = serde_json::from_slice(&job)
         .map_err(|e| Error::Settings(format!("ranks are started by the benchmark alone: {e}")))?;
-    let mut interface = match job.keeper.open() {
+    let mut interface = match job.keeper.open(remote) {
         Ok(interface) => interface,
         Err(failure) => {
             group.fail(&failure.0);

@@ -32,6 +32,13 @@ pub enum InterfaceKind {
     MpiIo,
     /// Nothing at all: what the benchmark itself costs
     Null,
+    /// Objects of an object store, such as S3
+    #[value(alias = "s3")]
+    ObjectStore,
+    /// Rows of PostgreSQL
+    Postgres,
+    /// Documents of MongoDB
+    Mongodb,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -62,6 +69,12 @@ pub struct Metadata {
     /// The directory that they are made in, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Where the service is, without user or password: s3://BUCKET/PREFIX, postgres://HOST/DATABASE, mongodb://HOST/DATABASE
+    #[arg(long, value_name = "URL", conflicts_with = "root")]
+    pub url: Option<String>,
+    /// A file of variables NAME=VALUE that say who you are to the service; without it the environment does
+    #[arg(long, value_name = "FILE", conflicts_with = "root")]
+    pub credentials: Option<PathBuf>,
     /// How many work at once [default: 1, or as many as mpirun has started]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranks: Option<u32>,

@@ -1,6 +1,7 @@
 //! `senesce bench`.
 
 mod metadata;
+mod remote;
 
 use crate::args::BenchKind;
 use anyhow::Result;
@@ -9,9 +10,9 @@ use std::process::Command;
 pub fn run(kind: &BenchKind) -> Result<()> {
     match kind {
         BenchKind::Metadata(args) => metadata::run(args, ::mpi::World::join(::disk::interrupted)?),
-        BenchKind::MetadataRank => Ok(::bench::metadata::member(&disk::interrupted)?),
+        BenchKind::MetadataRank => Ok(::bench::metadata::member(&remote::open, &disk::interrupted)?),
         BenchKind::MetadataApart => {
-            Ok(::bench::metadata::apart(&disk::interrupted, &|| this("metadata-rank"))?)
+            Ok(::bench::metadata::apart(&remote::open, &disk::interrupted, &|| this("metadata-rank"))?)
         }
     }
 }

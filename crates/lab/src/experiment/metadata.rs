@@ -212,6 +212,7 @@ impl Measuring<'_> {
             settings: &settings,
             ranks: Ranks::Processes(processes),
             keeper: &keeper,
+            remote: &metadata::no_service,
             run_info: None,
             interrupted: &disk::interrupted,
             // The process apart starts its ranks itself.

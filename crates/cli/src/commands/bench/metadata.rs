@@ -1,11 +1,13 @@
 //! `senesce bench metadata`.
 
+use super::remote;
 use crate::args::{InterfaceKind, Metadata};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::metadata::{
-    self, Failure, Group as _, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Settings, Stonewall,
+    self, Failure, Group as _, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
+    Stonewall,
 };
 use lab::{Given, MetadataSpec};
 use mpi::World;
@@ -51,7 +53,7 @@ fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
 fn open(keeper: &Keeper) -> Result<Box<dyn Interface>, Failure> {
     match keeper {
         Keeper::MpiIo { root } => mpi::mpi_io(root),
-        keeper => keeper.open(),
+        keeper => keeper.open(&remote::open),
     }
 }
 
@@ -108,10 +110,17 @@ fn import(args: &Metadata, work: &Path) -> Result<()> {
 
 fn spec(args: &Metadata, ranks: Ranks) -> Result<MetadataSpec> {
     let runs = |phase: Phase| args.phases.iter().any(|asked| asked.phase() == phase);
+    let of_files = matches!(args.interface, InterfaceKind::Posix | InterfaceKind::Null);
+    if of_files && (args.url.is_some() || args.credentials.is_some()) {
+        bail!("--url and --credentials are for services: give one by --interface");
+    }
     let keeper = match args.interface {
         InterfaceKind::Null => Keeper::Null,
         InterfaceKind::Posix => Keeper::Posix { root: root(args)? },
         InterfaceKind::MpiIo => Keeper::MpiIo { root: root(args)? },
+        InterfaceKind::ObjectStore => remote::keeper(args, Service::ObjectStore)?,
+        InterfaceKind::Postgres => remote::keeper(args, Service::Postgres)?,
+        InterfaceKind::Mongodb => remote::keeper(args, Service::Mongodb)?,
     };
     Ok(MetadataSpec {
         name: args.name.clone().unwrap_or_else(|| keeper.name().to_owned()),
@@ -140,6 +149,7 @@ fn spec(args: &Metadata, ranks: Ranks) -> Result<MetadataSpec> {
         },
         ranks,
         keeper,
+        remote: &remote::open,
         run_info: Some(args.run_info.clone()),
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,

@@ -1,0 +1,38 @@
+//! Services that keep objects: a part of the program that is only there when it is built with the feature `stores`.
+
+use crate::args::Metadata;
+use anyhow::{Result, anyhow, bail};
+use bench::metadata::{Failure, Interface, Keeper, Remote, Service};
+
+/// The keeper of objects that the arguments name.
+pub fn keeper(args: &Metadata, service: Service) -> Result<Keeper> {
+    let credentials = args.credentials.as_deref().map(std::path::absolute).transpose()?;
+    let remote = Remote::new(service, args.url.as_deref(), credentials.as_deref())
+        .map_err(|failure| anyhow!("{failure}"))?;
+    if args.root.is_some() {
+        bail!("--root is for files; name the place in a service by --url");
+    }
+    if cfg!(not(feature = "stores")) {
+        bail!("{}", without(service));
+    }
+    let in_memory = args.url.as_deref().is_some_and(|url| url.starts_with("memory:"));
+    if in_memory && args.processes {
+        bail!("ranks that are processes do not share their memory; leave out --processes");
+    }
+    Ok(Keeper::Remote(remote))
+}
+
+/// Opens a service for a rank.
+pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
+    #[cfg(feature = "stores")]
+    return stores::open(remote);
+    #[cfg(not(feature = "stores"))]
+    Err(Failure(without(remote.service)))
+}
+
+fn without(service: Service) -> String {
+    format!(
+        "this senesce was built without the interface {}; build it with `cargo build --release --features stores`",
+        service.name()
+    )
+}

@@ -1,0 +1,88 @@
+//! Who may come in: variables of the environment, or of a file that nobody else can read.
+
+use bench::metadata::Failure;
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// Parts of the names of variables whose values are secret.
+const SECRET: [&str; 6] = ["SECRET", "PASSWORD", "TOKEN", "MONGODB_URI", "CUSTOMER_KEY", "ACCESS_KEY"];
+
+/// Variables; those of the file come before those of the environment.
+pub struct Variables(BTreeMap<String, String>);
+
+impl Variables {
+    /// Those of the services, and those of a file with a `NAME=VALUE` in each line.
+    pub fn load(file: Option<&Path>) -> Result<Variables, Failure> {
+        let ours = |name: &str| ["AWS_", "PG", "MONGODB_"].iter().any(|prefix| name.starts_with(prefix));
+        let environment =
+            std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        let mut variables: BTreeMap<_, _> = environment.filter(|(name, _)| ours(name)).collect();
+        if let Some(path) = file {
+            let fail = |why: &str| Failure(format!("{}: {why}", path.display()));
+            let text = private(path)?;
+            for (number, line) in text.lines().enumerate() {
+                let line = line.trim();
+                if line.is_empty() || line.starts_with('#') {
+                    continue;
+                }
+                // The line is not repeated, for it may hold a secret.
+                let (name, value) = line
+                    .split_once('=')
+                    .ok_or_else(|| fail(&format!("line {} is not of the form NAME=VALUE", number + 1)))?;
+                variables.insert(name.trim().to_owned(), value.trim().trim_matches(['"', '\'']).to_owned());
+            }
+        }
+        Ok(Variables(variables))
+    }
+
+    /// The value of a variable that is there and not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// What no message may hold.
+    pub fn secrets(&self) -> Vec<String> {
+        let secret = |name: &str| SECRET.iter().any(|part| name.contains(part));
+        self.iter().filter(|(name, _)| secret(name)).map(|(_, value)| value.to_owned()).collect()
+    }
+}
+
+/// A text that others could not have read.
+pub fn private(path: &Path) -> Result<String, Failure> {
+    let fail = |why: &dyn std::fmt::Display| Failure(format!("{}: {why}", path.display()));
+    let mode = std::fs::metadata(path).map_err(|e| fail(&e))?.mode();
+    if mode & 0o077 != 0 {
+        return Err(fail(&"others may read or change it; `chmod 600` it"));
+    }
+    std::fs::read_to_string(path).map_err(|e| fail(&e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_file_comes_before_the_environment_and_is_kept_from_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("credentials");
+        std::fs::write(&path, "# mine\nPGUSER = me\n\nAWS_SECRET_ACCESS_KEY='geheim'\n").unwrap();
+        let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o640);
+        let why = Variables::load(Some(&path)).err().unwrap().0;
+        assert!(why.contains("chmod 600"), "{why}");
+        mode(0o600);
+        let variables = Variables::load(Some(&path)).unwrap();
+        assert_eq!((variables.get("PGUSER"), variables.get("PGPORT_")), (Some("me"), None));
+        assert_eq!(variables.secrets(), ["geheim"]);
+        std::fs::write(&path, "PGUSER=me\ngeheim\n").unwrap();
+        let why = Variables::load(Some(&path)).err().unwrap().0;
+        assert!(why.contains("line 2") && !why.contains("geheim"), "{why}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Documents of MongoDB: a collection for each data set, `senesce_RANK_NUMBER`, in it a document for each object.
+
+use crate::client::{Client, PATIENCE};
+use crate::credentials::Variables;
+use bench::metadata::{Failure, Interface, Object, Set};
+use futures_util::TryStreamExt as _;
+use mongodb::bson::spec::BinarySubtype;
+use mongodb::bson::{Binary, Document, doc};
+use mongodb::options::ClientOptions;
+use mongodb::{Collection, Database};
+
+/// The database, unless the URL names one.
+const DATABASE: &str = "senesce";
+
+/// Documents of a database.
+pub struct Collections {
+    // Before the client: it is closed while there is a runtime.
+    database: Database,
+    client: Client,
+}
+
+impl Collections {
+    /// At `mongodb://HOST:PORT/DATABASE`, or where MONGODB_URI says.
+    pub fn open(
+        mut client: Client,
+        variables: &Variables,
+        url: Option<&str>,
+    ) -> Result<Collections, Failure> {
+        let uri = url.or_else(|| variables.get("MONGODB_URI")).ok_or_else(|| {
+            Failure("give a database by --url mongodb://HOST:PORT/DATABASE, or by MONGODB_URI".to_owned())
+        })?;
+        // What it says of a URI that it cannot read may repeat a part of it.
+        let parsed = client.wait(async { ClientOptions::parse(uri).await });
+        let mut options = parsed.map_err(|failure| match url {
+            Some(_) => failure,
+            None => Failure("MONGODB_URI cannot be understood, or its host not be found".to_owned()),
+        })?;
+        if let Some(password) = options.credential.as_ref().and_then(|who| who.password.as_deref()) {
+            client.hide(password);
+        }
+        options.retry_reads = Some(false);
+        options.retry_writes = Some(false);
+        options.max_pool_size = Some(1);
+        options.app_name = Some("senesce".to_owned());
+        // It looks for a server that long, and then says why there is none.
+        options.server_selection_timeout = Some(PATIENCE * 3 / 4);
+        let name = options.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
+        let connected = client.wait(async { mongodb::Client::with_options(options) })?;
+        Ok(Collections { database: connected.database(&name), client })
+    }
+
+    fn collection(&self, set: Set) -> Collection<Document> {
+        self.database.collection(&name(set))
+    }
+}
+
+fn name(set: Set) -> String {
+    format!("senesce_{}_{}", set.rank, set.number)
+}
+
+fn missing() -> Failure {
+    Failure("no such document".to_owned())
+}
+
+fn key(object: Object) -> Document {
+    doc! { "_id": object.item as i64 }
+}
+
+impl Interface for Collections {
+    fn prepare(&mut self) -> Result<(), Failure> {
+        let found = self.client.wait(self.database.list_collection_names().into_future())?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(Failure(format!(
+            "the database {} is not empty; name another, or delete what an earlier run left with `--phases cleanup`",
+            self.database.name()
+        )))
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        // A database is gone with its last collection.
+        Ok(())
+    }
+
+    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+        self.client.wait(self.database.create_collection(name(set)).into_future())
+    }
+
+    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+        let collection = self.collection(set);
+        self.client.wait(collection.drop().into_future())
+    }
+
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+        let collection = self.collection(object.set);
+        let contents = Binary { subtype: BinarySubtype::Generic, bytes: contents.to_vec() };
+        let document = doc! { "_id": object.item as i64, "contents": contents };
+        // An object that is there already is replaced, as a file would be.
+        let replaced = collection.replace_one(key(object), document).upsert(true);
+        self.client.wait(replaced.into_future())?;
+        Ok(())
+    }
+
+    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+        let collection = self.collection(object.set);
+        let size = doc! { "$project": { "size": { "$binarySize": "$contents" } } };
+        let found = self.client.wait(async {
+            collection.aggregate([doc! { "$match": key(object) }, size]).await?.try_next().await
+        })?;
+        let size = found.ok_or_else(missing)?;
+        let size = size.get_i32("size").map_err(|error| self.client.failure(&error))?;
+        Ok(size as u64)
+    }
+
+    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+        let collection = self.collection(object.set);
+        let found = self.client.wait(collection.find_one(key(object)).into_future())?;
+        let document = found.ok_or_else(missing)?;
+        let contents =
+            document.get_binary_generic("contents").map_err(|error| self.client.failure(&error))?;
+        into.extend_from_slice(contents);
+        Ok(())
+    }
+
+    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+        let collection = self.collection(object.set);
+        let deleted = self.client.wait(collection.delete_one(key(object)).into_future())?;
+        if deleted.deleted_count == 1 { Ok(()) } else { Err(missing()) }
+    }
+}

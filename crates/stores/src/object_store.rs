@@ -1,0 +1,134 @@
+//! Objects of an object store: a prefix for each data set, `PREFIX/RANK_NUMBER/`, in it an object for each object, named
+//! `file-ITEM`. Prefixes need not be made, so a data set costs nothing to make; what is left in one is listed and deleted.
+
+use crate::client::Client;
+use crate::credentials::Variables;
+use bench::metadata::{Failure, Interface, Object, Set};
+use futures_util::TryStreamExt as _;
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt as _, RetryConfig};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+/// The one store that lies in memory: all threads see it, and no other process.
+static MEMORY: LazyLock<Arc<InMemory>> = LazyLock::new(Arc::default);
+
+/// Objects of an object store.
+pub struct Objects {
+    // Before the client: its connections are closed while there is a runtime.
+    store: Arc<dyn ObjectStore>,
+    client: Client,
+    prefix: Path,
+}
+
+impl Objects {
+    /// At `s3://BUCKET/PREFIX`, `file:///DIR` or `memory:///PREFIX`.
+    pub fn open(client: Client, variables: &Variables, url: Option<&str>) -> Result<Objects, Failure> {
+        let url = url.ok_or_else(|| Failure(HOW.to_owned()))?;
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| Failure(HOW.to_owned()))?;
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let store: Arc<dyn ObjectStore> = match (scheme, host) {
+            ("s3", bucket) if !bucket.is_empty() => Arc::new(s3(&client, variables, bucket)?),
+            ("file", "") => {
+                let dir = format!("/{path}");
+                let files = LocalFileSystem::new_with_prefix(&dir).map_err(|e| client.failure(&e))?;
+                let store: Arc<dyn ObjectStore> = Arc::new(files.with_automatic_cleanup(true));
+                return Ok(Objects { store, client, prefix: Path::default() });
+            }
+            ("memory", "") => MEMORY.clone(),
+            _ => return Err(Failure(HOW.to_owned())),
+        };
+        let prefix = Path::parse(path).map_err(|e| client.failure(&e))?;
+        Ok(Objects { store, client, prefix })
+    }
+
+    fn set(&self, set: Set) -> Path {
+        self.prefix.clone().join(format!("{}_{}", set.rank, set.number))
+    }
+
+    fn object(&self, object: Object) -> Path {
+        self.set(object.set).join(format!("file-{}", object.item))
+    }
+}
+
+const HOW: &str = "give an object store by --url: s3://BUCKET/PREFIX, file:///DIRECTORY or memory:///";
+
+fn s3(client: &Client, variables: &Variables, bucket: &str) -> Result<impl ObjectStore, Failure> {
+    let mut builder = AmazonS3Builder::new();
+    for (name, value) in variables.iter() {
+        // Whatever else there is for other programs is none of its settings.
+        if name.starts_with("AWS_")
+            && let Ok(key) = name.to_ascii_lowercase().parse()
+        {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let never = RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() };
+    builder
+        .with_bucket_name(bucket)
+        .with_retry(never)
+        // One object is deleted by the request for one object.
+        .with_disable_bulk_delete(true)
+        .build()
+        .map_err(|error| client.failure(&error))
+}
+
+impl Interface for Objects {
+    fn prepare(&mut self) -> Result<(), Failure> {
+        let prefix = (!self.prefix.as_ref().is_empty()).then_some(&self.prefix);
+        let mut found = self.store.list(prefix);
+        match self.client.wait(found.try_next())? {
+            None => Ok(()),
+            Some(_) => Err(Failure(
+                "the place that the URL names is not empty; name another, \
+                 or delete what an earlier run left with `--phases cleanup`"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn make_set(&mut self, _: Set) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+        let prefix = self.set(set);
+        let mut left = self.store.list(Some(&prefix));
+        while let Some(found) = self.client.wait(left.try_next())? {
+            if found.location.filename().is_some_and(|name| name.starts_with("file-")) {
+                self.client.wait(self.store.delete(&found.location))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+        let path = self.object(object);
+        self.client.wait(self.store.put(&path, contents.to_vec().into()))?;
+        Ok(())
+    }
+
+    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+        let path = self.object(object);
+        Ok(self.client.wait(self.store.head(&path))?.size)
+    }
+
+    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+        let path = self.object(object);
+        let contents = self.client.wait(async { self.store.get(&path).await?.bytes().await })?;
+        into.extend_from_slice(&contents);
+        Ok(())
+    }
+
+    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+        let path = self.object(object);
+        self.client.wait(self.store.delete(&path))
+    }
+}

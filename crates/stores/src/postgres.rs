@@ -1,0 +1,239 @@
+//! Rows of PostgreSQL: a table for each data set, `senesce.RANK_NUMBER`, in it a row for each object. A statement is sent with
+//! its parameters in one message, so each operation is one round trip.
+
+use crate::client::{Client, PATIENCE};
+use crate::credentials::{Variables, private};
+use bench::metadata::{Failure, Interface, Object, Set};
+use std::path::{Path, PathBuf};
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// Says that the schema is ours to remove.
+const MARK: &str = "made by senesce";
+
+/// Rows of a database.
+pub struct Tables {
+    // Before the client: it is closed while there is a runtime.
+    database: tokio_postgres::Client,
+    client: Client,
+}
+
+impl Tables {
+    /// At `postgres://HOST:PORT/DATABASE`, or where the `PG…` variables say.
+    pub fn open(mut client: Client, variables: &Variables, url: Option<&str>) -> Result<Tables, Failure> {
+        let config = config(&client, variables, url)?;
+        if let Some(password) = config.get_password() {
+            client.hide(&String::from_utf8_lossy(password));
+        }
+        let connected = if config.get_ssl_mode() == SslMode::Disable {
+            client.wait(config.connect(NoTls)).map(|(database, connection)| {
+                client.spawn(async { connection.await.unwrap_or_default() });
+                database
+            })
+        } else {
+            let tls = MakeRustlsConnect::with_native_certs().map_err(|errors| {
+                Failure(format!("no certificates are known here to trust: {errors:?}; install ca-certificates, or set PGSSLMODE=disable"))
+            })?;
+            client.wait(config.connect(tls.0)).map(|(database, connection)| {
+                client.spawn(async { connection.await.unwrap_or_default() });
+                database
+            })
+        };
+        Ok(Tables { database: connected?, client })
+    }
+
+    /// Does something that gives nothing.
+    fn run(&mut self, statement: &str) -> Result<(), Failure> {
+        self.client.wait(self.database.batch_execute(statement))
+    }
+
+    /// The one value that a statement gives of an object.
+    fn one<T: tokio_postgres::types::FromSqlOwned>(
+        &mut self,
+        what: &str,
+        object: Object,
+    ) -> Result<T, Failure> {
+        let statement = format!("SELECT {what} FROM {} WHERE item = $1", table(object.set));
+        let item = object.item as i64;
+        let rows = self.client.wait(self.database.query_typed(&statement, &[(&item, Type::INT8)]))?;
+        let row = rows.first().ok_or_else(missing)?;
+        row.try_get(0).map_err(|error| self.client.failure(&error))
+    }
+}
+
+fn missing() -> Failure {
+    Failure("no such row".to_owned())
+}
+
+fn table(set: Set) -> String {
+    format!("senesce.\"{}_{}\"", set.rank, set.number)
+}
+
+fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<Config, Failure> {
+    let mut config = match url {
+        Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+            url.parse().map_err(|error: tokio_postgres::Error| client.failure(&error))?
+        }
+        Some(_) => {
+            return Err(Failure(
+                "give a database by --url postgres://HOST:PORT/DATABASE, or by PGHOST and PGDATABASE"
+                    .to_owned(),
+            ));
+        }
+        None => Config::new(),
+    };
+    if config.get_hosts().is_empty() {
+        config.host(variables.get("PGHOST").unwrap_or("/var/run/postgresql"));
+    }
+    if config.get_ports().is_empty()
+        && let Some(port) = variables.get("PGPORT")
+    {
+        config.port(port.parse().map_err(|_| Failure(format!("PGPORT={port} is no port")))?);
+    }
+    if config.get_dbname().is_none()
+        && let Some(name) = variables.get("PGDATABASE")
+    {
+        config.dbname(name);
+    }
+    if let Some(user) = variables.get("PGUSER") {
+        config.user(user);
+    }
+    match variables.get("PGSSLMODE").unwrap_or("prefer") {
+        "disable" => config.ssl_mode(SslMode::Disable),
+        "allow" | "prefer" => config.ssl_mode(SslMode::Prefer),
+        "require" | "verify-ca" | "verify-full" => config.ssl_mode(SslMode::Require),
+        other => return Err(Failure(format!("PGSSLMODE={other} is none that PostgreSQL knows"))),
+    };
+    config.application_name("senesce").connect_timeout(PATIENCE);
+    match variables.get("PGPASSWORD") {
+        Some(password) => config.password(password),
+        None => match from_pass_file(&config, variables)? {
+            Some(password) => config.password(password),
+            None => &mut config,
+        },
+    };
+    Ok(config)
+}
+
+/// The password in the file of passwords that all clients of PostgreSQL read, if it is there.
+fn from_pass_file(config: &Config, variables: &Variables) -> Result<Option<String>, Failure> {
+    let named = variables.get("PGPASSFILE").map(PathBuf::from);
+    let usual = || std::env::home_dir().map(|home| home.join(".pgpass"));
+    let Some(path) = named.or_else(|| usual().filter(|path| path.is_file())) else { return Ok(None) };
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => host.as_str(),
+        Some(Host::Unix(_)) | None => "localhost",
+    };
+    let port = config.get_ports().first().unwrap_or(&5432).to_string();
+    let user = config.get_user().unwrap_or_default();
+    let wanted = [host, &port, config.get_dbname().unwrap_or(user), user];
+    find_password(&path, &wanted)
+}
+
+/// The password of the first line `HOST:PORT:DATABASE:USER:PASSWORD` that fits, where `*` fits all.
+fn find_password(path: &Path, wanted: &[&str; 4]) -> Result<Option<String>, Failure> {
+    let text = private(path)?;
+    let fits = |line: &&str| {
+        let fields = fields(line);
+        fields.len() == 5 && fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted)
+    };
+    Ok(text.lines().filter(|line| !line.starts_with('#')).find(fits).and_then(|line| fields(line).pop()))
+}
+
+/// The parts of a line between colons; a backslash takes the character behind it as it is.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            '\\' => fields.last_mut().expect("one at least").extend(rest.next()),
+            c => fields.last_mut().expect("one at least").push(c),
+        }
+    }
+    fields
+}
+
+impl Interface for Tables {
+    fn prepare(&mut self) -> Result<(), Failure> {
+        let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'senesce' LIMIT 1";
+        if !self.client.wait(self.database.query_typed(tables, &[]))?.is_empty() {
+            return Err(Failure(
+                "the schema senesce of this database is not empty; name another database, \
+                 or delete what an earlier run left with `--phases cleanup`"
+                    .to_owned(),
+            ));
+        }
+        let schema = "SELECT FROM pg_namespace WHERE nspname = 'senesce'";
+        if !self.client.wait(self.database.query_typed(schema, &[]))?.is_empty() {
+            return Ok(());
+        }
+        self.run(&format!("CREATE SCHEMA senesce; COMMENT ON SCHEMA senesce IS '{MARK}'"))
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        let ours = "SELECT FROM pg_namespace WHERE nspname = 'senesce' AND obj_description(oid) = $1";
+        if self.client.wait(self.database.query_typed(ours, &[(&MARK, Type::TEXT)]))?.is_empty() {
+            return Ok(());
+        }
+        self.run("DROP SCHEMA senesce")
+    }
+
+    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+        self.run(&format!("CREATE TABLE {} (item bigint PRIMARY KEY, contents bytea NOT NULL)", table(set)))
+    }
+
+    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+        self.run(&format!("DROP TABLE {}", table(set)))
+    }
+
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+        // An object that is there already is replaced, as a file would be.
+        let statement = format!(
+            "INSERT INTO {} VALUES ($1, $2) ON CONFLICT (item) DO UPDATE SET contents = excluded.contents",
+            table(object.set)
+        );
+        let item = object.item as i64;
+        let values: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 2] =
+            [(&item, Type::INT8), (&contents, Type::BYTEA)];
+        self.client.wait(self.database.execute_typed(&statement, &values))?;
+        Ok(())
+    }
+
+    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+        Ok(self.one::<i32>("octet_length(contents)", object)? as u64)
+    }
+
+    fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+        *into = self.one("contents", object)?;
+        Ok(())
+    }
+
+    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+        let statement = format!("DELETE FROM {} WHERE item = $1", table(object.set));
+        let item = object.item as i64;
+        let deleted = self.client.wait(self.database.execute_typed(&statement, &[(&item, Type::INT8)]))?;
+        if deleted == 1 { Ok(()) } else { Err(missing()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn passwords_are_found_as_other_clients_find_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pgpass");
+        std::fs::write(&path, "# h:1:d:u:no\nh:1:d:other:no\n*:1:d:u:a\\:b\\\\c:d\n*:*:*:*:rest\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let found = |wanted| find_password(&path, &wanted).unwrap();
+        assert_eq!(found(["h", "1", "d", "u"]).as_deref(), Some("a:b\\c:d"));
+        assert_eq!(found(["h", "2", "d", "u"]).as_deref(), Some("rest"));
+        std::fs::write(&path, "h:1:d:u:a").unwrap();
+        assert_eq!(found(["h", "2", "d", "u"]), None);
+    }
+}

@@ -1,0 +1,7 @@
+//! Each interface against a real server on loopback, which the test starts and stops.
+
+mod mongodb;
+mod object_store;
+mod postgres;
+mod scenario;
+mod server;

@@ -1,0 +1,95 @@
+//! MongoDB, by a server that speaks its protocol and keeps documents in the same storage engine.
+
+use crate::scenario;
+use crate::server::{SECRET, Server, USER, spawn};
+use bench::metadata::{Remote, Service};
+use mongodb::bson::doc;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where `scripts/setup` installs it, or wherever it is found.
+fn program() -> Option<PathBuf> {
+    let home = std::env::home_dir().unwrap_or_default();
+    let installed = home.join(".local/share/senesce/mongodb/bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let dirs = std::iter::once(installed).chain(std::env::split_paths(&path));
+    let found = dirs.map(|dir| dir.join("secantusd-py")).find(|program| program.is_file());
+    if found.is_none() {
+        println!("skipped: there is no server that speaks as MongoDB does (scripts/setup installs one)");
+    }
+    found
+}
+
+/// A server that lets in who has the password: it must be told so while it lets in all.
+fn server() -> Option<Server> {
+    let program = program()?;
+    let mut server = Server::start(
+        |_| (),
+        move |port, dir| {
+            let mut command = Command::new(&program);
+            command.args([
+                "--standalone",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                &port.to_string(),
+                "--storage-path",
+            ]);
+            command.arg(dir.join("data")).current_dir(dir);
+            if dir.join("locked").exists() {
+                command.arg("--auth");
+            }
+            spawn(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+        },
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let uri = format!("mongodb://127.0.0.1:{}", server.port);
+        let admin = mongodb::Client::with_uri_str(uri).await.unwrap().database("admin");
+        let user = doc! { "createUser": USER, "pwd": SECRET, "roles": ["root"] };
+        admin.run_command(user).await.unwrap();
+    });
+    std::fs::write(server.dir.path().join("locked"), "").unwrap();
+    server.kill();
+    server.restart();
+    Some(server)
+}
+
+fn uri(server: &Server, secret: &str) -> String {
+    // As a URI needs it.
+    let secret = secret.replace('/', "%2F").replace('+', "%2B");
+    format!("mongodb://{USER}:{secret}@127.0.0.1:{}/bench?authSource=admin", server.port)
+}
+
+fn remote(credentials: &Path) -> Remote {
+    Remote::new(Service::Mongodb, None, Some(credentials)).unwrap()
+}
+
+#[test]
+fn mongodb_does_what_files_do() {
+    let Some(server) = server() else { return };
+    let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, SECRET)));
+    let remote = remote(&credentials);
+    scenario::does_what_files_do(&remote);
+    scenario::counts_what_is_wrong(&remote, "no such document", 1);
+}
+
+#[test]
+fn a_run_without_its_mongodb_server_ends() {
+    let Some(server) = server() else { return };
+    let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, SECRET)));
+    scenario::ends_without_its_server(server, &remote(&credentials));
+}
+
+#[test]
+fn who_may_not_come_in_is_told_so_without_the_password() {
+    let Some(server) = server() else { return };
+    let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, "not-the-password")));
+    let mut interface = senesce_stores::open(&remote(&credentials)).unwrap();
+    let why = interface.prepare().unwrap_err().0;
+    assert!(why.contains("uthentication") && !why.contains("not-the-password"), "{why}");
+    // No client tells what it could not understand of a URI that holds a password.
+    let credentials = server.credentials("MONGODB_URI=mongodb://u:geheim@@127.0.0.1:1/x?y\n");
+    let why = senesce_stores::open(&remote(&credentials)).err().unwrap().0;
+    assert!(why.contains("MONGODB_URI") && !why.contains("geheim"), "{why}");
+}

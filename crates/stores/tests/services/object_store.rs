@@ -1,0 +1,105 @@
+//! Object stores: a directory, memory, and an S3 server.
+
+use crate::scenario;
+use crate::server::{SECRET, Server, USER, spawn};
+use bench::metadata::{Remote, Service};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn remote(url: &str, credentials: Option<&Path>) -> Remote {
+    Remote::new(Service::ObjectStore, Some(url), credentials).unwrap()
+}
+
+/// The server that is built beside the tests.
+fn program() -> Option<PathBuf> {
+    let test = std::env::current_exe().unwrap();
+    let program = test.parent()?.parent()?.join("examples/s3-server");
+    if !program.is_file() {
+        println!("skipped: there is no S3 server; `cargo test -p senesce-stores` without --test builds it");
+        return None;
+    }
+    Some(program)
+}
+
+fn server() -> Option<Server> {
+    let program = program()?;
+    let bucket = |dir: &Path| std::fs::create_dir_all(dir.join("data/bucket")).unwrap();
+    Some(Server::start(bucket, move |port, dir| {
+        let mut command = Command::new(&program);
+        command.arg(port.to_string()).arg(dir.join("data")).stdin(Stdio::piped());
+        let mut child = spawn(&mut command);
+        writeln!(child.stdin.take().unwrap(), "{USER}={SECRET}").unwrap();
+        child
+    }))
+}
+
+fn credentials(server: &Server, secret: &str) -> PathBuf {
+    server.credentials(&format!(
+        "AWS_ENDPOINT_URL=http://127.0.0.1:{}\nAWS_ALLOW_HTTP=true\nAWS_REGION=us-east-1\n\
+         AWS_ACCESS_KEY_ID={USER}\nAWS_SECRET_ACCESS_KEY={secret}\n",
+        server.port
+    ))
+}
+
+#[test]
+fn a_directory_does_what_files_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let remote = remote(&format!("file://{}", dir.path().display()), None);
+    scenario::does_what_files_do(&remote);
+    scenario::counts_what_is_wrong(&remote, "not found", 1);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn memory_does_what_files_do() {
+    let remote = remote("memory:///some/prefix", None);
+    scenario::does_what_files_do(&remote);
+    // As S3, it does not say that what is to be deleted was not there.
+    scenario::counts_what_is_wrong(&remote, "No data in memory", 0);
+}
+
+#[test]
+fn s3_does_what_files_do() {
+    let Some(server) = server() else { return };
+    let credentials = credentials(&server, SECRET);
+    for url in ["s3://bucket/some/prefix", "s3://bucket"] {
+        let remote = remote(url, Some(&credentials));
+        scenario::does_what_files_do(&remote);
+        // This server says that what is to be deleted was not there; S3 itself does not.
+        scenario::counts_what_is_wrong(&remote, "404", 1);
+    }
+}
+
+#[test]
+fn a_run_without_its_s3_server_ends() {
+    let Some(server) = server() else { return };
+    let credentials = credentials(&server, SECRET);
+    scenario::ends_without_its_server(server, &remote("s3://bucket/prefix", Some(&credentials)));
+}
+
+#[test]
+fn who_may_not_come_in_is_told_so_without_the_secret() {
+    let Some(server) = server() else { return };
+    let credentials = credentials(&server, "not-the-secret");
+    let mut interface = senesce_stores::open(&remote("s3://bucket/prefix", Some(&credentials))).unwrap();
+    let why = interface.prepare().unwrap_err().0;
+    assert!(why.contains("SignatureDoesNotMatch") && !why.contains("not-the-secret"), "{why}");
+    assert!(!why.contains('\n'), "{why}");
+}
+
+#[test]
+fn what_is_no_object_store_is_refused() {
+    for url in ["s3:///prefix", "ftp://host/", "file://host/dir", "bucket", ""] {
+        let why = senesce_stores::open(&remote(url, None)).err().unwrap().0;
+        assert!(why.contains("s3://BUCKET/PREFIX"), "{url}: {why}");
+    }
+    for url in ["s3://key:secret@bucket/prefix", "s3://bucket?secret=x"] {
+        let why = Remote::new(Service::ObjectStore, Some(url), None).unwrap_err().0;
+        assert!(why.contains("environment") && !why.contains("secret"), "{why}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let missing = format!("file://{}/missing", dir.path().display());
+    let why = senesce_stores::open(&remote(&missing, None)).err().unwrap().0;
+    assert!(why.contains("missing") && why.contains("No such file"), "{why}");
+}

@@ -1,0 +1,176 @@
+//! What each interface must do, whatever the service.
+
+use crate::server::Server;
+use bench::metadata::*;
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+struct Told<'a> {
+    phases: Vec<PhaseOutcome>,
+    begins: &'a dyn Fn(Phase),
+}
+
+impl Watch for Told<'_> {
+    fn begins(&mut self, phase: Phase, _: u32) {
+        (self.begins)(phase);
+    }
+
+    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+        self.phases.push(outcome.clone());
+        Ok(())
+    }
+}
+
+/// A job: its phases, and how it ended.
+struct Job<'a> {
+    keeper: &'a Keeper,
+    ranks: u32,
+    run_info: Option<&'a Path>,
+    begins: &'a dyn Fn(Phase),
+}
+
+impl Job<'_> {
+    fn run(&self, settings: &Settings) -> (Vec<PhaseOutcome>, Result<(), Error>) {
+        let mut told = Told { phases: Vec::new(), begins: self.begins };
+        let launch = Launch {
+            settings,
+            ranks: Ranks::Threads(self.ranks),
+            keeper: self.keeper,
+            remote: &senesce_stores::open,
+            run_info: self.run_info,
+            interrupted: &|| false,
+            member: &|| Command::new("false"),
+        };
+        let done = launch.run(&mut told);
+        (told.phases, done)
+    }
+}
+
+fn small() -> Settings {
+    let object_size = Sizes::Uniform { least: 0, most: 9_000 };
+    Settings { data_sets: 3, precreate: 12, iterations: 8, repeats: 2, object_size, ..Settings::default() }
+}
+
+const NONE: Phases = Phases { precreate: false, benchmark: false, cleanup: false };
+
+/// What of a phase does not depend on time: objects, data sets, errors, operations.
+type Counts = (Phase, u64, u64, u64, BTreeMap<String, OpOutcome>);
+
+fn counts(phases: &[PhaseOutcome]) -> Vec<Counts> {
+    phases.iter().map(|p| (p.phase, p.objects, p.data_sets, p.errors, p.operations.clone())).collect()
+}
+
+/// What files do, by one rank and by four, and nothing is left.
+pub fn does_what_files_do(remote: &Remote) {
+    let begins = &|_| ();
+    for ranks in [1, 4] {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Keeper::Posix { root: dir.path().join("out") };
+        let (expected, done) = Job { keeper: &files, ranks, run_info: None, begins }.run(&small());
+        done.unwrap();
+        let keeper = Keeper::Remote(remote.clone());
+        let (phases, done) = Job { keeper: &keeper, ranks, run_info: None, begins }.run(&small());
+        done.unwrap();
+        assert_eq!(counts(&phases), counts(&expected), "{phases:#?}");
+        assert!(phases.iter().all(|phase| phase.errors == 0));
+        is_empty(remote);
+    }
+}
+
+/// An earlier run may begin where nothing of another one is.
+pub fn is_empty(remote: &Remote) {
+    let mut interface = senesce_stores::open(remote).unwrap();
+    interface.prepare().unwrap();
+    interface.finish().unwrap();
+}
+
+/// A byte that is wrong and an object that is gone are counted and named; a place in use is refused; the rest is cleaned up.
+/// `gone` is what is said of an object that is not there, and what deleting it counts.
+pub fn counts_what_is_wrong(remote: &Remote, gone: &str, missing_deletes: u64) {
+    let dir = tempfile::tempdir().unwrap();
+    let info = dir.path().join("info");
+    let keeper = Keeper::Remote(remote.clone());
+    let job = |phases| {
+        let settings = Settings { phases, repeats: 1, ..small() };
+        let job = Job { keeper: &keeper, ranks: 2, run_info: Some(&info), begins: &|_| () };
+        let (phases, done) = job.run(&settings);
+        (phases, done.map_err(|error| error.to_string()))
+    };
+    job(Phases { precreate: true, ..NONE }).1.unwrap();
+    let refused = job(Phases { precreate: true, ..NONE }).1.unwrap_err();
+    assert!(refused.contains("not empty") && refused.contains("--phases cleanup"), "{refused}");
+    let object = |rank, number, item| Object { set: Set { rank, number }, item };
+    let mut interface = senesce_stores::open(remote).unwrap();
+    let mut contents = Vec::new();
+    let bytes = interface.stat(object(0, 1, 4)).unwrap();
+    interface.read(object(0, 1, 4), bytes, &mut contents).unwrap();
+    assert_eq!(contents.len() as u64, bytes);
+    let last = contents.len() - 1;
+    contents[last] ^= 1;
+    interface.write(object(0, 1, 4), &contents).unwrap();
+    interface.delete(object(1, 2, 7)).unwrap();
+    drop(interface);
+    let (benchmark, done) = job(Phases { benchmark: true, ..NONE });
+    done.unwrap();
+    assert_eq!(benchmark[0].errors, 2, "{:?}", benchmark[0].failures);
+    let told = benchmark[0].failures.join("\n");
+    let wrong = format!("read of object 4 in data set 0_1: byte {last} is wrong");
+    assert!(told.contains(&wrong), "{wrong}\n{told}");
+    assert!(told.contains("stat of object 7 in data set 1_2: ") && told.contains(gone), "{told}");
+    // What was not deleted because it was not there has not been replaced either.
+    let (cleanup, done) = job(Phases { cleanup: true, ..NONE });
+    done.unwrap();
+    assert_eq!(cleanup[0].errors, missing_deletes, "{:?}", cleanup[0].failures);
+    is_empty(remote);
+    assert!(!info.exists());
+}
+
+/// A server that is killed, and one that only does not answer: the run says so and ends; what is left can be cleaned up when
+/// the server is back.
+pub fn ends_without_its_server(server: Server, remote: &Remote) {
+    let server = Mutex::new(server);
+    type Act = fn(&mut Server);
+    let killed: (Act, Act) = (Server::kill, Server::restart);
+    let stopped: (Act, Act) = (|server| server.signal(Signal::STOP), |server| server.signal(Signal::CONT));
+    for (leave, come_back) in [killed, stopped] {
+        let dir = tempfile::tempdir().unwrap();
+        let info = dir.path().join("info");
+        let keeper = Keeper::Remote(remote.clone());
+        let gone = Mutex::new(None);
+        let settings =
+            Settings { data_sets: 2, precreate: 150, iterations: 150, repeats: 3, ..Settings::default() };
+        let (phases, done) = std::thread::scope(|scope| {
+            let begins = |phase| {
+                if phase == Phase::Benchmark && gone.lock().unwrap().is_none() {
+                    *gone.lock().unwrap() = Some(Instant::now());
+                    scope.spawn(|| {
+                        std::thread::sleep(Duration::from_millis(100));
+                        leave(&mut server.lock().unwrap());
+                    });
+                }
+            };
+            Job { keeper: &keeper, ranks: 4, run_info: Some(&info), begins: &begins }.run(&settings)
+        });
+        let took = gone.lock().unwrap().unwrap().elapsed();
+        assert!(took < Duration::from_secs(12), "{took:?}");
+        let error = done.unwrap_err().to_string();
+        assert!(error.starts_with("rank 0: "), "{error}");
+        let (benchmarks, last) = (&phases[1..4], &phases[4]);
+        let of_all = benchmarks.iter().flat_map(|phase| phase.operations.values());
+        let (well, failed) = of_all.fold((0, 0), |(w, f), op| (w + op.done, f + op.errors));
+        assert!(well > 0 && failed > 0, "{benchmarks:#?}");
+        assert!(benchmarks[2].failures[0].starts_with("rank 0: "), "{:?}", benchmarks[2].failures);
+        assert!(last.phase == Phase::Cleanup && last.objects == 0 && last.errors > 0, "{last:#?}");
+        come_back(&mut server.lock().unwrap());
+        let settings = Settings { phases: Phases { cleanup: true, ..NONE }, ..settings };
+        let (phases, done) =
+            Job { keeper: &keeper, ranks: 4, run_info: Some(&info), begins: &|_| () }.run(&settings);
+        done.unwrap();
+        assert!(phases[0].objects > 0);
+        is_empty(remote);
+    }
+}
