@@ -30,7 +30,7 @@ impl Collections {
             Failure("give a database by --url mongodb://HOST:PORT/DATABASE, or by MONGODB_URI".to_owned())
         })?;
         // What it says of a URI that it cannot read may repeat a part of it.
-        let parsed = client.wait(async { ClientOptions::parse(uri).await });
+        let parsed = client.wait(told(ClientOptions::parse(uri)));
         let mut options = parsed.map_err(|failure| match url {
             Some(_) => failure,
             None => Failure("MONGODB_URI cannot be understood, or its host not be found".to_owned()),
@@ -45,13 +45,34 @@ impl Collections {
         // It looks for a server that long, and then says why there is none.
         options.server_selection_timeout = Some(PATIENCE * 3 / 4);
         let name = options.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
-        let connected = client.wait(async { mongodb::Client::with_options(options) })?;
+        let connected = client.wait(told(async { mongodb::Client::with_options(options) }))?;
         Ok(Collections { database: connected.database(&name), client })
+    }
+
+    fn is_empty(&mut self) -> Result<bool, Failure> {
+        Ok(self.client.wait(told(self.database.list_collection_names()))?.is_empty())
     }
 
     fn collection(&self, set: Set) -> Collection<Document> {
         self.database.collection(&name(set))
     }
+}
+
+/// What went wrong, in the words for people. The driver's own message is a dump of all that it knows.
+#[derive(Debug)]
+struct Told(String);
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Told {}
+
+/// Asks, and gives such errors.
+async fn told<T>(request: impl IntoFuture<Output = mongodb::error::Result<T>>) -> Result<T, Told> {
+    request.await.map_err(|error| Told(error.kind.to_string()))
 }
 
 fn name(set: Set) -> String {
@@ -68,8 +89,7 @@ fn key(object: Object) -> Document {
 
 impl Interface for Collections {
     fn prepare(&mut self) -> Result<(), Failure> {
-        let found = self.client.wait(self.database.list_collection_names().into_future())?;
-        if found.is_empty() {
+        if self.is_empty()? {
             return Ok(());
         }
         Err(Failure(format!(
@@ -80,16 +100,20 @@ impl Interface for Collections {
 
     fn finish(&mut self) -> Result<(), Failure> {
         // A database is gone with its last collection.
-        Ok(())
+        if self.is_empty()? {
+            Ok(())
+        } else {
+            Err(Failure("not all collections could be removed".to_owned()))
+        }
     }
 
     fn make_set(&mut self, set: Set) -> Result<(), Failure> {
-        self.client.wait(self.database.create_collection(name(set)).into_future())
+        self.client.wait(told(self.database.create_collection(name(set))))
     }
 
     fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
         let collection = self.collection(set);
-        self.client.wait(collection.drop().into_future())
+        self.client.wait(told(collection.drop()))
     }
 
     fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
@@ -98,16 +122,16 @@ impl Interface for Collections {
         let document = doc! { "_id": object.item as i64, "contents": contents };
         // An object that is there already is replaced, as a file would be.
         let replaced = collection.replace_one(key(object), document).upsert(true);
-        self.client.wait(replaced.into_future())?;
+        self.client.wait(told(replaced))?;
         Ok(())
     }
 
     fn stat(&mut self, object: Object) -> Result<u64, Failure> {
         let collection = self.collection(object.set);
         let size = doc! { "$project": { "size": { "$binarySize": "$contents" } } };
-        let found = self.client.wait(async {
+        let found = self.client.wait(told(async {
             collection.aggregate([doc! { "$match": key(object) }, size]).await?.try_next().await
-        })?;
+        }))?;
         let size = found.ok_or_else(missing)?;
         let size = size.get_i32("size").map_err(|error| self.client.failure(&error))?;
         Ok(size as u64)
@@ -115,7 +139,7 @@ impl Interface for Collections {
 
     fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
         let collection = self.collection(object.set);
-        let found = self.client.wait(collection.find_one(key(object)).into_future())?;
+        let found = self.client.wait(told(collection.find_one(key(object))))?;
         let document = found.ok_or_else(missing)?;
         let contents =
             document.get_binary_generic("contents").map_err(|error| self.client.failure(&error))?;
@@ -125,7 +149,7 @@ impl Interface for Collections {
 
     fn delete(&mut self, object: Object) -> Result<(), Failure> {
         let collection = self.collection(object.set);
-        let deleted = self.client.wait(collection.delete_one(key(object)).into_future())?;
+        let deleted = self.client.wait(told(collection.delete_one(key(object))))?;
         if deleted.deleted_count == 1 { Ok(()) } else { Err(missing()) }
     }
 }

@@ -52,6 +52,12 @@ impl Objects {
     fn object(&self, object: Object) -> Path {
         self.set(object.set).join(format!("file-{}", object.item))
     }
+
+    fn is_empty(&mut self) -> Result<bool, Failure> {
+        let prefix = (!self.prefix.as_ref().is_empty()).then_some(&self.prefix);
+        let mut found = self.store.list(prefix);
+        Ok(self.client.wait(found.try_next())?.is_none())
+    }
 }
 
 const HOW: &str = "give an object store by --url: s3://BUCKET/PREFIX, file:///DIRECTORY or memory:///";
@@ -78,20 +84,19 @@ fn s3(client: &Client, variables: &Variables, bucket: &str) -> Result<impl Objec
 
 impl Interface for Objects {
     fn prepare(&mut self) -> Result<(), Failure> {
-        let prefix = (!self.prefix.as_ref().is_empty()).then_some(&self.prefix);
-        let mut found = self.store.list(prefix);
-        match self.client.wait(found.try_next())? {
-            None => Ok(()),
-            Some(_) => Err(Failure(
-                "the place that the URL names is not empty; name another, \
-                 or delete what an earlier run left with `--phases cleanup`"
-                    .to_owned(),
-            )),
+        if self.is_empty()? {
+            return Ok(());
         }
+        Err(Failure(
+            "the place that the URL names is not empty; name another, \
+             or delete what an earlier run left with `--phases cleanup`"
+                .to_owned(),
+        ))
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        Ok(())
+        // There is no place to take away. What could not be deleted is found by this run's successor.
+        if self.is_empty()? { Ok(()) } else { Err(Failure("not all objects could be deleted".to_owned())) }
     }
 
     fn make_set(&mut self, _: Set) -> Result<(), Failure> {

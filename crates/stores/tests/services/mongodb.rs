@@ -50,7 +50,7 @@ fn server() -> Option<Server> {
         admin.run_command(user).await.unwrap();
     });
     std::fs::write(server.dir.path().join("locked"), "").unwrap();
-    server.kill();
+    server.end();
     server.restart();
     Some(server)
 }

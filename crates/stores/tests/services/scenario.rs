@@ -170,7 +170,7 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
         let (phases, done) =
             Job { keeper: &keeper, ranks: 4, run_info: Some(&info), begins: &|_| () }.run(&settings);
         done.unwrap();
-        assert!(phases[0].objects > 0);
+        assert_eq!(phases[0].data_sets, 2 * 4);
         is_empty(remote);
     }
 }

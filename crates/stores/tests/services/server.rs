@@ -55,6 +55,16 @@ impl Server {
     /// Ends it at once, as a crash would.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
+        self.wait();
+    }
+
+    /// Ends it in order.
+    pub fn end(&mut self) {
+        self.signal(Signal::TERM);
+        self.wait();
+    }
+
+    fn wait(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.wait().unwrap();
         }
