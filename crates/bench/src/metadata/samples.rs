@@ -4,14 +4,15 @@
 use super::error::Error;
 use super::latency::Op;
 use super::settings::Phase;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,7 +64,17 @@ fn writer(path: &Path) -> Result<SerializedFileWriter<File>, ParquetError> {
     let schema = Arc::new(parse_message_type(SCHEMA).expect("the schema is right"));
     // Speed counts more than size: the rank waits for it between two operations.
     let level = ZstdLevel::try_new(1).expect("there is a level 1");
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(level))
+        .set_statistics_enabled(EnabledStatistics::None);
+    // Times hardly ever repeat.
+    for name in ["start_ns", "latency_ns"] {
+        let column = ColumnPath::from(name);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+    }
+    let properties = properties.build();
     SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))
 }
 
@@ -115,12 +126,14 @@ impl Samples {
 
     fn write(&mut self) -> Result<(), ParquetError> {
         let rows = &self.group;
+        let phases = [Phase::Precreate, Phase::Benchmark, Phase::Cleanup].map(|p| ByteArray::from(p.name()));
+        let ops = Op::ALL.map(|op| ByteArray::from(op.name()));
         let mut group = self.file.next_row_group()?;
         column::<Int32Type>(&mut group, rows.iter().map(|_| self.rank as i32))?;
-        column::<ByteArrayType>(&mut group, rows.iter().map(|row| ByteArray::from(row.phase.name())))?;
+        column::<ByteArrayType>(&mut group, rows.iter().map(|row| phases[row.phase as usize].clone()))?;
         column::<Int32Type>(&mut group, rows.iter().map(|row| row.iteration as i32))?;
         column::<DoubleType>(&mut group, rows.iter().map(|row| row.waiting))?;
-        column::<ByteArrayType>(&mut group, rows.iter().map(|row| ByteArray::from(row.op.name())))?;
+        column::<ByteArrayType>(&mut group, rows.iter().map(|row| ops[row.op as usize].clone()))?;
         column::<Int64Type>(&mut group, rows.iter().map(|row| row.start_ns as i64))?;
         column::<Int64Type>(&mut group, rows.iter().map(|row| row.latency_ns as i64))?;
         group.close().map(drop)
