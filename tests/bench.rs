@@ -4,6 +4,7 @@ use crate::common::{Lab, signal, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -196,4 +197,86 @@ fn bad_benchmarks_are_refused() {
     ] {
         lab.refused(line, expected);
     }
+}
+
+fn until_cleaned_up(lab: &Lab) {
+    let patience = Instant::now() + Duration::from_secs(10);
+    lab.run("cleanup");
+    while !lab.loops().is_empty() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    lab.nothing_left();
+}
+
+/// What tells one content of a disk from another.
+fn checksum(path: &Path) -> u64 {
+    use std::hash::{DefaultHasher, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&std::fs::read(path).unwrap());
+    hasher.finish()
+}
+
+const ON: &str = "--data-sets 3 --precreate 40 --iterations 20 --repeats 2 --ranks 2";
+
+#[test]
+fn on_an_aged_image_it_compares_and_leaves_the_image_as_it_was() {
+    needs!("ext4");
+    let lab = Lab::new();
+    lab.run("age --intrafile --fs ext4 --size 64MiB --name a --work work");
+    let image = lab.work().join("a.img");
+    let before = checksum(&image);
+    let on = lab.json(&format!("bench metadata --on work/a.img {ON}"));
+    assert_eq!(on["kept"], "copied");
+    assert_eq!(on["pairs"].as_array().unwrap().len(), 4);
+    assert!(on["pairs"][1]["rate_ratio"].as_f64().unwrap() > 0.0);
+    assert!(on["pairs"][1]["latency_ratio"]["read"]["p99"].as_f64().unwrap() > 0.0);
+    assert!(on["aged"]["phases"][0]["objects"] == 240 && on["unaged"]["phases"][0]["objects"] == 240);
+    assert_eq!(checksum(&image), before);
+    let left: Vec<String> = lab.entries().into_iter().filter(|name| name.contains("benchmark")).collect();
+    assert!(left.is_empty(), "{left:?}");
+    lab.nothing_left();
+    let csv = lab.run("export --work work");
+    assert!(csv.contains("a, aged") && csv.contains("a, unaged"), "each side is a run of its own");
+    lab.refused("bench metadata --on none --work work", "no aged file system named none");
+}
+
+#[test]
+fn on_a_modelled_disk_it_rolls_back_even_what_was_killed() {
+    needs!("ext4");
+    let lab = Lab::new();
+    lab.run("age --intrafile --fs ext4 --size 64MiB --disk ideal --name a --work work");
+    let scan = |lab: &Lab| lab.json("probe layout work/a.disk")["files"].clone();
+    let files = scan(&lab);
+    let line = format!("bench metadata --on a --work work {ON}").replace("--repeats 2", "--repeats 500");
+    let mut command = lab.command(line.split_whitespace());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    // The unaged side is first.
+    let made = |line: &String| line.starts_with("precreate");
+    assert!(lines.find(made).is_some() && lines.find(made).is_some());
+    signal(&child, Signal::KILL);
+    child.wait().unwrap();
+    until_cleaned_up(&lab);
+    assert_ne!(scan(&lab), files, "its objects are there");
+    let on = lab.json(&format!("bench metadata --on a --work work {ON}"));
+    assert_eq!(on["kept"], "rolled-back");
+    assert_eq!(scan(&lab), files);
+    assert!(!lab.work().join("a.benchmark").exists());
+    lab.nothing_left();
+}
+
+#[test]
+fn memory_is_limited_by_a_control_group() {
+    if let Err(why) = disk::MemoryLimit::available() {
+        println!("skipped: {why}");
+        return;
+    }
+    let lab = Lab::new();
+    let outcome = lab.json(&format!("{SMALL} --ranks 2 --memory 64MiB"));
+    assert_eq!(outcome["memory"]["by"], "control-group");
+    assert_eq!(outcome["memory"]["limit_bytes"], 64 << 20);
+    assert!(outcome["memory"]["free_bytes"].as_u64().unwrap() <= 64 << 20);
+    assert_eq!(outcome["phases"].as_array().unwrap().len(), 4);
+    assert_eq!(names(&lab.path().join("o")), Vec::<PathBuf>::new());
+    lab.nothing_left();
 }

@@ -1,8 +1,10 @@
 //! Benchmarks with a memory: what they measure lands in the store as soon as it is known.
 
 mod import;
+mod on;
 
 pub use import::{ImportedFile, import_metadata};
+pub use on::{Kept, OnAged, PhasePair, metadata_on};
 
 use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::work::Work;
@@ -11,11 +13,13 @@ use bench::memory::{self, Occupied};
 use bench::metadata::{
     self, Group, Interface, Keeper, Launch, OpenRemote, Phase, PhaseOutcome, Ranks, Settings,
 };
+use disk::{MemoryLimit, Session};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// What a run of the metadata benchmark is asked to be.
+#[derive(Clone)]
 pub struct MetadataSpec {
     /// Name of the run in the store.
     pub name: String,
@@ -35,8 +39,12 @@ pub struct MetadataSpec {
     pub free_memory_bytes: Option<u64>,
     /// No more memory than this is left free for a moment between phases, so that caches are emptied.
     pub free_memory_between_bytes: Option<u64>,
+    /// The ranks, and what is cached for them, have this much memory together and no more, by a control group.
+    pub memory_bytes: Option<u64>,
     /// What a rank that is a process is started with.
     pub member: fn() -> Command,
+    /// What a run in a process of its own is started with.
+    pub apart: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,
 }
@@ -50,10 +58,31 @@ pub struct MetadataOutcome {
     pub interface: String,
     /// How many ranks.
     pub ranks: u32,
-    /// Memory that was free when the run began, in bytes, where it was limited.
-    pub free_memory_bytes: Option<u64>,
+    /// How memory was limited, if it was.
+    pub memory: Option<Memory>,
     /// The phases.
     pub phases: Vec<PhaseOutcome>,
+}
+
+/// A limit on memory.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Memory {
+    /// What limited it.
+    pub by: MemoryBy,
+    /// What was asked for, in bytes.
+    pub limit_bytes: u64,
+    /// What was really free for the run when it began: of the machine, and no more than its group has.
+    pub free_bytes: u64,
+}
+
+/// What limits memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryBy {
+    /// Memory of the machine is occupied, as published.
+    Occupying,
+    /// The run is in a control group.
+    ControlGroup,
 }
 
 impl MetadataOutcome {
@@ -81,38 +110,24 @@ pub fn metadata(
     spec.settings.check(spec.ranks.number()).map_err(bench_error)?;
     let work = spec.work.as_deref().map(Work::take).transpose()?;
     let store = work.as_ref().map(Work::store).transpose()?;
-    let run = store.as_ref().map(|store| begin(store, spec)).transpose()?;
     if let Some(work) = &work {
         work.keep();
     }
-    let mut told =
-        Told { spec, watch, seen, store: store.as_ref().zip(run), phases: Vec::new(), failed: None };
-    let occupied =
-        spec.free_memory_bytes.map(memory::leave_free).transpose().map_err(|e| Error::Refused(e.to_string()));
-    let result = occupied.and_then(|occupied| {
-        say_free(told.watch, occupied.as_ref());
-        let launch = Launch {
-            settings: &spec.settings,
-            ranks: spec.ranks,
-            keeper: &spec.keeper,
-            remote: spec.remote,
-            run_info: spec.run_info.as_deref(),
-            interrupted: &disk::interrupted,
-            member: &spec.member,
-        };
-        let done = match given {
-            Some(Given { group, interface }) => {
-                let (settings, run_info) = (&spec.settings, spec.run_info.as_deref());
-                metadata::run(settings, group, interface, run_info, &disk::interrupted, &mut told)
-            }
-            None => launch.run(&mut told),
-        };
-        // An error of the store says more than that the run was ended for it.
-        let failed = told.failed.take();
-        failed.map_or(done.map_err(bench_error), Err)?;
-        Ok(occupied.map(|occupied| occupied.free_bytes))
-    });
-    if let (Some(store), Some(run)) = (&store, run) {
+    recorded(spec, store.as_ref(), given, watch, seen)
+}
+
+/// Runs it, and records what it gives in the store, if there is one.
+fn recorded(
+    spec: &MetadataSpec,
+    store: Option<&Store>,
+    given: Option<Given>,
+    watch: &mut dyn Watch,
+    seen: &mut dyn FnMut(&PhaseOutcome),
+) -> Result<MetadataOutcome, Error> {
+    let run = store.map(|store| begin(store, spec)).transpose()?;
+    let mut told = Told { spec, watch, seen, store: store.zip(run), phases: Vec::new(), failed: None };
+    let result = limited(spec, given, &mut told);
+    if let (Some(store), Some(run)) = (store, run) {
         store.end_by(run, &result)?;
     }
     let phases = told.phases;
@@ -120,9 +135,53 @@ pub fn metadata(
         name: spec.name.clone(),
         interface: spec.keeper.name().to_owned(),
         ranks: spec.ranks.number(),
-        free_memory_bytes: result?,
+        memory: result?,
         phases,
     })
+}
+
+/// Limits memory as it was asked for, and runs it.
+fn limited(spec: &MetadataSpec, given: Option<Given>, told: &mut Told) -> Result<Option<Memory>, Error> {
+    let occupied = spec.free_memory_bytes.map(memory::leave_free).transpose();
+    let occupied = occupied.map_err(|error| Error::Refused(error.to_string()))?;
+    say_free(told.watch, occupied.as_ref());
+    let group = spec.memory_bytes.map(|bytes| MemoryLimit::new(&Session::begin()?, bytes)).transpose()?;
+    let memory = match (spec.free_memory_bytes.zip(occupied.as_ref()), &group) {
+        (Some((limit_bytes, occupied)), _) => {
+            Some(Memory { by: MemoryBy::Occupying, limit_bytes, free_bytes: occupied.free_bytes })
+        }
+        (None, Some(group)) => {
+            let available = memory::available().map_err(|error| Error::Refused(error.to_string()))?;
+            let limit_bytes = group.limit_bytes();
+            let free_bytes = available.min(limit_bytes);
+            Some(Memory { by: MemoryBy::ControlGroup, limit_bytes, free_bytes })
+        }
+        (None, None) => None,
+    };
+    let launch = Launch {
+        settings: &spec.settings,
+        ranks: spec.ranks,
+        keeper: &spec.keeper,
+        remote: spec.remote,
+        run_info: spec.run_info.as_deref(),
+        interrupted: &disk::interrupted,
+        member: &spec.member,
+    };
+    let done = match (given, &group) {
+        (Some(Given { group, interface }), _) => {
+            metadata::run(launch.settings, group, interface, launch.run_info, launch.interrupted, told)
+        }
+        (None, Some(group)) => {
+            let mut command = (spec.apart)();
+            group.confine(&mut command)?;
+            metadata::run_apart(&mut command, &launch, told)
+        }
+        (None, None) => launch.run(told),
+    };
+    // An error of the store says more than that the run was ended for it.
+    told.failed.take().map_or(done.map_err(bench_error), Err)?;
+    group.map_or(Ok(()), MemoryLimit::remove)?;
+    Ok(memory)
 }
 
 fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, Error> {
@@ -137,6 +196,7 @@ fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, Error> {
             "keeper": spec.keeper,
             "free_memory_bytes": spec.free_memory_bytes,
             "free_memory_between_bytes": spec.free_memory_between_bytes,
+            "memory_bytes": spec.memory_bytes,
         }),
     })
 }

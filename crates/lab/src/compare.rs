@@ -8,7 +8,7 @@ pub(crate) mod unaged;
 
 pub use pair::{Pair, Side, interval, ratio};
 
-use crate::manifest::{Home, Manifest, Stage};
+use crate::manifest::{Home, Manifest};
 use crate::scanned::HDD_MODEL;
 use crate::store::{NewRun, RunId, Store};
 use crate::work::Work;
@@ -83,26 +83,11 @@ pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, E
         return Err(Error::Refused("--repeat must be at least 1".to_owned()));
     }
     spec.disk.as_deref().map(Model::find).transpose()?;
-    let manifests = spec.names.iter().map(|name| aged(spec, name)).collect::<Result<Vec<_>, _>>()?;
+    let manifests =
+        spec.names.iter().map(|name| Manifest::load_aged(&spec.work, name)).collect::<Result<Vec<_>, _>>()?;
     let work = Work::take(&spec.work)?;
     let store = work.store()?;
     manifests.iter().map(|manifest| compare_one(spec, manifest, &store, watch)).collect()
-}
-
-/// The manifest of a file system whose aging is complete.
-fn aged(spec: &CompareSpec, name: &str) -> Result<Manifest, Error> {
-    let work = spec.work.display();
-    let Some(manifest) = Manifest::load(&spec.work, name)? else {
-        return Err(Error::Refused(format!(
-            "{work} holds no aged file system named {name}; `senesce age --work {work}` makes one"
-        )));
-    };
-    if manifest.stage != Stage::Done {
-        return Err(Error::Refused(format!(
-            "the aging of {name} did not end; `senesce age --resume` finishes it"
-        )));
-    }
-    Ok(manifest)
 }
 
 fn compare_one(

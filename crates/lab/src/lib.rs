@@ -23,7 +23,10 @@ mod watch;
 mod work;
 mod workload;
 
-pub use self::bench::{Given, ImportedFile, MetadataOutcome, MetadataSpec, import_metadata, metadata};
+pub use self::bench::{
+    Given, ImportedFile, Kept, Memory, MemoryBy, MetadataOutcome, MetadataSpec, OnAged, PhasePair,
+    import_metadata, metadata, metadata_on,
+};
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};

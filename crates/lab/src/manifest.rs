@@ -210,6 +210,22 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// The manifest of a file system whose aging is complete; anything else is an error.
+    pub(crate) fn load_aged(work: &Path, name: &str) -> Result<Manifest, Error> {
+        let Some(manifest) = Manifest::load(work, name)? else {
+            let work = work.display();
+            return Err(Error::Refused(format!(
+                "{work} holds no aged file system named {name}; `senesce age --work {work}` makes one"
+            )));
+        };
+        if manifest.stage != Stage::Done {
+            return Err(Error::Refused(format!(
+                "the aging of {name} did not end; `senesce age --resume` finishes it"
+            )));
+        }
+        Ok(manifest)
+    }
+
     /// Puts this manifest in the place of the one before, on disk before it returns.
     pub fn save(&self, work: &Path) -> Result<(), Error> {
         let path = Manifest::path(work, &self.name);

@@ -127,7 +127,10 @@ pub struct Metadata {
     /// Where a run whose objects stay leaves how far it came, for the phases of a later run
     #[arg(long, value_name = "FILE", default_value = "senesce-metadata.json")]
     pub run_info: PathBuf,
-    /// Occupy memory, so that no more than this is free
+    /// Give the ranks, and what is cached for them, this much memory together, by a control group
+    #[arg(long, value_name = "SIZE", value_parser = units::size, conflicts_with_all = ["free_memory", "free_memory_between"])]
+    pub memory: Option<u64>,
+    /// Occupy memory of the machine, so that no more than this is free, as published
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub free_memory: Option<u64>,
     /// The same for a moment between phases, which empties caches
@@ -145,6 +148,9 @@ pub struct Metadata {
     /// Keep the results in the store of this work directory
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
+    /// Run on this aged file system and on an unaged copy, and compare: an image that `age` left, or its name in --work
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["root", "url", "phases", "run_info", "import", "latencies"])]
+    pub on: Option<PathBuf>,
     /// Run nothing: read what MD-REAL-IO or md-workbench printed into these files into the store
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "work", conflicts_with = "root")]
     pub import: Vec<PathBuf>,

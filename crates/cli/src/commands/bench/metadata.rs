@@ -1,5 +1,7 @@
 //! `senesce bench metadata`.
 
+mod on;
+
 use super::remote;
 use crate::args::{InterfaceKind, Metadata};
 use crate::output::{self, number};
@@ -9,7 +11,7 @@ use bench::metadata::{
     self, Failure, Group as _, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
     Stonewall,
 };
-use lab::{Given, MetadataSpec};
+use lab::{Given, Memory, MemoryBy, MetadataSpec};
 use mpi::World;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +19,10 @@ pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     if let (false, Some(work)) = (args.import.is_empty(), &args.work) {
         return import(args, work);
     }
-    let spec = spec(args, ranks(args, world.as_ref())?)?;
+    if let Some(image) = &args.on {
+        return on::run(args, image, world.is_some());
+    }
+    let spec = spec_of(args, ranks(args, world.as_ref())?, keeper(args)?)?;
     let Some(mut world) = world else { return conduct(args, &spec, None) };
     let (rank, host) = (world.rank(), world.host());
     let here = || format!("rank {rank} on {host}");
@@ -41,9 +46,9 @@ fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
     if args.ranks.is_some() || args.processes {
         bail!("under MPI there are as many ranks as mpirun starts: leave --ranks and --processes out");
     }
-    if args.free_memory.is_some() || args.free_memory_between.is_some() {
+    if args.free_memory.is_some() || args.free_memory_between.is_some() || args.memory.is_some() {
         bail!(
-            "--free-memory and --free-memory-between occupy the memory of one machine; they do not go with MPI"
+            "--memory, --free-memory and --free-memory-between are of one machine; they do not go with MPI"
         );
     }
     Ok(Ranks::Mpi(world.ranks()))
@@ -60,9 +65,28 @@ fn open(keeper: &Keeper) -> Result<Box<dyn Interface>, Failure> {
 /// Runs the benchmark and prints what it gives.
 fn conduct(args: &Metadata, spec: &MetadataSpec, given: Option<Given>) -> Result<()> {
     let mut progress = Progress::new();
-    let mut heading = Some(metadata::heading(&spec.settings, spec.keeper.name(), spec.ranks.number()));
     let mut written = Ok(());
-    let mut seen = |outcome: &PhaseOutcome| {
+    let mut show = shown(args, spec, &mut written);
+    let outcome = lab::metadata(spec, given, &mut progress, &mut show)?;
+    drop((progress, show));
+    written?;
+    if let Some(memory) = outcome.memory.filter(|_| !args.json) {
+        output::line(&said_of(memory))?;
+    }
+    if args.json {
+        output::json(&outcome)?;
+    }
+    judge(outcome.errors())
+}
+
+/// Prints each phase as soon as it is over.
+fn shown<'a>(
+    args: &'a Metadata,
+    spec: &MetadataSpec,
+    written: &'a mut Result<()>,
+) -> impl FnMut(&PhaseOutcome) + 'a {
+    let mut heading = Some(metadata::heading(&spec.settings, spec.keeper.name(), spec.ranks.number()));
+    move |outcome| {
         for failure in &outcome.failures {
             eprintln!("{failure}");
         }
@@ -72,16 +96,22 @@ fn conduct(args: &Metadata, spec: &MetadataSpec, given: Option<Given>) -> Result
             if args.process_reports {
                 metadata::rank_lines(outcome).for_each(|line| text += &format!("\n{line}"));
             }
-            written = output::line(&text);
+            *written = output::line(&text);
         }
-    };
-    let outcome = lab::metadata(spec, given, &mut progress, &mut seen)?;
-    drop(progress);
-    written?;
-    if args.json {
-        output::json(&outcome)?;
     }
-    match outcome.errors() {
+}
+
+fn said_of(memory: Memory) -> String {
+    let how = match memory.by {
+        MemoryBy::Occupying => "memory of the machine was occupied",
+        MemoryBy::ControlGroup => "a control group limited the run",
+    };
+    let (limit, free) = (lab::bytes(memory.limit_bytes), lab::bytes(memory.free_bytes));
+    format!("memory: {how} to {limit}; {free} were free when it began")
+}
+
+fn judge(errors: u64) -> Result<()> {
+    match errors {
         0 => Ok(()),
         errors => bail!("{errors} operations failed"),
     }
@@ -108,20 +138,23 @@ fn import(args: &Metadata, work: &Path) -> Result<()> {
     output::table(&["file", "phase", "repeat", "objects/s", "MiB/s", "errors"], rows)
 }
 
-fn spec(args: &Metadata, ranks: Ranks) -> Result<MetadataSpec> {
-    let runs = |phase: Phase| args.phases.iter().any(|asked| asked.phase() == phase);
+fn keeper(args: &Metadata) -> Result<Keeper> {
     let of_files = matches!(args.interface, InterfaceKind::Posix | InterfaceKind::Null);
     if of_files && (args.url.is_some() || args.credentials.is_some()) {
         bail!("--url and --credentials are for services: give one by --interface");
     }
-    let keeper = match args.interface {
+    Ok(match args.interface {
         InterfaceKind::Null => Keeper::Null,
         InterfaceKind::Posix => Keeper::Posix { root: root(args)? },
         InterfaceKind::MpiIo => Keeper::MpiIo { root: root(args)? },
         InterfaceKind::ObjectStore => remote::keeper(args, Service::ObjectStore)?,
         InterfaceKind::Postgres => remote::keeper(args, Service::Postgres)?,
         InterfaceKind::Mongodb => remote::keeper(args, Service::Mongodb)?,
-    };
+    })
+}
+
+fn spec_of(args: &Metadata, ranks: Ranks, keeper: Keeper) -> Result<MetadataSpec> {
+    let runs = |phase: Phase| args.phases.iter().any(|asked| asked.phase() == phase);
     Ok(MetadataSpec {
         name: args.name.clone().unwrap_or_else(|| keeper.name().to_owned()),
         work: args.work.clone(),
@@ -151,9 +184,11 @@ fn spec(args: &Metadata, ranks: Ranks) -> Result<MetadataSpec> {
         keeper,
         remote: &remote::open,
         run_info: Some(args.run_info.clone()),
+        memory_bytes: args.memory,
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
         member: || super::this("metadata-rank"),
+        apart: || super::this("metadata-apart"),
         command: crate::commands::command_line(),
     })
 }

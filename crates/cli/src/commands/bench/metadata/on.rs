@@ -1,0 +1,74 @@
+//! `senesce bench metadata --on`.
+
+use super::{judge, said_of, shown};
+use crate::args::{InterfaceKind, Metadata};
+use crate::output::{self, number};
+use crate::progress::Progress;
+use anyhow::{Context as _, Result, bail};
+use bench::metadata::{Keeper, Ranks};
+use lab::{MetadataSpec, OnAged};
+use std::path::{Path, PathBuf};
+
+pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
+    if under_mpi || !matches!(args.interface, InterfaceKind::Posix) {
+        bail!("--on runs on files, with ranks of this machine");
+    }
+    let (work, name) = place(args, image)?;
+    let ranks = args.ranks.unwrap_or(1);
+    let ranks = if args.processes { Ranks::Processes(ranks) } else { Ranks::Threads(ranks) };
+    // Where the objects are is known once the file system is mounted.
+    let keeper = Keeper::Posix { root: PathBuf::new() };
+    let spec = MetadataSpec { work: Some(work), run_info: None, ..super::spec_of(args, ranks, keeper)? };
+    let mut progress = Progress::new();
+    let mut written = Ok(());
+    let mut show = shown(args, &spec, &mut written);
+    let on = lab::metadata_on(&spec, &name, &mut progress, &mut show)?;
+    drop((progress, show));
+    written?;
+    if args.json {
+        output::json(&on)?
+    } else {
+        tell(&on)?
+    }
+    judge(on.aged.errors() + on.unaged.errors())
+}
+
+/// The work directory, and the name of the aged file system in it.
+fn place(args: &Metadata, image: &Path) -> Result<(PathBuf, String)> {
+    let parent = image.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let work = args.work.as_deref().or(parent);
+    let work = work.context("--on NAME needs --work, the directory that it was aged in")?;
+    // A name may hold a dot; a path ends in what tells its kind.
+    let name = if parent.is_some() { image.file_stem() } else { Some(image.as_os_str()) };
+    let name = name.and_then(|name| name.to_str()).context("--on names no aged file system")?;
+    Ok((work.to_owned(), name.strip_suffix(".img").unwrap_or(name).to_owned()))
+}
+
+fn tell(on: &OnAged) -> Result<()> {
+    if let Some(memory) = on.aged.memory {
+        output::line(&said_of(memory))?;
+    }
+    output::table(
+        &["phase", "repeat", "objects/s aged", "unaged", "aged/unaged"],
+        on.pairs.iter().map(|pair| {
+            vec![
+                pair.phase.to_owned(),
+                (pair.iteration + 1).to_string(),
+                number(Some(pair.aged_objects_per_s)),
+                number(Some(pair.unaged_objects_per_s)),
+                number(pair.rate_ratio),
+            ]
+        }),
+    )?;
+    output::table(
+        &["phase", "repeat", "latency of", "median, aged/unaged", "p99", "p99.9"],
+        on.pairs.iter().flat_map(|pair| {
+            pair.latency_ratio.iter().map(|(op, ratios)| {
+                let at = |quantile| number(ratios.get(quantile).copied());
+                let repeat = (pair.iteration + 1).to_string();
+                vec![pair.phase.to_owned(), repeat, op.clone(), at("median"), at("p99"), at("p999")]
+            })
+        }),
+    )?;
+    output::line(&on.kept.said_of(&on.name))
+}
