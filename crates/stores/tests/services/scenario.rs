@@ -1,6 +1,6 @@
 //! What each interface must do, whatever the service.
 
-use crate::server::Server;
+use crate::server::{SECRET, Server};
 use bench::metadata::*;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -46,6 +46,9 @@ impl Job<'_> {
             member: &|| Command::new("false"),
         };
         let done = launch.run(&mut told);
+        let kept = self.run_info.and_then(|path| std::fs::read_to_string(path).ok());
+        let all = format!("{:?} {:?} {done:?} {kept:?}", self.keeper, told.phases);
+        assert!(!all.contains(SECRET), "a secret is told or kept: {all}");
         (told.phases, done)
     }
 }
