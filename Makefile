@@ -1,7 +1,7 @@
 # The two commands of a newcomer are `make demo` and `make test`.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
-.PHONY: all setup build demo test bench clean
+.PHONY: all setup build demo test test-features bench clean
 
 all: build
 
@@ -16,6 +16,10 @@ demo: setup build
 
 test: setup
 	scripts/test
+
+# What is not built in unless asked for: MPI, object stores, databases.
+test-features: setup
+	scripts/test-features
 
 bench: setup build
 	scripts/bench
