@@ -37,7 +37,13 @@ fn server() -> Option<Server> {
     Some(Server::start(make, move |port, dir| {
         let mut command = as_nobody(bin.join("postgres"));
         command.arg("-D").arg(dir.join("data"));
-        for setting in ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"] {
+        // Shared memory in files of its own, which go with its directory.
+        for setting in [
+            "listen_addresses=127.0.0.1",
+            "unix_socket_directories=",
+            "fsync=off",
+            "dynamic_shared_memory_type=mmap",
+        ] {
             command.args(["-c", setting]);
         }
         command.args(["-c", &format!("port={port}")]).stderr(Stdio::null());

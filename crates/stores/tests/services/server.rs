@@ -16,7 +16,10 @@ pub const SECRET: &str = "gEheim/und+lang";
 /// Starts a server that listens at a port, in a directory.
 type Start = dyn Fn(u16, &Path) -> Child + Send;
 
-/// A server with a directory of its own. It is killed when this goes.
+/// How long a server may take to end in order.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A server with a directory of its own. It is ended when this goes.
 pub struct Server {
     pub dir: TempDir,
     pub port: u16,
@@ -89,7 +92,16 @@ impl Server {
 }
 
 impl Drop for Server {
+    /// In order where it can: some leave memory that they share with nobody behind when they are killed.
     fn drop(&mut self) {
+        self.signal(Signal::CONT);
+        if let Some(child) = &mut self.child {
+            let _ = rustix::process::kill_process(Pid::from_child(child), Signal::INT);
+            let begun = Instant::now();
+            while matches!(child.try_wait(), Ok(None)) && begun.elapsed() < GRACE {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
         self.kill();
     }
 }
