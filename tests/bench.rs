@@ -199,15 +199,6 @@ fn bad_benchmarks_are_refused() {
     }
 }
 
-fn until_cleaned_up(lab: &Lab) {
-    let patience = Instant::now() + Duration::from_secs(10);
-    lab.run("cleanup");
-    while !lab.loops().is_empty() && Instant::now() < patience {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    lab.nothing_left();
-}
-
 /// What tells one content of a disk from another.
 fn checksum(path: &Path) -> u64 {
     use std::hash::{DefaultHasher, Hasher as _};
@@ -256,7 +247,7 @@ fn on_a_modelled_disk_it_rolls_back_even_what_was_killed() {
     assert!(lines.find(made).is_some() && lines.find(made).is_some());
     signal(&child, Signal::KILL);
     child.wait().unwrap();
-    until_cleaned_up(&lab);
+    lab.clean_up();
     assert_ne!(scan(&lab), files, "its objects are there");
     let on = lab.json(&format!("bench metadata --on a --work work {ON}"));
     assert_eq!(on["kept"], "rolled-back");

@@ -22,13 +22,6 @@ fn start(lab: &Lab, line: &str) -> Child {
     child
 }
 
-fn wait_until_no_loops(lab: &Lab) {
-    let begun = Instant::now();
-    while !lab.loops().is_empty() && begun.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn interrupted_it_says_how_to_go_on_and_leaves_nothing() {
     needs!("ext4");
@@ -63,9 +56,7 @@ fn killed_at_any_moment_it_resumes_to_the_same_tree() {
             std::thread::sleep(Duration::from_millis(delay));
             signal(&child, Signal::KILL);
             child.wait().unwrap();
-            lab.run("cleanup");
-            wait_until_no_loops(&lab);
-            lab.nothing_left();
+            lab.clean_up();
             let store = lab.run("export --work work --format json");
             assert!(serde_json::from_str::<serde_json::Value>(&store).is_ok(), "the store is readable");
         }

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A directory of a test's own: in memory where there is room, so that images cost no disk.
@@ -90,6 +90,16 @@ impl Lab {
         assert_eq!(output.status.code(), Some(1), "{rest:#?}");
         self.nothing_left();
         (rest, output)
+    }
+
+    /// Takes down what a killed run has left, after which nothing is left. The kernel lets go of loop devices in its own time.
+    pub fn clean_up(&self) {
+        self.run("cleanup");
+        let begun = Instant::now();
+        while !self.loops().is_empty() && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.nothing_left();
     }
 
     /// What lies in the directory, but for the registry.

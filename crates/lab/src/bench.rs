@@ -219,6 +219,22 @@ fn say_free(watch: &mut dyn Watch, occupied: Option<&Occupied>) {
     }
 }
 
+/// Says that a phase of a run begins.
+pub(crate) fn begins(watch: &mut dyn Watch, title: &str, phase: Phase, iteration: u32) {
+    let repeat = if phase == Phase::Benchmark { format!(" {}", iteration + 1) } else { String::new() };
+    watch.phase(&format!("{title}: {}{repeat}", phase.name()), None);
+}
+
+/// Keeps all that a phase gave; `place` is its number in the run.
+pub(crate) fn record_phase(
+    store: &Store,
+    run: RunId,
+    place: usize,
+    outcome: &PhaseOutcome,
+) -> Result<(), Error> {
+    store.record_document(run, outcome.phase.name(), &format!("phase {place}"), outcome)
+}
+
 /// Records what the benchmark tells.
 struct Told<'a> {
     spec: &'a MetadataSpec,
@@ -231,8 +247,7 @@ struct Told<'a> {
 
 impl metadata::Watch for Told<'_> {
     fn begins(&mut self, phase: Phase, iteration: u32) {
-        let repeat = if phase == Phase::Benchmark { format!(" {}", iteration + 1) } else { String::new() };
-        self.watch.phase(&format!("{}: {}{repeat}", self.spec.name, phase.name()), None);
+        begins(self.watch, &self.spec.name, phase, iteration);
     }
 
     fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), metadata::Error> {
@@ -252,7 +267,7 @@ impl Told<'_> {
         let Some((store, run)) = self.store else { return Ok(()) };
         let place = self.phases.len();
         store.record_all(run, &numbers(outcome))?;
-        store.record_document(run, outcome.phase.name(), &format!("phase {place}"), outcome)
+        record_phase(store, run, place, outcome)
     }
 
     fn empty_caches(&mut self) -> Result<(), Error> {

@@ -109,11 +109,6 @@ impl Latencies {
         })
     }
 
-    /// The longest, in nanoseconds; 0 if there is none.
-    pub fn max_ns(&self) -> u64 {
-        self.0.max()
-    }
-
     /// Each value that occurs, in nanoseconds, with how often: from the shortest to the longest.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))

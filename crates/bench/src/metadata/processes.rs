@@ -57,13 +57,6 @@ impl Processes {
         Ok(group)
     }
 
-    /// Passes a signal on to all other ranks.
-    pub fn signal(&self, signal: Signal) {
-        for other in &self.others {
-            let _ = rustix::process::kill_process(Pid::from_child(&other.child), signal);
-        }
-    }
-
     fn send(&mut self, rank: u32, message: &[u8]) -> Result<(), Error> {
         send(&mut self.others[rank as usize - 1].link, message).map_err(|error| self.lost(rank, &error))
     }

@@ -10,6 +10,7 @@ use super::measure::{CLEANUP_OVER_PRECREATE, DISK_SHARES, OPERATIONS, OVER_PRECR
 use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::age::make_target;
+use crate::bench::{begins, record_phase};
 use crate::manifest::Home;
 use crate::series::{At, Identity, ON};
 use crate::store::{Measurement, Store, number};
@@ -172,8 +173,7 @@ impl Measuring<'_> {
                 let repeat = self.cell.task.processes.map(|_| round);
                 self.store.record_all(run, &numbers(phases, repeat, self.model))?;
                 for (place, (outcome, _)) in phases.iter().enumerate() {
-                    let name = format!("phase {place}");
-                    self.store.record_document(run, outcome.phase.name(), &name, outcome)?;
+                    record_phase(self.store, run, place, outcome)?;
                 }
                 Ok(())
             });
@@ -263,8 +263,7 @@ impl Told<'_> {
 
 impl metadata::Watch for Told<'_> {
     fn begins(&mut self, phase: Phase, iteration: u32) {
-        let repeat = if phase == Phase::Benchmark { format!(" {}", iteration + 1) } else { String::new() };
-        self.watch.phase(&format!("{}: {}{repeat}", self.title, phase.name()), None);
+        begins(self.watch, &self.title, phase, iteration);
         match self.clock_ns() {
             Ok(ns) => self.begun_ns = ns,
             Err(error) => self.failed = Some(error),

@@ -5,7 +5,7 @@ use crate::args::{InterfaceKind, Metadata};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use bench::metadata::{Keeper, Ranks};
+use bench::metadata::Keeper;
 use lab::{MetadataSpec, OnAged};
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,7 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
         bail!("--on runs on files, with ranks of this machine");
     }
     let (work, name) = place(args, image)?;
-    let ranks = args.ranks.unwrap_or(1);
-    let ranks = if args.processes { Ranks::Processes(ranks) } else { Ranks::Threads(ranks) };
+    let ranks = super::ranks(args, None)?;
     // Where the objects are is known once the file system is mounted.
     let keeper = Keeper::Posix { root: PathBuf::new() };
     let spec = MetadataSpec { work: Some(work), run_info: None, ..super::spec_of(args, ranks, keeper)? };
