@@ -1,0 +1,52 @@
+//! One name of a file system.
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// A regular file.
+    File = 0,
+    /// A directory.
+    Dir = 1,
+    /// A symbolic link.
+    Symlink = 2,
+    /// A device, a pipe or a socket.
+    Special = 3,
+}
+
+/// What a name stood for when the snapshot was taken. A file with several names has several entries with one inode.
+/// Times are nanoseconds since 1970.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The place of its directory in the snapshot; the root has its own.
+    pub parent: u32,
+    /// What it is.
+    pub kind: Kind,
+    /// Its inode number.
+    pub inode: u64,
+    /// What tells it from earlier files of that inode number, where the file system keeps such a number.
+    pub generation: Option<u32>,
+    /// How many names it has.
+    pub links: u32,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What it takes on disk, in bytes.
+    pub allocated: u64,
+    /// When its inode was last changed.
+    pub changed_ns: i64,
+    /// When its contents were last modified.
+    pub modified_ns: i64,
+    /// When it was made, where the file system keeps that.
+    pub born_ns: Option<i64>,
+}
+
+/// Neighbouring blocks of a file that are neighbours on disk too. Places and lengths are bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// Its place in the file.
+    pub logical: u64,
+    /// Its place on disk.
+    pub physical: u64,
+    /// Its length.
+    pub len: u64,
+}
