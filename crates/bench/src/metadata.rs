@@ -37,7 +37,7 @@ pub use group::Group;
 pub use import::{Imported, ImportedPhase, import};
 pub use interface::{Failure, Interface, Null, Posix};
 pub use latency::{Latencies, Op, Quantiles};
-pub use launch::{Keeper, Launch, Ranks, follow, member};
+pub use launch::{Keeper, Launch, Ranks, Task, follow, member};
 pub use object::{Object, Set};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
 pub use processes::{Member, Processes};

@@ -23,15 +23,10 @@ impl Watch for Told {
 }
 
 fn go(settings: &Settings, ranks: u32, most: usize) -> (Vec<PhaseOutcome>, Result<(), Error>) {
-    let launch = Launch {
-        settings,
-        ranks: Ranks::Threads(ranks),
-        keeper: &Keeper::Null,
-        remote: &no_service,
-        run_info: None,
-        interrupted: &|| false,
-        member: &|| Command::new("false"),
-    };
+    let (settings, ranks) = (settings.clone(), Ranks::Threads(ranks));
+    let task = Task { settings, ranks, keeper: Keeper::Null, run_info: None };
+    let member = || Command::new("false");
+    let launch = Launch { task: &task, remote: &no_service, interrupted: &|| false, member: &member };
     let mut told = Told { outcomes: Vec::new(), most };
     let done = launch.run(&mut told);
     (told.outcomes, done)

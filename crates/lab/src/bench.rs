@@ -4,15 +4,13 @@ mod import;
 mod on;
 
 pub use import::{ImportedFile, import_metadata};
-pub use on::{Kept, OnAged, PhasePair, metadata_on};
+pub use on::{Kept, OnAged, PhasePair, metadata_on, metadata_side};
 
 use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::work::Work;
 use crate::{Error, Watch};
 use bench::memory::{self, Occupied};
-use bench::metadata::{
-    self, Group, Interface, Keeper, Launch, OpenRemote, Phase, PhaseOutcome, Ranks, Settings,
-};
+use bench::metadata::{self, Group, Interface, Launch, OpenRemote, Phase, PhaseOutcome, Task};
 use disk::{MemoryLimit, Session};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -25,16 +23,10 @@ pub struct MetadataSpec {
     pub name: String,
     /// The work directory whose store keeps the results; they are only told if there is none.
     pub work: Option<PathBuf>,
-    /// What the benchmark does.
-    pub settings: Settings,
-    /// Who does it.
-    pub ranks: Ranks,
-    /// Where the objects are.
-    pub keeper: Keeper,
+    /// What the benchmark does, who does it, and where the objects are.
+    pub task: Task,
     /// Opens services.
     pub remote: &'static OpenRemote,
-    /// The file by which phases go on in other jobs.
-    pub run_info: Option<PathBuf>,
     /// No more memory than this is left free during the run, in bytes.
     pub free_memory_bytes: Option<u64>,
     /// No more memory than this is left free for a moment between phases, so that caches are emptied.
@@ -107,7 +99,7 @@ pub fn metadata(
     watch: &mut dyn Watch,
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<MetadataOutcome, Error> {
-    spec.settings.check(spec.ranks.number()).map_err(bench_error)?;
+    spec.task.check().map_err(bench_error)?;
     let work = spec.work.as_deref().map(Work::take).transpose()?;
     let store = work.as_ref().map(Work::store).transpose()?;
     if let Some(work) = &work {
@@ -133,8 +125,8 @@ fn recorded(
     let phases = told.phases;
     Ok(MetadataOutcome {
         name: spec.name.clone(),
-        interface: spec.keeper.name().to_owned(),
-        ranks: spec.ranks.number(),
+        interface: spec.task.keeper.name().to_owned(),
+        ranks: spec.task.ranks.number(),
         memory: result?,
         phases,
     })
@@ -158,25 +150,17 @@ fn limited(spec: &MetadataSpec, given: Option<Given>, told: &mut Told) -> Result
         }
         (None, None) => None,
     };
-    let launch = Launch {
-        settings: &spec.settings,
-        ranks: spec.ranks,
-        keeper: &spec.keeper,
-        remote: spec.remote,
-        run_info: spec.run_info.as_deref(),
-        interrupted: &disk::interrupted,
-        member: &spec.member,
-    };
+    let (task, interrupted) = (&spec.task, &disk::interrupted);
     let done = match (given, &group) {
         (Some(Given { group, interface }), _) => {
-            metadata::run(launch.settings, group, interface, launch.run_info, launch.interrupted, told)
+            metadata::run(&task.settings, group, interface, task.run_info.as_deref(), interrupted, told)
         }
         (None, Some(group)) => {
             let mut command = (spec.apart)();
             group.confine(&mut command)?;
-            metadata::run_apart(&mut command, &launch, told)
+            metadata::run_apart(&mut command, task, interrupted, told)
         }
-        (None, None) => launch.run(told),
+        (None, None) => Launch { task, remote: spec.remote, interrupted, member: &spec.member }.run(told),
     };
     // An error of the store says more than that the run was ended for it.
     told.failed.take().map_or(done.map_err(bench_error), Err)?;
@@ -189,11 +173,11 @@ fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, Error> {
         kind: "metadata",
         name: &spec.name,
         command: &spec.command,
-        seed: Some(spec.settings.seed),
+        seed: Some(spec.task.settings.seed),
         parameters: serde_json::json!({
-            "settings": spec.settings,
-            "ranks": spec.ranks,
-            "keeper": spec.keeper,
+            "settings": spec.task.settings,
+            "ranks": spec.task.ranks,
+            "keeper": spec.task.keeper,
             "free_memory_bytes": spec.free_memory_bytes,
             "free_memory_between_bytes": spec.free_memory_between_bytes,
             "memory_bytes": spec.memory_bytes,

@@ -25,7 +25,7 @@ mod workload;
 
 pub use self::bench::{
     Given, ImportedFile, Kept, Memory, MemoryBy, MetadataOutcome, MetadataSpec, OnAged, PhasePair,
-    import_metadata, metadata, metadata_on,
+    import_metadata, metadata, metadata_on, metadata_side,
 };
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};

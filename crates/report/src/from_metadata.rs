@@ -1,5 +1,9 @@
 //! The part of a page that shows a run of the metadata benchmark: rates by phase and repeat, and how long operations took.
 
+mod sides;
+
+pub use sides::sides;
+
 use crate::data::{Axis, Experiment, Line, Plot, Point};
 use bench::metadata::{PhaseOutcome, TimeSlice};
 use lab::{Error, Run, Store};
@@ -86,6 +90,18 @@ fn point(x: f64, y: f64) -> Point {
 }
 
 fn rates(phases: &[PhaseOutcome]) -> Plot {
+    Plot {
+        title: "Objects a second".to_owned(),
+        x: axis("repeat", "", false),
+        y: axis("rate", "objects/s", true),
+        lines: rate_lines(phases),
+        note: "Over the time of the slowest rank. Precreate and cleanup run once.".to_owned(),
+        ..Plot::default()
+    }
+}
+
+/// A line for each phase.
+fn rate_lines(phases: &[PhaseOutcome]) -> Vec<Line> {
     let mut lines: BTreeMap<(usize, String), Vec<Point>> = BTreeMap::new();
     for outcome in phases {
         // Repeats that wait in between are another line.
@@ -100,14 +116,7 @@ fn rates(phases: &[PhaseOutcome]) -> Plot {
         points,
         ..Line::default()
     };
-    Plot {
-        title: "Objects a second".to_owned(),
-        x: axis("repeat", "", false),
-        y: axis("rate", "objects/s", true),
-        lines: lines.into_iter().map(line).collect(),
-        note: "Over the time of the slowest rank. Precreate and cleanup run once.".to_owned(),
-        ..Plot::default()
-    }
+    lines.into_iter().map(line).collect()
 }
 
 fn over_time(phases: &[PhaseOutcome]) -> Plot {
@@ -164,6 +173,17 @@ fn density(phases: &[PhaseOutcome]) -> Plot {
 }
 
 fn distribution(phases: &[PhaseOutcome]) -> Plot {
+    Plot {
+        title: "How many operations took no longer".to_owned(),
+        x: axis("latency", "µs", true),
+        y: axis("share of the operations", "", false),
+        lines: distribution_lines(phases),
+        ..Plot::default()
+    }
+}
+
+/// A line for each phase and operation.
+fn distribution_lines(phases: &[PhaseOutcome]) -> Vec<Line> {
     let shown = |bins: Vec<(f64, f64)>| {
         let mut sum = 0.0;
         let add = |(below, share)| {
@@ -172,13 +192,7 @@ fn distribution(phases: &[PhaseOutcome]) -> Plot {
         };
         bins.into_iter().map(add).collect()
     };
-    Plot {
-        title: "How many operations took no longer".to_owned(),
-        x: axis("latency", "µs", true),
-        y: axis("share of the operations", "", false),
-        lines: binned(phases, shown),
-        ..Plot::default()
-    }
+    binned(phases, shown)
 }
 
 /// A line for each phase and operation, of the shares of its bins.
@@ -222,7 +236,7 @@ mod tests {
     use super::*;
     use bench::metadata::{Op, Phase, Tally};
 
-    fn outcome(phase: Phase, iteration: u32, took_us: &[u64]) -> PhaseOutcome {
+    pub fn outcome(phase: Phase, iteration: u32, took_us: &[u64]) -> PhaseOutcome {
         let mut tally = Tally { time_s: 2.0, ..Tally::default() };
         for (at, us) in took_us.iter().enumerate() {
             tally.ops[Op::Read as usize].done += 1;

@@ -44,6 +44,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         .map(|run| from_experiment::experiment(store, run))
         .collect::<Result<Vec<_>, _>>()?;
     shown.extend(series.iter().map(|(run, aged)| from_series::series(run, aged)));
+    shown.extend(from_metadata::sides(&benchmarks));
     shown.extend(benchmarks.iter().map(|(run, phases)| from_metadata::metadata(run, phases)));
     Ok(Page {
         title: title(&comparisons, &shown),

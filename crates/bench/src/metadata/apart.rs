@@ -4,18 +4,17 @@
 //! look around between phases while nothing happens.
 
 use super::error::Error;
-use super::launch::{Keeper, Launch, Ranks};
+use super::launch::{Launch, Task};
 use super::outcome::PhaseOutcome;
 use super::remote::OpenRemote;
 use super::run::Watch;
-use super::settings::{Phase, Settings};
+use super::settings::Phase;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -24,15 +23,6 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// How long a process that was asked to end may take.
 const GRACE: Duration = Duration::from_secs(30);
-
-/// What the process is told.
-#[derive(Serialize, Deserialize)]
-struct Job {
-    settings: Settings,
-    ranks: Ranks,
-    keeper: Keeper,
-    run_info: Option<PathBuf>,
-}
 
 /// What it says.
 #[derive(Serialize, Deserialize)]
@@ -44,13 +34,16 @@ enum Said {
     Failed(String),
 }
 
-/// Carries out `launch` in a process that `command` starts, which must call [`apart`]. `watch` is told on the way.
-pub fn run_apart(command: &mut Command, launch: &Launch, watch: &mut dyn Watch) -> Result<(), Error> {
-    let Launch { settings, ranks, keeper, run_info, interrupted, .. } = *launch;
-    settings.check(ranks.number())?;
+/// Carries out `task` in a process that `command` starts, which must call [`apart`]. `watch` is told on the way.
+pub fn run_apart(
+    command: &mut Command,
+    task: &Task,
+    interrupted: &dyn Fn() -> bool,
+    watch: &mut dyn Watch,
+) -> Result<(), Error> {
+    task.check()?;
     let mut other = Other::start(command).map_err(|error| lost(&format!("it cannot be started: {error}")))?;
-    let (settings, keeper, run_info) = (settings.clone(), keeper.clone(), run_info.map(Path::to_owned));
-    other.say(&Job { settings, ranks, keeper, run_info })?;
+    other.say(task)?;
     loop {
         match other.hear(interrupted)? {
             Said::Begins(phase, iteration) => watch.begins(phase, iteration),
@@ -73,18 +66,9 @@ pub fn apart(
     let stranger = |why: String| Error::Settings(format!("a run is started by an experiment alone: {why}"));
     // It must not go on when nobody is left to ask for it.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| stranger(e.to_string()))?;
-    let job: Job = serde_json::from_str(&line()?).map_err(|e| stranger(e.to_string()))?;
-    let launch = Launch {
-        settings: &job.settings,
-        ranks: job.ranks,
-        keeper: &job.keeper,
-        remote,
-        run_info: job.run_info.as_deref(),
-        interrupted,
-        member,
-    };
+    let task: Task = serde_json::from_str(&line()?).map_err(|e| stranger(e.to_string()))?;
     let mut relay = Relay { failed: None };
-    let done = launch.run(&mut relay);
+    let done = Launch { task: &task, remote, interrupted, member }.run(&mut relay);
     let said = match relay.failed.map_or(done, Err) {
         Ok(()) => Said::Done,
         Err(Error::Interrupted) => Said::Interrupted,

@@ -10,7 +10,7 @@ use super::run::{Watch, run};
 use super::settings::{Phase, Settings};
 use super::threads::{Threads, threads};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Where objects are kept, in plain data: each rank opens it for itself.
@@ -80,18 +80,32 @@ impl Ranks {
     }
 }
 
-/// A run as a whole.
-pub struct Launch<'a> {
-    /// What it is asked to be.
-    pub settings: &'a Settings,
-    /// Its ranks.
+/// What is to be done, in plain data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// What each rank does.
+    pub settings: Settings,
+    /// The ranks.
     pub ranks: Ranks,
     /// Where the objects are.
-    pub keeper: &'a Keeper,
+    pub keeper: Keeper,
+    /// The file by which phases go on in other jobs; see [`run`].
+    pub run_info: Option<PathBuf>,
+}
+
+impl Task {
+    /// Refuses what cannot be done, as far as that can be told before anything is made.
+    pub fn check(&self) -> Result<(), Error> {
+        self.settings.check(self.ranks.number())
+    }
+}
+
+/// A run as a whole.
+pub struct Launch<'a> {
+    /// What is to be done.
+    pub task: &'a Task,
     /// Opens services; ranks that are processes open them by what [`member`] is given.
     pub remote: &'a OpenRemote,
-    /// See [`run`].
-    pub run_info: Option<&'a Path>,
     /// Whether a signal asked for the end.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
     /// A command that calls [`member`]: what ranks that are processes are started with.
@@ -108,8 +122,8 @@ struct Job {
 impl Launch<'_> {
     /// Carries it out; `watch` is told on the way.
     pub fn run(&self, watch: &mut dyn Watch) -> Result<(), Error> {
-        self.settings.check(self.ranks.number())?;
-        match self.ranks {
+        self.task.check()?;
+        match self.task.ranks {
             Ranks::Threads(ranks) => self.run_threads(ranks, watch),
             Ranks::Processes(ranks) => self.run_processes(ranks, watch),
             Ranks::Mpi(_) => Err(Error::Settings("ranks of MPI are started by mpirun".to_owned())),
@@ -145,7 +159,7 @@ impl Launch<'_> {
     }
 
     fn run_processes(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
-        let job = Job { settings: self.settings.clone(), keeper: self.keeper.clone() };
+        let job = Job { settings: self.task.settings.clone(), keeper: self.task.keeper.clone() };
         let job = serde_json::to_vec(&job).expect("plain data");
         let mut group = Processes::start(ranks, self.member, &job)?;
         self.rank(&mut group, watch)
@@ -154,8 +168,9 @@ impl Launch<'_> {
     fn rank(&self, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<(), Error> {
         let rank = group.rank();
         let mut interface =
-            self.keeper.open(self.remote).map_err(|failure| Error::Rank { rank, why: failure.0 })?;
-        run(self.settings, group, interface.as_mut(), self.run_info, self.interrupted, watch)
+            self.task.keeper.open(self.remote).map_err(|failure| Error::Rank { rank, why: failure.0 })?;
+        let Task { settings, run_info, .. } = self.task;
+        run(settings, group, interface.as_mut(), run_info.as_deref(), self.interrupted, watch)
     }
 }
 

@@ -1,12 +1,12 @@
 //! The metadata benchmark on an aged file system, and on its unaged copy. The aged one is afterwards what it was.
 
 use super::{MetadataOutcome, MetadataSpec, recorded};
-use crate::compare::unaged;
+use crate::compare::{SUBJECTS, unaged};
 use crate::manifest::{Home, Made, Manifest};
 use crate::store::Store;
 use crate::work::Work;
 use crate::{Error, Watch};
-use bench::metadata::{Keeper, PhaseOutcome};
+use bench::metadata::{Keeper, PhaseOutcome, Task};
 use disk::Session;
 use fs::Target;
 use serde::Serialize;
@@ -62,6 +62,11 @@ pub struct PhasePair {
     pub latency_ratio: BTreeMap<String, BTreeMap<&'static str, f64>>,
 }
 
+/// What the run of a side is called in the store.
+pub fn metadata_side(on: &str, side: &str) -> String {
+    format!("{on}, {side}")
+}
+
 /// Runs the benchmark of `spec` on the aged file system `on` of its work directory and on an unaged copy; where the objects
 /// are follows from that. Each side is a run of its own in the store.
 pub fn metadata_on(
@@ -70,7 +75,7 @@ pub fn metadata_on(
     watch: &mut dyn Watch,
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<OnAged, Error> {
-    spec.settings.check(spec.ranks.number()).map_err(super::bench_error)?;
+    spec.task.check().map_err(super::bench_error)?;
     let dir = spec.work.as_deref().expect("an aged file system lies in a work directory");
     let manifest = Manifest::load_aged(dir, on)?;
     let work = Work::take(dir)?;
@@ -106,17 +111,18 @@ impl Running<'_> {
         let Manifest { name, made, fill, .. } = self.manifest;
         self.watch.phase(&format!("{name}: copying to a fresh file system"), None);
         let mut unaged = unaged::make(self.session, self.work, name, made, *fill, aged)?;
-        let of_unaged = self.side(&format!("{name}, unaged"), unaged.target_mut());
+        let of_unaged = self.side(&metadata_side(name, SUBJECTS[1]), unaged.target_mut());
         unaged.remove()?;
         let of_unaged = of_unaged?;
-        Ok((self.side(&format!("{name}, aged"), aged)?, of_unaged))
+        Ok((self.side(&metadata_side(name, SUBJECTS[0]), aged)?, of_unaged))
     }
 
     /// One side, from a cold cache.
     fn side(&mut self, name: &str, target: &mut dyn Target) -> Result<MetadataOutcome, Error> {
         target.chill()?;
         let keeper = Keeper::Posix { root: target.root().join(OBJECTS) };
-        let spec = MetadataSpec { name: name.to_owned(), keeper, ..self.spec.clone() };
+        let task = Task { keeper, ..self.spec.task.clone() };
+        let spec = MetadataSpec { name: name.to_owned(), task, ..self.spec.clone() };
         recorded(&spec, Some(self.store), None, self.watch, self.seen)
     }
 }

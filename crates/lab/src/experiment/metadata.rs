@@ -16,7 +16,7 @@ use crate::series::{At, Identity, ON};
 use crate::store::{Measurement, Store, number};
 use crate::workload::unless_interrupted;
 use crate::{Error, Watch};
-use bench::metadata::{self, Keeper, Launch, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall};
+use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall, Task};
 use disk::modelled::Clock;
 use disk::{MemoryLimit, Session};
 use fs::Target;
@@ -208,17 +208,8 @@ impl Measuring<'_> {
             failed: None,
             phases: Vec::new(),
         };
-        let launch = Launch {
-            settings: &settings,
-            ranks: Ranks::Processes(processes),
-            keeper: &keeper,
-            remote: &metadata::no_service,
-            run_info: None,
-            interrupted: &disk::interrupted,
-            // The process apart starts its ranks itself.
-            member: &self.apart,
-        };
-        let done = metadata::run_apart(&mut command, &launch, &mut told);
+        let task = Task { settings, ranks: Ranks::Processes(processes), keeper, run_info: None };
+        let done = metadata::run_apart(&mut command, &task, &disk::interrupted, &mut told);
         let (failed, phases) = (told.failed.take(), told.phases);
         failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;
         limit.map_or(Ok(()), MemoryLimit::remove)?;

@@ -36,15 +36,15 @@ struct Job<'a> {
 impl Job<'_> {
     fn run(&self, settings: &Settings) -> (Vec<PhaseOutcome>, Result<(), Error>) {
         let mut told = Told { phases: Vec::new(), begins: self.begins };
-        let launch = Launch {
-            settings,
+        let task = Task {
+            settings: settings.clone(),
             ranks: Ranks::Threads(self.ranks),
-            keeper: self.keeper,
-            remote: &senesce_stores::open,
-            run_info: self.run_info,
-            interrupted: &|| false,
-            member: &|| Command::new("false"),
+            keeper: self.keeper.clone(),
+            run_info: self.run_info.map(Path::to_owned),
         };
+        let member = || Command::new("false");
+        let remote = &senesce_stores::open;
+        let launch = Launch { task: &task, remote, interrupted: &|| false, member: &member };
         let done = launch.run(&mut told);
         let kept = self.run_info.and_then(|path| std::fs::read_to_string(path).ok());
         let all = format!("{:?} {:?} {done:?} {kept:?}", self.keeper, told.phases);

@@ -1,12 +1,15 @@
 //! Files in directories, by the calls of any program: a directory for each data set, named `RANK_NUMBER`, a file for each
-//! object, named `file-ITEM`, each reached by its whole path, as published.
+//! object, named `file-ITEM`, each reached by its path below the root, as by a program that works there: how deep the root
+//! itself lies is not measured.
 
 use super::{Failure, Interface};
 use crate::metadata::object::{Object, Set};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io::Write as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Objects are files below a directory.
@@ -14,6 +17,8 @@ pub struct Posix {
     root: PathBuf,
     /// Whether the directory is ours to remove.
     made: bool,
+    /// The root, once an operation has needed it.
+    dir: Option<OwnedFd>,
     /// The path of the present operation, with its end.
     path: Vec<u8>,
 }
@@ -21,26 +26,52 @@ pub struct Posix {
 impl Posix {
     /// Works below `root`, which may exist if it is empty.
     pub fn new(root: &Path) -> Posix {
-        Posix { root: root.to_owned(), made: false, path: Vec::new() }
+        Posix { root: root.to_owned(), made: false, dir: None, path: Vec::new() }
     }
 
-    fn set(&mut self, set: Set) -> &CStr {
-        self.begin(set);
-        self.end()
-    }
-
-    /// The path of the file that an object is.
+    /// The whole path of the file that an object is.
     pub fn path(&mut self, object: Object) -> &CStr {
-        self.begin(object.set);
-        write!(self.path, "/file-{}", object.item).expect("memory takes it");
-        self.end()
-    }
-
-    fn begin(&mut self, set: Set) {
-        use std::os::unix::ffi::OsStrExt as _;
         self.path.clear();
         self.path.extend_from_slice(self.root.as_os_str().as_bytes());
-        write!(self.path, "/{}_{}", set.rank, set.number).expect("memory takes it");
+        self.path.push(b'/');
+        self.add_object(object);
+        self.end()
+    }
+
+    /// The root, and the path of a data set below it.
+    fn set(&mut self, set: Set) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
+        self.path.clear();
+        self.add_set(set);
+        self.below_root()
+    }
+
+    /// The root, and the path of an object below it.
+    fn object(&mut self, object: Object) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
+        self.path.clear();
+        self.add_object(object);
+        self.below_root()
+    }
+
+    fn add_set(&mut self, set: Set) {
+        write!(self.path, "{}_{}", set.rank, set.number).expect("memory takes it");
+    }
+
+    fn add_object(&mut self, object: Object) {
+        self.add_set(object.set);
+        write!(self.path, "/file-{}", object.item).expect("memory takes it");
+    }
+
+    fn below_root(&mut self) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
+        if self.dir.is_none() {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let opened = rustix::fs::open(&self.root, flags, Mode::empty());
+            let why =
+                |e: Errno| Failure(format!("opening {}: {}", self.root.display(), std::io::Error::from(e)));
+            self.dir = Some(opened.map_err(why)?);
+        }
+        self.path.push(0);
+        let path = CStr::from_bytes_with_nul(&self.path).expect("numbers hold no zero byte");
+        Ok((self.dir.as_ref().expect("just opened").as_fd(), path))
     }
 
     fn end(&mut self) -> &CStr {
@@ -77,11 +108,13 @@ impl Interface for Posix {
     }
 
     fn make_set(&mut self, set: Set) -> Result<(), Failure> {
-        Ok(rustix::fs::mkdirat(CWD, self.set(set), Mode::from_raw_mode(0o755))?)
+        let (dir, path) = self.set(set)?;
+        Ok(rustix::fs::mkdirat(dir, path, Mode::from_raw_mode(0o755))?)
     }
 
     fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
-        match rustix::fs::rmdir(self.set(set)) {
+        let (dir, path) = self.set(set)?;
+        match rustix::fs::unlinkat(dir, path, AtFlags::REMOVEDIR) {
             // Objects whose deletion failed before, or that an unfinished run has left.
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 let dir = self.root.join(format!("{}_{}", set.rank, set.number));
@@ -98,8 +131,9 @@ impl Interface for Posix {
     }
 
     fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
-        let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = rustix::fs::open(self.path(object), flags, Mode::from_raw_mode(0o644))?;
+        let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
+        let (dir, path) = self.object(object)?;
+        let file = rustix::fs::openat(dir, path, flags, Mode::from_raw_mode(0o644))?;
         let mut left = contents;
         while !left.is_empty() {
             match rustix::io::write(&file, left) {
@@ -113,11 +147,13 @@ impl Interface for Posix {
     }
 
     fn stat(&mut self, object: Object) -> Result<u64, Failure> {
-        Ok(rustix::fs::stat(self.path(object))?.st_size as u64)
+        let (dir, path) = self.object(object)?;
+        Ok(rustix::fs::statat(dir, path, AtFlags::empty())?.st_size as u64)
     }
 
     fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
-        let file = rustix::fs::open(self.path(object), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+        let (dir, path) = self.object(object)?;
+        let file = rustix::fs::openat(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         into.reserve(bytes as usize);
         while (into.len() as u64) < bytes {
             match rustix::io::read(&file, rustix::buffer::spare_capacity(into)) {
@@ -130,12 +166,13 @@ impl Interface for Posix {
     }
 
     fn delete(&mut self, object: Object) -> Result<(), Failure> {
-        Ok(rustix::fs::unlink(self.path(object))?)
+        let (dir, path) = self.object(object)?;
+        Ok(rustix::fs::unlinkat(dir, path, AtFlags::empty())?)
     }
 }
 
 /// Closes a file, and says what that says: some file systems tell only then that a write has failed.
-fn close(file: std::os::fd::OwnedFd) -> Result<(), Failure> {
+fn close(file: OwnedFd) -> Result<(), Failure> {
     use std::os::fd::IntoRawFd as _;
     // SAFETY: the descriptor is owned and given up here.
     let closed = unsafe { rustix::io::try_close(file.into_raw_fd()) };

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::metadata::{
     self, Failure, Group as _, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
-    Stonewall,
+    Stonewall, Task,
 };
 use lab::{Given, Memory, MemoryBy, MetadataSpec};
 use mpi::World;
@@ -26,11 +26,12 @@ pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     let Some(mut world) = world else { return conduct(args, &spec, None) };
     let (rank, host) = (world.rank(), world.host());
     let here = || format!("rank {rank} on {host}");
-    let mut interface = open(&spec.keeper).map_err(|failure| anyhow!(failure.0)).with_context(here)?;
+    let mut interface = open(&spec.task.keeper).map_err(|failure| anyhow!(failure.0)).with_context(here)?;
     if rank == 0 {
         return conduct(args, &spec, Some(Given { group: &mut world, interface: interface.as_mut() }));
     }
-    metadata::follow(&spec.settings, &mut world, interface.as_mut(), &disk::interrupted).with_context(here)
+    metadata::follow(&spec.task.settings, &mut world, interface.as_mut(), &disk::interrupted)
+        .with_context(here)
 }
 
 fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
@@ -85,7 +86,8 @@ fn shown<'a>(
     spec: &MetadataSpec,
     written: &'a mut Result<()>,
 ) -> impl FnMut(&PhaseOutcome) + 'a {
-    let mut heading = Some(metadata::heading(&spec.settings, spec.keeper.name(), spec.ranks.number()));
+    let Task { settings, keeper, ranks, .. } = &spec.task;
+    let mut heading = Some(metadata::heading(settings, keeper.name(), ranks.number()));
     move |outcome| {
         for failure in &outcome.failures {
             eprintln!("{failure}");
@@ -154,42 +156,43 @@ fn keeper(args: &Metadata) -> Result<Keeper> {
 }
 
 fn spec_of(args: &Metadata, ranks: Ranks, keeper: Keeper) -> Result<MetadataSpec> {
-    let runs = |phase: Phase| args.phases.iter().any(|asked| asked.phase() == phase);
     Ok(MetadataSpec {
         name: args.name.clone().unwrap_or_else(|| keeper.name().to_owned()),
         work: args.work.clone(),
-        settings: Settings {
-            data_sets: args.data_sets,
-            precreate: args.precreate,
-            iterations: args.iterations,
-            repeats: args.repeats,
-            object_size: args.object_size,
-            offset: args.offset,
-            start_item: args.start_item,
-            stonewall: args.stonewall.map(|after| Stonewall { after, wear_out: args.wear_out }),
-            waiting: args.waiting,
-            read_only: args.read_only,
-            ignore_precreate_errors: args.ignore_precreate_errors,
-            verify: !args.no_verify,
-            phases: Phases {
-                precreate: runs(Phase::Precreate),
-                benchmark: runs(Phase::Benchmark),
-                cleanup: runs(Phase::Cleanup),
-            },
-            seed: args.seed,
-            // Ranks that are processes find the same file.
-            latencies: args.latencies.as_deref().map(std::path::absolute).transpose()?,
-        },
-        ranks,
-        keeper,
+        task: Task { settings: settings(args)?, ranks, keeper, run_info: Some(args.run_info.clone()) },
         remote: &remote::open,
-        run_info: Some(args.run_info.clone()),
         memory_bytes: args.memory,
         free_memory_bytes: args.free_memory,
         free_memory_between_bytes: args.free_memory_between,
         member: || super::this("metadata-rank"),
         apart: || super::this("metadata-apart"),
         command: crate::commands::command_line(),
+    })
+}
+
+fn settings(args: &Metadata) -> Result<Settings> {
+    let runs = |phase: Phase| args.phases.iter().any(|asked| asked.phase() == phase);
+    Ok(Settings {
+        data_sets: args.data_sets,
+        precreate: args.precreate,
+        iterations: args.iterations,
+        repeats: args.repeats,
+        object_size: args.object_size,
+        offset: args.offset,
+        start_item: args.start_item,
+        stonewall: args.stonewall.map(|after| Stonewall { after, wear_out: args.wear_out }),
+        waiting: args.waiting,
+        read_only: args.read_only,
+        ignore_precreate_errors: args.ignore_precreate_errors,
+        verify: !args.no_verify,
+        phases: Phases {
+            precreate: runs(Phase::Precreate),
+            benchmark: runs(Phase::Benchmark),
+            cleanup: runs(Phase::Cleanup),
+        },
+        seed: args.seed,
+        // Ranks that are processes find the same file.
+        latencies: args.latencies.as_deref().map(std::path::absolute).transpose()?,
     })
 }
 

@@ -17,7 +17,9 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     let ranks = super::ranks(args, None)?;
     // Where the objects are is known once the file system is mounted.
     let keeper = Keeper::Posix { root: PathBuf::new() };
-    let spec = MetadataSpec { work: Some(work), run_info: None, ..super::spec_of(args, ranks, keeper)? };
+    let mut spec = MetadataSpec { work: Some(work), ..super::spec_of(args, ranks, keeper)? };
+    // All phases run in one job.
+    spec.task.run_info = None;
     let mut progress = Progress::new();
     let mut written = Ok(());
     let mut show = shown(args, &spec, &mut written);
