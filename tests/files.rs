@@ -132,10 +132,11 @@ fn hot_files_of_a_directory_are_read_and_lost_only_when_that_is_asked_for() {
 }
 
 /// Ages a small file system of this kind, runs both benchmarks on it and an unaged copy, and looks whether it is what it was.
-fn aged_beside_unaged(fs: &str, size: &str) {
+fn aged_beside_unaged(fs: &str) {
     let lab = Lab::new();
-    let age = format!("age --fs {fs} --profile agrawal --size {size} --work work --name a --overwrites 1");
-    lab.run(&age);
+    lab.run(&format!(
+        "age --fs {fs} --size 320MiB --fullness 0.5 --profile meyer --overwrites 3 --name a --work work"
+    ));
     let image = lab.work().join("a.img");
     let before = checksum(&image);
     let measured = lab.json(&format!("probe sequential --on work/a.img {SMALL}"));
@@ -175,19 +176,19 @@ fn aged_beside_unaged(fs: &str, size: &str) {
 #[test]
 fn an_aged_ext4_is_measured_beside_its_unaged_copy_and_stays_what_it_was() {
     needs!("ext4");
-    aged_beside_unaged("ext4", "96MiB");
+    aged_beside_unaged("ext4");
 }
 
 #[test]
 fn an_aged_xfs_is_measured_beside_its_unaged_copy_and_stays_what_it_was() {
     needs!("xfs");
-    aged_beside_unaged("xfs", "320MiB");
+    aged_beside_unaged("xfs");
 }
 
 #[test]
 fn an_aged_btrfs_is_measured_beside_its_unaged_copy_and_stays_what_it_was() {
     needs!("btrfs");
-    aged_beside_unaged("btrfs", "160MiB");
+    aged_beside_unaged("btrfs");
 }
 
 #[test]
@@ -195,7 +196,7 @@ fn on_a_modelled_disk_aged_files_cost_more_and_the_disk_is_rolled_back() {
     needs!("ext4");
     let lab = Lab::new();
     lab.run(
-        "age --fs ext4 --profile agrawal --size 128MiB --disk hdd-7200 --work work --name a --overwrites 3",
+        "age --fs ext4 --size 200MiB --fullness 0.6 --profile agrawal --overwrites 8 --disk hdd-7200 --name a --work work",
     );
     let layout = |lab: &Lab| lab.json("probe layout work/a.disk");
     let before = layout(&lab);
@@ -218,7 +219,7 @@ fn on_a_modelled_disk_aged_files_cost_more_and_the_disk_is_rolled_back() {
 fn what_was_not_filled_has_no_hot_files() {
     needs!("ext4");
     let lab = Lab::new();
-    lab.run("age --fs ext4 --profile agrawal --size 64MiB --no-fill --work work --name a");
+    lab.run("age --fs ext4 --size 64MiB --profile wang_os --no-fill --name a --work work");
     let output = lab.try_run("probe hot-files --on a --work work");
     assert!(text(&output.stderr).contains("not filled with data"), "{}", text(&output.stderr));
     lab.nothing_left();

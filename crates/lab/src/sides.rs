@@ -184,7 +184,7 @@ impl Place<'_> {
         }
         let makes = access == Access::Makes;
         let scratch = makes.then(|| Scratch::make(session, &path, SCRATCH)).transpose()?;
-        let target = DirTarget::any(scratch.as_ref().map_or(&path, Scratch::path))?;
+        let target = DirTarget::any(scratch.as_ref().map_or(path.as_path(), Scratch::path))?;
         Ok(Opened { keeping: Keeping::of(Box::new(target), access != Access::Reads), _scratch: scratch })
     }
 }
