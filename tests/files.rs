@@ -76,7 +76,7 @@ fn interrupted_and_killed_runs_leave_a_directory_as_it_was() {
     let inside = || std::fs::read_dir(&dir).unwrap().count();
     for how in [Signal::INT, Signal::KILL] {
         let line = "probe sequential dir --sizes 16KiB --runs 1000";
-        let mut child = lab.command(line.split(' ')).stderr(Stdio::piped()).spawn().unwrap();
+        let child = lab.command(line.split(' ')).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
         while inside() == 0 {
             assert!(begun.elapsed() < Duration::from_secs(30), "nothing begins");
