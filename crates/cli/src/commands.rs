@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 mod age;
+mod aged;
 mod bench;
 mod cleanup;
 mod compare;

@@ -81,11 +81,23 @@ pub fn waiting(text: &str) -> Result<Waiting, String> {
     }
 }
 
-/// A share of a whole, above 0 and at most 1.
+/// A share of a whole, above 0 and at most 1, or in percent.
 pub fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    match share {
         Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
-        _ => Err("must be a number above 0 and at most 1".to_owned()),
+        _ => Err("must be a number above 0 and at most 1, or in percent, as in 9.5%".to_owned()),
+    }
+}
+
+/// Days, above 0 and at most a million.
+pub fn days(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(days) if days > 0.0 && days <= 1e6 => Ok(days),
+        _ => Err("must be a number of days above 0".to_owned()),
     }
 }
 
@@ -109,6 +121,10 @@ mod tests {
         }
         for (text, seconds) in [("90s", 90), ("2min", 120), ("0.5h", 1800)] {
             assert_eq!(time(text), Ok(Duration::from_secs(seconds)));
+        }
+        assert_eq!((share("9.5%"), share("1")), (Ok(0.095), Ok(1.0)));
+        for bad in ["", "0", "-1", "0%", "101%", "1.1", "NaN", "%"] {
+            assert!(share(bad).is_err(), "{bad}");
         }
         for bad in ["", "0", "-1", "GiB", "1.2.3", "5 apples", "1e3", "9999999TiB", "0.1B"] {
             assert!(size(bad).is_err(), "{bad}");

@@ -18,6 +18,7 @@ use std::time::Duration;
 const LOOP_CLR_FD: Opcode = 0x4C01;
 const LOOP_CONFIGURE: Opcode = 0x4C0A;
 const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
+const LO_FLAGS_READ_ONLY: u32 = 1;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
@@ -48,6 +49,25 @@ const REQUEST_KIB: u32 = 512;
 impl LoopDevice {
     /// Attaches `image`, with direct I/O where its file system takes that, so that no block is cached twice.
     pub fn attach(session: &Arc<Session>, image: &Path, read_ahead_kb: u32) -> Result<LoopDevice, Error> {
+        LoopDevice::attach_with(session, image, read_ahead_kb, 0)
+    }
+
+    /// Attaches `image` such that nothing can be written to it: some file systems write a little even when they are mounted
+    /// to be read only.
+    pub fn attach_read_only(
+        session: &Arc<Session>,
+        image: &Path,
+        read_ahead_kb: u32,
+    ) -> Result<LoopDevice, Error> {
+        LoopDevice::attach_with(session, image, read_ahead_kb, LO_FLAGS_READ_ONLY)
+    }
+
+    fn attach_with(
+        session: &Arc<Session>,
+        image: &Path,
+        read_ahead_kb: u32,
+        flags: u32,
+    ) -> Result<LoopDevice, Error> {
         let image = &std::fs::canonicalize(image).context("attaching the image", image)?;
         let file = File::options().read(true).write(true).open(image).context("opening the image", image)?;
         let Ok(lock) = FileLock::try_take(file).context("locking the image", image)? else {
@@ -58,7 +78,7 @@ impl LoopDevice {
             return Err(Error::Device { device: image.clone(), why });
         }
         let recorded = session.record(Entry::Loop { backing: image.clone() })?;
-        let (device, handle) = configure(image)?;
+        let (device, handle) = configure(image, flags)?;
         let numbers = fstat(&handle).context("looking at", &device)?.st_rdev;
         let mut this = LoopDevice {
             device,
@@ -156,7 +176,7 @@ fn attached(backing: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Finds a free loop device and gives it the image.
-fn configure(image: &Path) -> Result<(PathBuf, File), Error> {
+fn configure(image: &Path, flags: u32) -> Result<(PathBuf, File), Error> {
     let read_write = || File::options().read(true).write(true).clone();
     let control_path = Path::new("/dev/loop-control");
     let control = read_write().open(control_path).context("asking for a loop device at", control_path)?;
@@ -169,7 +189,7 @@ fn configure(image: &Path) -> Result<(PathBuf, File), Error> {
             unsafe { ioctl(&control, GetFree) }.context("finding a free loop device at", control_path)?;
         let device = PathBuf::from(format!("/dev/loop{number}"));
         let handle = read_write().open(&device).context("opening", &device)?;
-        let config = LoopConfig::new(&backing, image);
+        let config = LoopConfig::new(&backing, image, flags);
         // SAFETY: the structure is laid out as the kernel's `loop_config`, which the request reads.
         result = unsafe { ioctl(&handle, Setter::<LOOP_CONFIGURE, LoopConfig>::new(config)) };
         match result {
@@ -247,7 +267,7 @@ struct LoopConfig {
 const _: () = assert!(size_of::<LoopConfig>() == 304);
 
 impl LoopConfig {
-    fn new(backing: &File, image: &Path) -> LoopConfig {
+    fn new(backing: &File, image: &Path, flags: u32) -> LoopConfig {
         let mut file_name = [0; 64];
         let bytes = image.as_os_str().as_encoded_bytes();
         let len = bytes.len().min(file_name.len() - 1);
@@ -263,7 +283,7 @@ impl LoopConfig {
             number: 0,
             encrypt_type: 0,
             encrypt_key_size: 0,
-            flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
+            flags: flags | LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
             file_name,
             crypt_name: [0; 64],
             encrypt_key: [0; 32],

@@ -87,7 +87,12 @@ impl Mount {
             })
             .and_then(|()| fsconfig_create(&context))
             .and_then(|()| fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes));
-        let tree = configured.map_err(|e| wrong(complaints(context, e)))?;
+        let tree = configured.map_err(|e| {
+            let unclean =
+                "if it was not unmounted cleanly, mount it once to be written to, so that it recovers";
+            let why = complaints(context, e);
+            wrong(if e == Errno::ROFS { format!("{why}; {unclean}") } else { why })
+        })?;
         move_mount(&tree, "", CWD, &self.dir, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
             .map_err(|e| wrong(words(e)))
     }

@@ -27,7 +27,9 @@ pub enum Disk {
 impl Disk {
     /// Makes a disk of an image.
     pub fn image(session: &Arc<Session>, image: Image, spec: &Spec) -> Result<Disk, Error> {
-        let device = LoopDevice::attach(session, image.path(), spec.read_ahead_kb)?;
+        let only_read = spec.mount_opts.iter().any(|option| option == "ro");
+        let attach = if only_read { LoopDevice::attach_read_only } else { LoopDevice::attach };
+        let device = attach(session, image.path(), spec.read_ahead_kb)?;
         Ok(Disk::Loop { image, device })
     }
 

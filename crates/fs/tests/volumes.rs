@@ -236,6 +236,39 @@ fn a_copy_that_does_not_fit_says_so() {
 }
 
 #[test]
+fn what_is_only_read_stays_what_it_was_to_the_byte() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    for kind in kinds() {
+        let written = spec(*kind, dir.path());
+        let target = make(&session, &written).unwrap();
+        std::fs::write(target.root().join("file"), "contents").unwrap();
+        let Place::Image(image) = &written.place else { unreachable!("it was made in one") };
+        // What lies there in the middle is what a crash would leave.
+        rustix::fs::syncfs(std::fs::File::open(target.root()).unwrap()).unwrap();
+        let unclean = dir.path().join("unclean.img");
+        std::fs::copy(image, &unclean).unwrap();
+        target.close().unwrap();
+        let read_only =
+            |place: Place| Spec { place, mount_opts: vec!["ro".to_owned()], ..spec(*kind, dir.path()) };
+        let before = std::fs::read(image).unwrap();
+        let target = open(&session, &read_only(Place::Image(image.clone()))).unwrap();
+        assert_eq!(std::fs::read(target.root().join("file")).unwrap(), b"contents");
+        target.close().unwrap();
+        assert!(std::fs::read(image).unwrap() == before, "{} wrote to it", kind.name());
+        if let Err(refused) = open(&session, &read_only(Place::Image(unclean.clone()))) {
+            assert!(refused.to_string().contains("mount it once"), "{refused}");
+        }
+        for image in [image, &unclean] {
+            std::fs::remove_file(image).unwrap();
+        }
+    }
+}
+
+#[test]
 fn devices_are_made_and_opened_with_care() {
     if !is_root() {
         return;

@@ -4,7 +4,7 @@ mod import;
 mod on;
 
 pub use import::{ImportedFile, import_metadata};
-pub use on::{Kept, OnAged, PhasePair, metadata_on, metadata_side};
+pub use on::{OnAged, PhasePair, metadata_on, metadata_side};
 
 use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::work::Work;

@@ -11,21 +11,27 @@ mod error;
 mod experiment;
 mod export;
 mod feed;
+mod hot_files;
+mod kept;
 mod machine;
 mod manifest;
 mod say;
 pub mod scanned;
+mod sequential;
 mod series;
+mod sides;
 mod space;
 mod stats;
 mod store;
+mod throughput;
 mod watch;
+mod watched;
 mod work;
 mod workload;
 
 pub use self::bench::{
-    Given, ImportedFile, Kept, Memory, MemoryBy, MetadataOutcome, MetadataSpec, OnAged, PhasePair,
-    import_metadata, metadata, metadata_on, metadata_side,
+    Given, ImportedFile, Memory, MemoryBy, MetadataOutcome, MetadataSpec, OnAged, PhasePair, import_metadata,
+    metadata, metadata_on, metadata_side,
 };
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
@@ -36,13 +42,21 @@ pub use experiment::{
     Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, is_by_disk, run,
 };
 pub use export::{Format, export};
+pub use hot_files::{
+    Chosen, HotFilesMeasured, HotFilesOutcome, HotFilesSide, HotFilesSpec, PUBLISHED_DAYS, PUBLISHED_SHARE,
+    hot_files,
+};
+pub use kept::Kept;
 pub use machine::Machine;
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
 pub use probe::FileMap;
 pub use say::bytes;
 pub use scanned::HDD_MODEL;
-pub use stats::{Correlation, Interval, correlation, median_interval};
+pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
+pub use sides::On;
+pub use stats::{Correlation, Interval, Spread, correlation, median_interval, spread};
 pub use store::{Measurement, NewRun, Run, RunId, Store};
+pub use throughput::{Rates, Ratios};
 pub use watch::{Unwatched, Watch};
 pub use work::{STORE, Work};
 pub use workload::{FileSizes, Git, Mail, TraceFile, Tree, TreeOf, Workload};

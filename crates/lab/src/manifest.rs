@@ -4,7 +4,7 @@
 use crate::workload::Workload;
 use crate::{Error, store::RunId};
 use ager::{Conditions, Leg};
-use disk::modelled::Clock;
+use disk::modelled::{Clock, DiskSettings, is_store};
 use fs::{Place, Spec};
 use replay::{Data, OnFull};
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,41 @@ pub struct Made {
     pub read_ahead_kb: u32,
 }
 
+/// Read-ahead in KiB of what was found and not made here: the kernel's default.
+const READ_AHEAD_KB: u32 = 128;
+
 impl Made {
+    /// What lies at `path`, an image, a block device or a modelled disk, as it must be opened; `None` for a directory.
+    pub fn found(path: &Path) -> Result<Option<Made>, Error> {
+        use std::os::unix::fs::FileTypeExt as _;
+        let file = std::fs::metadata(path).map_err(Error::io("looking at", path))?;
+        let place = std::path::absolute(path).map_err(Error::io("looking at", path))?;
+        let (home, kind) = if file.is_dir() && is_store(path) {
+            let DiskSettings { model, clock, .. } = DiskSettings::read(path)?;
+            (Home::Modelled { dir: place, model, clock }, fs::detect_modelled(path)?)
+        } else if file.is_dir() {
+            return Ok(None);
+        } else if file.file_type().is_block_device() {
+            (Home::Device(place), fs::detect(path)?)
+        } else if file.is_file() {
+            (Home::Image(place), fs::detect(path)?)
+        } else {
+            let path = path.display();
+            return Err(Error::Refused(format!(
+                "{path} is neither a directory nor an image nor a block device"
+            )));
+        };
+        Ok(Some(Made {
+            home,
+            fs: kind.name().to_owned(),
+            size_bytes: file.len(),
+            plan_mkfs_opts: Vec::new(),
+            mkfs_opts: Vec::new(),
+            mount_opts: Vec::new(),
+            read_ahead_kb: READ_AHEAD_KB,
+        }))
+    }
+
     /// What the file-system crate needs to make or open it; `None` for a directory.
     pub fn spec(&self) -> Result<Option<Spec>, Error> {
         let place = match &self.home {

@@ -2,14 +2,11 @@
 
 use crate::Error;
 use crate::store::{Measurement, number};
-use disk::model::{Model, price, price_extents};
-use disk::modelled::ModelledDisk;
-use disk::{MemoryLimit, Request};
+use crate::watched::{self, Seen};
+use disk::MemoryLimit;
+use disk::model::{Model, price_extents};
 use fs::Target;
-use probe::{Census, DynamicLayout, Reader, Recorder, Scan, StaticLayout};
-
-/// Ring buffer of each processor for block requests, in KiB.
-const TRACE_BUFFER_KB: u32 = 16 * 1024;
+use probe::{Census, DynamicLayout, Reader, Scan, StaticLayout};
 
 /// The model whose cost is told of every scan.
 pub const HDD_MODEL: &str = "hdd-7200";
@@ -20,12 +17,8 @@ pub struct Scanned {
     pub chilled: Vec<String>,
     /// What was read, and how long it took.
     pub scan: Scan,
-    /// The requests that reached the device, where they are known.
-    pub requests: Option<Vec<Request>>,
-    /// Whether a modelled disk logged them, which does not tell data from metadata.
-    own_log: bool,
-    /// Seconds that passed by the clock of a modelled disk meanwhile.
-    disk_clock_s: Option<f64>,
+    /// What the device had to do for it.
+    pub seen: Seen,
     block_bytes: u64,
 }
 
@@ -71,49 +64,22 @@ fn watched(
     chilled: Vec<String>,
     scan: impl FnOnce(&dyn Target) -> Result<Scan, Error>,
 ) -> Result<Scanned, Error> {
-    let recorder = match target.device() {
-        Some((_, devno)) if traced => Some(Recorder::start(devno, TRACE_BUFFER_KB)?),
-        _ => None,
-    };
-    let own_log = recorder.is_none();
-    let logged = target.modelled().filter(|_| own_log);
-    logged.map(ModelledDisk::start_log).transpose()?;
-    let begin_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
-    let scan = scan(target)?;
-    let log = logged.map(end_log).transpose()?;
-    let end_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
-    let traced = recorder.map(Recorder::stop).transpose()?;
-    let disk_clock_s = end_ns.zip(begin_ns).map(|(end, begin)| (end - begin) as f64 / 1e9);
-    let block_bytes = target.block_bytes();
-    Ok(Scanned { chilled, scan, requests: traced.or(log), own_log, disk_clock_s, block_bytes })
-}
-
-/// The requests of a scan, all of them: with some missing it would look cheaper than it is.
-fn end_log(disk: &ModelledDisk) -> Result<Vec<Request>, Error> {
-    match disk.end_log()? {
-        (requests, 0) => Ok(requests),
-        (requests, lost) => Err(Error::Refused(format!(
-            "the scan sent {} requests, {lost} more than the log of the modelled disk in {} holds; where the kernel traces \
-             block requests (`senesce doctor` says how to get that) there is no such limit",
-            requests.len() as u64 + lost,
-            disk.dir().display()
-        ))),
-    }
+    let (scan, seen) = watched::watched(target, traced, scan)?;
+    Ok(Scanned { chilled, scan, seen, block_bytes: target.block_bytes() })
 }
 
 impl Scanned {
     /// Where the requests went, if they are known.
     pub fn dynamic_layout(&self) -> Option<DynamicLayout> {
-        let mut layout = probe::dynamic_layout(self.requests.as_ref()?, self.block_bytes);
-        layout.data_only_score = layout.data_only_score.filter(|_| !self.own_log);
+        let mut layout = probe::dynamic_layout(self.seen.requests.as_ref()?, self.block_bytes);
+        layout.data_only_score = layout.data_only_score.filter(|_| !self.seen.own_log);
         Some(layout)
     }
 
     /// Seconds per GiB that a disk of this model and size takes for the same requests, in the order of their issue. Where
     /// this disk is a modelled one, its own clock may tell another time; see [`Self::disk_clock_s_per_gib`].
     pub fn modelled_s_per_gib(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
-        let requests = self.requests.as_ref()?;
-        Some(per_gib(price(model, disk_bytes, requests).total_s(), self.scan.allocated_bytes))
+        Some(per_gib(self.seen.modelled_s(model, disk_bytes)?, self.scan.allocated_bytes))
     }
 
     /// The numbers, for the store.
@@ -139,7 +105,7 @@ impl Scanned {
     /// stands still. Which requests waited together there, for the drive to choose from, depends on how fast this machine
     /// is, so this time varies from run to run.
     pub fn disk_clock_s_per_gib(&self) -> Option<f64> {
-        self.disk_clock_s.filter(|s| *s > 0.0).map(|s| per_gib(s, self.scan.allocated_bytes))
+        self.seen.disk_clock_s.map(|s| per_gib(s, self.scan.allocated_bytes))
     }
 }
 

@@ -1,8 +1,10 @@
-//! Medians and correlations, with their confidence intervals.
+//! Medians and correlations, with their confidence intervals; means with their standard deviations.
 
 mod correlation;
+mod spread;
 
 pub use correlation::{Correlation, correlation};
+pub use spread::{Spread, spread};
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};

@@ -1,11 +1,12 @@
 //! Into how many pieces a new file falls: what the free space of a file system is worth (Kadekodi et al.
 //! 2017, Figure 3, copies in a file of 2 GB).
 
+use crate::incompressible::Incompressible;
 use crate::static_layout::pieces;
 use crate::{Error, Result, file_extents};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -39,35 +40,18 @@ pub fn new_file(root: &Path, bytes: u64) -> Result<NewFile> {
         .map_err(Error::io("creating", &path))?;
     let made = Made(path);
     let doing = "writing a new file";
-    let mut buffer = random_buffer()?;
+    let mut data = Incompressible::new(WRITE_BYTES)?;
     let start = Instant::now();
     let mut written = 0;
     while written < bytes {
         let len = (bytes - written).min(WRITE_BYTES as u64) as usize;
-        stamp(&mut buffer, written);
-        file.write_all(&buffer[..len]).map_err(Error::io(doing, &made.0))?;
+        file.write_all(data.next(len)).map_err(Error::io(doing, &made.0))?;
         written += len as u64;
     }
     file.sync_all().map_err(Error::io(doing, &made.0))?;
     let write_s = start.elapsed().as_secs_f64();
     let extents = file_extents(&file, true).map_err(Error::io("mapping the extents of", &made.0))?;
     Ok(NewFile { bytes, fragments: pieces(&extents).len() as u64, write_s })
-}
-
-/// Makes every block of the buffer unlike any other of the file, so that nothing is deduplicated.
-fn stamp(buffer: &mut [u8], offset: u64) {
-    for (index, block) in buffer.chunks_exact_mut(4096).enumerate() {
-        block[..8].copy_from_slice(&(offset + index as u64 * 4096).to_ne_bytes());
-    }
-}
-
-fn random_buffer() -> Result<Vec<u8>> {
-    let source = Path::new("/dev/urandom");
-    let mut buffer = vec![0; WRITE_BYTES];
-    File::open(source)
-        .and_then(|mut file| file.read_exact(&mut buffer))
-        .map_err(Error::io("reading random bytes from", source))?;
-    Ok(buffer)
 }
 
 /// A file that is removed whatever happens.
@@ -89,13 +73,5 @@ mod tests {
         assert_eq!(new_file_bytes(1_000_000), 500_000);
         assert_eq!(new_file_bytes(1 << 40), 2_000_000_000);
         assert_eq!(new_file_bytes(0), 0);
-    }
-
-    #[test]
-    fn no_block_is_like_another() {
-        let mut buffer = vec![0; 3 * 4096];
-        stamp(&mut buffer, 8192);
-        let blocks: std::collections::HashSet<_> = buffer.chunks(4096).collect();
-        assert_eq!(blocks.len(), 3);
     }
 }

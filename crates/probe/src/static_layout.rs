@@ -131,7 +131,7 @@ impl Sums {
 }
 
 /// The layout of a tree while its files come in.
-struct Survey {
+pub(crate) struct Survey {
     block_bytes: u64,
     max_extent_bytes: u64,
     all: Sums,
@@ -143,7 +143,7 @@ struct Survey {
 }
 
 impl Survey {
-    fn new(block_bytes: u64, max_extent_bytes: u64) -> Survey {
+    pub(crate) fn new(block_bytes: u64, max_extent_bytes: u64) -> Survey {
         Survey {
             block_bytes,
             max_extent_bytes,
@@ -157,7 +157,7 @@ impl Survey {
     }
 
     /// Takes in the next file in scan order.
-    fn add(&mut self, size_bytes: u64, extents: &[FileExtent]) {
+    pub(crate) fn add(&mut self, size_bytes: u64, extents: &[FileExtent]) {
         let pieces = pieces(extents);
         let sums = Sums::of_file(&pieces, self.block_bytes, self.max_extent_bytes);
         self.all.add(sums);
@@ -176,7 +176,8 @@ impl Survey {
         }
     }
 
-    fn finish(self, skipped: u64) -> StaticLayout {
+    /// The figures of all that came in.
+    pub(crate) fn finish(self, skipped: u64) -> StaticLayout {
         let class = |(upper_bytes, sums): (u64, Sums)| SizeClass {
             upper_bytes,
             files: sums.files,

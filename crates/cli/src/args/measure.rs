@@ -1,6 +1,6 @@
 //! What `senesce probe` and `senesce compare` take.
 
-use super::Work;
+use super::{HotFiles, Sequential, Work};
 use crate::units;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -88,6 +88,10 @@ pub enum ProbeKind {
         #[arg(long, value_name = "MODEL", value_delimiter = ',')]
         disk: Vec<String>,
     },
+    /// Create many files of one size, and read them in that order: throughput by size (Smith & Seltzer 1997)
+    Sequential(Sequential),
+    /// Read the files that were modified last, and overwrite them in place (Smith & Seltzer 1997)
+    HotFiles(HotFiles),
 }
 
 #[derive(Args)]

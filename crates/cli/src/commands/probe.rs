@@ -1,7 +1,10 @@
 //! `senesce probe`.
 
+mod hot_files;
 mod models;
+mod rates;
 mod scan;
+mod sequential;
 mod subject;
 mod transfer_size;
 mod warm_scan;
@@ -35,6 +38,8 @@ pub fn run(kind: &ProbeKind) -> Result<()> {
             let models = Models::find(disk)?;
             with(subject, |open| warm_scan::run(open, memory, *repeat, &models, subject.json))
         }
+        ProbeKind::Sequential(args) => sequential::run(args),
+        ProbeKind::HotFiles(args) => hot_files::run(args),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{MetadataOutcome, MetadataSpec, recorded};
 use crate::compare::{SUBJECTS, unaged};
-use crate::manifest::{Home, Made, Manifest};
+use crate::kept::{Keeping, Kept};
+use crate::manifest::Manifest;
 use crate::store::Store;
 use crate::work::Work;
 use crate::{Error, Watch};
@@ -11,7 +12,7 @@ use disk::Session;
 use fs::Target;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The directory of the objects, below the root of the tree.
@@ -30,18 +31,6 @@ pub struct OnAged {
     pub unaged: MetadataOutcome,
     /// Each phase on both.
     pub pairs: Vec<PhasePair>,
-}
-
-/// How an aged file system is afterwards what it was before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kept {
-    /// Its modelled disk was rolled back to a snapshot.
-    RolledBack,
-    /// The benchmark ran on a copy of its image.
-    Copied,
-    /// Not to the block: the objects are deleted, and that is all. On devices and directories.
-    CleanedUp,
 }
 
 /// A phase on both sides.
@@ -81,7 +70,7 @@ pub fn metadata_on(
     let work = Work::take(dir)?;
     let store = work.store()?;
     let session = Session::begin()?;
-    let mut aged = Aged::open(&session, dir, &manifest)?;
+    let mut aged = Keeping::open(&session, dir, on, &manifest.made)?;
     let mut running =
         Running { spec, work: dir, manifest: &manifest, session: &session, store: &store, watch, seen };
     let measured = running.sides(aged.target.as_mut());
@@ -124,116 +113,6 @@ impl Running<'_> {
         let task = Task { keeper, ..self.spec.task.clone() };
         let spec = MetadataSpec { name: name.to_owned(), task, ..self.spec.clone() };
         recorded(&spec, Some(self.store), None, self.watch, self.seen)
-    }
-}
-
-/// The aged side.
-struct Aged {
-    target: Box<dyn Target>,
-    restoring: Restoring,
-}
-
-/// How it is made what it was.
-enum Restoring {
-    /// By a snapshot, which a file names as long as that is to be done.
-    Snapshot { snapshot: String, note: PathBuf },
-    /// By removing the copy that it is.
-    Copy(PathBuf),
-    /// By no more than the cleanup phase.
-    Cleanup,
-}
-
-impl Aged {
-    fn open(session: &Arc<Session>, work: &Path, manifest: &Manifest) -> Result<Aged, Error> {
-        let open = |made: &Made| crate::age::open(session, made);
-        Ok(match &manifest.made.home {
-            Home::Image(image) => {
-                let copy = image.with_extension("benchmark.img");
-                copy_image(image, &copy)?;
-                let made = Made { home: Home::Image(copy.clone()), ..manifest.made.clone() };
-                let target = open(&made).inspect_err(|_| drop(std::fs::remove_file(&copy)))?;
-                Aged { target, restoring: Restoring::Copy(copy) }
-            }
-            Home::Modelled { .. } => {
-                let mut target = open(&manifest.made)?;
-                let note = work.join(format!("{}.benchmark", manifest.name));
-                let snapshot = match std::fs::read_to_string(&note) {
-                    // A benchmark that was killed has left its objects.
-                    Ok(snapshot) => {
-                        target.rollback(&snapshot)?;
-                        snapshot
-                    }
-                    Err(_) => {
-                        let snapshot = new_name(target.as_ref())?;
-                        target.snapshot(&snapshot)?;
-                        std::fs::write(&note, &snapshot).map_err(Error::io("writing", &note))?;
-                        snapshot
-                    }
-                };
-                Aged { target, restoring: Restoring::Snapshot { snapshot, note } }
-            }
-            Home::Device(_) | Home::Dir(_) => {
-                Aged { target: open(&manifest.made)?, restoring: Restoring::Cleanup }
-            }
-        })
-    }
-
-    /// Makes it what it was, and closes it.
-    fn restore(self) -> Result<Kept, Error> {
-        let Aged { mut target, restoring } = self;
-        match restoring {
-            Restoring::Snapshot { snapshot, note } => {
-                target.rollback(&snapshot)?;
-                target.close()?;
-                std::fs::remove_file(&note).map_err(Error::io("removing", &note))?;
-                Ok(Kept::RolledBack)
-            }
-            Restoring::Copy(copy) => {
-                target.close()?;
-                std::fs::remove_file(&copy).map_err(Error::io("removing", &copy))?;
-                Ok(Kept::Copied)
-            }
-            Restoring::Cleanup => {
-                target.close()?;
-                Ok(Kept::CleanedUp)
-            }
-        }
-    }
-}
-
-/// A name that no snapshot has.
-fn new_name(target: &dyn Target) -> Result<String, Error> {
-    let taken = target.modelled().expect("it lies on a modelled disk").snapshots()?;
-    let mut names = (1..).map(|number| format!("before-benchmark-{number}"));
-    let free = |name: &String| taken.iter().all(|snapshot| snapshot.name != *name);
-    Ok(names.find(free).expect("numbers do not end"))
-}
-
-/// Copies an image, holes as holes, and where the file system below can share blocks, without copying them.
-fn copy_image(image: &Path, copy: &Path) -> Result<(), Error> {
-    let mut cp = disk::command("cp");
-    let copied = disk::run_tool(
-        cp.args(["--reflink=auto", "--sparse=always", "--"]).arg(image).arg(copy),
-        "coreutils",
-    );
-    match copied {
-        Ok(output) if output.status.success() => Ok(()),
-        failed => {
-            let _ = std::fs::remove_file(copy);
-            let why = String::from_utf8_lossy(&failed?.stderr).trim().to_owned();
-            Err(Error::Failed(format!("the benchmark runs on a copy of {}: {why}", image.display())))
-        }
-    }
-}
-
-impl Kept {
-    /// What that means, for people.
-    pub fn said_of(self, name: &str) -> String {
-        match self {
-            Kept::RolledBack => format!("{name} is rolled back to what it was"),
-            Kept::Copied => format!("{name} is what it was: a copy was used, and is gone"),
-            Kept::CleanedUp => format!("the objects were made on {name} itself, which cannot be rolled back"),
-        }
     }
 }
 

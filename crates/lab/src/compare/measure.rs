@@ -4,6 +4,7 @@ use super::{CompareSpec, Models, SUBJECTS};
 use crate::manifest::{Home, Manifest};
 use crate::scanned;
 use crate::store::{Measurement, RunId, Store, number};
+use crate::watched::device_bytes;
 use crate::workload::interrupted;
 use crate::{Error, Watch};
 use fs::Target;
@@ -72,10 +73,9 @@ impl Measuring<'_> {
 
     /// The modelled disk is as large as the file system; below a directory, as the device that holds it.
     fn disk_bytes(&self, target: &dyn Target) -> u64 {
-        let of_device = || target.device().and_then(|(_, (major, minor))| device_bytes(major, minor));
         let own = self.manifest.made.size_bytes;
         match self.manifest.made.home {
-            Home::Dir(_) => of_device().unwrap_or(own),
+            Home::Dir(_) => device_bytes(target).unwrap_or(own),
             Home::Image(_) | Home::Device(_) | Home::Modelled { .. } => own,
         }
     }
@@ -167,10 +167,4 @@ impl Measuring<'_> {
             ],
         )
     }
-}
-
-/// The size of a block device, as sysfs has it.
-fn device_bytes(major: u32, minor: u32) -> Option<u64> {
-    let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;
-    sectors.trim().parse::<u64>().ok().map(|sectors| sectors * disk::SECTOR_BYTES)
 }

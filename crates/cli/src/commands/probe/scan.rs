@@ -49,7 +49,7 @@ pub fn run(
     drop(progress);
     let cold = last.as_ref().map(|scanned| scanned.chilled.clone()).unwrap_or_default();
     if let Some(log) = save_log {
-        let Some((requests, (device, _))) = last.and_then(|scanned| scanned.requests).zip(open.device())
+        let Some((requests, (device, _))) = last.and_then(|scanned| scanned.seen.requests).zip(open.device())
         else {
             bail!("{} lies on no block device, so there are no requests to keep", open.root().display());
         };

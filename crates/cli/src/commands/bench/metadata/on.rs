@@ -2,9 +2,10 @@
 
 use super::{judge, said_of, shown};
 use crate::args::{InterfaceKind, Metadata};
+use crate::commands::aged;
 use crate::output::{self, number};
 use crate::progress::Progress;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use bench::metadata::Keeper;
 use lab::{MetadataSpec, OnAged};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     if under_mpi || !matches!(args.interface, InterfaceKind::Posix) {
         bail!("--on runs on files, with ranks of this machine");
     }
-    let (work, name) = place(args, image)?;
+    let (work, name) = aged::place(args.work.as_deref(), image)?;
     let ranks = super::ranks(args, None)?;
     // Where the objects are is known once the file system is mounted.
     let keeper = Keeper::Posix { root: PathBuf::new() };
@@ -32,17 +33,6 @@ pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
         tell(&on)?
     }
     judge(on.aged.errors() + on.unaged.errors())
-}
-
-/// The work directory, and the name of the aged file system in it.
-fn place(args: &Metadata, image: &Path) -> Result<(PathBuf, String)> {
-    let parent = image.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let work = args.work.as_deref().or(parent);
-    let work = work.context("--on NAME needs --work, the directory that it was aged in")?;
-    // A name may hold a dot; a path ends in what tells its kind.
-    let name = if parent.is_some() { image.file_stem() } else { Some(image.as_os_str()) };
-    let name = name.and_then(|name| name.to_str()).context("--on names no aged file system")?;
-    Ok((work.to_owned(), name.strip_suffix(".img").unwrap_or(name).to_owned()))
 }
 
 fn tell(on: &OnAged) -> Result<()> {

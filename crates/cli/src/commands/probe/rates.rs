@@ -1,0 +1,42 @@
+//! Rates of benchmarks of files, in rows of tables; and what they run on.
+
+use crate::args::OnFiles;
+use crate::commands::aged;
+use crate::output::number;
+use anyhow::{Context as _, Result};
+use lab::{On, Rates, Ratios, Spread};
+
+const MIB: f64 = (1u64 << 20) as f64;
+
+/// The headings over [`row`], behind those of what the row is of; `disk` is the model whose time is told.
+pub fn headings(disk: &str) -> [String; 3] {
+    [format!("MiB/s, modelled {disk}"), "MiB/s, this disk's clock".to_owned(), "MiB/s, wall".to_owned()]
+}
+
+/// Means with their standard deviations.
+pub fn row(rates: &Rates) -> [String; 3] {
+    [rates.modelled, rates.disk_clock, rates.wall].map(rate)
+}
+
+fn rate(rate: Option<Spread>) -> String {
+    let mean = number(rate.map(|rate| rate.mean / MIB));
+    match rate.and_then(|rate| rate.deviation) {
+        Some(deviation) => format!("{mean} ± {}", number(Some(deviation / MIB))),
+        None => mean,
+    }
+}
+
+/// Aged over unaged, for [`headings`].
+pub fn ratios(ratios: &Ratios) -> [String; 3] {
+    [ratios.modelled, None, ratios.wall].map(number)
+}
+
+/// What a benchmark runs on.
+pub fn on(args: &OnFiles) -> Result<On> {
+    if let Some(image) = &args.on {
+        let (work, name) = aged::place(args.work.as_deref(), image)?;
+        return Ok(On::Aged { work, name });
+    }
+    let path = args.path.clone().context("name what is to be measured")?;
+    Ok(On::Alone { path, work: args.work.clone() })
+}

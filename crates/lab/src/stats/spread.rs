@@ -1,0 +1,40 @@
+//! The mean and the standard deviation, for benchmarks that were published with them.
+
+use serde::{Deserialize, Serialize};
+
+/// A mean with the standard deviation of what it is of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation of the sample (over n − 1); none of one value.
+    pub deviation: Option<f64>,
+    /// How many values.
+    pub n: u64,
+}
+
+/// Mean and standard deviation; none without values.
+pub fn spread(values: &[f64]) -> Option<Spread> {
+    let n = values.len();
+    if n == 0 {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let deviation = (n > 1).then(|| (squares / (n - 1) as f64).sqrt());
+    Some(Spread { mean, deviation, n: n as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deviation_is_that_of_a_sample() {
+        let eight = spread(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        assert_eq!((eight.mean, eight.n), (5.0, 8));
+        assert!((eight.deviation.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!(spread(&[3.0]), Some(Spread { mean: 3.0, deviation: None, n: 1 }));
+        assert_eq!(spread(&[]), None);
+    }
+}

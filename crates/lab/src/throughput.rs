@@ -1,0 +1,116 @@
+//! What files are read or written at: bytes a second, in modelled time, by the clock of a modelled disk and by the wall.
+
+use crate::Error;
+use crate::stats::{Spread, spread};
+use crate::store::{Measurement, number};
+use crate::watched::watched;
+use disk::model::Model;
+use fs::Target;
+use probe::Transfer;
+use serde::Serialize;
+use std::path::Path;
+
+/// A phase of a benchmark that was done once. The rates are in bytes a second.
+#[derive(Clone, Copy)]
+pub(crate) struct Once {
+    modelled: Option<f64>,
+    disk_clock: Option<f64>,
+    wall: Option<f64>,
+}
+
+/// Does a phase once and watches the device, whose size is `disk_bytes`. The caller sees to a cold cache.
+pub(crate) fn once(
+    target: &dyn Target,
+    traced: bool,
+    model: &Model,
+    disk_bytes: Option<u64>,
+    phase: impl FnOnce(&Path) -> Result<Transfer, Error>,
+) -> Result<Once, Error> {
+    let (Transfer { bytes, wall_s }, seen) = watched(target, traced, |target| phase(target.root()))?;
+    let rate = |seconds: f64| (seconds > 0.0).then(|| bytes as f64 / seconds);
+    Ok(Once {
+        modelled: disk_bytes.and_then(|size| seen.modelled_s(model, size)).and_then(rate),
+        disk_clock: seen.disk_clock_s.and_then(rate),
+        wall: rate(wall_s),
+    })
+}
+
+impl Once {
+    /// The numbers for the store; `what` is how their names begin.
+    pub(crate) fn numbers(&self, subject: &str, what: &str, repetition: u64) -> Vec<Measurement> {
+        let Once { modelled, disk_clock, wall } = *self;
+        let kinds = [("modelled", modelled), ("disk_clock", disk_clock), ("wall", wall)];
+        let one = |(kind, rate): (&str, Option<f64>)| {
+            rate.map(|rate| number(subject, &format!("{what}_{kind}_bytes_per_s"), "B/s", repetition, rate))
+        };
+        kinds.into_iter().filter_map(one).collect()
+    }
+}
+
+/// Rates of a phase over all its repetitions, in bytes a second.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Rates {
+    /// In modelled time: what the model takes for the requests, in the order of their issue. None where they are not known.
+    pub modelled: Option<Spread>,
+    /// By the own clock of the modelled disk below; none where there is none.
+    pub disk_clock: Option<Spread>,
+    /// By the wall, on this machine.
+    pub wall: Option<Spread>,
+}
+
+impl Rates {
+    pub(crate) fn of(all: &[Once]) -> Rates {
+        let of = |rate: fn(&Once) -> Option<f64>| spread(&all.iter().filter_map(rate).collect::<Vec<_>>());
+        Rates {
+            modelled: of(|once| once.modelled),
+            disk_clock: of(|once| once.disk_clock),
+            wall: of(|once| once.wall),
+        }
+    }
+}
+
+/// Aged over unaged mean rates; below 1 where aging costs.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Ratios {
+    /// In modelled time.
+    pub modelled: Option<f64>,
+    /// By the wall; none where the sides do not lie on the same disk.
+    pub wall: Option<f64>,
+}
+
+impl Ratios {
+    pub(crate) fn of(aged: &Rates, unaged: &Rates, same_disk: bool) -> Ratios {
+        let ratio = |aged: Option<Spread>, unaged: Option<Spread>| Some(aged?.mean / unaged?.mean);
+        let wall = ratio(aged.wall, unaged.wall).filter(|_| same_disk);
+        Ratios { modelled: ratio(aged.modelled, unaged.modelled), wall }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(modelled: &[f64], wall: f64) -> Rates {
+        let once = |modelled: &f64| Once { modelled: Some(*modelled), disk_clock: None, wall: Some(wall) };
+        Rates::of(&modelled.iter().map(once).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn ratios_are_of_means_and_of_the_same_disk() {
+        let (aged, unaged) = (rates(&[10.0, 30.0], 5.0), rates(&[80.0, 80.0], 10.0));
+        assert_eq!(aged.disk_clock, None);
+        assert_eq!(Ratios::of(&aged, &unaged, true), Ratios { modelled: Some(0.25), wall: Some(0.5) });
+        assert_eq!(Ratios::of(&aged, &unaged, false), Ratios { modelled: Some(0.25), wall: None });
+        let unknown = Rates { modelled: None, ..unaged };
+        assert_eq!(Ratios::of(&aged, &unknown, true).modelled, None);
+    }
+
+    #[test]
+    fn names_of_numbers_say_what_and_by_which_clock() {
+        let once = Once { modelled: Some(1.0), disk_clock: None, wall: Some(2.0) };
+        let numbers = once.numbers("aged", "read_16384", 3);
+        let names: Vec<_> = numbers.iter().map(|n| (n.measure.as_str(), n.repetition, n.value)).collect();
+        let expected = [("read_16384_modelled_bytes_per_s", 3, 1.0), ("read_16384_wall_bytes_per_s", 3, 2.0)];
+        assert_eq!(names, expected);
+    }
+}

@@ -1,0 +1,73 @@
+//! What the device below a tree had to do while something was done to the tree.
+
+use crate::Error;
+use disk::Request;
+use disk::model::{Model, price};
+use disk::modelled::ModelledDisk;
+use fs::Target;
+use probe::Recorder;
+
+/// Ring buffer of each processor for block requests, in KiB.
+const TRACE_BUFFER_KB: u32 = 16 * 1024;
+
+/// What a device had to do.
+pub struct Seen {
+    /// The requests that reached it, where they are known.
+    pub requests: Option<Vec<Request>>,
+    /// Whether a modelled disk logged them, which does not tell data from metadata.
+    pub(crate) own_log: bool,
+    /// Seconds that passed by the clock of a modelled disk meanwhile; none where there is none, or an ideal one, whose clock
+    /// stands still.
+    pub disk_clock_s: Option<f64>,
+}
+
+impl Seen {
+    /// Seconds that a disk of this model and size takes for the requests, in the order of their issue.
+    pub fn modelled_s(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
+        Some(price(model, disk_bytes, self.requests.as_ref()?).total_s())
+    }
+}
+
+/// Does `work`, with an eye on the device; `traced` where block requests can be traced. A modelled disk has a log of its own
+/// for where they cannot.
+pub(crate) fn watched<T>(
+    target: &dyn Target,
+    traced: bool,
+    work: impl FnOnce(&dyn Target) -> Result<T, Error>,
+) -> Result<(T, Seen), Error> {
+    let recorder = match target.device() {
+        Some((_, devno)) if traced => Some(Recorder::start(devno, TRACE_BUFFER_KB)?),
+        _ => None,
+    };
+    let own_log = recorder.is_none();
+    let logged = target.modelled().filter(|_| own_log);
+    logged.map(ModelledDisk::start_log).transpose()?;
+    let begin_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
+    let done = work(target)?;
+    let log = logged.map(end_log).transpose()?;
+    let end_ns = target.modelled().map(ModelledDisk::clock_ns).transpose()?;
+    let traced = recorder.map(Recorder::stop).transpose()?;
+    let clock_s = end_ns.zip(begin_ns).map(|(end, begin)| (end - begin) as f64 / 1e9);
+    let disk_clock_s = clock_s.filter(|s| *s > 0.0);
+    Ok((done, Seen { requests: traced.or(log), own_log, disk_clock_s }))
+}
+
+/// The requests of a log, all of them: with some missing the work would look cheaper than it is.
+fn end_log(disk: &ModelledDisk) -> Result<Vec<Request>, Error> {
+    match disk.end_log()? {
+        (requests, 0) => Ok(requests),
+        (requests, lost) => Err(Error::Refused(format!(
+            "{} requests were sent, {lost} more than the log of the modelled disk in {} holds; where the kernel traces \
+             block requests (`senesce doctor` says how to get that) there is no such limit",
+            requests.len() as u64 + lost,
+            disk.dir().display()
+        ))),
+    }
+}
+
+/// The size of the block device below, as sysfs has it.
+pub(crate) fn device_bytes(target: &dyn Target) -> Option<u64> {
+    let (_, (major, minor)) = target.device()?;
+    let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;
+    sectors.trim().parse::<u64>().ok().map(|sectors| sectors * disk::SECTOR_BYTES)
+}

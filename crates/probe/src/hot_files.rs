@@ -1,0 +1,382 @@
+//! The hot files of a tree (Smith & Seltzer 1997, §4): those that were modified last, read and then overwritten in place,
+//! sorted by directory. They are what a user works with, and they are the youngest, so they lie in what free space the older
+//! ones had left. Here is which files they are and what is done to them; who measures sees to a cold cache before each phase.
+
+use crate::census::Links;
+use crate::incompressible::Incompressible;
+use crate::static_layout::Survey;
+use crate::transfer::{self, Transfer};
+use crate::walk::{Entry, walk};
+use crate::{Error, Result, file_extents};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, StatxFlags, openat, seek, statx};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Most bytes moved by one call, as published.
+const UNIT_BYTES: usize = 4 << 20;
+
+const NS_PER_S: f64 = 1e9;
+
+/// Which files are hot.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heat {
+    /// Those modified within so many days before a moment, as published with 30 days.
+    Days {
+        /// How many.
+        days: f64,
+        /// The moment, in seconds since 1970; without one that of the tree's newest modification. What was modified after it
+        /// is not hot.
+        now_unix_s: Option<f64>,
+    },
+    /// A share of all files, the youngest.
+    Youngest {
+        /// How large a share: so many files, rounded up.
+        share: f64,
+        /// What they are young by.
+        by: Age,
+    },
+}
+
+/// What the age of a file is counted from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Age {
+    /// Its last modification.
+    Modified,
+    /// Its birth, or, where the file system does not know that, its last modification.
+    Born,
+}
+
+/// Hot files, by directory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HotFiles {
+    /// The files: directories by their paths, the files of one by their names.
+    hot: Vec<Candidate>,
+    all: Sums,
+}
+
+/// A file that may be hot.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Candidate {
+    /// Its directory, below the root of the tree.
+    dir: Rc<Path>,
+    name: CString,
+    size_bytes: u64,
+    allocated_bytes: u64,
+    /// Nanoseconds since 1970.
+    time_ns: i128,
+}
+
+/// Files, and what they hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Sums {
+    files: u64,
+    bytes: u64,
+    allocated_bytes: u64,
+}
+
+impl Sums {
+    fn of(files: &[Candidate]) -> Sums {
+        files.iter().fold(Sums::default(), |sums, file| Sums {
+            files: sums.files + 1,
+            bytes: sums.bytes + file.size_bytes,
+            allocated_bytes: sums.allocated_bytes + file.allocated_bytes,
+        })
+    }
+}
+
+/// How files lie on disk.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct HotLayout {
+    /// Their layout score; none where none of them has two blocks.
+    pub layout_score: Option<f64>,
+    /// Their degree of fragmentation; none without extents.
+    pub degree_of_fragmentation: Option<f64>,
+}
+
+impl HotFiles {
+    /// The hot files of the tree below `root`. A file with several names is one, by the first of them in scan order.
+    pub fn of(root: &Path, heat: &Heat) -> Result<HotFiles> {
+        let by = match heat {
+            Heat::Days { .. } => Age::Modified,
+            Heat::Youngest { by, .. } => *by,
+        };
+        let all = candidates(root, by)?;
+        Ok(HotFiles { all: Sums::of(&all), hot: hottest(all, heat) })
+    }
+
+    /// How many they are.
+    pub fn files(&self) -> u64 {
+        Sums::of(&self.hot).files
+    }
+
+    /// The sum of their sizes.
+    pub fn bytes(&self) -> u64 {
+        Sums::of(&self.hot).bytes
+    }
+
+    /// Their share of the files; none of an empty tree.
+    pub fn share_of_files(&self) -> Option<f64> {
+        (self.all.files > 0).then(|| self.files() as f64 / self.all.files as f64)
+    }
+
+    /// Their share of the space that files take on disk; none where none takes any.
+    pub fn share_of_space(&self) -> Option<f64> {
+        let hot = Sums::of(&self.hot).allocated_bytes;
+        (self.all.allocated_bytes > 0).then(|| hot as f64 / self.all.allocated_bytes as f64)
+    }
+
+    /// Their layout below `root`, which may be another root than they were found below, of the same tree. None where the file
+    /// system does not tell.
+    pub fn layout(&self, root: &Path, block_bytes: u64, max_extent_bytes: u64) -> Result<Option<HotLayout>> {
+        transfer::make_durable(root)?;
+        let mut survey = Survey::new(block_bytes, max_extent_bytes);
+        let mut told = true;
+        self.each(root, OFlags::RDONLY, |hot, file, path| {
+            match file_extents(&file, false) {
+                Err(Errno::OPNOTSUPP | Errno::NOTTY) => told = false,
+                extents => {
+                    let extents = extents.map_err(Error::io("mapping the extents of", path))?;
+                    survey.add(hot.size_bytes, &extents);
+                }
+            }
+            Ok(())
+        })?;
+        let layout = survey.finish(0);
+        Ok(told.then_some(HotLayout {
+            layout_score: layout.layout_score,
+            degree_of_fragmentation: layout.degree_of_fragmentation,
+        }))
+    }
+
+    /// Reads them below `root`, one directory after another.
+    pub fn read(&self, root: &Path) -> Result<Transfer> {
+        let mut unit = vec![0; UNIT_BYTES];
+        Transfer::timed(|| {
+            let mut bytes = 0;
+            self.each(root, OFlags::RDONLY, |hot, mut file, path| {
+                bytes += transfer::read(&mut file, hot.size_bytes, &mut unit, path)?;
+                Ok(())
+            })?;
+            Ok(bytes)
+        })
+    }
+
+    /// Overwrites their data in place, in the same order: what they hold is lost, but names, sizes and holes stay. The time ends
+    /// when all is on disk.
+    pub fn overwrite(&self, root: &Path) -> Result<Transfer> {
+        let mut data = Incompressible::new(UNIT_BYTES)?;
+        Transfer::timed(|| {
+            let mut bytes = 0;
+            self.each(root, OFlags::WRONLY, |_, mut file, path| {
+                bytes += overwrite(&mut file, &mut data, path)?;
+                Ok(())
+            })?;
+            transfer::make_durable(root)?;
+            Ok(bytes)
+        })
+    }
+
+    /// Opens each in turn.
+    fn each(
+        &self,
+        root: &Path,
+        flags: OFlags,
+        mut visit: impl FnMut(&Candidate, File, &Path) -> Result<()>,
+    ) -> Result<()> {
+        for files in self.hot.chunk_by(|a, b| a.dir == b.dir) {
+            let path = root.join(&files[0].dir);
+            let dir = open_below(root, &files[0].dir).map_err(Error::io("opening directory", &path))?;
+            for hot in files {
+                transfer::go_on(root)?;
+                let path = path.join(OsStr::from_bytes(hot.name.to_bytes()));
+                let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let file =
+                    openat(&dir, &hot.name, flags, Mode::empty()).map_err(Error::io("opening", &path))?;
+                visit(hot, file.into(), &path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens a directory below `root` name by name, so that its path may be of any length and leads through no symbolic link.
+fn open_below(root: &Path, dir: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(root, flags, Mode::empty())?;
+    dir.iter().try_fold(root, |dir, name| openat(&dir, name, flags | OFlags::NOFOLLOW, Mode::empty()))
+}
+
+/// Overwrites what data a file holds, and lets its holes be; how many bytes that are.
+fn overwrite(file: &mut File, data: &mut Incompressible, path: &Path) -> Result<u64> {
+    let failed = |error: std::io::Error| Error::io("overwriting", path)(error);
+    let (mut at, mut bytes) = (0, 0);
+    loop {
+        let begin = match seek(&*file, SeekFrom::Data(at)) {
+            // No data from there on.
+            Err(Errno::NXIO) => return Ok(bytes),
+            begin => begin.map_err(|error| failed(error.into()))?,
+        };
+        at = seek(&*file, SeekFrom::Hole(begin)).map_err(|error| failed(error.into()))?;
+        seek(&*file, SeekFrom::Start(begin)).map_err(|error| failed(error.into()))?;
+        transfer::write(file, at - begin, UNIT_BYTES as u64, data, path)?;
+        bytes += at - begin;
+    }
+}
+
+/// All regular files below `root`.
+fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
+    let mut links = Links::default();
+    let mut dir: Rc<Path> = Path::new("").into();
+    let mut all = Vec::new();
+    walk(root, |entry| {
+        if entry.file_type != FileType::RegularFile {
+            return Ok(());
+        }
+        let stat = entry.stat()?;
+        if !links.first_name(&stat) {
+            return Ok(());
+        }
+        let path = entry.path();
+        let here = path.parent().and_then(|dir| dir.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+        // The files of a directory mostly come together, and share its path.
+        if here != &*dir {
+            dir = here.into();
+        }
+        all.push(Candidate {
+            dir: dir.clone(),
+            name: entry.name.to_owned(),
+            size_bytes: stat.st_size as u64,
+            allocated_bytes: stat.st_blocks as u64 * 512,
+            time_ns: time_ns(entry, by, &path)?,
+        });
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// When the file was modified or born.
+fn time_ns(entry: &Entry, by: Age, path: &Path) -> Result<i128> {
+    let wanted = StatxFlags::MTIME | StatxFlags::BTIME;
+    let stat = statx(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW, wanted)
+        .map_err(Error::io("examining", path))?;
+    let born = by == Age::Born && stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let time = if born { stat.stx_btime } else { stat.stx_mtime };
+    Ok(i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec))
+}
+
+/// The hot ones of all files, by directory and name.
+fn hottest(mut all: Vec<Candidate>, heat: &Heat) -> Vec<Candidate> {
+    match *heat {
+        Heat::Days { days, now_unix_s } => {
+            let newest = all.iter().map(|file| file.time_ns).max().unwrap_or(0);
+            let now = now_unix_s.map_or(newest, |now| (now * NS_PER_S) as i128);
+            let begin = now - (days * 86_400.0 * NS_PER_S) as i128;
+            all.retain(|file| (begin..=now).contains(&file.time_ns));
+        }
+        Heat::Youngest { share, .. } => {
+            let place = |file: &Candidate| (file.dir.clone(), file.name.clone());
+            all.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| place(a).cmp(&place(b))));
+            // A share like 0.3 of 10 is 3, although their product is a little more.
+            let exact = share * all.len() as f64;
+            all.truncate((exact - 1e-9).ceil() as usize);
+        }
+    }
+    all.sort_by(|a, b| (&a.dir, &a.name).cmp(&(&b.dir, &b.name)));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::time::{Duration, SystemTime};
+
+    const DAY_NS: i128 = 86_400_000_000_000;
+
+    fn candidate(path: &str, time_ns: i128) -> Candidate {
+        let path = Path::new(path);
+        let name = CString::new(path.file_name().unwrap().as_bytes()).unwrap();
+        Candidate { dir: path.parent().unwrap().into(), name, size_bytes: 1, allocated_bytes: 4096, time_ns }
+    }
+
+    fn paths(files: &[Candidate]) -> Vec<String> {
+        let path = |file: &Candidate| file.dir.join(file.name.to_str().unwrap());
+        files.iter().map(|file| path(file).display().to_string()).collect()
+    }
+
+    #[test]
+    fn days_count_back_from_the_newest_or_from_a_given_moment() {
+        let all = [("b/x", 100), ("a/b/y", 71), ("a/z", 70), ("a/a", 69), ("c", 99)];
+        let all: Vec<_> = all.map(|(path, day)| candidate(path, day * DAY_NS)).to_vec();
+        let hot = |now_unix_s| paths(&hottest(all.clone(), &Heat::Days { days: 30.0, now_unix_s }));
+        // The root's own files are first, then directory by directory.
+        assert_eq!(hot(None), ["c", "a/z", "a/b/y", "b/x"]);
+        assert_eq!(hot(Some(99.5 * 86_400.0)), ["c", "a/z", "a/b/y"]);
+        assert_eq!(hot(Some(1e6 * 86_400.0)), Vec::<String>::new());
+        assert_eq!(hottest(Vec::new(), &Heat::Days { days: 30.0, now_unix_s: None }), []);
+    }
+
+    #[test]
+    fn a_directory_is_not_torn_apart_by_those_in_it() {
+        let all: Vec<_> = ["d/a", "d/b/x", "d/c", "d-/q"].map(|path| candidate(path, 0)).to_vec();
+        let heat = Heat::Youngest { share: 1.0, by: Age::Modified };
+        assert_eq!(paths(&hottest(all, &heat)), ["d/a", "d/c", "d/b/x", "d-/q"]);
+    }
+
+    #[test]
+    fn the_youngest_are_read_and_overwritten_and_keep_names_sizes_and_holes() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir(at("sub")).unwrap();
+        let holes = File::create(at("holes")).unwrap();
+        holes.write_all_at(&[7; 4096], 1 << 20).unwrap();
+        holes.set_len(2 << 20).unwrap();
+        let old = SystemTime::now() - Duration::from_secs(40 * 86_400);
+        for (name, time) in [("old", old), ("new", SystemTime::now()), ("sub/new", SystemTime::now())] {
+            std::fs::write(at(name), vec![7; 100_000]).unwrap();
+            File::options().write(true).open(at(name)).unwrap().set_modified(time).unwrap();
+        }
+        std::fs::hard_link(at("new"), at("sub/link")).unwrap();
+        let hot = HotFiles::of(dir.path(), &Heat::Days { days: 30.0, now_unix_s: None }).unwrap();
+        assert_eq!((hot.files(), hot.bytes()), (3, 200_000 + (2 << 20)));
+        assert_eq!(hot.share_of_files(), Some(0.75));
+        assert!(hot.share_of_space().unwrap() < 0.9);
+        assert_eq!(hot.read(dir.path()).unwrap().bytes, hot.bytes());
+        let blocks = std::fs::metadata(at("holes")).unwrap().blocks();
+        let written = hot.overwrite(dir.path()).unwrap().bytes;
+        assert!((204_096..400_000).contains(&written), "{written}");
+        assert_eq!(std::fs::read(at("old")).unwrap(), vec![7; 100_000]);
+        for name in ["new", "sub/new"] {
+            let now = std::fs::read(at(name)).unwrap();
+            assert!(now.len() == 100_000 && now != vec![7; 100_000]);
+        }
+        assert_eq!(std::fs::metadata(at("holes")).unwrap().len(), 2 << 20);
+        assert_eq!(std::fs::metadata(at("holes")).unwrap().blocks(), blocks);
+        let gone = HotFiles::of(Path::new("/nonexistent"), &Heat::Days { days: 1.0, now_unix_s: None });
+        assert!(gone.unwrap_err().to_string().contains("/nonexistent"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_share_takes_the_youngest(times in prop::collection::vec(0i128..20, 1..60), share in 0.001f64..=1.0) {
+            let all: Vec<_> =
+                times.iter().enumerate().map(|(n, time)| candidate(&format!("d{}/f{n}", n % 5), *time)).collect();
+            let heat = Heat::Youngest { share, by: Age::Born };
+            let hot = hottest(all.clone(), &heat);
+            let files = hot.len() as f64;
+            prop_assert!(files >= share * times.len() as f64 - 1e-6 && files < share * times.len() as f64 + 1.0);
+            let oldest = hot.iter().map(|file| file.time_ns).min().unwrap();
+            prop_assert!(all.iter().all(|file| file.time_ns <= oldest || hot.contains(file)));
+            prop_assert!(hot.is_sorted_by(|a, b| (&a.dir, &a.name) < (&b.dir, &b.name)));
+        }
+    }
+}

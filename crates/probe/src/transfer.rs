@@ -1,0 +1,72 @@
+//! Files read or written whole, a large unit at a time, as both benchmarks of Smith & Seltzer 1997 do.
+
+use crate::incompressible::Incompressible;
+use crate::{Error, Result};
+use rustix::fs::syncfs;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Instant;
+
+/// Bytes that were read or written, and the time that it took.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Transfer {
+    /// Bytes of files.
+    pub bytes: u64,
+    /// Seconds that passed.
+    pub wall_s: f64,
+}
+
+impl Transfer {
+    /// Times `work`, which tells how many bytes it moved.
+    pub(crate) fn timed(work: impl FnOnce() -> Result<u64>) -> Result<Transfer> {
+        let begun = Instant::now();
+        let bytes = work()?;
+        Ok(Transfer { bytes, wall_s: begun.elapsed().as_secs_f64() })
+    }
+}
+
+/// Reads `bytes` of a file, or up to its end, `unit.len()` at a time; how many they were.
+pub(crate) fn read(file: &mut File, bytes: u64, unit: &mut [u8], path: &Path) -> Result<u64> {
+    let mut done = 0;
+    while done < bytes {
+        let most = unit.len().min((bytes - done) as usize);
+        match file.read(&mut unit[..most]).map_err(Error::io("reading", path))? {
+            0 => break,
+            n => done += n as u64,
+        }
+    }
+    Ok(done)
+}
+
+/// Writes `bytes` to a file from where it stands, at most `unit_bytes` at a time.
+pub(crate) fn write(
+    file: &mut File,
+    bytes: u64,
+    unit_bytes: u64,
+    data: &mut Incompressible,
+    path: &Path,
+) -> Result<()> {
+    let mut done = 0;
+    while done < bytes {
+        let len = unit_bytes.min(bytes - done);
+        file.write_all(data.next(len as usize)).map_err(Error::io("writing", path))?;
+        done += len;
+    }
+    Ok(())
+}
+
+/// Has all on disk that was written to the file system of `root`.
+pub(crate) fn make_durable(root: &Path) -> Result<()> {
+    let doing = "writing back the file system of";
+    let opened = File::open(root).map_err(Error::io(doing, root))?;
+    syncfs(opened).map_err(Error::io(doing, root))
+}
+
+/// An error if we are asked to end.
+pub(crate) fn go_on(root: &Path) -> Result<()> {
+    if disk::interrupted() {
+        return Err(Error::cannot(format!("moving files in {}", root.display()), "interrupted"));
+    }
+    Ok(())
+}
