@@ -162,8 +162,7 @@ impl Inotify {
         if self.files.contains_key(&name) {
             return;
         }
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let held = rustix::fs::open(self.path(Some(&name)), flags, Mode::empty()).ok();
+        let held = self.open(&name);
         let found = held.as_ref().and_then(|held| look(held.as_fd(), self.since_s).ok());
         // An inode with one name may have been that of another file.
         let known = found
@@ -190,6 +189,21 @@ impl Inotify {
             if let Some(oldest) = self.held.pop_front().and_then(|name| self.files.get_mut(&name)) {
                 oldest.held = None;
             }
+        }
+    }
+
+    /// Opens a file only to look at it.
+    fn open(&self, name: &Name) -> Option<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::open(self.path(Some(name)), flags, Mode::empty()).ok()
+    }
+
+    /// Opens a file that had moved on when its creation was read.
+    fn hold(&mut self, name: Name) {
+        let held = self.open(&name);
+        if let Some(file) = self.files.get_mut(&name).filter(|_| held.is_some()) {
+            file.held = held;
+            self.held.push_back(name);
         }
     }
 
@@ -251,14 +265,17 @@ impl Inotify {
             match self.moved.remove(&event.cookie) {
                 Some(Moved::File(file)) => {
                     self.deleted(at_ms, &name);
-                    if file.held.is_some() {
-                        self.held.push_back(name.clone());
-                    }
-                    self.files.insert(name, file);
+                    self.files.insert(name.clone(), file);
+                    self.hold(name);
                 }
                 Some(Moved::Dir(watch)) => {
                     self.dirs.insert(watch, Some(name.clone()));
                     self.watches.insert(name, watch);
+                    let waits =
+                        |(name, file): &(&Name, &File)| file.held.is_none() && self.is_below(name.0, watch);
+                    let waiting: Vec<Name> =
+                        self.files.iter().filter(waits).map(|(name, _)| name.clone()).collect();
+                    waiting.into_iter().for_each(|name| self.hold(name));
                 }
                 None if on_dir => self.add_later(Some(name), None),
                 None => self.deleted(at_ms, &name),
