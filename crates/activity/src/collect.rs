@@ -41,6 +41,9 @@ struct Tracked {
     gone: Option<At>,
 }
 
+/// A creation, with the size, or a deletion: its place in the order, when, and of which file.
+type Seen = (u64, u32, FileNo, Option<u64>);
+
 /// When, and in which order.
 #[derive(Clone, Copy)]
 struct At {
@@ -135,7 +138,7 @@ impl<D: Hash + Eq> Collector<D> {
 
     /// Makes profiles of what was seen on the day, and forgets it.
     fn end_day(&mut self) {
-        let mut dirs: BTreeMap<u32, Vec<(u64, u32, FileNo, Option<u64>)>> = BTreeMap::new();
+        let mut dirs: BTreeMap<u32, Vec<Seen>> = BTreeMap::new();
         for (file, tracked) in std::mem::take(&mut self.files) {
             if let Some(gone) = tracked.gone {
                 let events = dirs.entry(tracked.dir).or_default();
@@ -149,7 +152,7 @@ impl<D: Hash + Eq> Collector<D> {
 }
 
 /// The profile of one directory: what happened in its order, files numbered anew.
-fn profile(mut seen: Vec<(u64, u32, FileNo, Option<u64>)>) -> ActivityProfile {
+fn profile(mut seen: Vec<Seen>) -> ActivityProfile {
     seen.sort_unstable();
     let mut numbers = HashMap::new();
     let events = seen.into_iter().map(|(_, at_ms, file, size)| {

@@ -23,14 +23,14 @@ pub(crate) const SEED: u64 = 1997;
 /// How many profiles there are.
 const PROFILES: u32 = 128;
 
-/// How many files a profile has, logarithmically uniform: 121 on average.
-const FILES: (f64, f64) = (10.0, 480.0);
+/// How many files a profile has, logarithmically uniform: 114 on average.
+const FILES: (f64, f64) = (10.0, 440.0);
 
 /// The width of the logarithmic normal distribution of sizes.
-const SIZE_SIGMA: f64 = 1.5;
+const SIZE_SIGMA: f64 = 1.4;
 
 /// A kind of short-lived file: its share of the files, its lifetime in seconds, logarithmically uniform, and its mean size in
-/// bytes. The means are such that the bytes are 24, 26 and 50 % of all.
+/// bytes. The means are such that the bytes are 24, 26 and 50 % of all, nearly.
 struct Kind {
     share: f64,
     lifetime_s: (f64, f64),
@@ -38,7 +38,7 @@ struct Kind {
 }
 
 const KINDS: [Kind; 3] = [
-    Kind { share: 0.72, lifetime_s: (0.05, 30.0), mean_bytes: 4_000.0 },
+    Kind { share: 0.72, lifetime_s: (0.05, 30.0), mean_bytes: 3_900.0 },
     Kind { share: 0.18, lifetime_s: (30.0, 300.0), mean_bytes: 17_300.0 },
     Kind { share: 0.10, lifetime_s: (300.0, 5.0 * 3600.0), mean_bytes: 60_000.0 },
 ];
