@@ -20,7 +20,7 @@ impl Recording {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut said = Vec::new();
-        while !said.last().is_some_and(|line: &String| line.starts_with("watching ")) {
+        while !said.last().is_some_and(|line: &String| line.contains("Ctrl-C ends it")) {
             said.push(lines.next().unwrap_or_else(|| panic!("it does not watch: {said:?}")));
         }
         // What it says later is not read, and must not block it.
