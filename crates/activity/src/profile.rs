@@ -1,0 +1,128 @@
+//! The short-lived files of one directory on one day.
+
+use crate::ActivityError;
+
+/// The milliseconds of a day.
+pub const DAY_MS: u32 = 24 * 60 * 60 * 1000;
+
+/// What happens to a short-lived file. Files are numbered from 0 in order of their creation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Action {
+    /// It is created and written.
+    Create {
+        /// Its number.
+        file: u32,
+        /// Its size in bytes when it is deleted.
+        size: u64,
+    },
+    /// It is deleted.
+    Delete {
+        /// Its number.
+        file: u32,
+    },
+}
+
+/// One thing that happens.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Event {
+    /// When, in milliseconds since midnight; less than [`DAY_MS`].
+    pub at_ms: u32,
+    /// What.
+    pub action: Action,
+}
+
+/// The short-lived files of one directory on one day, names dropped: each is created and deleted on that day.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ActivityProfile {
+    /// What happens, in order of time.
+    pub events: Vec<Event>,
+}
+
+impl ActivityProfile {
+    /// Checks that `events` are those of short-lived files: in order of time within a day, files numbered from 0 in order of
+    /// their creation, each created once and then deleted once.
+    ///
+    /// # Errors
+    /// If they are not.
+    pub fn new(events: Vec<Event>) -> Result<ActivityProfile, ActivityError> {
+        let mut before_ms = 0;
+        let mut live: Vec<bool> = Vec::new();
+        for (place, event) in events.iter().enumerate() {
+            let wrong = |what| Err(ActivityError::Events { place, what });
+            if event.at_ms < before_ms {
+                return wrong("it is earlier than the one before");
+            }
+            if event.at_ms >= DAY_MS {
+                return wrong("it is later than midnight");
+            }
+            before_ms = event.at_ms;
+            match event.action {
+                Action::Create { file, .. } if file as usize == live.len() => live.push(true),
+                Action::Create { .. } => return wrong("files are not numbered in order of their creation"),
+                Action::Delete { file } => match live.get_mut(file as usize) {
+                    Some(live) if *live => *live = false,
+                    _ => return wrong("it deletes a file that is not there"),
+                },
+            }
+        }
+        match live.iter().any(|live| *live) {
+            true => Err(ActivityError::Events { place: events.len(), what: "a file lives on at midnight" }),
+            false => Ok(ActivityProfile { events }),
+        }
+    }
+
+    /// How many files it has.
+    pub fn files(&self) -> u64 {
+        self.events.len() as u64 / 2
+    }
+
+    /// The bytes of all its files.
+    pub fn bytes(&self) -> u64 {
+        let size = |event: &Event| match event.action {
+            Action::Create { size, .. } => size,
+            Action::Delete { .. } => 0,
+        };
+        self.events.iter().map(size).fold(0, u64::saturating_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn create(at_ms: u32, file: u32) -> Event {
+        Event { at_ms, action: Action::Create { file, size: 10 } }
+    }
+
+    fn delete(at_ms: u32, file: u32) -> Event {
+        Event { at_ms, action: Action::Delete { file } }
+    }
+
+    #[test]
+    fn short_lived_files_are_taken() {
+        let profile =
+            ActivityProfile::new(vec![create(5, 0), create(5, 1), delete(5, 0), delete(DAY_MS - 1, 1)])
+                .unwrap();
+        assert_eq!((profile.files(), profile.bytes()), (2, 20));
+    }
+
+    #[test]
+    fn what_is_not_the_day_of_short_lived_files_is_refused_with_its_place() {
+        let cases = [
+            (vec![create(5, 0), delete(4, 0)], 1),
+            (vec![create(5, 0), delete(DAY_MS, 0)], 1),
+            (vec![create(5, 1), delete(6, 1)], 0),
+            (vec![create(5, 0), delete(6, 0), create(7, 0), delete(8, 0)], 2),
+            (vec![delete(6, 0)], 0),
+            (vec![create(5, 0), delete(6, 0), delete(6, 0)], 2),
+            (vec![create(5, 0)], 1),
+        ];
+        for (events, expected) in cases {
+            match ActivityProfile::new(events.clone()) {
+                Err(ActivityError::Events { place, .. }) => assert_eq!(place, expected, "{events:?}"),
+                other => panic!("{other:?}: {events:?}"),
+            }
+        }
+    }
+}
