@@ -37,29 +37,26 @@ pub fn parse(listing: &[u8], mut info: Info, base: &Snapshot, below: &Path) -> R
 /// among what is new, directories before what is in them.
 fn apply(lines: &[Line], mut tree: Tree, below: &[&[u8]]) -> Result<Tree, String> {
     let at = |line: &Line| wrong(line.number);
-    let mut gone = Vec::new();
-    let mut moved = Vec::new();
+    let mut taken = Vec::new();
     let mut new = Vec::new();
     let mut modified = Vec::new();
     for line in lines {
         let path = inside(&line.path, below).map_err(at(line))?;
         match (line.change, &line.to) {
-            (b'-', None) => gone.push((path, line)),
+            (b'-', None) => taken.push((path, line, None)),
+            (b'R', Some(to)) => taken.push((path, line, Some(inside(to, below).map_err(at(line))?))),
             (b'+', None) => new.push((path, line, None)),
             (b'M', None) => modified.push((path, line)),
-            (b'R', Some(to)) => moved.push((path, inside(to, below).map_err(at(line))?, line)),
             _ => return Err(at(line)(format!("{} is no change", shown(&[line.change])))),
         }
     }
-    // What lies deeper is taken first, so that it is not lost with its directory.
-    moved.sort_by(|a, b| b.0.cmp(&a.0));
-    gone.sort_by(|a, b| b.0.cmp(&a.0));
-    for (path, to, line) in moved {
+    // What lies deeper first, so that it does not go with its directory.
+    taken.sort_by(|a, b| b.0.cmp(&a.0));
+    for (path, line, to) in taken {
         let node = tree.take(&path).map_err(at(line))?;
-        new.push((to, line, Some(node)));
-    }
-    for (path, line) in gone {
-        tree.take(&path).map_err(at(line))?;
+        if let Some(to) = to {
+            new.push((to, line, Some(node)));
+        }
     }
     new.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, line, node) in new {
@@ -94,11 +91,11 @@ fn wrong(number: usize) -> impl Fn(String) -> String {
 
 /// A path without the directories that all begin with.
 fn inside<'p>(path: &'p [u8], below: &[&[u8]]) -> Result<Vec<&'p [u8]>, String> {
-    let path = names(path)?;
-    match path.strip_prefix(below) {
-        Some(inside) => Ok(inside.to_vec()),
-        None => Err(format!("{} is not below the directory that --below names", shown(&path.join(&b'/')))),
+    let mut path = names(path)?;
+    if path.starts_with(below) {
+        return Ok(path.split_off(below.len()));
     }
+    Err(format!("{} is not below the directory that --below names", shown(&path.join(&b'/'))))
 }
 
 fn line(number: usize, record: &[u8]) -> Option<Line> {
