@@ -62,7 +62,7 @@ pub fn any_snapshot(most: usize) -> impl Strategy<Value = Snapshot> {
     (any_info(), any_entry(), prop::collection::vec(below, 0..=most)).prop_map(|(info, root, below)| {
         let root = Entry { kind: Kind::Dir, ..root.0 };
         // What each directory holds by name; directories by number, the root is 0.
-        let mut dirs: Vec<BTreeMap<Vec<u8>, (Entry, Vec<Extent>, Option<usize>)>> = vec![BTreeMap::new()];
+        let mut dirs: Vec<Below> = vec![BTreeMap::new()];
         for (parent, name, (entry, extents)) in below {
             let parent = parent.index(dirs.len());
             if dirs[parent].contains_key(&name) {
