@@ -13,9 +13,11 @@ mod measure;
 mod profile;
 mod results;
 mod served;
+mod snapshot;
 
 pub use self::activity::*;
 pub use self::bench::*;
+pub use self::snapshot::*;
 pub use age::*;
 pub use by::*;
 pub use disk::*;
@@ -69,6 +71,8 @@ pub enum Command {
     Profile(Profile),
     /// Record, import or show short-lived files: those that no snapshot has
     Activity(Activity),
+    /// Take, compare, sum up or import snapshots of file systems
+    Snapshot(Snapshot),
     /// Show, convert or sum up traces of operations
     Trace(Trace),
     /// Write one page with everything that was compared

@@ -15,6 +15,7 @@ mod generate;
 mod probe;
 mod profile;
 mod report;
+mod snapshot;
 mod trace;
 
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
@@ -60,6 +61,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Activity(activity) => self::activity::run(&activity.action),
+        Command::Snapshot(snapshot) => self::snapshot::run(&snapshot.action),
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Report(report) => report::run(&report),
         Command::Export(export) => export::run(&export),

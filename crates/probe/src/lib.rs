@@ -17,6 +17,7 @@ mod sample;
 mod scan;
 mod sequential;
 mod static_layout;
+mod take;
 mod transfer;
 mod transfer_size;
 pub mod walk;
@@ -35,6 +36,7 @@ pub use sample::FileMap;
 pub use scan::{Reader, Scan, scan, scan_limited};
 pub use sequential::{FileSet, SequentialPlan};
 pub use static_layout::{SizeClass, StaticLayout, static_layout};
+pub use take::snapshot;
 pub use transfer::Transfer;
 pub use transfer_size::{
     Clock, TransferPlan, TransferPoint, TransferSize, transfer_size, transfer_size_of_modelled,

@@ -1,6 +1,6 @@
 //! A snapshot in memory.
 
-use crate::{Entry, Extent, Kind};
+use crate::{Entry, Extent, Fact, Kind};
 use std::ops::Range;
 
 /// The place of the root directory among the entries.
@@ -29,6 +29,10 @@ pub struct Info {
     pub vanished: u64,
     /// Files whose extents could not be had.
     pub unmapped: u64,
+    /// Files and directories of other file systems below the root, which were left out.
+    pub other_fs: u64,
+    /// Facts that its source does not carry, for all entries or for some.
+    pub lacks: Vec<Fact>,
     /// What tells one key from another, if names are keyed hashes.
     pub key_id: Option<String>,
 }
@@ -62,6 +66,12 @@ impl Snapshot {
     pub fn name(&self, place: u32) -> &[u8] {
         let range = range(&self.name_ends, place);
         &self.names[range]
+    }
+
+    /// The names of the entries at `places`, one behind the other.
+    pub(crate) fn names_of(&self, places: Range<usize>) -> &[u8] {
+        let start = range(&self.name_ends, places.start as u32).start;
+        &self.names[start..places.last().map_or(start, |last| self.name_ends[last] as usize)]
     }
 
     /// The extents of the entry at `place`, in order of their place in the file. A file with several names has them at the
@@ -126,6 +136,11 @@ impl SnapshotBuilder {
         snapshot.extents.extend_from_slice(extents);
         snapshot.extent_ends.push(snapshot.extents.len() as u64);
         place
+    }
+
+    /// How many entries there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.snapshot.entries.len()
     }
 
     /// What it says about itself, to be completed once all entries are there.
