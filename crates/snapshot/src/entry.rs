@@ -40,6 +40,74 @@ pub struct Entry {
     pub born_ns: Option<i64>,
 }
 
+/// A fact of an entry that what a snapshot is made of may not carry.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Fact {
+    /// The inode number; the one it has is made of the path, so that what has the same path is the same file.
+    Inode,
+    /// The generation, which is `None`.
+    Generation,
+    /// The number of names; it is 1.
+    Links,
+    /// The size, which is 0 where it is not known.
+    Size,
+    /// What it takes on disk, which is taken to be the size.
+    Allocated,
+    /// The time of change, which is taken to be that of modification.
+    Changed,
+    /// The time of modification, which is taken to be that of change.
+    Modified,
+    /// The time of birth, which is `None`.
+    Born,
+    /// The extents, of which there are none.
+    Extents,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 4] = [Kind::File, Kind::Dir, Kind::Symlink, Kind::Special];
+
+    /// Its name, in files too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Dir => "dir",
+            Kind::Symlink => "symlink",
+            Kind::Special => "special",
+        }
+    }
+}
+
+impl Fact {
+    /// Every fact.
+    pub const ALL: [Fact; 9] = [
+        Fact::Inode,
+        Fact::Generation,
+        Fact::Links,
+        Fact::Size,
+        Fact::Allocated,
+        Fact::Changed,
+        Fact::Modified,
+        Fact::Born,
+        Fact::Extents,
+    ];
+
+    /// Its name, in files too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fact::Inode => "inode",
+            Fact::Generation => "generation",
+            Fact::Links => "links",
+            Fact::Size => "size",
+            Fact::Allocated => "allocated",
+            Fact::Changed => "changed",
+            Fact::Modified => "modified",
+            Fact::Born => "born",
+            Fact::Extents => "extents",
+        }
+    }
+}
+
 /// Neighbouring blocks of a file that are neighbours on disk too. Places and lengths are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {

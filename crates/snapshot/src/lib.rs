@@ -4,5 +4,5 @@
 mod entry;
 mod snapshot;
 
-pub use entry::{Entry, Extent, Kind};
+pub use entry::{Entry, Extent, Fact, Kind};
 pub use snapshot::{Info, ROOT, Snapshot, SnapshotBuilder};

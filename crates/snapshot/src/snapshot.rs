@@ -1,6 +1,6 @@
 //! A snapshot in memory.
 
-use crate::{Entry, Extent, Kind};
+use crate::{Entry, Extent, Fact, Kind};
 use std::ops::Range;
 
 /// The place of the root directory among the entries.
@@ -29,6 +29,10 @@ pub struct Info {
     pub vanished: u64,
     /// Files whose extents could not be had.
     pub unmapped: u64,
+    /// Files and directories of other file systems below the root, which were left out.
+    pub other_fs: u64,
+    /// Facts that its source does not carry, for all entries or for some.
+    pub lacks: Vec<Fact>,
     /// What tells one key from another, if names are keyed hashes.
     pub key_id: Option<String>,
 }
