@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn short_lived_files_are_taken() {
         let profile =
-            ActivityProfile::new(vec![create(5, 0), create(5, 1), delete(5, 0), delete(DAY_MS - 1, 1)]).unwrap();
+            ActivityProfile::new(vec![create(5, 0), create(5, 1), delete(5, 0), delete(DAY_MS - 1, 1)])
+                .unwrap();
         assert_eq!((profile.files(), profile.bytes()), (2, 20));
     }
 

@@ -22,6 +22,9 @@ pub enum Error {
         /// Why it failed and what to do.
         why: String,
     },
+    /// Snapshots that no workload can be made of.
+    #[error("cannot make a workload of the snapshots: {0}")]
+    Snapshots(String),
     /// Operations could not be made again for a resume.
     #[error(transparent)]
     Trace(#[from] trace::Error),
