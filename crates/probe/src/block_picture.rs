@@ -1,8 +1,8 @@
 //! Which blocks of a small tree lie where, whole and by name: the picture of Conway et al. 2017, Figure 3.
 
 use crate::Result;
+use crate::fiemap::pieces;
 use crate::mapped::each_mapped;
-use crate::static_layout::pieces;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub fn block_picture(root: &Path, limit: usize) -> Result<Vec<FileBlocks>> {
         if files.len() < limit {
             let path = entry.path();
             let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-            let run = |piece: &crate::FileExtent| (piece.logical, piece.physical, piece.len);
+            let run = |piece: &snapshot::Extent| (piece.logical, piece.physical, piece.len);
             files.push(FileBlocks { name, size_bytes, extents: pieces(extents).iter().map(run).collect() });
         }
     })?;

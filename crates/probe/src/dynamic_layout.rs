@@ -3,6 +3,7 @@
 
 use disk::{Request, RequestKind, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
+use snapshot::layout::Chain;
 
 /// How sequential the reads of a workload were.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -23,52 +24,23 @@ pub struct DynamicLayout {
 /// `block_bytes`⌉) blocks; the score is Σ[(b_i − 1) + (it begins where request i − 1 ended)] / (Σ b_i − 1).
 pub fn dynamic_layout(requests: &[Request], block_bytes: u64) -> DynamicLayout {
     let reads = || requests.iter().filter(|request| request.kind == RequestKind::Read);
-    let all = Chain::of(reads(), block_bytes);
+    let all = chain(reads(), block_bytes);
     DynamicLayout {
         score: all.score(),
-        data_only_score: Chain::of(reads().filter(|read| !read.metadata), block_bytes).score(),
+        data_only_score: chain(reads().filter(|read| !read.metadata), block_bytes).score(),
         requests: reads().count() as u64,
         blocks: all.blocks,
         bytes: reads().map(|read| u64::from(read.sectors) * SECTOR_BYTES).sum(),
     }
 }
 
-/// Blocks one after another, and how many of them lie directly behind their predecessor.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Chain {
-    /// Blocks so far.
-    pub(crate) blocks: u64,
-    behind: u64,
-    end: Option<u64>,
-}
-
-impl Chain {
-    fn of<'a>(reads: impl Iterator<Item = &'a Request>, block_bytes: u64) -> Chain {
-        let mut chain = Chain::default();
-        for read in reads {
-            chain.run(read.sector * SECTOR_BYTES, u64::from(read.sectors) * SECTOR_BYTES, block_bytes);
-        }
-        chain
+/// All of some requests as one chain of blocks.
+fn chain<'a>(reads: impl Iterator<Item = &'a Request>, block_bytes: u64) -> Chain {
+    let mut chain = Chain::default();
+    for read in reads {
+        chain.run(read.sector * SECTOR_BYTES, u64::from(read.sectors) * SECTOR_BYTES, block_bytes);
     }
-
-    /// Appends a run of bytes on disk: each of its blocks but the first lies behind its predecessor.
-    pub(crate) fn run(&mut self, start_bytes: u64, len_bytes: u64, block_bytes: u64) {
-        let blocks = len_bytes.div_ceil(block_bytes).max(1);
-        self.blocks += blocks;
-        self.behind += blocks - 1 + u64::from(self.end == Some(start_bytes));
-        self.end = Some(start_bytes + len_bytes);
-    }
-
-    /// Blocks behind their predecessor, and blocks that have a predecessor.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.behind, self.blocks.saturating_sub(1))
-    }
-
-    /// The share of the blocks with a predecessor that lie directly behind it.
-    pub(crate) fn score(&self) -> Option<f64> {
-        let (behind, of) = self.counts();
-        (of > 0).then(|| behind as f64 / of as f64)
-    }
+    chain
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Where the blocks of a file lie on its disk, as the kernel tells it (`FS_IOC_FIEMAP`).
 
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
+use snapshot::Extent;
 use std::fmt;
 use std::os::fd::AsFd;
 
@@ -110,28 +111,71 @@ const FS_IOC_FIEMAP: Opcode = opcode::read_write::<Header>(b'f', 11);
 /// The extents of an open file in order of their place in it. `sync` writes delayed data back first, so that
 /// all of it has a place.
 pub fn file_extents(file: impl AsFd, sync: bool) -> rustix::io::Result<Vec<FileExtent>> {
-    let mut extents: Vec<FileExtent> = Vec::new();
-    let mut start = 0;
-    let flags = if sync { FLAG_SYNC } else { 0 };
-    loop {
-        let header =
-            Header { start, len: u64::MAX - start, flags, mapped: 0, count: CHUNK as u32, reserved: 0 };
-        let mut buffer = Buffer { header, extents: [RawExtent::default(); CHUNK] };
-        // SAFETY: the opcode takes a struct fiemap with `count` extents behind it, which `Buffer` is.
-        unsafe { ioctl(&file, Updater::<FS_IOC_FIEMAP, Buffer>::new(&mut buffer)) }?;
-        let mapped = (buffer.header.mapped as usize).min(CHUNK);
-        extents.extend(buffer.extents[..mapped].iter().map(|raw| FileExtent {
-            logical: raw.logical,
-            physical: raw.physical,
-            len: raw.len,
-            flags: ExtentFlags(raw.flags),
-        }));
-        match extents.last() {
-            // The second condition ends the loop on a file that changes meanwhile.
-            Some(last) if mapped > 0 && last.logical_end() > start && !last.flags.any(ExtentFlags::LAST) => {
-                start = last.logical_end();
+    let mut extents = Vec::new();
+    Fiemap::new().extents(file, sync, &mut extents)?;
+    Ok(extents)
+}
+
+/// Asks for the extents of one file after another, with the same room for the answers.
+pub(crate) struct Fiemap(Box<Buffer>);
+
+impl Fiemap {
+    pub(crate) fn new() -> Fiemap {
+        let header = Header { start: 0, len: 0, flags: 0, mapped: 0, count: 0, reserved: 0 };
+        Fiemap(Box::new(Buffer { header, extents: [RawExtent::default(); CHUNK] }))
+    }
+
+    /// Puts those of an open file into the empty `extents`, as [`file_extents`] does.
+    pub(crate) fn extents(
+        &mut self,
+        file: impl AsFd,
+        sync: bool,
+        extents: &mut Vec<FileExtent>,
+    ) -> rustix::io::Result<()> {
+        let buffer = &mut *self.0;
+        let mut start = 0;
+        let flags = if sync { FLAG_SYNC } else { 0 };
+        loop {
+            buffer.header =
+                Header { start, len: u64::MAX - start, flags, mapped: 0, count: CHUNK as u32, reserved: 0 };
+            // SAFETY: the opcode takes a struct fiemap with `count` extents behind it, which `Buffer` is.
+            unsafe { ioctl(&file, Updater::<FS_IOC_FIEMAP, Buffer>::new(buffer)) }?;
+            let mapped = (buffer.header.mapped as usize).min(CHUNK);
+            extents.extend(buffer.extents[..mapped].iter().map(|raw| FileExtent {
+                logical: raw.logical,
+                physical: raw.physical,
+                len: raw.len,
+                flags: ExtentFlags(raw.flags),
+            }));
+            match extents.last() {
+                // The second condition ends the loop on a file that changes meanwhile.
+                Some(last)
+                    if mapped > 0 && last.logical_end() > start && !last.flags.any(ExtentFlags::LAST) =>
+                {
+                    start = last.logical_end();
+                }
+                _ => return Ok(()),
             }
-            _ => return Ok(extents),
+        }
+    }
+}
+
+/// Merges extents that follow each other both in the file and on disk, and leaves out those without blocks.
+pub(crate) fn pieces(extents: &[FileExtent]) -> Vec<Extent> {
+    let mut pieces = Vec::new();
+    append_pieces(&mut pieces, extents);
+    pieces
+}
+
+/// The same for one file of several whose pieces are in one list.
+pub(crate) fn append_pieces(pieces: &mut Vec<Extent>, extents: &[FileExtent]) {
+    let first = pieces.len();
+    for extent in extents.iter().filter(|extent| extent.flags.has_blocks() && extent.len > 0) {
+        match pieces[first..].last_mut() {
+            Some(last) if last.logical_end() == extent.logical && last.physical_end() == extent.physical => {
+                last.len += extent.len;
+            }
+            _ => pieces.push(Extent { logical: extent.logical, physical: extent.physical, len: extent.len }),
         }
     }
 }

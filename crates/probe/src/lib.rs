@@ -13,6 +13,7 @@ mod new_file;
 mod sample;
 mod scan;
 mod static_layout;
+mod take;
 mod transfer_size;
 pub mod walk;
 mod write_amplification;
@@ -28,6 +29,7 @@ pub use new_file::{NewFile, new_file, new_file_bytes};
 pub use sample::FileMap;
 pub use scan::{Reader, Scan, scan, scan_limited};
 pub use static_layout::{SizeClass, StaticLayout, static_layout};
+pub use take::snapshot;
 pub use transfer_size::{
     Clock, TransferPlan, TransferPoint, TransferSize, transfer_size, transfer_size_of_modelled,
 };

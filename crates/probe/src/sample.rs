@@ -1,7 +1,7 @@
 //! A sample of the files of a tree with their extents, small enough to draw.
 
-use crate::fiemap::FileExtent;
 use serde::{Deserialize, Serialize};
+use snapshot::Extent;
 
 /// Most files a sample holds.
 const MAX_FILES: usize = 240;
@@ -32,7 +32,7 @@ impl Sample {
     }
 
     /// Offers the next file, as runs without a gap.
-    pub(crate) fn offer(&mut self, size_bytes: u64, pieces: &[FileExtent]) {
+    pub(crate) fn offer(&mut self, size_bytes: u64, pieces: &[Extent]) {
         if self.seen.is_multiple_of(self.stride) {
             if self.files.len() == MAX_FILES {
                 every(&mut self.files, 2);
@@ -68,13 +68,10 @@ fn every<T>(items: &mut Vec<T>, step: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fiemap::ExtentFlags;
     use proptest::prelude::*;
 
     fn sample(files: u64, extents: u64) -> Vec<FileMap> {
-        let pieces: Vec<_> = (0..extents)
-            .map(|i| FileExtent { logical: i, physical: 2 * i, len: 1, flags: ExtentFlags::default() })
-            .collect();
+        let pieces: Vec<_> = (0..extents).map(|i| Extent { logical: i, physical: 2 * i, len: 1 }).collect();
         let mut sample = Sample::new();
         (0..files).for_each(|size| sample.offer(size, &pieces));
         sample.finish()

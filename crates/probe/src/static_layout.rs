@@ -1,12 +1,13 @@
 //! The static layout of a tree: how its files lie on disk, from their extent maps alone (DESIGN §3; the
 //! layout score is from Smith & Seltzer 1997).
 
-use crate::dynamic_layout::Chain;
+use crate::fiemap::pieces;
 use crate::mapped::each_mapped;
 use crate::sample::{FileMap, Sample};
 use crate::{FileExtent, Result};
 use disk::Extent;
 use serde::{Deserialize, Serialize};
+use snapshot::layout::{Chain, Layout};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -67,76 +68,13 @@ pub fn static_layout(root: &Path, block_bytes: u64, max_extent_bytes: u64) -> Re
     Ok(survey.finish(skipped))
 }
 
-/// Merges extents that follow each other both in the file and on disk, and leaves out those without blocks.
-pub(crate) fn pieces(extents: &[FileExtent]) -> Vec<FileExtent> {
-    let mut pieces: Vec<FileExtent> = Vec::new();
-    for extent in extents.iter().filter(|extent| extent.flags.has_blocks() && extent.len > 0) {
-        match pieces.last_mut() {
-            Some(last) if last.logical_end() == extent.logical && last.physical_end() == extent.physical => {
-                last.len += extent.len;
-            }
-            _ => pieces.push(*extent),
-        }
-    }
-    pieces
-}
-
-/// Sums of layout figures: of a file, a size class or a tree.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    files: u64,
-    extents: u64,
-    least_extents: u64,
-    blocks: u64,
-    behind: u64,
-    behind_of: u64,
-}
-
-impl Sums {
-    /// The figures of one file.
-    fn of_file(pieces: &[FileExtent], block_bytes: u64, max_extent_bytes: u64) -> Sums {
-        let mut chain = Chain::default();
-        let mut sums = Sums { files: 1, ..Sums::default() };
-        let mut data_run = 0;
-        for (index, piece) in pieces.iter().enumerate() {
-            chain.run(piece.physical, piece.len, block_bytes);
-            sums.extents += piece.len.div_ceil(max_extent_bytes);
-            data_run += piece.len;
-            if pieces.get(index + 1).is_none_or(|next| next.logical != piece.logical_end()) {
-                sums.least_extents += data_run.div_ceil(max_extent_bytes);
-                data_run = 0;
-            }
-        }
-        sums.blocks = chain.blocks;
-        (sums.behind, sums.behind_of) = chain.counts();
-        sums
-    }
-
-    fn add(&mut self, other: Sums) {
-        self.files += other.files;
-        self.extents += other.extents;
-        self.least_extents += other.least_extents;
-        self.blocks += other.blocks;
-        self.behind += other.behind;
-        self.behind_of += other.behind_of;
-    }
-
-    fn layout_score(&self) -> Option<f64> {
-        (self.behind_of > 0).then(|| self.behind as f64 / self.behind_of as f64)
-    }
-
-    fn degree_of_fragmentation(&self) -> Option<f64> {
-        (self.least_extents > 0).then(|| self.extents as f64 / self.least_extents as f64)
-    }
-}
-
 /// The layout of a tree while its files come in.
 struct Survey {
     block_bytes: u64,
     max_extent_bytes: u64,
-    all: Sums,
+    all: Layout,
     files_with_blocks: u64,
-    classes: BTreeMap<u64, Sums>,
+    classes: BTreeMap<u64, Layout>,
     chain: Chain,
     sample: Sample,
     scan_extents: Vec<Extent>,
@@ -147,7 +85,7 @@ impl Survey {
         Survey {
             block_bytes,
             max_extent_bytes,
-            all: Sums::default(),
+            all: Layout::default(),
             files_with_blocks: 0,
             classes: BTreeMap::new(),
             chain: Chain::default(),
@@ -159,7 +97,7 @@ impl Survey {
     /// Takes in the next file in scan order.
     fn add(&mut self, size_bytes: u64, extents: &[FileExtent]) {
         let pieces = pieces(extents);
-        let sums = Sums::of_file(&pieces, self.block_bytes, self.max_extent_bytes);
+        let sums = Layout::of_file(&pieces, self.block_bytes, self.max_extent_bytes);
         self.all.add(sums);
         self.classes.entry(size_bytes.next_power_of_two().max(4096)).or_default().add(sums);
         if pieces.is_empty() {
@@ -177,7 +115,7 @@ impl Survey {
     }
 
     fn finish(self, skipped: u64) -> StaticLayout {
-        let class = |(upper_bytes, sums): (u64, Sums)| SizeClass {
+        let class = |(upper_bytes, sums): (u64, Layout)| SizeClass {
             upper_bytes,
             files: sums.files,
             extents: sums.extents,

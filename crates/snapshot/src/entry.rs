@@ -118,3 +118,15 @@ pub struct Extent {
     /// Its length.
     pub len: u64,
 }
+
+impl Extent {
+    /// The byte of the file behind it.
+    pub fn logical_end(&self) -> u64 {
+        self.logical.saturating_add(self.len)
+    }
+
+    /// The byte on disk behind it.
+    pub fn physical_end(&self) -> u64 {
+        self.physical.saturating_add(self.len)
+    }
+}

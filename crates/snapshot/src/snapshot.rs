@@ -68,6 +68,12 @@ impl Snapshot {
         &self.names[range]
     }
 
+    /// The names of the entries at `places`, one behind the other.
+    pub(crate) fn names_of(&self, places: Range<usize>) -> &[u8] {
+        let start = range(&self.name_ends, places.start as u32).start;
+        &self.names[start..places.last().map_or(start, |last| self.name_ends[last] as usize)]
+    }
+
     /// The extents of the entry at `place`, in order of their place in the file. A file with several names has them at the
     /// first.
     pub fn extents(&self, place: u32) -> &[Extent] {
@@ -130,6 +136,11 @@ impl SnapshotBuilder {
         snapshot.extents.extend_from_slice(extents);
         snapshot.extent_ends.push(snapshot.extents.len() as u64);
         place
+    }
+
+    /// How many entries there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.snapshot.entries.len()
     }
 
     /// What it says about itself, to be completed once all entries are there.

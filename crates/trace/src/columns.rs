@@ -1,15 +1,15 @@
-//! Rows to Parquet columns and back, through buffers that are reused from one piece to the next.
+//! Rows of a trace to Parquet columns and back, through buffers that are reused from one piece to the next.
 
 use std::io::Write;
 use std::str::{self, Utf8Error};
 
 use bytes::Bytes;
-use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::errors::{ParquetError, Result};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::Result;
 use parquet::file::reader::RowGroupReader;
 use parquet::file::writer::SerializedRowGroupWriter;
 
+use crate::column::{Column, ColumnReader};
 use crate::row::Row;
 
 /// Some rows of a trace, by column.
@@ -56,45 +56,6 @@ impl Columns {
         self.to_dir.write(&mut group)?;
         self.content.write(&mut group)?;
         group.close().map(|_| ())
-    }
-}
-
-/// One column: its values, and for every row 1 where it has one and 0 where it is empty.
-pub(crate) struct Column<T: DataType> {
-    values: Vec<T::T>,
-    present: Vec<i16>,
-}
-
-impl<T: DataType> Default for Column<T> {
-    fn default() -> Self {
-        Self { values: Vec::new(), present: Vec::new() }
-    }
-}
-
-impl<T: DataType> Column<T> {
-    /// Appends the value of a row.
-    pub fn push(&mut self, value: Option<T::T>) {
-        self.present.push(value.is_some().into());
-        self.values.extend(value);
-    }
-
-    /// How many rows there are.
-    pub fn len(&self) -> usize {
-        self.present.len()
-    }
-
-    fn clear(&mut self) {
-        self.values.clear();
-        self.present.clear();
-    }
-
-    /// Writes all rows as the next column of a row group and forgets them.
-    pub fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
-        let mut column = group.next_column()?.expect("the schema has a column for each of ours");
-        column.typed::<T>().write_batch(&self.values, Some(&self.present), None)?;
-        column.close()?;
-        self.clear();
-        Ok(())
     }
 }
 
@@ -162,40 +123,4 @@ impl RowReader {
 
 fn word(bytes: &ByteArray) -> Result<&str, Utf8Error> {
     str::from_utf8(bytes.data())
-}
-
-/// A column and its reader.
-pub(crate) struct ColumnReader<T: DataType> {
-    reader: ColumnReaderImpl<T>,
-    column: Column<T>,
-}
-
-impl<T: DataType> ColumnReader<T> {
-    /// Starts at the first row of a column.
-    pub fn new(group: &dyn RowGroupReader, index: usize) -> Result<Self> {
-        let description = group.metadata().column(index).column_descr_ptr();
-        let reader = get_column_reader(description, group.get_column_page_reader(index)?);
-        Ok(Self { reader: get_typed_column_reader(reader), column: Column::default() })
-    }
-
-    /// Reads exactly `rows` rows.
-    pub fn fill(&mut self, rows: usize) -> Result<()> {
-        self.column.clear();
-        let Column { values, present } = &mut self.column;
-        let (read, ..) = self.reader.read_records(rows, Some(present), None, values)?;
-        if read < rows {
-            return Err(ParquetError::EOF(format!("a column ends {} rows early", rows - read)));
-        }
-        // A column that cannot be empty has no levels in the file.
-        if present.is_empty() {
-            present.resize(rows, 1);
-        }
-        Ok(())
-    }
-
-    /// The value of each row that was read.
-    pub fn iter(&self) -> impl Iterator<Item = Option<&T::T>> {
-        let mut values = self.column.values.iter();
-        self.column.present.iter().map(move |&present| if present == 1 { values.next() } else { None })
-    }
 }

@@ -4,6 +4,7 @@
 
 mod blobs;
 mod check;
+pub mod column;
 mod columns;
 mod digest;
 mod error;

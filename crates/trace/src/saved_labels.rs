@@ -19,10 +19,10 @@ use parquet::schema::types::{Type, TypePtr};
 use tempfile::NamedTempFile;
 
 use crate::blobs::BlobPack;
-use crate::columns::{Column, ColumnReader};
+use crate::column::{Column, ColumnReader, io_error};
 use crate::labels::{BlobId, FileLabel, Labels, is_name};
 use crate::pairs::Pairs;
-use crate::whole::{self, io_error};
+use crate::whole;
 use crate::{DirId, Error, FileId, seal};
 
 /// The version of the format that this program writes, and the only one so far.
@@ -110,7 +110,7 @@ impl LabelWriter {
 
     /// Writes what is left, says that it goes with the trace of that digest, and gives the file its name.
     pub fn finish(mut self, trace_sha256: &str) -> Result<(), Error> {
-        if self.kind.len() > 0 {
+        if !self.kind.is_empty() {
             self.flush()?;
         }
         let pairs = [

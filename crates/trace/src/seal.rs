@@ -31,11 +31,26 @@ pub fn begin(path: &Path) -> io::Result<NamedTempFile> {
 
 /// Seals a file that is otherwise finished, makes it durable and gives it its name, which replaces what is there.
 pub fn finish(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    seal(&file)?;
+    file.persist(path).map_err(|e| e.error)?;
+    settle(path)
+}
+
+/// The same, but fails if the name is taken.
+pub fn finish_new(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    seal(&file)?;
+    file.persist_noclobber(path).map_err(|e| e.error)?;
+    settle(path)
+}
+
+fn seal(file: &NamedTempFile) -> io::Result<()> {
     let seal = compute(file.as_file())?;
     file.as_file().write_all_at(&seal, MARK.len() as u64)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    // The new name lasts only once the directory that holds it is on disk too.
+    file.as_file().sync_all()
+}
+
+/// A new name lasts only once the directory that holds it is on disk too.
+fn settle(path: &Path) -> io::Result<()> {
     File::open(folder(path))?.sync_all()
 }
 

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use parquet::errors::ParquetError;
 use tempfile::NamedTempFile;
 
 use crate::{Error, seal};
@@ -22,14 +21,4 @@ pub(crate) fn publish(temporary: NamedTempFile, path: &Path) -> Result<(), Error
 pub(crate) fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
     let path: PathBuf = path.into();
     move |source| Error::Io { action, path: path.clone(), source }
-}
-
-/// The error of the system below Parquet, where there is one.
-pub(crate) fn io_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(inner) => {
-            inner.downcast::<io::Error>().map_or_else(io::Error::other, |inner| *inner)
-        }
-        other => io::Error::other(other),
-    }
 }

@@ -1,0 +1,62 @@
+//! Which file system a tree is on.
+
+use crate::{Error, Result};
+use rustix::fs::{major, minor, stat};
+use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// Where the system lists file systems by their identifiers, each a link to its device.
+const BY_UUID: &str = "/dev/disk/by-uuid";
+
+/// The kernel's `struct fsuuid2`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct FsUuid {
+    len: u8,
+    uuid: [u8; 16],
+}
+
+/// Since Linux 6.9.
+const FS_IOC_GETFSUUID: Opcode = opcode::read::<FsUuid>(0x15, 0);
+
+/// Which file system it is.
+pub struct Identity {
+    /// Its kind, as mount calls it.
+    pub fs: String,
+    /// Its UUID, where it has one that can be found.
+    pub id: Option<String>,
+}
+
+/// That of the directory `fd`, which is at `root`.
+pub fn of(fd: &OwnedFd, root: &Path) -> Result<Identity> {
+    let path = root.canonicalize().map_err(Error::io("finding", root))?;
+    let mount = disk::mount_holding(&path)?;
+    let id = told(fd).or_else(|| listed(&mount.as_ref()?.source));
+    Ok(Identity { fs: mount.map_or_else(|| "unknown".to_owned(), |mount| mount.kind), id })
+}
+
+/// What the kernel tells.
+fn told(fd: &OwnedFd) -> Option<String> {
+    // SAFETY: the opcode writes a struct fsuuid2, which `FsUuid` is.
+    let told = unsafe { ioctl(fd, Getter::<FS_IOC_GETFSUUID, FsUuid>::new()) }.ok()?;
+    let bytes = told.uuid.get(..told.len.into())?;
+    if bytes.iter().all(|byte| *byte == 0) {
+        return None;
+    }
+    let hexadecimal: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut text = hexadecimal.concat();
+    if text.len() == 32 {
+        [20, 16, 12, 8].into_iter().for_each(|place| text.insert(place, '-'));
+    }
+    Some(text)
+}
+
+/// What udev has read from the device `source`.
+fn listed(source: &Path) -> Option<String> {
+    let number = |path: &Path| stat(path).ok().map(|stat| (major(stat.st_rdev), minor(stat.st_rdev)));
+    let device = number(source).filter(|device| *device != (0, 0))?;
+    let mut links = std::fs::read_dir(BY_UUID).ok()?.flatten();
+    let link = links.find(|link| number(&link.path()) == Some(device))?;
+    link.file_name().into_string().ok()
+}

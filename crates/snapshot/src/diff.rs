@@ -1,0 +1,182 @@
+//! What happened between two snapshots. A file is its inode: it may have several names, and keeps its identity when it is
+//! renamed; where its inode number has gone to another file, generation or time of birth tell (Smith and Seltzer, File
+//! System Aging, 1997, §3.2).
+
+use crate::{Entry, Kind, Snapshot};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+/// What happened to a file, directory or anything else that has an inode.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum What {
+    /// It is new.
+    Created,
+    /// It is gone.
+    Deleted,
+    /// Another file has its inode.
+    Replaced,
+    /// Its contents changed: the time of modification or the size is another.
+    Modified,
+    /// It lies in another directory or has another name there. What lies in a renamed directory is not renamed.
+    Renamed,
+    /// It has a further name.
+    Linked,
+    /// It has a name less.
+    Unlinked,
+    /// Something about it changed, but neither contents nor names.
+    Metadata,
+}
+
+impl What {
+    /// All that can happen.
+    pub const ALL: [What; 8] = [
+        What::Created,
+        What::Deleted,
+        What::Replaced,
+        What::Modified,
+        What::Renamed,
+        What::Linked,
+        What::Unlinked,
+        What::Metadata,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            What::Created => "created",
+            What::Deleted => "deleted",
+            What::Replaced => "replaced",
+            What::Modified => "modified",
+            What::Renamed => "renamed",
+            What::Linked => "linked",
+            What::Unlinked => "unlinked",
+            What::Metadata => "metadata",
+        }
+    }
+}
+
+/// One thing that happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// What.
+    pub what: What,
+    /// The place of its first name in the older snapshot, unless it is new there.
+    pub before: Option<u32>,
+    /// The place of its first name in the newer one, unless it is gone.
+    pub after: Option<u32>,
+}
+
+impl Entry {
+    /// Whether `other`, of the same inode number, may be the same file: nothing that is known of both says that it is
+    /// another.
+    pub fn may_be(&self, other: &Entry) -> bool {
+        fn agree<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
+            a.is_none() || b.is_none() || a == b
+        }
+        self.kind == other.kind
+            && agree(self.generation, other.generation)
+            && agree(self.born_ns, other.born_ns)
+    }
+}
+
+/// What happened between `older` and `newer`, which [`check_pair`](crate::check_pair) finds to go together: first what is
+/// there now, in its order, then what is gone, in its order. A file may be both modified and renamed.
+pub fn diff(older: &Snapshot, newer: &Snapshot) -> Vec<Change> {
+    let (before, after) = (by_inode(older), by_inode(newer));
+    let (mut before, mut after) = (Groups(&before).peekable(), Groups(&after).peekable());
+    let mut changes = Vec::new();
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => break,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(a), Some(b)) => a[0].0.cmp(&b[0].0),
+        };
+        let a = if order.is_le() { before.next() } else { None };
+        let b = if order.is_ge() { after.next() } else { None };
+        let mut happened = |what| {
+            let first = |group: Option<&[(u64, u32)]>| group.map(|group| group[0].1);
+            changes.push(Change { what, before: first(a), after: first(b) });
+        };
+        match (a, b) {
+            (Some(a), Some(b)) => compare((older, a), (newer, b), happened),
+            (Some(_), None) => happened(What::Deleted),
+            _ => happened(What::Created),
+        }
+    }
+    changes.sort_by_key(|change| (change.after.is_none(), change.after.or(change.before), change.what));
+    changes
+}
+
+/// The inode numbers and places of all entries, those of one inode together and in order.
+fn by_inode(snapshot: &Snapshot) -> Vec<(u64, u32)> {
+    let mut places: Vec<(u64, u32)> =
+        snapshot.entries().iter().zip(0..).map(|(entry, place)| (entry.inode, place)).collect();
+    places.sort_unstable();
+    places
+}
+
+/// Runs of places of one inode.
+struct Groups<'p>(&'p [(u64, u32)]);
+
+impl<'p> Iterator for Groups<'p> {
+    type Item = &'p [(u64, u32)];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let inode = self.0.first()?.0;
+        let end = self.0.iter().position(|(other, _)| *other != inode).unwrap_or(self.0.len());
+        let (group, rest) = self.0.split_at(end);
+        self.0 = rest;
+        Some(group)
+    }
+}
+
+/// Says what happened to the file of an inode that both have.
+fn compare(
+    (older, a): (&Snapshot, &[(u64, u32)]),
+    (newer, b): (&Snapshot, &[(u64, u32)]),
+    mut happened: impl FnMut(What),
+) {
+    let before = &older.entries()[a[0].1 as usize];
+    let after = &newer.entries()[b[0].1 as usize];
+    if !before.may_be(after) {
+        return happened(What::Replaced);
+    }
+    // Names alone: a directory may be renamed, which leaves the names in it as they are.
+    let names = |snapshot, group: &[(u64, u32)]| -> BTreeSet<(u64, Vec<u8>)> {
+        group
+            .iter()
+            .map(|(_, place)| name(snapshot, *place))
+            .map(|(dir, name)| (dir, name.to_vec()))
+            .collect()
+    };
+    let renamed = if let ([a], [b]) = (a, b) {
+        (name(older, a.1) != name(newer, b.1)).then_some(What::Renamed)
+    } else {
+        let (a, b) = (names(older, a), names(newer, b));
+        match (a.is_subset(&b), b.is_subset(&a)) {
+            (true, true) => None,
+            (true, false) => Some(What::Linked),
+            (false, true) => Some(What::Unlinked),
+            (false, false) => Some(What::Renamed),
+        }
+    };
+    let modified = before.modified_ns != after.modified_ns || before.size != after.size;
+    if modified && after.kind == Kind::File {
+        happened(What::Modified);
+    }
+    if let Some(what) = renamed {
+        happened(what);
+    }
+    // What is made and deleted in a directory changes it, but is said of what was made or deleted.
+    let told = renamed.is_some() || modified && matches!(after.kind, Kind::File | Kind::Dir);
+    if before.changed_ns != after.changed_ns && !told {
+        happened(What::Metadata);
+    }
+}
+
+/// The directory, by its inode, and the name in it of the entry at `place`.
+fn name(snapshot: &Snapshot, place: u32) -> (u64, &[u8]) {
+    let parent = snapshot.entries()[place as usize].parent;
+    (snapshot.entries()[parent as usize].inode, snapshot.name(place))
+}

@@ -1,0 +1,138 @@
+//! What a snapshot file looks like: its columns, and what it says about itself in the key-value metadata at its end.
+
+use crate::{Fact, Info};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use std::str::FromStr;
+use std::sync::{Arc, LazyLock};
+use trace::pairs::{Pairs, pair};
+
+/// The version of the format that this program writes, and the newest that it reads.
+const VERSION: u32 = 1;
+
+/// Rows in a row group: enough to compress well, few enough that the buffers stay at some tens of megabytes.
+pub const GROUP_ROWS: usize = 256 << 10;
+
+/// The metadata of a file with so many entries.
+pub fn to_pairs(info: &Info, entries: usize) -> Vec<KeyValue> {
+    let lacks: Vec<&str> = info.lacks.iter().map(|fact| fact.name()).collect();
+    let mut pairs = vec![
+        ("snapshot_version", VERSION.to_string()),
+        ("tool", info.tool.clone()),
+        ("fs", info.fs.clone()),
+        ("block_bytes", info.block_bytes.to_string()),
+        ("capacity_bytes", info.capacity_bytes.to_string()),
+        ("used_bytes", info.used_bytes.to_string()),
+        ("begun_ns", info.begun_ns.to_string()),
+        ("ended_ns", info.ended_ns.to_string()),
+        ("vanished", info.vanished.to_string()),
+        ("unmapped", info.unmapped.to_string()),
+        ("other_fs", info.other_fs.to_string()),
+        ("lacks", lacks.join(",")),
+        ("entries", entries.to_string()),
+    ];
+    pairs.extend(info.fs_id.clone().map(|id| ("fs_id", id)));
+    pairs.extend(info.key_id.clone().map(|id| ("key_id", id)));
+    pairs.into_iter().map(|(key, value)| pair(key, value)).collect()
+}
+
+/// Reads the metadata, with the number of entries; or the rest of a sentence that says why the file cannot be read.
+pub fn from_pairs(pairs: &[KeyValue]) -> Result<(Info, usize), String> {
+    let pairs = Pairs(pairs);
+    pairs.check_version("snapshot_version", VERSION, "it is a Parquet file, but no snapshot")?;
+    let lacks = pairs.needed("lacks")?;
+    let lacks = lacks.split(',').filter(|name| !name.is_empty()).map(|name| {
+        let fact = Fact::ALL.into_iter().find(|fact| fact.name() == name);
+        fact.ok_or_else(|| format!("it lacks {name:?}, which is no fact of an entry"))
+    });
+    let info = Info {
+        tool: pairs.needed("tool")?,
+        fs: pairs.needed("fs")?,
+        fs_id: pairs.text("fs_id"),
+        block_bytes: pairs.number("block_bytes")?,
+        capacity_bytes: pairs.number("capacity_bytes")?,
+        used_bytes: pairs.number("used_bytes")?,
+        begun_ns: time(pairs, "begun_ns")?,
+        ended_ns: time(pairs, "ended_ns")?,
+        vanished: pairs.number("vanished")?,
+        unmapped: pairs.number("unmapped")?,
+        other_fs: pairs.number("other_fs")?,
+        lacks: lacks.collect::<Result<_, _>>()?,
+        key_id: pairs.text("key_id"),
+    };
+    Ok((info, pairs.number("entries")? as usize))
+}
+
+fn time(pairs: Pairs<'_>, key: &str) -> Result<i64, String> {
+    let value = pairs.needed(key)?;
+    i64::from_str(&value).map_err(|_| format!("its senesce.{key} is {value:?} and not a time"))
+}
+
+/// The columns in their order.
+pub static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
+    let column = |name, physical, logical, repetition| {
+        let column = Type::primitive_type_builder(name, physical)
+            .with_logical_type(logical)
+            .with_repetition(repetition)
+            .build();
+        Arc::new(column.expect("the column types are valid"))
+    };
+    let unsigned = |name, physical, bit_width, repetition| {
+        column(name, physical, Some(LogicalType::integer(bit_width, false)), repetition)
+    };
+    let number = |name| unsigned(name, Physical::INT64, 64, Repetition::REQUIRED);
+    let time = |name, repetition| {
+        let logical = LogicalType::timestamp(true, TimeUnit::NANOS);
+        column(name, Physical::INT64, Some(logical), repetition)
+    };
+    let group = |name, repetition, logical, fields| {
+        let group = Type::group_type_builder(name)
+            .with_repetition(repetition)
+            .with_logical_type(logical)
+            .with_fields(fields)
+            .build();
+        Arc::new(group.expect("the groups are valid"))
+    };
+    let extent = vec![number("logical"), number("physical"), number("length")];
+    let element = group("element", Repetition::REQUIRED, None, extent);
+    let list = group("list", Repetition::REPEATED, None, vec![element]);
+    let schema = Type::group_type_builder("senesce_snapshot").with_fields(vec![
+        unsigned("parent", Physical::INT32, 32, Repetition::REQUIRED),
+        // Names are bytes and need not be text.
+        column("name", Physical::BYTE_ARRAY, None, Repetition::REQUIRED),
+        column("kind", Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
+        number("inode"),
+        unsigned("generation", Physical::INT32, 32, Repetition::OPTIONAL),
+        unsigned("links", Physical::INT32, 32, Repetition::REQUIRED),
+        number("size"),
+        number("allocated"),
+        time("changed", Repetition::REQUIRED),
+        time("modified", Repetition::REQUIRED),
+        time("born", Repetition::OPTIONAL),
+        group("extents", Repetition::REQUIRED, Some(LogicalType::List), vec![list]),
+    ]);
+    Arc::new(schema.build().expect("the schema is valid"))
+});
+
+/// How the columns are written. Neighbours in scan order are alike: they were often made together, and their names begin
+/// alike; so differences are small. Sizes, kinds and counts repeat, for which the default, a dictionary, is best.
+pub fn properties() -> WriterProperties {
+    let differences = ["parent", "inode", "changed", "modified", "born", "extents.list.element.physical"];
+    let builder = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(None)
+        .set_column_dictionary_enabled("generation".into(), false)
+        .set_column_dictionary_enabled("name".into(), false)
+        .set_column_encoding("name".into(), Encoding::DELTA_BYTE_ARRAY);
+    let builder = differences.into_iter().fold(builder, |builder, name| {
+        let column = || ColumnPath::new(name.split('.').map(str::to_owned).collect());
+        builder
+            .set_column_dictionary_enabled(column(), false)
+            .set_column_encoding(column(), Encoding::DELTA_BINARY_PACKED)
+    });
+    builder.build()
+}

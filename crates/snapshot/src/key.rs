@@ -1,0 +1,142 @@
+//! Keys that names are hashed with, so that a snapshot tells no name and two of one file system can still be compared.
+
+use crate::Error;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+/// Bytes of a key.
+const KEY_BYTES: usize = 32;
+
+/// Bytes of a keyed hash that stand for a name: among a thousand million names two have one hash with a chance of
+/// 10⁻²¹.
+const HASH_BYTES: usize = 16;
+
+/// A secret that names are hashed with: a component at a time, so that the tree keeps its shape, by HMAC-SHA-256 cut to
+/// 128 bits and written in hexadecimal. Equal names have equal hashes under one key, wherever they are.
+pub struct Key(Hmac<Sha256>);
+
+impl Key {
+    /// Makes a key at random in the new file `path`, which only its owner can read.
+    pub fn make(path: &Path) -> Result<Key, Error> {
+        let mut bytes = [0; KEY_BYTES];
+        let random = Path::new("/dev/urandom");
+        let read = File::open(random).and_then(|mut file| file.read_exact(&mut bytes));
+        read.map_err(Error::io("reading", random))?;
+        let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        let mut file = opened.map_err(|source| match source.kind() {
+            ErrorKind::AlreadyExists => Error::Key {
+                path: path.to_owned(),
+                why: "a new one is to be made, but the file is there; use it with --key, or give another name",
+            },
+            _ => Error::io("creating", path)(source),
+        })?;
+        // Whatever the umask takes away, its owner must be able to read it.
+        let written = file
+            .set_permissions(Permissions::from_mode(0o600))
+            .and_then(|()| file.write_all(format!("{}\n", hexadecimal(&bytes)).as_bytes()))
+            .and_then(|()| file.sync_all());
+        written.map_err(Error::io("writing", path))?;
+        Ok(Key::of(&bytes))
+    }
+
+    /// Reads the key in the file `path`.
+    pub fn load(path: &Path) -> Result<Key, Error> {
+        let failed = Error::io("reading", path);
+        let file = File::open(path).map_err(&failed)?;
+        if file.metadata().map_err(&failed)?.permissions().mode() & 0o077 != 0 {
+            let why =
+                "others than its owner may read it, so it may be no secret; make a new one, or chmod 600 it";
+            return Err(Error::Key { path: path.to_owned(), why });
+        }
+        let mut text = Vec::new();
+        file.take(1024).read_to_end(&mut text).map_err(&failed)?;
+        let why = "it is not 64 hexadecimal digits and a line end; make one with --make-key";
+        let key = from_hexadecimal(text.trim_ascii_end()).ok_or(Error::Key { path: path.to_owned(), why })?;
+        Ok(Key::of(&key))
+    }
+
+    fn of(bytes: &[u8; KEY_BYTES]) -> Key {
+        Key(Hmac::new_from_slice(bytes).expect("a key may have any length"))
+    }
+
+    /// What stands for a name.
+    pub fn name(&self, name: &[u8]) -> String {
+        self.hash(b"name", name)
+    }
+
+    /// What tells the key from others without giving it away.
+    pub fn id(&self) -> String {
+        self.hash(b"key", b"")
+    }
+
+    /// Hashes for one use never equal those for another.
+    fn hash(&self, what_for: &[u8], bytes: &[u8]) -> String {
+        let mut mac = self.0.clone();
+        mac.update(what_for);
+        mac.update(b"\0");
+        mac.update(bytes);
+        hexadecimal(&mac.finalize().into_bytes()[..HASH_BYTES])
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn from_hexadecimal(text: &[u8]) -> Option<[u8; KEY_BYTES]> {
+    if text.len() != 2 * KEY_BYTES {
+        return None;
+    }
+    let mut bytes = [0; KEY_BYTES];
+    for (byte, digits) in bytes.iter_mut().zip(text.chunks(2)) {
+        let digit = |index: usize| char::from(digits[index]).to_digit(16).map(|digit| digit as u8);
+        *byte = digit(0)? << 4 | digit(1)?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_kept_and_hashes_alike() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        let made = Key::make(&path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let loaded = Key::load(&path).unwrap();
+        assert_eq!((made.id(), made.name(b"a")), (loaded.id(), loaded.name(b"a")));
+        assert_ne!(made.name(b"a"), made.name(b"b"));
+        let secret = std::fs::read_to_string(&path).unwrap();
+        assert!(!secret.contains(&made.id()) && made.id().len() == 32);
+        // It is never made over another, and never used when others can read it.
+        assert!(Key::make(&path).err().unwrap().to_string().contains("the file is there"));
+        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        assert!(Key::load(&path).err().unwrap().to_string().contains("chmod 600"));
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_standard() {
+        // printf 'name\0a' | openssl dgst -sha256 -mac HMAC -macopt hexkey:0b0b…0b
+        let key = Key::of(&[0x0b; 32]);
+        assert_eq!(key.name(b"a"), "bd867e69ab40e1fc11f80765676f1e88");
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        for text in [&b""[..], b"abc", &[b'0'; 63], &[b'g'; 64], &[0xff; 64], &[b'0'; 65]] {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            assert!(Key::load(&path).err().unwrap().to_string().contains("64 hexadecimal"));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How well blocks lie behind one another: the layout score of Smith and Seltzer (1997) and the degree of
+//! fragmentation, from extents alone.
+
+use crate::Extent;
+
+/// Blocks one after another, and how many of them lie directly behind their predecessor.
+#[derive(Clone, Copy, Default)]
+pub struct Chain {
+    /// Blocks so far.
+    pub blocks: u64,
+    behind: u64,
+    end: Option<u64>,
+}
+
+impl Chain {
+    /// Appends a run of bytes on disk: each of its blocks but the first lies behind its predecessor.
+    pub fn run(&mut self, start_bytes: u64, len_bytes: u64, block_bytes: u64) {
+        let blocks = len_bytes.div_ceil(block_bytes).max(1);
+        self.blocks += blocks;
+        self.behind += blocks - 1 + u64::from(self.end == Some(start_bytes));
+        self.end = Some(start_bytes.saturating_add(len_bytes));
+    }
+
+    /// Blocks behind their predecessor, and blocks that have a predecessor.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.behind, self.blocks.saturating_sub(1))
+    }
+
+    /// The share of the blocks with a predecessor that lie directly behind it.
+    pub fn score(&self) -> Option<f64> {
+        let (behind, of) = self.counts();
+        (of > 0).then(|| behind as f64 / of as f64)
+    }
+}
+
+/// Sums of layout figures: of a file, a size class or a tree.
+#[derive(Clone, Copy, Default)]
+pub struct Layout {
+    /// Files.
+    pub files: u64,
+    /// Extents, those longer than the file system's longest counted as the several that they must be.
+    pub extents: u64,
+    /// The least number of extents the file system could have used.
+    pub least_extents: u64,
+    /// Blocks.
+    pub blocks: u64,
+    /// Blocks that lie directly behind the one before them in their file, …
+    pub behind: u64,
+    /// … of so many that have one before them.
+    pub behind_of: u64,
+}
+
+impl Layout {
+    /// The figures of one file, whose extents are runs without a gap.
+    pub fn of_file(extents: &[Extent], block_bytes: u64, max_extent_bytes: u64) -> Layout {
+        let mut chain = Chain::default();
+        let mut layout = Layout { files: 1, ..Layout::default() };
+        let mut data_run = 0u64;
+        for (index, extent) in extents.iter().enumerate() {
+            chain.run(extent.physical, extent.len, block_bytes);
+            layout.extents += extent.len.div_ceil(max_extent_bytes);
+            data_run = data_run.saturating_add(extent.len);
+            if extents.get(index + 1).is_none_or(|next| next.logical != extent.logical_end()) {
+                layout.least_extents += data_run.div_ceil(max_extent_bytes);
+                data_run = 0;
+            }
+        }
+        layout.blocks = chain.blocks;
+        (layout.behind, layout.behind_of) = chain.counts();
+        layout
+    }
+
+    /// Adds the figures of others.
+    pub fn add(&mut self, other: Layout) {
+        self.files += other.files;
+        self.extents += other.extents;
+        self.least_extents += other.least_extents;
+        self.blocks += other.blocks;
+        self.behind += other.behind;
+        self.behind_of += other.behind_of;
+    }
+
+    /// The share of the blocks 2…n of the files that lie directly behind their predecessor; none where no file has two.
+    pub fn layout_score(&self) -> Option<f64> {
+        (self.behind_of > 0).then(|| self.behind as f64 / self.behind_of as f64)
+    }
+
+    /// Extents over the least number the file system could have used; none without extents.
+    pub fn degree_of_fragmentation(&self) -> Option<f64> {
+        (self.least_extents > 0).then(|| self.extents as f64 / self.least_extents as f64)
+    }
+}

@@ -1,0 +1,173 @@
+//! Whether two snapshots can be compared, and what their comparison cannot tell. Whatever is made of several snapshots (a
+//! diff, a workload) asks here first.
+
+use crate::time::utc;
+use crate::{Fact, Kind, Snapshot};
+use std::fmt;
+
+/// Why a snapshot is of no use, or two are not together.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Mismatch {
+    /// The clock was set back while it was taken.
+    #[error(
+        "it ended at {}, before it began at {}: the clock was set back meanwhile; take it again",
+        utc(*ended_ns), utc(*begun_ns)
+    )]
+    EndedBeforeBegun {
+        /// When it began.
+        begun_ns: i64,
+        /// When it ended.
+        ended_ns: i64,
+    },
+    /// They are of two file systems.
+    #[error("they are of two file systems, {0} and {1}; give snapshots of one")]
+    OtherFs(String, String),
+    /// They are of two trees of one file system.
+    #[error("they are of two directories, inodes {0} and {1}; give snapshots of one")]
+    OtherRoot(u64, u64),
+    /// The root was made anew.
+    #[error(
+        "their roots have one inode number, {0}, but are two directories, made at different times: \
+         the file system was made anew, or they are of two subvolumes; give snapshots of one"
+    )]
+    NewRoot(u64),
+    /// One has names and the other hashes, or their keys differ.
+    #[error("{}; give snapshots that were taken with one key, or all without", keys(.0, .1))]
+    OtherKey(Option<String>, Option<String>),
+    /// The second was taken first.
+    #[error("the first was taken after the second ({} and {}); give the older one first", utc(*.0), utc(*.1))]
+    Order(i64, i64),
+    /// The second was begun before the first was ended.
+    #[error(
+        "the second was begun, at {}, before the first had ended, at {}; give snapshots that were taken one after the \
+         other",
+        utc(*.1), utc(*.0)
+    )]
+    Overlap(i64, i64),
+}
+
+fn keys(a: &Option<String>, b: &Option<String>) -> String {
+    match (a, b) {
+        (Some(a), Some(b)) => format!("their names are hashes under two keys, {a} and {b}"),
+        _ => "one has names and the other hashes of them".to_owned(),
+    }
+}
+
+/// What cannot be told, or only with doubt, of a snapshot or of two.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Doubt {
+    /// So many entries have a time of change after the end of the snapshot: the clock has been set back since.
+    FutureTimes(u64),
+    /// So many names were gone, or another file's, before they could be looked at.
+    Vanished(u64),
+    /// So many files have blocks whose place is not known.
+    Unmapped(u64),
+    /// Facts that are not there.
+    Lacks(Vec<Fact>),
+    /// It is not known whether both are of one file system.
+    UnknownFs,
+    /// So many files and directories have neither a generation nor a time of birth.
+    NoIdentity(u64),
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::FutureTimes(count) => write!(
+                f,
+                "{count} change times lie after the snapshot's end: the clock has been set back; the order of these \
+                 changes cannot be told"
+            ),
+            Doubt::Vanished(count) => write!(
+                f,
+                "{count} names were gone, or another file's, when they were looked at: files may have moved unseen"
+            ),
+            Doubt::Unmapped(count) => {
+                write!(f, "{count} files have blocks whose place could not be had: scores are without them")
+            }
+            Doubt::Lacks(facts) => {
+                let names: Vec<&str> = facts.iter().map(|fact| fact.name()).collect();
+                write!(f, "its source does not carry: {}", names.join(", "))?;
+                if facts.contains(&Fact::Inode) {
+                    write!(
+                        f,
+                        "; files are told apart by their paths, so one renamed looks deleted and made anew"
+                    )?;
+                }
+                Ok(())
+            }
+            Doubt::UnknownFs => {
+                write!(f, "the file system of one of them is not known: see to it that both are of one")
+            }
+            Doubt::NoIdentity(count) => write!(
+                f,
+                "{count} inodes have neither a generation nor a time of birth: a file that was deleted, and another made \
+                 in its inode, look like one that was modified"
+            ),
+        }
+    }
+}
+
+/// Checks one snapshot, and says what it cannot tell.
+pub fn check(snapshot: &Snapshot) -> Result<Vec<Doubt>, Mismatch> {
+    let info = snapshot.info();
+    if info.ended_ns < info.begun_ns {
+        return Err(Mismatch::EndedBeforeBegun { begun_ns: info.begun_ns, ended_ns: info.ended_ns });
+    }
+    let future = snapshot.entries().iter().filter(|entry| entry.changed_ns > info.ended_ns).count() as u64;
+    let counted = [
+        (future, Doubt::FutureTimes as fn(u64) -> Doubt),
+        (info.vanished, Doubt::Vanished),
+        (info.unmapped, Doubt::Unmapped),
+    ];
+    let mut doubts: Vec<Doubt> =
+        counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, doubt)| doubt(count)).collect();
+    if !info.lacks.is_empty() {
+        doubts.push(Doubt::Lacks(info.lacks.clone()));
+    }
+    Ok(doubts)
+}
+
+/// Checks that `newer` was taken of the same file system after `older`, and says what their comparison cannot tell. A
+/// snapshot goes with itself. Each by itself is not checked here: see [`check`].
+pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Doubt>, Mismatch> {
+    let (a, b) = (older.info(), newer.info());
+    let (root_a, root_b) = (&older.entries()[0], &newer.entries()[0]);
+    match (&a.fs_id, &b.fs_id) {
+        (Some(a), Some(b)) if a != b => return Err(Mismatch::OtherFs(a.clone(), b.clone())),
+        _ => {}
+    }
+    let known = |kind: &str| !matches!(kind, "" | "unknown");
+    if a.fs != b.fs && known(&a.fs) && known(&b.fs) {
+        return Err(Mismatch::OtherFs(a.fs.clone(), b.fs.clone()));
+    }
+    if a.lacks.contains(&Fact::Inode) != b.lacks.contains(&Fact::Inode) || root_a.inode != root_b.inode {
+        return Err(Mismatch::OtherRoot(root_a.inode, root_b.inode));
+    }
+    if !root_a.may_be(root_b) {
+        return Err(Mismatch::NewRoot(root_a.inode));
+    }
+    if a.key_id != b.key_id {
+        return Err(Mismatch::OtherKey(a.key_id.clone(), b.key_id.clone()));
+    }
+    if (a.begun_ns, a.ended_ns) != (b.begun_ns, b.ended_ns) {
+        if b.begun_ns < a.begun_ns {
+            return Err(Mismatch::Order(a.begun_ns, b.begun_ns));
+        }
+        if b.begun_ns < a.ended_ns {
+            return Err(Mismatch::Overlap(a.ended_ns, b.begun_ns));
+        }
+    }
+    let mut doubts = Vec::new();
+    if a.fs_id.is_none() || b.fs_id.is_none() {
+        doubts.push(Doubt::UnknownFs);
+    }
+    let nameless = newer.entries().iter().filter(|entry| {
+        matches!(entry.kind, Kind::File | Kind::Dir) && entry.generation.is_none() && entry.born_ns.is_none()
+    });
+    let nameless = nameless.count() as u64;
+    if nameless > 0 && !b.lacks.contains(&Fact::Inode) {
+        doubts.push(Doubt::NoIdentity(nameless));
+    }
+    Ok(doubts)
+}

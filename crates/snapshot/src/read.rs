@@ -1,0 +1,162 @@
+//! Reading snapshot files. One that is cut short, damaged, of another program or of a newer version is refused with one
+//! line.
+
+use crate::form::{SCHEMA, from_pairs};
+use crate::lists::Lists;
+use crate::{Entry, Error, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::reader::{FileReader as _, RowGroupReader};
+use parquet::file::serialized_reader::SerializedFileReader;
+use std::fs::File;
+use std::path::Path;
+use trace::column::ColumnReader;
+use trace::seal;
+
+impl Snapshot {
+    /// Reads the snapshot file at `path`.
+    pub fn load(path: &Path) -> Result<Snapshot, Error> {
+        let file = File::open(path).map_err(Error::io("opening", path))?;
+        let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
+        // Decoders of Parquet trust the lengths they find: not a byte is decoded before the seal is found whole.
+        if !seal::is_whole(&file).map_err(Error::io("reading", path))? {
+            let why = "it is cut short, damaged or of another program; take or fetch it again";
+            return Err(foreign(why.into()));
+        }
+        read(file).map_err(foreign)
+    }
+}
+
+fn read(file: File) -> Result<Snapshot, String> {
+    let file = SerializedFileReader::new(file).map_err(damaged)?;
+    let metadata = file.metadata().file_metadata();
+    let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
+    let (info, entries) = from_pairs(pairs)?;
+    if *metadata.schema() != **SCHEMA {
+        return Err("its columns are not those of a snapshot".into());
+    }
+    let mut rows = Rows { info: Some(info), builder: None, above: Vec::new() };
+    for group in 0..file.num_row_groups() {
+        let group = file.get_row_group(group).map_err(damaged)?;
+        rows.read(&*group)?;
+    }
+    match rows.builder.map(SnapshotBuilder::finish) {
+        Some(snapshot) if snapshot.entries().len() == entries => Ok(snapshot),
+        _ => Err("it does not hold as many entries as it says; it is damaged".into()),
+    }
+}
+
+fn damaged(error: ParquetError) -> String {
+    format!("it is damaged or of another program ({error})")
+}
+
+/// The rows read so far.
+struct Rows {
+    /// Until the root is there.
+    info: Option<Info>,
+    builder: Option<SnapshotBuilder>,
+    /// The directories above the next row, each with the name that was last in it.
+    above: Vec<(u32, Vec<u8>)>,
+}
+
+impl Rows {
+    fn read(&mut self, group: &dyn RowGroupReader) -> Result<(), String> {
+        let rows = group.metadata().num_rows() as usize;
+        let read = || -> ParquetResult<_> {
+            Ok((
+                column::<Int32Type>(group, 0, rows)?,
+                column::<ByteArrayType>(group, 1, rows)?,
+                column::<ByteArrayType>(group, 2, rows)?,
+                column::<Int64Type>(group, 3, rows)?,
+                column::<Int32Type>(group, 4, rows)?,
+                column::<Int32Type>(group, 5, rows)?,
+                column::<Int64Type>(group, 6, rows)?,
+                column::<Int64Type>(group, 7, rows)?,
+                column::<Int64Type>(group, 8, rows)?,
+                column::<Int64Type>(group, 9, rows)?,
+                column::<Int64Type>(group, 10, rows)?,
+                Lists::read(group, 11, rows)?,
+            ))
+        };
+        let (parent, name, kind, inode, generation, links, size, allocated, changed, modified, born, lists) =
+            read().map_err(damaged)?;
+        let (mut parent, mut generation, mut links) = (parent.iter(), generation.iter(), links.iter());
+        let (mut name, mut kind) = (name.iter(), kind.iter());
+        let (mut inode, mut size, mut allocated) = (inode.iter(), size.iter(), allocated.iter());
+        let (mut changed, mut modified, mut born) = (changed.iter(), modified.iter(), born.iter());
+        let mut result = Ok(());
+        lists.for_each(|extents| {
+            let number = |column: &mut dyn Iterator<Item = Option<&i64>>| {
+                column.next().flatten().copied().unwrap_or(0)
+            };
+            let entry = Entry {
+                parent: parent.next().flatten().copied().unwrap_or(0) as u32,
+                kind: Kind::File,
+                inode: number(&mut inode) as u64,
+                generation: generation.next().flatten().map(|n| *n as u32),
+                links: links.next().flatten().copied().unwrap_or(0) as u32,
+                size: number(&mut size) as u64,
+                allocated: number(&mut allocated) as u64,
+                changed_ns: number(&mut changed),
+                modified_ns: number(&mut modified),
+                born_ns: born.next().flatten().copied(),
+            };
+            let name = name.next().flatten().map_or(&b""[..], ByteArray::data);
+            let kind = kind.next().flatten().map_or(&b""[..], ByteArray::data);
+            if result.is_ok() {
+                result = self.add(entry, name, kind, extents);
+            }
+        });
+        result
+    }
+
+    /// Takes the next row, or says what is wrong with it.
+    fn add(
+        &mut self,
+        mut entry: Entry,
+        name: &[u8],
+        kind: &[u8],
+        extents: &[crate::Extent],
+    ) -> Result<(), String> {
+        let known = Kind::ALL.into_iter().find(|known| known.name().as_bytes() == kind);
+        entry.kind = known.ok_or_else(|| format!("{} is no kind of entry", kind.escape_ascii()))?;
+        let Some(builder) = &mut self.builder else {
+            if entry.kind != Kind::Dir || entry.parent != ROOT || !name.is_empty() || !extents.is_empty() {
+                return Err("its first row is not the root".into());
+            }
+            self.builder = self.info.take().map(|info| SnapshotBuilder::new(info, entry));
+            self.above.push((ROOT, Vec::new()));
+            return Ok(());
+        };
+        if !trace::is_name(name) {
+            return Err(format!("{:?} is a name that no entry can have", name.escape_ascii().to_string()));
+        }
+        while self.above.last().is_some_and(|(dir, _)| *dir != entry.parent) {
+            self.above.pop();
+        }
+        let Some((_, last)) = self.above.last_mut().filter(|(_, last)| &last[..] < name) else {
+            return Err(format!("{:?} is not in scan order", name.escape_ascii().to_string()));
+        };
+        last.clear();
+        last.extend_from_slice(name);
+        let is_dir = entry.kind == Kind::Dir;
+        if u32::try_from(builder.len()).is_err() {
+            return Err("it has more entries than can be held in memory".into());
+        }
+        let place = builder.add(entry, name, extents);
+        if is_dir {
+            self.above.push((place, Vec::new()));
+        }
+        Ok(())
+    }
+}
+
+fn column<T: DataType>(
+    group: &dyn RowGroupReader,
+    index: usize,
+    rows: usize,
+) -> ParquetResult<ColumnReader<T>> {
+    let mut column = ColumnReader::new(group, index)?;
+    column.fill(rows)?;
+    Ok(column)
+}

@@ -1,0 +1,5 @@
+//! Snapshots, from outside.
+
+mod damage;
+mod file;
+mod support;
