@@ -391,14 +391,14 @@ fn what_is_no_series_is_refused_in_one_line_that_names_the_snapshot() {
         SnapshotBuilder::new(two.info().clone(), root).finish()
     };
     let cases = [
-        (vec![two.clone(), one.clone()], "was not taken later"),
-        (vec![one.clone(), one.clone()], "was not taken later"),
+        (vec![two.clone(), one.clone()], "give the older one first"),
+        (vec![one.clone(), one.clone()], "give each once"),
         (
             vec![one.clone(), changed(&two, |info| info.fs_id = Some("other".to_owned()))],
             "another file system",
         ),
-        (vec![one.clone(), other_root], "another file system or directory"),
-        (vec![one.clone(), changed(&two, |info| info.key_id = Some("key".to_owned()))], "another key"),
+        (vec![one.clone(), other_root], "two directories"),
+        (vec![one.clone(), changed(&two, |info| info.key_id = Some("key".to_owned()))], "names and the other hashes"),
         (vec![one.clone(), changed(&two, |info| info.ended_ns = info.begun_ns - 5)], "before it began"),
         (vec![one.clone(), changed(&two, |info| info.lacks = vec![snapshot::Fact::Size])], "how large"),
         (vec![one, by_hand(2, &[(11, None, "a/b", 1, 1.5)])], "no file can have"),
