@@ -1,5 +1,6 @@
 //! The one table of arguments: help, man pages and completions are made from it.
 
+mod activity;
 mod age;
 mod bench;
 mod by;
@@ -12,6 +13,7 @@ mod profile;
 mod results;
 mod served;
 
+pub use self::activity::*;
 pub use self::bench::*;
 pub use age::*;
 pub use by::*;
@@ -63,6 +65,8 @@ pub enum Command {
     Disk(Disk),
     /// List, show, check or capture profiles
     Profile(Profile),
+    /// Record, import or show short-lived files: those that no snapshot has
+    Activity(Activity),
     /// Show, convert or sum up traces of operations
     Trace(Trace),
     /// Write one page with everything that was compared
