@@ -11,6 +11,7 @@ mod crash;
 mod disk;
 mod experiments;
 mod extract;
+mod from_snapshots;
 mod latencies;
 mod mail;
 mod modelled;

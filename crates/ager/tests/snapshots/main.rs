@@ -402,7 +402,7 @@ fn what_is_no_series_is_refused_in_one_line_that_names_the_snapshot() {
         (vec![one.clone(), one.clone()], "give each once"),
         (
             vec![one.clone(), changed(&two, |info| info.fs_id = Some("other".to_owned()))],
-            "another file system",
+            "two file systems",
         ),
         (vec![one.clone(), other_root], "two directories"),
         (
