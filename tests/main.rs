@@ -12,6 +12,7 @@ mod disk;
 mod experiments;
 mod extract;
 mod files;
+mod from_snapshots;
 mod imports;
 mod latencies;
 mod mail;

@@ -12,11 +12,13 @@ mod fit;
 pub mod git;
 mod greedy;
 mod legs;
+mod live_names;
 pub mod mail;
 pub mod micro;
 mod planned;
 mod random;
 mod sizes;
+pub mod snapshots;
 mod tree;
 
 pub use ager::{Ager, Conditions, LeftOut, LiveFile, Method, Plan, Reached, State};

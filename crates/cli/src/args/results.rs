@@ -1,6 +1,6 @@
 //! What `senesce trace`, `senesce report` and `senesce export` take.
 
-use super::{Extract, ExtractMail, Work};
+use super::{Extract, ExtractMail, FromSnapshots, Work};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -31,6 +31,8 @@ pub enum TraceAction {
     },
     /// Write what a mail server does to its files in days of mail, as Dovecot does it
     ExtractMail(ExtractMail),
+    /// Make a trace of snapshots of a file system: what leads from one to the next
+    FromSnapshots(Box<FromSnapshots>),
     /// Sum up a trace
     Stat {
         /// The trace

@@ -1,6 +1,7 @@
 //! `senesce trace`.
 
 mod extract;
+mod from_snapshots;
 
 use crate::args::{ExtractMail, TraceAction};
 use crate::output;
@@ -13,6 +14,7 @@ use std::path::Path;
 pub fn run(action: &TraceAction) -> Result<()> {
     match action {
         TraceAction::Extract(extract) => extract::run(extract),
+        TraceAction::FromSnapshots(args) => from_snapshots::run(args),
         TraceAction::Show { file, first } => show(file, *first),
         TraceAction::Convert { from, to } => convert(from, to),
         TraceAction::ExtractMail(args) => extract_mail(args),

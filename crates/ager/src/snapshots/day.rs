@@ -1,0 +1,209 @@
+//! The short-lived files of a day: profiles of activity, put into the directories in which most was done on that day and
+//! shifted so that each has its peak when its directory has (Smith and Seltzer 1997, §3.2).
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use activity::{Action, ActivityProfile, DAY_MS};
+use trace::DirId;
+
+use super::options::ShortLived;
+use crate::random::Random;
+
+pub(super) const DAY_NS: i64 = DAY_MS as i64 * MS_NS;
+const MS_NS: i64 = 1_000_000;
+const HOURS: usize = 24;
+
+/// Something that happens to a short-lived file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Short {
+    /// When, in nanoseconds since 1970.
+    pub at: i64,
+    /// The directory that the file is in.
+    pub dir: DirId,
+    /// Its number on this day, from 0.
+    pub file: u64,
+    /// Its size, if it is created.
+    pub size: Option<u64>,
+}
+
+/// Cuts the time between two snapshots into days, equally long.
+pub(super) fn days(from: i64, to: i64) -> Vec<Range<i64>> {
+    let span = i128::from(to) - i128::from(from);
+    let count = ((span + i128::from(DAY_NS) / 2) / i128::from(DAY_NS)).max(1);
+    let edge = |day: i128| (i128::from(from) + span * day / count) as i64;
+    (0..count).map(|day| edge(day)..edge(day + 1)).collect()
+}
+
+/// How many profiles a day has, the part that is left over being kept for the next.
+pub(super) struct Quota {
+    profiles_a_day: f64,
+    left: f64,
+}
+
+impl Quota {
+    pub fn new(capacity_bytes: u64, short_lived: &ShortLived) -> Quota {
+        Quota { profiles_a_day: capacity_bytes as f64 / short_lived.bytes_per_profile as f64, left: 0.0 }
+    }
+
+    pub fn next(&mut self, day: &Range<i64>) -> usize {
+        self.left += self.profiles_a_day * ((day.end - day.start) as f64 / DAY_NS as f64);
+        let whole = self.left as usize;
+        self.left -= whole as f64;
+        whole
+    }
+}
+
+/// What was done in directories on a day.
+pub(super) struct Busy {
+    day: Range<i64>,
+    dirs: HashMap<DirId, (u64, [u32; HOURS])>,
+}
+
+impl Busy {
+    pub fn new(day: Range<i64>) -> Busy {
+        Busy { day, dirs: HashMap::new() }
+    }
+
+    pub fn count(&mut self, at: i64, dir: DirId) {
+        let (all, hours) = self.dirs.entry(dir).or_insert((0, [0; HOURS]));
+        *all += 1;
+        hours[hour(at, &self.day)] += 1;
+    }
+
+    /// The day's short-lived files, in order of time: `profiles` profiles, dealt out to the directories, the busiest first,
+    /// each of which is there in the time that `life` gives.
+    pub fn short_lived(
+        &self,
+        profiles: usize,
+        set: &[ActivityProfile],
+        life: impl Fn(DirId) -> Range<i64>,
+        random: &mut Random,
+    ) -> Vec<Short> {
+        let mut busiest: Vec<(&DirId, &(u64, [u32; HOURS]))> = self.dirs.iter().collect();
+        busiest.sort_unstable_by_key(|(dir, (all, _))| (std::cmp::Reverse(*all), **dir));
+        let mut events = Vec::new();
+        let mut files = 0;
+        if set.is_empty() {
+            return events;
+        }
+        for (dir, (_, hours)) in busiest.into_iter().cycle().take(profiles) {
+            let profile = &set[random.below(set.len())];
+            let life = life(*dir);
+            let (first, last) = (self.day.start.max(life.start), self.day.end.min(life.end) - 1);
+            if profile.events.is_empty() || first > last {
+                continue;
+            }
+            let shift = middle(peak(hours), &self.day) - middle_of_profile(profile);
+            let time = |at_ms: u32| i64::from(at_ms) * MS_NS;
+            let (earliest, latest) =
+                (time(profile.events[0].at_ms), time(profile.events[profile.events.len() - 1].at_ms));
+            // All of it is to lie within the day, as far as it goes in.
+            let shift = shift.min(last - latest).max(first - earliest);
+            for event in &profile.events {
+                let (file, size) = match event.action {
+                    Action::Create { file, size } => (file, Some(size)),
+                    Action::Delete { file } => (file, None),
+                };
+                let at = (time(event.at_ms) + shift).min(last);
+                events.push(Short { at, dir: *dir, file: files + u64::from(file), size });
+            }
+            files += profile.files();
+        }
+        events.sort_by_key(|event| event.at);
+        events
+    }
+}
+
+fn hour(at: i64, day: &Range<i64>) -> usize {
+    let span = i128::from(day.end - day.start).max(1);
+    let hour = i128::from(at - day.start) * HOURS as i128 / span;
+    hour.clamp(0, HOURS as i128 - 1) as usize
+}
+
+/// The hour in which most was done, the first of several.
+fn peak(hours: &[u32; HOURS]) -> usize {
+    (0..HOURS).rev().max_by_key(|hour| hours[*hour]).expect("a day has hours")
+}
+
+fn middle(hour: usize, day: &Range<i64>) -> i64 {
+    day.start + ((day.end - day.start) as i128 * (2 * hour as i128 + 1) / (2 * HOURS as i128)) as i64
+}
+
+/// The middle of the hour in which a profile does most, in nanoseconds from midnight.
+fn middle_of_profile(profile: &ActivityProfile) -> i64 {
+    let midnight_to_midnight = 0..DAY_NS;
+    let mut hours = [0; HOURS];
+    profile
+        .events
+        .iter()
+        .for_each(|event| hours[hour(i64::from(event.at_ms) * MS_NS, &midnight_to_midnight)] += 1);
+    middle(peak(&hours), &midnight_to_midnight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use activity::Event;
+
+    const HOUR_NS: i64 = DAY_NS / 24;
+    const A: DirId = DirId(1);
+    const B: DirId = DirId(2);
+
+    fn profile(at_ms: &[(u32, u32)]) -> ActivityProfile {
+        let mut events = Vec::new();
+        for (file, (from_ms, to_ms)) in at_ms.iter().enumerate() {
+            let file = file as u32;
+            events.push(Event { at_ms: *from_ms, action: Action::Create { file, size: 7 } });
+            events.push(Event { at_ms: *to_ms, action: Action::Delete { file } });
+        }
+        ActivityProfile::new(events).unwrap()
+    }
+
+    #[test]
+    fn profiles_go_to_the_busiest_directories_at_their_peaks() {
+        let mut busy = Busy::new(0..DAY_NS);
+        for at in [15 * HOUR_NS, 15 * HOUR_NS + 5, 3 * HOUR_NS] {
+            busy.count(at, A);
+        }
+        busy.count(9 * HOUR_NS, B);
+        let noon = 12 * 3_600_000;
+        let set = [profile(&[(noon + 60_000, noon + 120_000)])];
+        let shorts = busy.short_lived(3, &set, |_| 0..DAY_NS, &mut Random::new(1, 1));
+        let minute = HOUR_NS / 60;
+        let found: Vec<(i64, DirId, u64, bool)> =
+            shorts.iter().map(|short| (short.at, short.dir, short.file, short.size.is_some())).collect();
+        let expected = [
+            (9 * HOUR_NS + minute, B, 1, true),
+            (9 * HOUR_NS + 2 * minute, B, 1, false),
+            (15 * HOUR_NS + minute, A, 0, true),
+            (15 * HOUR_NS + minute, A, 2, true),
+            (15 * HOUR_NS + 2 * minute, A, 0, false),
+            (15 * HOUR_NS + 2 * minute, A, 2, false),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn short_lived_files_stay_within_the_life_of_their_directory() {
+        let mut busy = Busy::new(0..DAY_NS);
+        busy.count(DAY_NS - 1, A);
+        let set = [profile(&[(0, 1), (10, DAY_MS - 1)])];
+        for life in [0..DAY_NS, 5..DAY_NS / 2, DAY_NS - 10..DAY_NS, 7..7] {
+            let shorts = busy.short_lived(1, &set, |_| life.clone(), &mut Random::new(1, 1));
+            assert!(shorts.iter().all(|short| life.contains(&short.at)), "{shorts:?} in {life:?}");
+            assert_eq!(shorts.is_empty(), life.is_empty());
+        }
+    }
+
+    #[test]
+    fn days_are_cut_and_their_quota_adds_up() {
+        assert_eq!(days(0, DAY_NS / 24), std::slice::from_ref(&(0..DAY_NS / 24)));
+        assert_eq!(days(5, 5 + 3 * DAY_NS).len(), 3);
+        let set = activity::ActivitySet::builtin();
+        let short_lived = ShortLived { set, bytes_per_profile: 100 };
+        let mut quota = Quota::new(250, &short_lived);
+        let count: Vec<usize> = days(0, 4 * DAY_NS).iter().map(|day| quota.next(day)).collect();
+        assert_eq!(count, [2, 3, 2, 3]);
+    }
+}

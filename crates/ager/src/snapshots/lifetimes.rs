@@ -1,0 +1,264 @@
+//! How long files live, learnt from the snapshots themselves.
+//!
+//! The model is a hazard, deletions a second of life, that depends on age alone and is constant within each octave of age
+//! from a minute to two years. Of a file that is gone, two snapshots tell only between which ages it was deleted, and of one
+//! that is first seen at some age nothing tells how many like it were not seen: the lifetimes are interval-censored and
+//! left-truncated. The hazards are those of the greatest likelihood, found by the EM algorithm (as Turnbull, "The empirical
+//! distribution function with arbitrarily grouped, censored and truncated data", 1976, here with a piecewise constant
+//! hazard): where each deletion lies within its interval is expected from the hazards, and the hazards are the expected
+//! deletions over the expected time at risk. So that ages with little data have a hazard too, each octave gets one deletion
+//! more, at the rate of all.
+
+use std::collections::BTreeMap;
+
+use super::matching::{Matching, Was};
+use super::options::Options;
+use super::series::{Series, load};
+use super::tree::NONE;
+use super::view::View;
+use crate::Error;
+
+const MINUTE_NS: f64 = 60e9;
+/// Ages from 0 to a minute, then octaves, the last of them open.
+const OCTAVES: usize = 21;
+/// Ages between which a deletion lies are kept to an eighth of an octave, so that what is kept does not grow with the files.
+const STEPS: f64 = 8.0;
+const ROUNDS: usize = 200;
+
+/// A fitted model of lifetimes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lifetimes {
+    /// Deletions a nanosecond.
+    hazards: [f64; OCTAVES],
+}
+
+impl Lifetimes {
+    /// Reads all of `series` and fits.
+    pub fn fit(series: &dyn Series, options: &Options) -> Result<Lifetimes, Error> {
+        let mut view = View::new(options);
+        let mut seen = Seen::default();
+        let mut before: Option<(snapshot::Snapshot, Vec<i64>)> = None;
+        for place in 0..series.count() {
+            let after = load(series, place, before.as_ref().map(|(snapshot, _)| snapshot))?;
+            let (after, _) = view.of(after.snapshot, &series.name(place))?;
+            let mut born: Vec<i64> =
+                after.entries().iter().map(|entry| entry.born_ns.unwrap_or(entry.changed_ns)).collect();
+            if let Some((before, born_before)) = &before {
+                let (from, to) = (before.info().begun_ns, after.info().ended_ns);
+                let matching = Matching::of(before, &after);
+                for (place, entry) in before.entries().iter().enumerate() {
+                    if entry.kind == snapshot::Kind::Dir || matching.files_a.first[place] != place as u32 {
+                        continue;
+                    }
+                    let age = |at: i64| (at.max(from) - born_before[place].min(from)) as f64;
+                    match matching.became[place] {
+                        NONE => seen.deletion(age(from), age(to)),
+                        b if matching.was[b as usize] == Was::File(place as u32) => {
+                            born[b as usize] = born_before[place];
+                            seen.at_risk(age(from), age(to));
+                        }
+                        b => seen.deletion(age(from), age(after.entries()[b as usize].changed_ns.min(to))),
+                    }
+                }
+            }
+            before = Some((after, born));
+        }
+        Ok(seen.fit())
+    }
+
+    /// The hazard at an age in nanoseconds, in deletions a nanosecond.
+    pub fn hazard(&self, age_ns: f64) -> f64 {
+        self.hazards[octave(age_ns)]
+    }
+
+    /// At what age a file was deleted that lived at age `from` and not at age `to`, for `unit` from 0 to 1.
+    pub(super) fn age_at_deletion(&self, from: f64, to: f64, unit: f64) -> f64 {
+        let whole = self.cumulative(from, to);
+        if whole <= 0.0 {
+            return from + unit * (to - from);
+        }
+        // By as much the cumulative hazard has grown when a share `unit` of those deleted by `to` is gone.
+        let mut left = -libm::log1p(unit * libm::expm1(-whole));
+        for (start, end, hazard) in self.pieces(from, to) {
+            let here = hazard * (end - start);
+            if left < here {
+                return start + left / hazard;
+            }
+            left -= here;
+        }
+        to
+    }
+
+    fn cumulative(&self, from: f64, to: f64) -> f64 {
+        self.pieces(from, to).map(|(start, end, hazard)| hazard * (end - start)).sum()
+    }
+
+    /// The octaves between two ages, each with its hazard.
+    fn pieces(&self, from: f64, to: f64) -> impl Iterator<Item = (f64, f64, f64)> {
+        pieces(from, to).map(|(octave, start, end)| (start, end, self.hazards[octave]))
+    }
+}
+
+fn octave(age_ns: f64) -> usize {
+    let minutes = age_ns / MINUTE_NS;
+    if minutes < 1.0 { 0 } else { ((libm::log2(minutes) as usize) + 1).min(OCTAVES - 1) }
+}
+
+fn octave_start(octave: usize) -> f64 {
+    if octave == 0 { 0.0 } else { MINUTE_NS * (1u64 << (octave - 1)) as f64 }
+}
+
+/// The octaves between two ages, with where each begins and ends between them.
+fn pieces(from: f64, to: f64) -> impl Iterator<Item = (usize, f64, f64)> {
+    (octave(from)..=octave(to)).filter_map(move |octave| {
+        let end = if octave + 1 == OCTAVES { to } else { octave_start(octave + 1).min(to) };
+        let start = octave_start(octave).max(from);
+        (start < end).then_some((octave, start, end))
+    })
+}
+
+/// What the snapshots tell of lifetimes.
+#[derive(Default)]
+struct Seen {
+    /// Nanoseconds that files were at risk of being deleted and were not.
+    at_risk_ns: [f64; OCTAVES],
+    /// How many files were deleted between two ages, in steps.
+    deletions: BTreeMap<(u32, u32), u64>,
+}
+
+impl Seen {
+    fn at_risk(&mut self, from: f64, to: f64) {
+        for (octave, start, end) in pieces(from, to) {
+            self.at_risk_ns[octave] += end - start;
+        }
+    }
+
+    fn deletion(&mut self, from: f64, to: f64) {
+        let step = |age: f64| (STEPS * libm::log2(1.0 + age / MINUTE_NS)) as u32;
+        *self.deletions.entry((step(from), step(to).max(step(from) + 1))).or_default() += 1;
+    }
+
+    fn fit(self) -> Lifetimes {
+        let age = |step: u32| (libm::exp2(f64::from(step) / STEPS) - 1.0) * MINUTE_NS;
+        let deletions: Vec<(f64, f64, f64)> =
+            self.deletions.iter().map(|((from, to), count)| (age(*from), age(*to), *count as f64)).collect();
+        let all: f64 = deletions.iter().map(|(_, _, count)| count).sum();
+        let time: f64 = self.at_risk_ns.iter().sum::<f64>()
+            + deletions.iter().map(|(from, to, count)| count * (to - from) / 2.0).sum::<f64>();
+        if all == 0.0 || time <= 0.0 {
+            return Lifetimes { hazards: [0.0; OCTAVES] };
+        }
+        let rate = all / time;
+        let mut model = Lifetimes { hazards: [rate; OCTAVES] };
+        for _ in 0..ROUNDS {
+            // One deletion more for each octave, in the time that one takes at the rate of all.
+            let (mut deleted, mut at_risk) = ([1.0; OCTAVES], self.at_risk_ns.map(|ns| ns + 1.0 / rate));
+            for (from, to, count) in &deletions {
+                model.expect(*from, *to, *count, &mut deleted, &mut at_risk);
+            }
+            let before = model.hazards;
+            for octave in 0..OCTAVES {
+                model.hazards[octave] = deleted[octave] / at_risk[octave];
+            }
+            let change = before.iter().zip(&model.hazards).map(|(old, new)| (new / old - 1.0).abs());
+            if change.fold(0.0, f64::max) < 1e-4 {
+                break;
+            }
+        }
+        model
+    }
+}
+
+impl Lifetimes {
+    /// Adds what is expected of `count` files deleted between two ages: where they were deleted, and how long they were at risk.
+    fn expect(
+        &self,
+        from: f64,
+        to: f64,
+        count: f64,
+        deleted: &mut [f64; OCTAVES],
+        at_risk: &mut [f64; OCTAVES],
+    ) {
+        let gone = -libm::expm1(-self.cumulative(from, to));
+        let mut alive = 1.0;
+        for (octave, start, end) in pieces(from, to) {
+            let (width, hazard) = (end - start, self.hazards[octave]);
+            let left = libm::exp(-hazard * width);
+            let here = alive * -libm::expm1(-hazard * width) / gone;
+            // Of those deleted later, the whole width; of those deleted here, what an exponential cut off at the width has.
+            let later = (alive * left - (1.0 - gone)).max(0.0) / gone;
+            let mean =
+                if hazard * width < 1e-6 { width / 2.0 } else { 1.0 / hazard - width * left / (1.0 - left) };
+            deleted[octave] += count * here;
+            at_risk[octave] += count * (here * mean + later * width);
+            alive *= left;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    const DAY_NS: f64 = 24.0 * 60.0 * MINUTE_NS;
+
+    /// Half of all files live some hours and the others some months, seen once a day.
+    fn seen(files: usize) -> (Seen, Vec<(f64, f64, f64)>) {
+        let mut random = Random::new(7, 0);
+        let (mut seen, mut deleted) = (Seen::default(), Vec::new());
+        for _ in 0..files {
+            let first_seen = random.unit() * DAY_NS;
+            let mean = if random.coin() { DAY_NS / 8.0 } else { 50.0 * DAY_NS };
+            let life = -mean * libm::log1p(-random.unit());
+            if life <= first_seen {
+                continue;
+            }
+            for day in 0..30 {
+                let (from, to) =
+                    (first_seen + f64::from(day) * DAY_NS, first_seen + f64::from(day + 1) * DAY_NS);
+                if life <= to {
+                    seen.deletion(from, to);
+                    deleted.push((from, to, life));
+                    break;
+                }
+                seen.at_risk(from, to);
+            }
+        }
+        (seen, deleted)
+    }
+
+    #[test]
+    fn the_fit_finds_that_files_die_young() {
+        let (seen, deleted) = seen(40_000);
+        let model = seen.fit();
+        // At an age of hours nearly all of the short-lived half are gone; at one of days only the others are left.
+        let old = model.hazard(10.0 * DAY_NS) * 50.0 * DAY_NS;
+        assert!((0.8..1.25).contains(&old), "{old}");
+        let young = model.hazard(DAY_NS / 24.0) * DAY_NS / 8.0;
+        assert!((0.3..0.8).contains(&young), "{young}");
+        // Times drawn from it are as far into their intervals as the true ones are; uniform ones are half into them.
+        let mut random = Random::new(8, 0);
+        let share = |from: f64, to: f64, at: f64| (at - from) / (to - from);
+        let count = deleted.len() as f64;
+        let truth = deleted.iter().map(|(from, to, life)| share(*from, *to, *life)).sum::<f64>() / count;
+        let drawn = deleted.iter().map(|(from, to, _)| {
+            let age = model.age_at_deletion(*from, *to, random.unit());
+            assert!((*from..=*to).contains(&age));
+            share(*from, *to, age)
+        });
+        let drawn = drawn.sum::<f64>() / count;
+        assert!(truth < 0.4 && (drawn - truth).abs() < 0.02, "true {truth}, drawn {drawn}");
+    }
+
+    #[test]
+    fn what_was_never_seen_gives_no_nonsense() {
+        let model = Seen::default().fit();
+        assert_eq!(model.age_at_deletion(10.0, 20.0, 0.25), 12.5);
+        let mut one = Seen::default();
+        one.deletion(0.0, DAY_NS);
+        let model = one.fit();
+        assert!(model.hazards.iter().all(|hazard| hazard.is_finite() && *hazard > 0.0), "{model:?}");
+        assert!((0.0..=DAY_NS).contains(&model.age_at_deletion(0.0, DAY_NS, 0.999_999)));
+    }
+}

@@ -1,0 +1,76 @@
+//! Snapshots one behind the other.
+
+use std::path::PathBuf;
+
+use snapshot::{Fact, Snapshot, check, check_pair};
+
+use crate::Error;
+
+/// Snapshots of one file system in order of time, loaded when they are needed.
+pub trait Series: Send {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// What the snapshot at `place`, the first being 0, is called in messages.
+    fn name(&self, place: usize) -> String;
+
+    /// The snapshot at `place`.
+    fn load(&self, place: usize) -> Result<Snapshot, Error>;
+}
+
+/// Snapshots in memory.
+impl Series for Vec<Snapshot> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn name(&self, place: usize) -> String {
+        format!("snapshot {place}")
+    }
+
+    fn load(&self, place: usize) -> Result<Snapshot, Error> {
+        Ok(self[place].clone())
+    }
+}
+
+/// Snapshots in files.
+impl Series for Vec<PathBuf> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn name(&self, place: usize) -> String {
+        self[place].display().to_string()
+    }
+
+    fn load(&self, place: usize) -> Result<Snapshot, Error> {
+        Ok(Snapshot::load(&self[place])?)
+    }
+}
+
+/// A snapshot that can be worked with.
+pub(super) struct Loaded {
+    pub snapshot: Snapshot,
+    /// What it cannot tell, or only with doubt, each with the name of the snapshot.
+    pub doubts: Vec<String>,
+}
+
+/// Loads a snapshot, and refuses one that cannot be worked with or does not follow `before`, which is at the place before it.
+pub(super) fn load(series: &dyn Series, place: usize, before: Option<&Snapshot>) -> Result<Loaded, Error> {
+    let snapshot = series.load(place)?;
+    let name = series.name(place);
+    let refused = |why: String| Error::Snapshots(format!("{name}: {why}"));
+    if snapshot.info().lacks.contains(&Fact::Size) {
+        return Err(refused("it does not say how large files are; leave it out".to_owned()));
+    }
+    let mut doubts = check(&snapshot).map_err(|why| refused(why.to_string()))?;
+    if let Some(before) = before {
+        let pair = |why: String| refused(format!("it cannot follow {}: {why}", series.name(place - 1)));
+        doubts.extend(check_pair(before, &snapshot).map_err(|why| pair(why.to_string()))?);
+        if snapshot.info().begun_ns == before.info().begun_ns {
+            return Err(pair("both were taken at one time; give each once".to_owned()));
+        }
+    }
+    let doubts = doubts.into_iter().map(|doubt| format!("{name}: {doubt}")).collect();
+    Ok(Loaded { snapshot, doubts })
+}

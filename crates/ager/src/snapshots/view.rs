@@ -1,0 +1,135 @@
+//! What of a snapshot goes into the workload, and where.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use snapshot::{Entry, Kind, ROOT, Snapshot, SnapshotBuilder};
+use trace::is_name;
+
+use super::options::{Options, Place};
+use crate::Error;
+
+/// The longest target that Linux takes for a symbolic link, in bytes.
+const LONGEST_TARGET: u64 = 4095;
+
+/// Turns snapshots into those that have what goes into the workload and no more.
+pub(super) struct View {
+    place: Place,
+    links: bool,
+    symlinks: bool,
+    /// Cylinder groups that have a directory.
+    groups: BTreeSet<u64>,
+}
+
+impl View {
+    pub fn new(options: &Options) -> View {
+        let links = options.links && options.place == Place::Paths;
+        View { place: options.place, links, symlinks: options.symlinks, groups: BTreeSet::new() }
+    }
+
+    /// What goes into the workload, and how many entries are left out because no operation makes them.
+    pub fn of(&mut self, snapshot: Snapshot, name: &str) -> Result<(Snapshot, u64), Error> {
+        let entries = snapshot.entries();
+        let (mut left_out, mut all) = (0, true);
+        let mut seen = HashSet::new();
+        let mut wanted = vec![true; entries.len()];
+        for (place, entry) in entries.iter().enumerate().skip(1) {
+            let possible = match entry.kind {
+                Kind::Special => false,
+                Kind::Symlink => (1..=LONGEST_TARGET).contains(&entry.size),
+                Kind::File | Kind::Dir => true,
+            };
+            left_out += u64::from(!possible);
+            wanted[place] = possible
+                && (entry.kind != Kind::Symlink || self.symlinks)
+                && (entry.kind == Kind::Dir || self.links || seen.insert(entry.inode));
+            all &= wanted[place];
+        }
+        let view = match self.place {
+            Place::Paths if all => snapshot,
+            Place::Paths => keep(&snapshot, &wanted),
+            Place::CylinderGroups { inodes_per_group } => {
+                let per_group = inodes_per_group.unwrap_or_else(|| default_inodes_per_group(&snapshot));
+                self.by_group(&snapshot, &wanted, per_group.max(1))
+            }
+        };
+        match (1..view.entries().len() as u32).find(|place| !is_name(view.name(*place))) {
+            None => Ok((view, left_out)),
+            Some(place) => Err(Error::Snapshots(format!(
+                "{name} has a name that no file can have, {:?}; take or import it again",
+                String::from_utf8_lossy(&view.path(place))
+            ))),
+        }
+    }
+
+    /// Each file in the directory of its group, called by what tells it from all others that ever were. A group that once had a
+    /// directory keeps it. Directories of groups come first, so that they are made while the file system is empty.
+    fn by_group(&mut self, snapshot: &Snapshot, wanted: &[bool], per_group: u64) -> Snapshot {
+        let entries = snapshot.entries();
+        // ext4 counts inodes from 1, and to others one more or less is nothing.
+        let group = |entry: &Entry| entry.inode.saturating_sub(1) / per_group;
+        let files = || {
+            let places = 1..entries.len();
+            places.filter(|place| wanted[*place] && entries[*place].kind != Kind::Dir)
+        };
+        self.groups.extend(files().map(|place| group(&entries[place])));
+        let mut builder = SnapshotBuilder::new(snapshot.info().clone(), entries[ROOT as usize].clone());
+        let mut dirs = HashMap::new();
+        for group in &self.groups {
+            let dir = Entry {
+                parent: ROOT,
+                kind: Kind::Dir,
+                inode: *group,
+                generation: None,
+                links: 1,
+                size: 0,
+                allocated: 0,
+                changed_ns: i64::MIN,
+                modified_ns: i64::MIN,
+                born_ns: None,
+            };
+            dirs.insert(*group, builder.add(dir, format!("group{group}").as_bytes(), &[]));
+        }
+        for place in files() {
+            let entry = &entries[place];
+            let mut name = format!("{:x}", entry.inode);
+            match (entry.generation, entry.born_ns) {
+                (Some(generation), _) => name += &format!("-{generation:x}"),
+                (None, Some(born_ns)) => name += &format!("-{born_ns:x}"),
+                (None, None) => {}
+            }
+            let entry = Entry { parent: dirs[&group(entry)], links: 1, ..entry.clone() };
+            builder.add(entry, name.as_bytes(), snapshot.extents(place as u32));
+        }
+        builder.finish()
+    }
+}
+
+/// The entries that are wanted, and no others. What is not wanted holds nothing.
+fn keep(snapshot: &Snapshot, wanted: &[bool]) -> Snapshot {
+    let entries = snapshot.entries();
+    let mut builder = SnapshotBuilder::new(snapshot.info().clone(), entries[ROOT as usize].clone());
+    let mut moved = vec![ROOT; entries.len()];
+    for (place, entry) in entries.iter().enumerate().skip(1).filter(|(place, _)| wanted[*place]) {
+        let entry = Entry { parent: moved[entry.parent as usize], ..entry.clone() };
+        moved[place] = builder.add(entry, snapshot.name(place as u32), snapshot.extents(place as u32));
+    }
+    builder.finish()
+}
+
+/// How many inodes have a group in common where the user does not say it.
+///
+/// mke2fs makes an inode for each 16 KiB (mke2fs.conf(5)), and a group is what one block of bits can map: 128 MiB, so 8,192
+/// inodes. An inode number of XFS has the allocation group in its upper bits, above those for the blocks of a group and the 8
+/// inodes of a block; mkfs.xfs makes 4 groups of up to 1 TiB each unless the storage is striped. Other file systems have no
+/// groups of inodes: there files made one after the other share a group.
+fn default_inodes_per_group(snapshot: &Snapshot) -> u64 {
+    const EXT: u64 = 8192;
+    match snapshot.info().fs.as_str() {
+        "xfs" => {
+            let groups = (snapshot.info().capacity_bytes >> 40).max(4);
+            let blocks = snapshot.info().capacity_bytes.div_ceil(groups).div_ceil(4096);
+            blocks.next_power_of_two() * 8
+        }
+        _ => EXT,
+    }
+}

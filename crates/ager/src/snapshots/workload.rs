@@ -1,0 +1,351 @@
+//! The workload that snapshots give, as a source of operations.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use snapshot::{Info, ROOT, Snapshot, SnapshotBuilder};
+use trace::{BATCH, Content, DirId, FileId, FileLabel, Labels, Op, Source};
+
+use super::compare::{Act, Plan, plan};
+use super::counts::Summary;
+use super::data;
+use super::day::{Busy, Quota, Short, days};
+use super::lifetimes::Lifetimes;
+use super::options::{Deletions, Options};
+use super::order::Turn;
+use super::series::{Series, load};
+use super::tree::{Numbers, Tree};
+use super::view::View;
+use crate::Error;
+use crate::live_names::LiveNames;
+use crate::random::Random;
+
+/// The operations that lead from an empty file system through all snapshots of a series. Two snapshots are in memory at a
+/// time, and what leads from the one to the other.
+pub struct Workload {
+    series: Box<dyn Series>,
+    options: Options,
+    lifetimes: Option<Lifetimes>,
+    view: View,
+    numbers: Numbers,
+    labels: Arc<LiveNames>,
+    quota: Option<Quota>,
+    /// The snapshot that comes next.
+    next: usize,
+    /// The snapshot that was reached last.
+    reached: Option<Tree>,
+    under_way: Option<UnderWay>,
+    ops: VecDeque<Op>,
+    summary: Summary,
+}
+
+/// What is being given out of a plan.
+struct UnderWay {
+    plan: Plan,
+    /// The next turn of the plan.
+    turn: usize,
+    /// Where files are that are renamed, by the place that they are renamed to.
+    moving: HashMap<u32, (FileId, DirId)>,
+    /// When directories are there, of those that are not all the time.
+    lives: HashMap<DirId, Range<i64>>,
+    days: std::vec::IntoIter<Range<i64>>,
+    /// The end of the day whose short-lived files are known.
+    day_end: i64,
+    shorts: VecDeque<Short>,
+    short_files: HashMap<u64, FileId>,
+    random: Random,
+}
+
+impl Workload {
+    /// Begins. Reads all snapshots once beforehand if lifetimes are to be fitted.
+    pub fn new(series: Box<dyn Series>, options: Options) -> Result<Workload, Error> {
+        if series.count() == 0 {
+            return Err(Error::Snapshots("there are none; name at least one".to_owned()));
+        }
+        if options.short_lived.as_ref().is_some_and(|short| short.bytes_per_profile == 0) {
+            return Err(Error::Snapshots(
+                "a profile of activity for each 0 bytes would be without end".to_owned(),
+            ));
+        }
+        let lifetimes = match options.deletions {
+            Deletions::Lifetimes => Some(Lifetimes::fit(&*series, &options)?),
+            Deletions::Uniform => None,
+        };
+        Ok(Workload {
+            view: View::new(&options),
+            series,
+            options,
+            lifetimes,
+            numbers: Numbers::new(),
+            labels: Arc::default(),
+            quota: None,
+            next: 0,
+            reached: None,
+            under_way: None,
+            ops: VecDeque::new(),
+            summary: Summary::default(),
+        })
+    }
+
+    /// Names of the files and directories. They are there for what exists and for what did a little while ago.
+    pub fn labels(&self) -> Arc<dyn Labels> {
+        self.labels.clone()
+    }
+
+    /// What the operations given so far belong to was counted; all, once the operations have ended.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Plans what leads to the next snapshot, if there is one.
+    fn next_pair(&mut self) -> Result<bool, Error> {
+        if self.next == self.series.count() {
+            return Ok(false);
+        }
+        let before = self.reached.as_ref().map(|tree| &tree.snapshot);
+        let after = load(&*self.series, self.next, before)?;
+        self.summary.doubts.extend(after.doubts);
+        let (after, left_out) = self.view.of(after.snapshot, &self.series.name(self.next))?;
+        let is_fill = self.reached.is_none();
+        if let Some(short_lived) = self.options.short_lived.as_ref().filter(|_| is_fill) {
+            if after.info().capacity_bytes == 0 {
+                return Err(Error::Snapshots(format!(
+                    "{} does not say how large the file system is, which short-lived files go by; leave them out",
+                    self.series.name(self.next)
+                )));
+            }
+            self.quota = Some(Quota::new(after.info().capacity_bytes, short_lived));
+        }
+        let from = self.reached.as_ref().map(|tree| tree.snapshot.info().begun_ns);
+        let reached = self.reached.take().unwrap_or_else(|| empty_like(&after));
+        let stream = self.next as u64;
+        let mut random = Random::new(self.options.seed, stream);
+        let lifetimes = self.lifetimes.as_ref();
+        let mut plan = plan(reached, after, from, &self.options, lifetimes, &mut self.numbers, &mut random);
+        plan.counts.left_out = left_out;
+        let counts = plan.counts;
+        match is_fill {
+            true => self.summary.fill = counts,
+            false => self.summary.pairs.push(counts),
+        }
+        self.under_way = Some(UnderWay::new(plan, is_fill || self.quota.is_none(), random));
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// Gives out the next operations, or says that there are none left.
+    fn advance(&mut self) -> Result<bool, Error> {
+        let Some(under_way) = &mut self.under_way else { return self.next_pair() };
+        if let (Some(quota), Some(short_lived)) = (&mut self.quota, &self.options.short_lived)
+            && under_way.needs_day()
+            && let Some(day) = under_way.days.next()
+        {
+            let profiles = quota.next(&day);
+            let files = under_way.begin_day(day, profiles, &short_lived.set.profiles);
+            if let Some(counts) = self.summary.pairs.last_mut() {
+                counts.short_lived += files;
+            }
+            return Ok(true);
+        }
+        let mut maker = Maker { numbers: &mut self.numbers, labels: &self.labels, ops: &mut self.ops };
+        if under_way.step(&self.options, &mut maker) {
+            return Ok(true);
+        }
+        self.ops.push_back(Op::Checkpoint { number: self.next as u64 - 1 });
+        self.reached = self.under_way.take().map(|under_way| under_way.plan.b);
+        Ok(true)
+    }
+}
+
+impl Source for Workload {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), trace::Error> {
+        batch.clear();
+        while self.ops.len() < BATCH
+            && self.advance().map_err(|error| trace::Error::Source(error.to_string()))?
+        {}
+        let count = self.ops.len().min(BATCH);
+        batch.extend(self.ops.drain(..count));
+        self.labels.give_out(batch);
+        Ok(())
+    }
+}
+
+/// What there is before the first snapshot: its root.
+fn empty_like(snapshot: &Snapshot) -> Tree {
+    let root = snapshot.entries()[ROOT as usize].clone();
+    let snapshot = SnapshotBuilder::new(Info::default(), root).finish();
+    Tree { snapshot, numbers: vec![0], born: vec![0] }
+}
+
+/// Makes operations, with the labels of what they make.
+struct Maker<'m> {
+    numbers: &'m mut Numbers,
+    labels: &'m LiveNames,
+    ops: &'m mut VecDeque<Op>,
+}
+
+impl Maker<'_> {
+    fn name(&self, file: FileId, name: &[u8]) {
+        self.labels.insert_file(file, FileLabel { name: name.to_vec(), executable: false, blob: None });
+    }
+
+    /// The name that the later snapshot has at `b`.
+    fn new_name(&self, tree: &Tree, b: u32) -> (FileId, DirId) {
+        let (file, dir) = tree.file(b);
+        self.name(file, tree.snapshot.name(b));
+        (file, dir)
+    }
+}
+
+impl UnderWay {
+    fn new(plan: Plan, without_short_lived: bool, random: Random) -> UnderWay {
+        let moving = plan.acts.iter().filter_map(|act| match act {
+            Act::Rename { a, b } => Some((*b, plan.a.file(*a))),
+            _ => None,
+        });
+        let mut under_way = UnderWay {
+            turn: 0,
+            moving: moving.collect(),
+            lives: HashMap::new(),
+            days: Vec::new().into_iter(),
+            day_end: i64::MAX,
+            shorts: VecDeque::new(),
+            short_files: HashMap::new(),
+            random,
+            plan,
+        };
+        if !without_short_lived {
+            under_way.days = days(under_way.plan.from, under_way.plan.to).into_iter();
+            under_way.day_end = i64::MIN;
+            under_way.lives = under_way.lives();
+        }
+        under_way
+    }
+
+    /// From behind its making to before its removal.
+    fn lives(&self) -> HashMap<DirId, Range<i64>> {
+        let mut lives = HashMap::new();
+        for (at, turn) in &self.plan.turns {
+            let Turn::Do(act) = turn else { continue };
+            match self.plan.acts[*act as usize] {
+                Act::Mkdir { b } => drop(lives.insert(self.plan.b.dir(b), at + 1..i64::MAX)),
+                Act::Rmdir { a } => drop(lives.insert(self.plan.a.dir(a), i64::MIN..*at)),
+                _ => {}
+            }
+        }
+        lives
+    }
+
+    /// Whether all that is known of the day under way is given out.
+    fn needs_day(&self) -> bool {
+        let next = self.plan.turns.get(self.turn).map(|(at, _)| *at);
+        self.shorts.is_empty() && next.is_none_or(|at| at >= self.day_end)
+    }
+
+    /// Puts in the short-lived files of a day, and says how many.
+    fn begin_day(&mut self, day: Range<i64>, profiles: usize, set: &[activity::ActivityProfile]) -> u64 {
+        self.day_end = day.end;
+        let mut busy = Busy::new(day.clone());
+        let today = self.plan.turns[self.turn..].iter().take_while(|(at, _)| *at < day.end);
+        for (at, turn) in today {
+            let (Turn::Do(act) | Turn::Aside(act)) = turn;
+            if let Some(dir) = self.directory_of(self.plan.acts[*act as usize]) {
+                busy.count(*at, dir);
+            }
+        }
+        let life = |dir| self.lives.get(&dir).cloned().unwrap_or(i64::MIN..i64::MAX);
+        self.shorts = busy.short_lived(profiles, set, life, &mut self.random).into();
+        self.short_files.clear();
+        self.shorts.len() as u64 / 2
+    }
+
+    /// The directory in which something is done to a file.
+    fn directory_of(&self, act: Act) -> Option<DirId> {
+        match act {
+            Act::Create { b } | Act::Update { b, .. } | Act::Link { to: b, .. } | Act::Rename { b, .. } => {
+                Some(self.plan.b.file(b).1)
+            }
+            Act::Delete { a } => Some(self.plan.a.file(a).1),
+            Act::Mkdir { .. } | Act::Rmdir { .. } => None,
+        }
+    }
+
+    /// Gives out what comes next, if anything is left.
+    fn step(&mut self, options: &Options, maker: &mut Maker<'_>) -> bool {
+        let next = self.plan.turns.get(self.turn).copied();
+        if let Some(short) = self.shorts.front().copied()
+            && next.is_none_or(|(at, _)| short.at < at)
+        {
+            self.shorts.pop_front();
+            self.short(short, maker);
+            return true;
+        }
+        let Some((_, turn)) = next else { return false };
+        self.turn += 1;
+        match turn {
+            Turn::Do(act) => self.act(self.plan.acts[act as usize], options, maker),
+            Turn::Aside(act) => self.aside(self.plan.acts[act as usize], maker),
+        }
+        true
+    }
+
+    fn short(&mut self, short: Short, maker: &mut Maker<'_>) {
+        let Short { dir: parent, size, .. } = short;
+        if let Some(size) = size {
+            let file = maker.numbers.file();
+            maker.name(file, format!(".senesce-short-{:x}", file.0).as_bytes());
+            self.short_files.insert(short.file, file);
+            maker.ops.push_back(Op::Create { file, parent, size, content: Content::Auto });
+        } else if let Some(file) = self.short_files.remove(&short.file) {
+            maker.ops.push_back(Op::Delete { file, parent });
+        }
+    }
+
+    fn act(&mut self, act: Act, options: &Options, maker: &mut Maker<'_>) {
+        let Plan { a: tree_a, b: tree_b, .. } = &self.plan;
+        let now_at = |b: u32| self.moving.get(&b).copied().unwrap_or_else(|| tree_b.file(b));
+        match act {
+            Act::Mkdir { b } => {
+                let (dir, parent) = (tree_b.dir(b), tree_b.file(b).1);
+                maker.labels.insert_dir(dir, tree_b.snapshot.name(b));
+                maker.ops.push_back(Op::Mkdir { dir, parent });
+            }
+            Act::Rmdir { a } => {
+                maker.ops.push_back(Op::Rmdir { dir: tree_a.dir(a), parent: tree_a.file(a).1 });
+            }
+            Act::Create { b } => {
+                let name = maker.new_name(tree_b, b);
+                data::create(options, &tree_b.snapshot, b, name, maker.ops);
+            }
+            Act::Delete { a } => {
+                let (file, parent) = tree_a.file(a);
+                maker.ops.push_back(Op::Delete { file, parent });
+            }
+            Act::Rename { b, .. } => {
+                let (file, parent) = now_at(b);
+                let (to_file, to_parent) = maker.new_name(tree_b, b);
+                maker.ops.push_back(Op::Rename { file, parent, to_file, to_parent });
+                self.moving.remove(&b);
+            }
+            Act::Link { b, to } => {
+                let (file, parent) = now_at(b);
+                let (to_file, to_parent) = maker.new_name(tree_b, to);
+                maker.ops.push_back(Op::Link { file, parent, to_file, to_parent });
+            }
+            Act::Update { b, update } => {
+                data::change(options, &tree_b.snapshot, b, update, now_at(b), maker.ops);
+            }
+        }
+    }
+
+    /// Moves a file aside, into the root, that is in the way of what frees the name that it is to get.
+    fn aside(&mut self, act: Act, maker: &mut Maker<'_>) {
+        let Act::Rename { b, .. } = act else { unreachable!("only what is renamed moves aside") };
+        let (file, parent) = self.moving[&b];
+        let to_file = maker.numbers.file();
+        maker.name(to_file, format!(".senesce-aside-{:x}", to_file.0).as_bytes());
+        maker.ops.push_back(Op::Rename { file, parent, to_file, to_parent: trace::ROOT });
+        self.moving.insert(b, (to_file, trace::ROOT));
+    }
+}

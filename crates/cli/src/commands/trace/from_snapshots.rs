@@ -1,0 +1,107 @@
+//! `senesce trace from-snapshots`: what leads through snapshots as a trace with labels.
+
+use crate::args::FromSnapshots;
+use crate::output;
+use crate::progress::Progress;
+use ::trace::{Error, Op, TraceInfo, save_labelled};
+use ager::snapshots::{Counts, Summary, Workload};
+use anyhow::Result;
+use lab::Watch as _;
+use serde::Serialize;
+
+/// What was made.
+#[derive(Serialize)]
+struct Made<'m> {
+    operations: u64,
+    sha256: String,
+    #[serde(flatten)]
+    summary: &'m Summary,
+}
+
+pub fn run(args: &FromSnapshots) -> Result<()> {
+    disk::catch_interrupts();
+    let options = args.options()?;
+    let short_lived = options.short_lived.as_ref();
+    let info = TraceInfo {
+        tool: lab::TOOL.to_owned(),
+        seed: Some(options.seed),
+        source: "snapshots".to_owned(),
+        parameters: serde_json::json!({
+            "snapshots": args.snapshots.len(),
+            "place": options.place,
+            "deletions": options.deletions,
+            "updates": options.updates,
+            "renames": options.renames,
+            "links": options.links,
+            "symlinks": options.symlinks,
+            "holes": options.holes,
+            "short_lived": short_lived.map(|short| &short.set.source),
+            "bytes_per_profile": short_lived.map(|short| short.bytes_per_profile),
+        })
+        .to_string(),
+        block_size: ager::BLOCK_BYTES,
+    };
+    let mut progress = Progress::new();
+    progress.phase("reading snapshots", None);
+    let mut workload = Workload::new(Box::new(args.snapshots.clone()), options)?;
+    let labels = workload.labels();
+    progress.phase("making operations", None);
+    let mut operations = 0;
+    let mut watch = |batch: &[Op]| {
+        operations += batch.len() as u64;
+        progress.at(operations);
+        match disk::interrupted() {
+            true => Err(Error::Source("interrupted; no trace was written".to_owned())),
+            false => Ok(()),
+        }
+    };
+    let written = save_labelled(&mut workload, &*labels, false, &args.output, &info, &mut watch)?;
+    drop(progress);
+    let summary = workload.summary();
+    if args.json {
+        let (operations, sha256) = (written.operations, written.sha256);
+        return output::json(&Made { operations, sha256, summary });
+    }
+    show(summary)
+}
+
+fn show(summary: &Summary) -> Result<()> {
+    let headings = [
+        "",
+        "creates",
+        "deletes",
+        "modifies",
+        "replaces",
+        "renames",
+        "links",
+        "unlinks",
+        "mkdirs",
+        "rmdirs",
+        "short-lived",
+        "out of time",
+        "by inode alone",
+        "left out",
+    ];
+    let row = |name: String, counts: &Counts| {
+        let numbers = [
+            counts.creates,
+            counts.deletes,
+            counts.modifies,
+            counts.replaces,
+            counts.renames,
+            counts.links,
+            counts.unlinks,
+            counts.mkdirs,
+            counts.rmdirs,
+            counts.short_lived,
+            counts.out_of_time,
+            counts.by_inode_alone,
+            counts.left_out,
+        ];
+        std::iter::once(name).chain(numbers.map(|number| number.to_string())).collect()
+    };
+    let pairs = summary.pairs.iter().enumerate();
+    let pairs = pairs.map(|(place, counts)| row(format!("{place} → {}", place + 1), counts));
+    output::table(&headings, std::iter::once(row("fill".to_owned(), &summary.fill)).chain(pairs))?;
+    summary.doubts.iter().try_for_each(|doubt| output::line(&format!("note: {doubt}")))
+}
