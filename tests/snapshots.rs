@@ -335,6 +335,7 @@ fn what_may_not_be_read_is_an_error_that_says_what_to_do() {
     let taken: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&taken["files"], &taken["unmapped"]), (&1.into(), &1.into()));
     std::fs::set_permissions(lab.path().join("tree/locked"), PermissionsExt::from_mode(0o700)).unwrap();
+    std::fs::remove_file(lab.path().join("a.parquet")).unwrap();
     let output = as_nobody().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
