@@ -10,6 +10,7 @@ mod crash;
 mod disk;
 mod experiments;
 mod extract;
+mod ffs;
 mod latencies;
 mod mail;
 mod modelled;

@@ -6,6 +6,7 @@ mod by;
 mod disk;
 mod experiment;
 mod extract;
+mod ffs;
 mod mail;
 mod measure;
 mod profile;
@@ -13,6 +14,7 @@ mod results;
 mod served;
 
 pub use self::bench::*;
+pub use self::ffs::*;
 pub use age::*;
 pub use by::*;
 pub use disk::*;
@@ -61,6 +63,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Make, serve and break modelled disks; list device models, and price logs of requests on them
     Disk(Disk),
+    /// Simulate how a trace is allocated, by policies of the fast file system or of extents
+    Ffs(Ffs),
     /// List, show, check or capture profiles
     Profile(Profile),
     /// Show, convert or sum up traces of operations

@@ -12,7 +12,7 @@ mod shrink;
 pub use groups::{Counts, Groups};
 
 use crate::allocator::{Allocator, NoSpace};
-use crate::geometry::{FRAGMENT_BYTES, FRAGMENTS, Geometry};
+use crate::geometry::{FRAGMENT_BYTES, FRAGMENTS, GROUP_INODES, Geometry};
 use crate::layout::Layout;
 use crate::policy::Policy;
 
@@ -105,7 +105,7 @@ impl<P: Policy> Allocator for FastFs<P> {
     }
 
     fn group_of_inode(&self, inode: u32) -> u32 {
-        inode / self.groups.geometry().group_inodes
+        inode / GROUP_INODES
     }
 
     fn group_of_unit(&self, unit: u32) -> u32 {

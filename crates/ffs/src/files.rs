@@ -55,12 +55,26 @@ pub(crate) const LARGEST_SIZE: u64 = (1 << 40) - 1;
 
 const NONE: u32 = u32::MAX;
 
+/// A place in the index. With the hash at hand, other files' records need not be fetched to pass them by.
+#[derive(Clone, Copy)]
+struct Entry {
+    slot: u32,
+    hash: u32,
+}
+
+const EMPTY: Entry = Entry { slot: NONE, hash: 0 };
+
+fn hash_of(id: u64) -> u32 {
+    let hash = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32
+}
+
 /// Files or directories by number.
 #[derive(Clone)]
 pub(crate) struct Files {
     records: Vec<Record>,
     /// Open addressing with linear probing, between three fifths and three quarters full once it has grown.
-    index: Vec<u32>,
+    index: Vec<Entry>,
     used: usize,
     unused: u32,
     packed: Packed,
@@ -72,7 +86,7 @@ impl Files {
     pub fn new(unit_bytes: u64) -> Files {
         Files {
             records: Vec::new(),
-            index: vec![NONE; 64],
+            index: vec![EMPTY; 64],
             used: 0,
             unused: NONE,
             packed: Packed::default(),
@@ -103,27 +117,37 @@ impl Files {
         (0..self.records.len() as u32).filter(used)
     }
 
-    fn home(&self, id: u64) -> usize {
-        let hash = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        ((u128::from(hash) * self.index.len() as u128) >> 64) as usize
+    #[inline]
+    fn home(&self, hash: u32) -> usize {
+        ((u64::from(hash) * self.index.len() as u64) >> 32) as usize
     }
 
+    /// The place behind this one in the index, which is a ring.
+    #[inline]
+    fn behind(&self, at: usize) -> usize {
+        if at + 1 == self.index.len() { 0 } else { at + 1 }
+    }
+
+    #[inline]
     fn place_of(&self, id: u64) -> Option<usize> {
-        let mut at = self.home(id);
+        let hash = hash_of(id);
+        let mut at = self.home(hash);
         loop {
-            match self.index[at] {
-                NONE => return None,
-                slot if self.records[slot as usize].id() == id => return Some(at),
-                _ => at = (at + 1) % self.index.len(),
+            let entry = self.index[at];
+            if entry.slot == NONE {
+                return None;
             }
+            if entry.hash == hash && self.records[entry.slot as usize].id() == id {
+                return Some(at);
+            }
+            at = self.behind(at);
         }
     }
 
     /// The slot of file `id`.
     #[inline]
     pub fn find(&self, id: u64) -> Option<u32> {
-        self.place_of(id).map(|at| self.index[at])
+        self.place_of(id).map(|at| self.index[at].slot)
     }
 
     /// Adds a file, which must not be there, and says in which slot.
@@ -154,44 +178,44 @@ impl Files {
         if self.used * 4 > self.index.len() * 3 {
             self.widen();
         }
-        self.enter(slot);
+        self.enter(Entry { slot, hash: hash_of(id) });
     }
 
-    fn enter(&mut self, slot: u32) {
-        let mut at = self.home(self.records[slot as usize].id());
-        while self.index[at] != NONE {
-            at = (at + 1) % self.index.len();
+    fn enter(&mut self, entry: Entry) {
+        let mut at = self.home(entry.hash);
+        while self.index[at].slot != NONE {
+            at = self.behind(at);
         }
-        self.index[at] = slot;
+        self.index[at] = entry;
     }
 
     /// Makes the index a quarter longer.
     fn widen(&mut self) {
         let length = self.index.len() / 4 * 5;
-        let old = std::mem::replace(&mut self.index, vec![NONE; length]);
-        old.into_iter().filter(|&slot| slot != NONE).for_each(|slot| self.enter(slot));
+        let old = std::mem::replace(&mut self.index, vec![EMPTY; length]);
+        old.into_iter().filter(|entry| entry.slot != NONE).for_each(|entry| self.enter(entry));
     }
 
     /// Takes the number off the index.
     fn unname(&mut self, id: u64) -> u32 {
         let mut hole = self.place_of(id).expect("the file is there");
-        let slot = self.index[hole];
+        let slot = self.index[hole].slot;
         let length = self.index.len();
         let mut at = hole;
         loop {
-            at = (at + 1) % length;
+            at = self.behind(at);
             let next = self.index[at];
-            if next == NONE {
+            if next.slot == NONE {
                 break;
             }
             // Whoever's home is not behind the hole may fill it.
-            let home = self.home(self.records[next as usize].id());
-            if (at + length - home) % length >= (at + length - hole) % length {
+            let way = |from: usize| if at >= from { at - from } else { at + length - from };
+            if way(self.home(next.hash)) >= way(hole) {
                 self.index[hole] = next;
                 hole = at;
             }
         }
-        self.index[hole] = NONE;
+        self.index[hole] = EMPTY;
         self.used -= 1;
         slot
     }
@@ -254,7 +278,9 @@ impl Files {
     }
 
     pub fn heap_bytes(&self) -> usize {
-        self.records.capacity() * size_of::<Record>() + self.index.capacity() * 4 + self.packed.heap_bytes()
+        self.records.capacity() * size_of::<Record>()
+            + self.index.capacity() * size_of::<Entry>()
+            + self.packed.heap_bytes()
     }
 }
 

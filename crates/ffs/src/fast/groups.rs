@@ -2,7 +2,7 @@
 
 use super::partial::{Partial, mask_of, runs};
 use crate::bits::Bits;
-use crate::geometry::{BLOCK_BYTES, FRAGMENTS, Geometry};
+use crate::geometry::{BLOCK_BYTES, FRAGMENTS, GROUP_BLOCKS, GROUP_INODES, Geometry};
 use crate::inodes::Inodes;
 
 /// Longest clusters that are told apart; longer ones count as these.
@@ -51,7 +51,7 @@ struct Group {
 impl Groups {
     /// Empty groups.
     pub fn new(geometry: Geometry) -> Groups {
-        assert!(geometry.cluster_blocks as usize <= MOST_CLUSTER && geometry.group_blocks.is_multiple_of(64));
+        assert!(geometry.cluster_blocks as usize <= MOST_CLUSTER);
         let count = geometry.groups();
         let mut groups = Groups {
             geometry,
@@ -63,8 +63,8 @@ impl Groups {
         for group in 0..count {
             let first = geometry.first_data(group);
             groups.give_blocks(first, geometry.range(group).end - first);
-            groups.groups[group as usize].counts.inodes = geometry.group_inodes;
-            groups.total.inodes += geometry.group_inodes;
+            groups.groups[group as usize].counts.inodes = GROUP_INODES;
+            groups.total.inodes += GROUP_INODES;
         }
         groups.data_fragments = groups.free_fragments();
         groups
@@ -103,7 +103,7 @@ impl Groups {
     /// The group of a block; of one behind the disk, the last.
     #[inline]
     pub fn group_of(&self, block: u32) -> u32 {
-        (block / self.geometry.group_blocks).min(self.count() - 1)
+        (block / GROUP_BLOCKS).min(self.count() - 1)
     }
 
     /// Whether a block is free as a whole.
@@ -123,7 +123,7 @@ impl Groups {
         if self.is_free(block) {
             return 0xff;
         }
-        self.groups[self.group_of(block) as usize].partial.mask(block % self.geometry.group_blocks)
+        self.groups[self.group_of(block) as usize].partial.mask(block % GROUP_BLOCKS)
     }
 
     /// The longest cluster of a group, as the sums have it: none is longer than a cluster may be.
@@ -257,7 +257,7 @@ impl Groups {
     fn change_mask(&mut self, block: u32, old: u8, new: u8) {
         let number = self.group_of(block) as usize;
         let group = &mut self.groups[number];
-        group.partial.put(block % self.geometry.group_blocks, new);
+        group.partial.put(block % GROUP_BLOCKS, new);
         for (_, run) in runs(old) {
             group.fragment_runs[run as usize] -= 1;
         }
@@ -276,18 +276,18 @@ impl Groups {
     /// Takes an inode of a group.
     pub(super) fn take_inode(&mut self, group: u32, directory: bool) -> Option<u32> {
         let state = &mut self.groups[group as usize];
-        let inode = state.inodes.take(self.geometry.group_inodes)?;
+        let inode = state.inodes.take(GROUP_INODES)?;
         state.counts.inodes -= 1;
         state.counts.directories += u32::from(directory);
         self.total.inodes -= 1;
         self.total.directories += u32::from(directory);
-        Some(group * self.geometry.group_inodes + inode)
+        Some(group * GROUP_INODES + inode)
     }
 
     /// Gives back an inode.
     pub(super) fn give_inode(&mut self, inode: u32, directory: bool) {
-        let state = &mut self.groups[(inode / self.geometry.group_inodes) as usize];
-        state.inodes.free(inode % self.geometry.group_inodes);
+        let state = &mut self.groups[(inode / GROUP_INODES) as usize];
+        state.inodes.free(inode % GROUP_INODES);
         state.counts.inodes += 1;
         state.counts.directories -= u32::from(directory);
         self.total.inodes += 1;
@@ -320,7 +320,7 @@ impl Groups {
                 counts.fragments += mask.count_ones();
                 runs(mask).for_each(|(_, run)| fragment_runs[run as usize] += 1);
             }
-            counts.inodes = self.geometry.group_inodes - group.inodes.used();
+            counts.inodes = GROUP_INODES - group.inodes.used();
             if (counts, clusters, fragment_runs) != (group.counts, group.clusters, group.fragment_runs) {
                 return Err(format!(
                     "group {number}: {counts:?} {clusters:?} {fragment_runs:?} counted, kept {:?} {:?} {:?}",
