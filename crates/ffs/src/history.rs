@@ -3,10 +3,11 @@
 //! of the talk).
 //!
 //! What is not published is assumed, once and before anything was measured with it: one directory for each 16 MB, as the
-//! publication had one for each cylinder group, of a popularity that is lognormal with a spread of 0.5; sizes lognormal; files
+//! publication had one for each cylinder group, of a popularity that is lognormal with a spread of 0.5; sizes lognormal, one in eight rounded up to blocks; files
 //! that live for long are a twelfth of the steady traffic, the rest comes and goes within a day in the four directories that are
 //! most active on it; a tenth full in the beginning, rising to the end's fullness on day 130.
 
+use crate::geometry::BLOCK_BYTES;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::collections::VecDeque;
@@ -27,6 +28,9 @@ const POPULARITY_SPREAD: f64 = 0.5;
 const STAYS: (f64, f64) = (2_700.0, 2.0);
 const GOES: (f64, f64) = (8_192.0, 2.35);
 const LARGEST: f64 = 16_777_216.0;
+/// One file in so many has a size that is a multiple of the block, as one in eight would have by chance if sizes were multiples
+/// of the fragment.
+const WHOLE_EVERY: u64 = 8;
 /// Operations until a file that goes is deleted, on average.
 const MEAN_LIFE: f64 = 60.0;
 /// Directories in which most happens on a day.
@@ -98,8 +102,10 @@ impl History {
         DirId(self.popularity.partition_point(|&sum| sum <= at).min(self.popularity.len() - 1) as u32 + 1)
     }
 
-    fn size(&mut self, (median, spread): (f64, f64)) -> u64 {
-        (median * libm::exp(spread * normal(&mut self.random))).clamp(1.0, LARGEST) as u64
+    /// A size for this file.
+    fn size(&mut self, file: u64, (median, spread): (f64, f64)) -> u64 {
+        let size = (median * libm::exp(spread * normal(&mut self.random))).clamp(1.0, LARGEST) as u64;
+        if file.is_multiple_of(WHOLE_EVERY) { size.next_multiple_of(BLOCK_BYTES) } else { size }
     }
 
     fn fullness_today(&self) -> f64 {
@@ -121,7 +127,7 @@ impl History {
             return self.change();
         }
         if self.live_bytes < wanted {
-            let (parent, size) = (self.directory(), self.size(STAYS));
+            let (parent, size) = (self.directory(), self.size(self.next_file, STAYS));
             let file = self.create(parent, size);
             self.live.push((file, parent, size));
             self.live_bytes += size;
@@ -141,7 +147,7 @@ impl History {
         } else {
             self.below(count)
         };
-        let size = self.size(STAYS);
+        let size = self.size(self.live[at as usize].0.0, STAYS);
         let (file, parent, old) = &mut self.live[at as usize];
         self.live_bytes = self.live_bytes + size - *old;
         *old = size;
@@ -154,7 +160,7 @@ impl History {
     fn step_goes(&mut self) {
         let at = self.below(self.active.len() as u64) as usize;
         let parent = DirId(self.active[at]);
-        let size = self.size(GOES);
+        let size = self.size(self.next_file, GOES);
         let file = self.create(parent, size);
         let life = (-libm::log(1.0 - self.unit()) * MEAN_LIFE) as u64;
         let when = self.clock + life;
