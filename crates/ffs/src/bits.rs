@@ -23,7 +23,7 @@ impl Bits {
             let here = (self.0[(next / 64) as usize] >> (next % 64)).trailing_ones();
             next += here;
             // The zeros that the shift brings in end the run only where the word goes on.
-            if here == 0 || next % 64 != 0 {
+            if here == 0 || !next.is_multiple_of(64) {
                 break;
             }
         }
@@ -39,7 +39,7 @@ impl Bits {
             let last = first - 1;
             let here = (self.0[(last / 64) as usize] << (63 - last % 64)).leading_ones();
             first -= here;
-            if here == 0 || first % 64 != 0 {
+            if here == 0 || !first.is_multiple_of(64) {
                 break;
             }
         }

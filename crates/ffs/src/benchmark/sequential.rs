@@ -90,11 +90,11 @@ fn point<A: Allocator>(
     let files = ALL_BYTES / file_bytes;
     let (mut created, mut read, mut score) = (Vec::new(), Vec::new(), Score::default());
     for placement in 0..placements {
-        let Some((image, made)) = make(volume, file_bytes, files, placement)? else { continue };
+        let Some(Made { image, files }) = make(volume, file_bytes, files, placement)? else { continue };
         let mut cost = Cost::new(image.allocator(), model);
-        made.iter().for_each(|(file, directory)| cost.create(file, directory));
+        files.iter().for_each(|(file, directory)| cost.create(file, directory));
         cost.flush();
-        let layouts: Vec<Layout> = made.into_iter().map(|(file, _)| file).collect();
+        let layouts: Vec<Layout> = files.into_iter().map(|(file, _)| file).collect();
         created.extend(speed(&layouts, cost.finish()));
         read.extend(read_bytes_per_s(&image, model, &layouts));
         for file in &layouts {
@@ -111,8 +111,11 @@ fn point<A: Allocator>(
     })
 }
 
-/// A file and its directory.
-type Made = (Layout, Layout);
+/// The copy with the files, and each file with its directory.
+struct Made<A> {
+    image: Volume<A>,
+    files: Vec<(Layout, Layout)>,
+}
 
 /// Makes the files on a copy; none where they do not fit.
 fn make<A: Allocator>(
@@ -120,7 +123,7 @@ fn make<A: Allocator>(
     file_bytes: u64,
     files: u64,
     placement: u32,
-) -> Result<Option<(Volume<A>, Vec<Made>)>, Error> {
+) -> Result<Option<Made<A>>, Error> {
     let mut image = volume.clone();
     // Numbers from the other end than traces take theirs.
     let directory = |number: u64| DirId(u32::MAX - number as u32);
@@ -144,6 +147,6 @@ fn make<A: Allocator>(
         let (file, parent) = place(file);
         Some((image.layout_of(file)?, image.layout_of_directory(parent)?))
     };
-    let made = (0..files).map_while(found).collect();
-    Ok(Some((image, made)))
+    let files = (0..files).map_while(found).collect();
+    Ok(Some(Made { image, files }))
 }
