@@ -13,6 +13,9 @@ const OPERATIONS: u64 = 120_000;
 const CHECK_EVERY: u64 = 4_000;
 const DISK: u64 = 64 << 20;
 
+/// What an operation makes of the model.
+type Then = Box<dyn FnOnce(&mut Model)>;
+
 /// Random operations that can be done, and the sizes that files must have.
 struct Model {
     random: ChaCha8Rng,
@@ -43,7 +46,7 @@ impl Model {
     }
 
     /// An operation, and what it makes of the model where there is space.
-    fn step(&mut self) -> (Op, Box<dyn FnOnce(&mut Model)>) {
+    fn step(&mut self) -> (Op, Then) {
         self.next += 1;
         let id = FileId(self.next);
         let at = self.below(self.directories.len() as u64) as usize;
@@ -113,8 +116,7 @@ impl Model {
     }
 }
 
-/// Does random operations and counts everything anew. `is_free` asks the free map about a unit; `data_units` is what files can
-/// have in all.
+/// Does random operations and counts everything anew. `is_free` asks the free map about a unit.
 fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A, u32) -> bool, seed: u64) {
     let random = ChaCha8Rng::seed_from_u64(seed);
     let mut model = Model { random, files: Vec::new(), directories: vec![(ROOT, 0)], next: 0 };
