@@ -11,6 +11,7 @@ mod crash;
 mod disk;
 mod experiments;
 mod extract;
+mod ffs;
 mod files;
 mod from_snapshots;
 mod imports;

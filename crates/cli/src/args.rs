@@ -7,6 +7,7 @@ mod by;
 mod disk;
 mod experiment;
 mod extract;
+mod ffs;
 mod files;
 mod from_snapshots;
 mod mail;
@@ -18,6 +19,7 @@ mod snapshot;
 
 pub use self::activity::*;
 pub use self::bench::*;
+pub use self::ffs::*;
 pub use self::snapshot::*;
 pub use age::*;
 pub use by::*;
@@ -69,6 +71,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Make, serve and break modelled disks; list device models, and price logs of requests on them
     Disk(Disk),
+    /// Simulate how a trace is allocated, by policies of the fast file system or of extents
+    Ffs(Ffs),
     /// List, show, check or capture profiles
     Profile(Profile),
     /// Record, import or show short-lived files: those that no snapshot has

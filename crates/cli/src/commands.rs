@@ -11,6 +11,7 @@ mod disk;
 mod doctor;
 mod experiment;
 mod export;
+mod ffs;
 mod generate;
 mod probe;
 mod profile;
@@ -59,6 +60,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Run(run) => experiment::run(&run),
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
         Command::Disk(disk) => self::disk::run(&disk.action),
+        Command::Ffs(ffs) => self::ffs::run(&ffs),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Activity(activity) => self::activity::run(&activity.action),
         Command::Snapshot(snapshot) => self::snapshot::run(&snapshot.action),

@@ -1,0 +1,199 @@
+//! `senesce ffs`: a trace on simulated file systems, one policy after the other.
+
+use crate::args::{Ffs, SimulatedFs};
+use crate::output::{self, number};
+use ::ffs::benchmark::{HotFiles, SIZES, SequentialPoint};
+use ::ffs::{Done, History, Kind, Laboratory, Measures, run as replay};
+use anyhow::Result;
+use disk::Model;
+use serde::Serialize;
+use trace::Source;
+
+/// Times that the sequential benchmark is repeated, each time placed elsewhere.
+const PLACEMENTS: u32 = 10;
+
+/// What came of one policy.
+#[derive(Serialize)]
+struct Outcome {
+    file_system: &'static str,
+    policy: &'static str,
+    size_bytes: u64,
+    #[serde(flatten)]
+    done: Done,
+    /// Operations a second of the simulation itself.
+    operations_per_s: f64,
+    /// Bytes that the simulated file system takes in memory, what goes with the disk and what goes with files.
+    map_heap_bytes: usize,
+    file_heap_bytes: usize,
+    #[serde(flatten)]
+    measures: Measures,
+    series: Vec<Point>,
+    disk: Option<Costs>,
+}
+
+/// A checkpoint.
+#[derive(Serialize)]
+struct Point {
+    checkpoint: u64,
+    operations: u64,
+    files: u64,
+    fullness: f64,
+    layout_score: Option<f64>,
+    split_files: u64,
+    free_fragment_share: f64,
+}
+
+/// What things cost on a modelled disk.
+#[derive(Serialize)]
+struct Costs {
+    model: String,
+    scan_s_per_gib: Option<f64>,
+    hot_files: Option<HotFiles>,
+    sequential_empty: Option<Vec<SequentialPoint>>,
+    sequential_aged: Option<Vec<SequentialPoint>>,
+}
+
+pub fn run(args: &Ffs) -> Result<()> {
+    let kind = match args.fs {
+        SimulatedFs::Ffs => Kind::Fast,
+        SimulatedFs::Extents => Kind::Extents,
+    };
+    let all: Vec<String> = kind.policies().iter().map(|&policy| policy.to_owned()).collect();
+    let policies = if args.policy.is_empty() { &all } else { &args.policy };
+    // What can be refused is refused before the first is simulated.
+    let laboratories =
+        policies.iter().map(|policy| kind.make(policy, args.size)).collect::<Result<Vec<_>, _>>()?;
+    let model = args.disk.as_deref().map(Model::find).transpose()?;
+    let mut outcomes = Vec::new();
+    for laboratory in laboratories {
+        let source: Box<dyn Source> = match &args.trace {
+            Some(path) => trace::open(path)?.0,
+            None => Box::new(History::new(args.size, args.seed)),
+        };
+        outcomes.push(simulate(args, kind, laboratory, source, model.as_ref())?);
+    }
+    if args.json {
+        // One policy is one object, as others print one thing.
+        return match &outcomes[..] {
+            [outcome] => output::json(outcome),
+            all => output::json(&all),
+        };
+    }
+    print(&outcomes)
+}
+
+fn simulate(
+    args: &Ffs,
+    kind: Kind,
+    mut laboratory: Box<dyn Laboratory>,
+    source: Box<dyn Source>,
+    model: Option<&Model>,
+) -> Result<Outcome> {
+    let sequential = |laboratory: &dyn Laboratory| match model {
+        Some(model) if args.sequential => laboratory.sequential(model, &SIZES, PLACEMENTS).map(Some),
+        _ => Ok(None),
+    };
+    let sequential_empty = sequential(laboratory.as_ref())?;
+    let mut series = Vec::new();
+    let took = replay(laboratory.as_mut(), source, |laboratory| series.push(point(laboratory)))?;
+    let done = laboratory.done();
+    let (map_heap_bytes, file_heap_bytes) = laboratory.heap_bytes();
+    let disk = match model {
+        Some(model) => Some(Costs {
+            model: model.name().to_owned(),
+            scan_s_per_gib: laboratory.scan_s_per_gib(model),
+            hot_files: laboratory.hot_files(model),
+            sequential_empty,
+            sequential_aged: sequential(laboratory.as_ref())?,
+        }),
+        None => None,
+    };
+    Ok(Outcome {
+        file_system: kind.name(),
+        policy: laboratory.policy(),
+        size_bytes: args.size,
+        operations_per_s: done.operations as f64 / took.as_secs_f64().max(1e-9),
+        done,
+        map_heap_bytes,
+        file_heap_bytes,
+        measures: laboratory.measure(),
+        series,
+        disk,
+    })
+}
+
+fn point(laboratory: &dyn Laboratory) -> Point {
+    let (done, measures) = (laboratory.done(), laboratory.measure());
+    Point {
+        checkpoint: done.checkpoints,
+        operations: done.operations,
+        files: measures.files,
+        fullness: measures.fullness,
+        layout_score: measures.layout_score,
+        split_files: measures.split_files,
+        free_fragment_share: measures.free_fragment_share,
+    }
+}
+
+/// One table, a column a policy.
+fn print(outcomes: &[Outcome]) -> Result<()> {
+    let headings: Vec<&str> =
+        std::iter::once("").chain(outcomes.iter().map(|outcome| outcome.policy)).collect();
+    let row = |name: &str, cell: &dyn Fn(&Outcome) -> String| -> Vec<String> {
+        std::iter::once(name.to_owned()).chain(outcomes.iter().map(cell)).collect()
+    };
+    let mut rows = vec![
+        row("operations", &|outcome| outcome.done.operations.to_string()),
+        row("without space", &|outcome| outcome.done.no_space.to_string()),
+        row("operations/s", &|outcome| number(Some(outcome.operations_per_s))),
+        row("files", &|outcome| outcome.measures.files.to_string()),
+        row("fullness", &|outcome| number(Some(outcome.measures.fullness))),
+        row("layout score", &|outcome| number(outcome.measures.layout_score)),
+        row("  multiples of a block", &|outcome| number(outcome.measures.layout_score_multiples)),
+        row("  others up to 12 blocks", &|outcome| number(outcome.measures.layout_score_others)),
+        row("split files", &|outcome| outcome.measures.split_files.to_string()),
+        row("free space in fragments", &|outcome| number(Some(outcome.measures.free_fragment_share))),
+        row("mean free run, blocks", &|outcome| number(Some(outcome.measures.free.mean_blocks))),
+    ];
+    let cost = |pick: fn(&Costs) -> Option<f64>| {
+        move |outcome: &Outcome| number(outcome.disk.as_ref().and_then(pick))
+    };
+    if outcomes.iter().any(|outcome| outcome.disk.is_some()) {
+        let mb = |bytes_per_s: Option<f64>| bytes_per_s.map(|speed| speed / 1e6);
+        rows.push(row("scan, s/GiB", &cost(|costs| costs.scan_s_per_gib)));
+        rows.push(row("hot files, read MB/s", &|outcome| {
+            let hot = outcome.disk.as_ref().and_then(|costs| costs.hot_files.as_ref());
+            number(mb(hot.and_then(|hot| hot.read_bytes_per_s)))
+        }));
+        rows.push(row("hot files, write MB/s", &|outcome| {
+            let hot = outcome.disk.as_ref().and_then(|costs| costs.hot_files.as_ref());
+            number(mb(hot.and_then(|hot| hot.write_bytes_per_s)))
+        }));
+        rows.extend(sequential_rows(outcomes));
+    }
+    output::table(&headings, rows)
+}
+
+/// Reading of the sequential benchmark, a row for each size: MB/s on the empty disk and on the aged one.
+fn sequential_rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
+    let speed = |points: &Option<Vec<SequentialPoint>>, at: usize| {
+        let point = points.as_ref().and_then(|points| points.get(at));
+        number(point.and_then(|point| point.read_bytes_per_s).map(|spread| spread.mean / 1e6))
+    };
+    if !outcomes
+        .iter()
+        .any(|outcome| outcome.disk.as_ref().is_some_and(|costs| costs.sequential_aged.is_some()))
+    {
+        return Vec::new();
+    }
+    let row = |(at, &size): (usize, &u64)| {
+        let cells = outcomes.iter().map(|outcome| match &outcome.disk {
+            Some(costs) => {
+                format!("{} / {}", speed(&costs.sequential_empty, at), speed(&costs.sequential_aged, at))
+            }
+            None => "–".to_owned(),
+        });
+        std::iter::once(format!("read {}, MB/s empty / aged", lab::bytes(size))).chain(cells).collect()
+    };
+    SIZES.iter().enumerate().map(row).collect()
+}

@@ -1,0 +1,84 @@
+//! How fast the laboratory is and how much memory it takes, by policy, on the made-up history of 1 GB.
+//!
+//! Seconds are those of the processor, and of the operations alone: they are made before. Memory is what the allocator of this
+//! program has given out and not taken back, at the end of the history, when there are most files.
+//! `cargo bench -p senesce-ffs --bench laboratory`
+
+use ffs::{History, Kind};
+use rustix::time::{ClockId, clock_gettime};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use trace::{Op, Source as _};
+
+const DISK: u64 = 1 << 30;
+const LEAST_RATE: f64 = 2e6;
+
+/// The system's allocator, counted.
+struct Counted;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the promises of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the promises of `dealloc`.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+fn main() {
+    let mut ops: Vec<Op> = Vec::new();
+    let (mut history, mut batch) = (History::new(DISK, 1), Vec::new());
+    while history.next_batch(&mut batch).is_ok() && !batch.is_empty() {
+        ops.extend_from_slice(&batch);
+    }
+    println!(
+        "{:<16} {:>10} {:>7} {:>8} {:>12} {:>10} {:>10}  limits >= {:.0} M/s, <= 2 bits a block of 8 KB + 48 B a file",
+        "policy",
+        "operations",
+        "files",
+        "seconds",
+        "operations/s",
+        "bytes",
+        "of limit",
+        LEAST_RATE / 1e6
+    );
+    for kind in [Kind::Fast, Kind::Extents] {
+        kind.policies().iter().for_each(|policy| measure(kind, policy, &ops));
+    }
+}
+
+fn measure(kind: Kind, policy: &str, ops: &[Op]) {
+    let before = HELD.load(Ordering::Relaxed);
+    let mut laboratory = kind.make(policy, DISK).expect("the policy is there");
+    let begun = processor_seconds();
+    for op in ops {
+        laboratory.apply(op).expect("the history can be done");
+    }
+    let seconds = processor_seconds() - begun;
+    let bytes = HELD.load(Ordering::Relaxed) - before;
+    let files = laboratory.measure().files;
+    let limit = DISK / 8192 / 4 + 48 * files;
+    let (rate, share) = (ops.len() as f64 / seconds, bytes as f64 / limit as f64);
+    let verdict = if rate >= LEAST_RATE && share <= 1.0 { "PASS" } else { "MISS" };
+    println!(
+        "{policy:<16} {:>10} {files:>7} {seconds:>8.2} {rate:>12.0} {bytes:>10} {share:>10.2}  {verdict}",
+        ops.len()
+    );
+}
+
+/// Processor time that this process has taken.
+fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
