@@ -1,0 +1,149 @@
+//! Sequential throughput (Smith and Seltzer 1997, section 4): 32 MB in files of one size, 25 a directory, are made and then read
+//! cold, in units of 4 MB.
+
+use super::{read_bytes_per_s, speed};
+use crate::Error;
+use crate::allocator::Allocator;
+use crate::cost::Cost;
+use crate::layout::Layout;
+use crate::measure::Score;
+use crate::volume::Volume;
+use disk::model::Model;
+use serde::Serialize;
+use trace::{Content, DirId, FileId, Op, ROOT};
+
+/// Sizes of the files in bytes: 16 KB to 16 MB, and 104 KB, which is one block more than an inode names itself.
+pub const SIZES: [u64; 14] = {
+    const KB: u64 = 1024;
+    [
+        16 * KB,
+        24 * KB,
+        32 * KB,
+        48 * KB,
+        64 * KB,
+        96 * KB,
+        104 * KB,
+        128 * KB,
+        256 * KB,
+        512 * KB,
+        1024 * KB,
+        2048 * KB,
+        4096 * KB,
+        16384 * KB,
+    ]
+};
+/// Bytes of all files of a size.
+const ALL_BYTES: u64 = 32 << 20;
+const FILES_A_DIRECTORY: u64 = 25;
+
+/// A mean over placements, and their standard deviation.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Spread {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation of a sample; 0 for one.
+    pub standard_deviation: f64,
+}
+
+impl Spread {
+    fn of(samples: &[f64]) -> Option<Spread> {
+        let count = samples.len() as f64;
+        let mean = samples.iter().sum::<f64>() / count;
+        let squares: f64 = samples.iter().map(|sample| (sample - mean) * (sample - mean)).sum();
+        let standard_deviation = libm::sqrt(squares / (count - 1.0).max(1.0));
+        (!samples.is_empty()).then_some(Spread { mean, standard_deviation })
+    }
+}
+
+/// The throughput with files of one size.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct SequentialPoint {
+    /// Bytes of a file.
+    pub file_bytes: u64,
+    /// Files.
+    pub files: u64,
+    /// Throughput of making them; none where there was no space or nothing takes time.
+    pub create_bytes_per_s: Option<Spread>,
+    /// Throughput of reading them.
+    pub read_bytes_per_s: Option<Spread>,
+    /// Layout score of all of them.
+    pub layout_score: Option<f64>,
+}
+
+/// Runs the benchmark for each size on copies of the file system, `placements` times: each time one directory more is made
+/// before, so that the others come to lie in other groups.
+pub fn sequential<A: Allocator>(
+    volume: &Volume<A>,
+    model: &Model,
+    sizes: &[u64],
+    placements: u32,
+) -> Result<Vec<SequentialPoint>, Error> {
+    sizes.iter().map(|&file_bytes| point(volume, model, file_bytes, placements)).collect()
+}
+
+fn point<A: Allocator>(
+    volume: &Volume<A>,
+    model: &Model,
+    file_bytes: u64,
+    placements: u32,
+) -> Result<SequentialPoint, Error> {
+    let files = ALL_BYTES / file_bytes;
+    let (mut created, mut read, mut score) = (Vec::new(), Vec::new(), Score::default());
+    for placement in 0..placements {
+        let Some((image, made)) = make(volume, file_bytes, files, placement)? else { continue };
+        let mut cost = Cost::new(image.allocator(), model);
+        made.iter().for_each(|(file, directory)| cost.create(file, directory));
+        cost.flush();
+        let layouts: Vec<Layout> = made.into_iter().map(|(file, _)| file).collect();
+        created.extend(speed(&layouts, cost.finish()));
+        read.extend(read_bytes_per_s(&image, model, &layouts));
+        for file in &layouts {
+            let of_file = Score::of(&file.pieces, image.allocator().block_units());
+            score = Score { well: score.well + of_file.well, of: score.of + of_file.of };
+        }
+    }
+    Ok(SequentialPoint {
+        file_bytes,
+        files,
+        create_bytes_per_s: Spread::of(&created),
+        read_bytes_per_s: Spread::of(&read),
+        layout_score: score.score(),
+    })
+}
+
+/// A file and its directory.
+type Made = (Layout, Layout);
+
+/// Makes the files on a copy; none where they do not fit.
+fn make<A: Allocator>(
+    volume: &Volume<A>,
+    file_bytes: u64,
+    files: u64,
+    placement: u32,
+) -> Result<Option<(Volume<A>, Vec<Made>)>, Error> {
+    let mut image = volume.clone();
+    // Numbers from the other end than traces take theirs.
+    let directory = |number: u64| DirId(u32::MAX - number as u32);
+    let first = u64::from(placement);
+    for number in 0..first + files.div_ceil(FILES_A_DIRECTORY) {
+        image.apply(&Op::Mkdir { dir: directory(number), parent: ROOT })?;
+    }
+    let place = |file: u64| (FileId(u64::MAX - file), directory(first + file / FILES_A_DIRECTORY));
+    for file in 0..files {
+        let (file, parent) = place(file);
+        image.apply(&Op::Create { file, parent, size: file_bytes, content: Content::Written })?;
+    }
+    for file in 0..files {
+        let (file, parent) = place(file);
+        image.apply(&Op::Fsync { file, parent })?;
+    }
+    if image.done().no_space > volume.done().no_space {
+        return Ok(None);
+    }
+    let found = |file: u64| {
+        let (file, parent) = place(file);
+        Some((image.layout_of(file)?, image.layout_of_directory(parent)?))
+    };
+    let made = (0..files).map_while(found).collect();
+    Ok(Some((image, made)))
+}

@@ -1,0 +1,158 @@
+//! The fast file system of 4.4BSD below its names: where inodes, blocks and fragments go.
+//!
+//! From the descriptions that [`crate::policy`] names. What is left out: positions of blocks under the rotating head (no disk
+//! of the publications had a use for them), and triple indirect blocks.
+
+mod clusters;
+mod groups;
+mod grow;
+mod partial;
+mod shrink;
+
+pub use groups::{Counts, Groups};
+
+use crate::allocator::{Allocator, NoSpace};
+use crate::geometry::{FRAGMENT_BYTES, FRAGMENTS, Geometry};
+use crate::layout::Layout;
+use crate::policy::Policy;
+
+/// A fast file system with a policy.
+#[derive(Clone)]
+pub struct FastFs<P> {
+    groups: Groups,
+    policy: P,
+    /// Whether growing fragments save space rather than time: they then move for every fragment.
+    saves_space: bool,
+}
+
+impl<P: Policy> FastFs<P> {
+    /// An empty one.
+    pub fn new(geometry: Geometry, policy: P) -> FastFs<P> {
+        FastFs { groups: Groups::new(geometry), policy, saves_space: false }
+    }
+
+    /// Its groups.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// Asks groups for something in the order of 4.4BSD: the preferred one, then those 1, 2, 4 … further on, then all
+    /// others. Only the first is told the preference.
+    fn in_some_group<T>(
+        &mut self,
+        group: u32,
+        mut ask: impl FnMut(&mut Self, u32, bool) -> Option<T>,
+    ) -> Option<T> {
+        if let Some(found) = ask(self, group, true) {
+            return Some(found);
+        }
+        let count = self.groups.count();
+        let (mut next, mut step) = (group, 1);
+        while step < count {
+            next = (next + step) % count;
+            if let Some(found) = ask(self, next, false) {
+                return Some(found);
+            }
+            step *= 2;
+        }
+        (2..count).find_map(|step| ask(self, (group + step) % count, false))
+    }
+
+    /// Fragments that may be taken before the reserve is touched.
+    fn available_fragments(&self) -> u64 {
+        let reserve = self.groups.data_fragments() * self.groups.geometry().reserve_percent / 100;
+        self.groups.free_fragments().saturating_sub(reserve)
+    }
+
+    /// The block where the group of an inode begins.
+    fn group_begin(&self, inode: u32) -> u32 {
+        self.groups.geometry().first_data(self.group_of_inode(inode))
+    }
+}
+
+impl<P: Policy> Allocator for FastFs<P> {
+    fn unit_bytes(&self) -> u64 {
+        FRAGMENT_BYTES
+    }
+
+    fn block_units(&self) -> u32 {
+        FRAGMENTS
+    }
+
+    fn transfer_bytes(&self) -> u64 {
+        u64::from(self.groups.geometry().cluster_blocks * FRAGMENTS) * FRAGMENT_BYTES
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.groups.size_bytes()
+    }
+
+    fn take_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32> {
+        let group = match parent {
+            Some(parent) if !directory => self.group_of_inode(parent),
+            Some(_) => self.policy.directory_group(&self.groups),
+            None => 0,
+        };
+        self.in_some_group(group, |this, group, _| this.groups.take_inode(group, directory))
+    }
+
+    fn give_inode(&mut self, inode: u32, directory: bool) {
+        self.groups.give_inode(inode, directory);
+    }
+
+    fn inode_byte(&self, inode: u32) -> u64 {
+        self.groups.geometry().inode_byte(inode)
+    }
+
+    fn group_of_inode(&self, inode: u32) -> u32 {
+        inode / self.groups.geometry().group_inodes
+    }
+
+    fn group_of_unit(&self, unit: u32) -> u32 {
+        self.groups.group_of(unit / FRAGMENTS)
+    }
+
+    fn write(&mut self, file: &mut Layout, offset: u64, len: u64) -> Result<(), NoSpace> {
+        self.write_blocks(file, offset, len)
+    }
+
+    fn truncate(&mut self, file: &mut Layout, size: u64) -> Result<(), NoSpace> {
+        if size > file.size {
+            // Its last byte is written.
+            return self.write_blocks(file, size - 1, 1);
+        }
+        self.shrink(file, size);
+        Ok(())
+    }
+
+    fn punch(&mut self, file: &mut Layout, offset: u64, len: u64) {
+        self.punch_blocks(file, offset, len);
+    }
+
+    fn writes_metadata_through(&self) -> bool {
+        true
+    }
+
+    fn available_bytes(&self) -> u64 {
+        self.available_fragments() * FRAGMENT_BYTES
+    }
+
+    fn free_bytes(&self) -> (u64, u64) {
+        let in_parts = u64::from(self.groups.total().fragments);
+        (self.groups.free_fragments() * FRAGMENT_BYTES, in_parts * FRAGMENT_BYTES)
+    }
+
+    fn each_free_run(&self, visit: &mut dyn FnMut(u32)) {
+        for group in 0..self.groups.count() {
+            self.groups.free_runs(group).for_each(|(_, len)| visit(len));
+        }
+    }
+
+    fn heap_bytes(&self) -> (usize, usize) {
+        self.groups.heap_bytes()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.groups.check()
+    }
+}

@@ -1,0 +1,296 @@
+//! Files that are written: blocks, indirect blocks, and the fragments at the end.
+
+use super::FastFs;
+use super::shrink::kept_fragments;
+use crate::allocator::{Allocator as _, NoSpace};
+use crate::geometry::{BLOCK_BYTES, DIRECT, FRAGMENTS, Geometry, LARGEST_FILE, PER_INDIRECT};
+use crate::layout::{Layout, Piece};
+use crate::policy::Policy;
+
+impl<P: Policy> FastFs<P> {
+    /// Gives blocks to `len` bytes at `offset`. Without space the file is as it was.
+    pub(super) fn write_blocks(&mut self, file: &mut Layout, offset: u64, len: u64) -> Result<(), NoSpace> {
+        let end = offset.saturating_add(len);
+        if len == 0 {
+            return Ok(());
+        }
+        let old_size = file.size;
+        let new_size = old_size.max(end);
+        let done =
+            if new_size > LARGEST_FILE { Err(NoSpace) } else { self.allocate(file, offset, end, new_size) };
+        if done.is_err() {
+            // What was found is given back. Blocks within the old size that filled a hole stay, as they do in 4.4BSD.
+            self.shrink(file, old_size);
+        }
+        done
+    }
+
+    fn allocate(&mut self, file: &mut Layout, offset: u64, end: u64, new_size: u64) -> Result<(), NoSpace> {
+        let grows = new_size > file.size;
+        let first = (offset / BLOCK_BYTES) as u32;
+        let last = ((end - 1) / BLOCK_BYTES) as u32;
+        // The fragments at the old end become a whole block where the file goes on behind them.
+        let old_tail = (file.size / BLOCK_BYTES) as u32;
+        if grows
+            && !file.size.is_multiple_of(BLOCK_BYTES)
+            && new_size > (u64::from(old_tail) + 1) * BLOCK_BYTES
+        {
+            self.grow_tail(file, old_tail, FRAGMENTS)?;
+        }
+        // Blocks that end within this write are whole; the last may be fragments.
+        let whole_end = (end / BLOCK_BYTES) as u32;
+        let tail = (kept_fragments(new_size) - last * FRAGMENTS).min(FRAGMENTS);
+        let blocks_end = if tail < FRAGMENTS || whole_end == last { last } else { last + 1 };
+        let mut block = first;
+        while block < blocks_end {
+            block = self.write_cluster(file, block, blocks_end, whole_end, grows)?;
+        }
+        if blocks_end == last {
+            self.write_tail(file, last, tail)?;
+        }
+        file.size = new_size;
+        Ok(())
+    }
+
+    /// Writes blocks from `first` on, as many as a cluster holds but not into another section; where the next begins.
+    fn write_cluster(
+        &mut self,
+        file: &mut Layout,
+        first: u32,
+        end: u32,
+        whole_end: u32,
+        grows: bool,
+    ) -> Result<u32, NoSpace> {
+        let geometry = *self.groups.geometry();
+        let end = end.min(section_end(first, geometry.section_blocks));
+        let preferred = self.preferred(file, first);
+        let end =
+            end.min(first + geometry.cluster_blocks.max(self.clusters_free_at(file, first, end, preferred)));
+        let preferred = self.fill(file, first, end, preferred)?;
+        if self.policy.clusters() && grows && end <= whole_end && end - first > 1 {
+            self.gather(file, first, end, 0, preferred);
+        }
+        Ok(end)
+    }
+
+    /// The blocks of whole clusters, or of all up to `end`, that can be had in a row at the preferred block: none of these
+    /// clusters would be moved, so that they need not be looked at one by one.
+    fn clusters_free_at(&self, file: &Layout, first: u32, end: u32, preferred: u32) -> u32 {
+        let is_new = file.end() <= first * FRAGMENTS;
+        if !is_new
+            || file.indirect.len() < Geometry::indirect_blocks(first + 1) as usize
+            || !self.groups.is_free(preferred)
+        {
+            return 0;
+        }
+        let run = self.groups.run_at(preferred, end - first);
+        if run == end - first { run } else { run - run % self.groups.geometry().cluster_blocks }
+    }
+
+    /// Allocates what is missing of the blocks `first..end`, which are in one section. Returns the preference with which it
+    /// began.
+    fn fill(&mut self, file: &mut Layout, first: u32, end: u32, preferred: u32) -> Result<u32, NoSpace> {
+        let mut block = first;
+        let mut next = preferred;
+        let mut begin = preferred;
+        while block < end {
+            if let Some((start, units)) = file.find(block * FRAGMENTS) {
+                block += units.div_ceil(FRAGMENTS);
+                next = start / FRAGMENTS + units.div_ceil(FRAGMENTS);
+                continue;
+            }
+            let hole_end = file.next_piece(block * FRAGMENTS).map_or(end, |at| end.min(at / FRAGMENTS));
+            if self.add_indirect(file, block, next)? && !self.moves_on(block) {
+                // What it names follows it, so that the disk reads on.
+                next = file.indirect.last().map_or(next, |indirect| indirect / FRAGMENTS + 1);
+                begin = next;
+            }
+            let (place, len) = self.take_run(next, hole_end - block)?;
+            file.insert(Piece { logical: block * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
+            block += len;
+            next = place + len;
+        }
+        Ok(begin)
+    }
+
+    /// Takes up to `most` blocks in a row, at the preferred block if it is free.
+    fn take_run(&mut self, preferred: u32, most: u32) -> Result<(u32, u32), NoSpace> {
+        let most =
+            most.min(u32::try_from(self.available_fragments() / u64::from(FRAGMENTS)).unwrap_or(u32::MAX));
+        if most == 0 {
+            return Err(NoSpace);
+        }
+        let run = if self.groups.is_free(preferred) { self.groups.run_at(preferred, most) } else { 0 };
+        if run > 0 {
+            self.groups.take_blocks(preferred, run);
+            return Ok((preferred, run));
+        }
+        let group = self.groups.group_of(preferred);
+        let found = self.in_some_group(group, |this, group, is_preferred| {
+            let range = this.groups.geometry().range(group);
+            this.groups.take_block(group, (is_preferred && range.contains(&preferred)).then_some(preferred))
+        });
+        let place = found.ok_or(NoSpace)?;
+        // The next block is preferred behind this one, so that a run is taken at once.
+        let more = if most > 1 && self.groups.is_free(place + 1) {
+            self.groups.run_at(place + 1, most - 1)
+        } else {
+            0
+        };
+        if more > 0 {
+            self.groups.take_blocks(place + 1, more);
+        }
+        Ok((place, 1 + more))
+    }
+
+    /// Makes the indirect blocks that the block needs and the file lacks; whether there were any.
+    fn add_indirect(&mut self, file: &mut Layout, block: u32, next: u32) -> Result<bool, NoSpace> {
+        let needed = Geometry::indirect_blocks(block + 1) as usize;
+        let lacks = file.indirect.len() < needed;
+        while file.indirect.len() < needed {
+            let (place, _) = self.take_run(next, 1)?;
+            file.indirect.push(place * FRAGMENTS);
+        }
+        Ok(lacks)
+    }
+
+    /// Whether the block is the first of a section that goes to a group of its own choice.
+    fn moves_on(&self, block: u32) -> bool {
+        block >= DIRECT
+            && (block - DIRECT).is_multiple_of(PER_INDIRECT.min(self.groups.geometry().section_blocks))
+            && self.policy.begins_section(block)
+    }
+
+    /// The block on disk where this block of the file is wanted: behind the one before it; the first of a section where its
+    /// group begins.
+    fn preferred(&self, file: &Layout, block: u32) -> u32 {
+        let geometry = self.groups.geometry();
+        let before = block.checked_sub(1).and_then(|before| file.find(before * FRAGMENTS));
+        let before = before.map(|(start, _)| start / FRAGMENTS);
+        if self.moves_on(block) || (block >= DIRECT && before.is_none()) {
+            // The group before is known only where the same indirect block names the block before.
+            let known = !(block - DIRECT).is_multiple_of(PER_INDIRECT);
+            let from = match before.filter(|_| known) {
+                Some(before) => self.groups.group_of(before) + 1,
+                None => self.group_of_inode(file.inode) + block / geometry.section_blocks,
+            };
+            let group = self.policy.section_group(&self.groups, from);
+            return geometry.first_data(group.unwrap_or(from % self.groups.count()));
+        }
+        before.map_or_else(|| self.group_begin(file.inode), |before| before + 1)
+    }
+
+    /// Writes the fragments at the end of the file, `len` of block number `block`.
+    fn write_tail(&mut self, file: &mut Layout, block: u32, len: u32) -> Result<(), NoSpace> {
+        if let Some((_, has)) = file.find(block * FRAGMENTS) {
+            return if has < len { self.grow_tail(file, block, len) } else { Ok(()) };
+        }
+        if len == FRAGMENTS {
+            let preferred = self.preferred(file, block);
+            return self.fill(file, block, block + 1, preferred).map(|_| ());
+        }
+        self.place_tail(file, block, len)
+    }
+
+    /// Finds a place for the fragments at the end of a file.
+    fn place_tail(&mut self, file: &mut Layout, block: u32, len: u32) -> Result<(), NoSpace> {
+        let preferred = self.preferred(file, block);
+        if self.available_fragments() < u64::from(len) {
+            return Err(NoSpace);
+        }
+        let beside = self.policy.tail_beside_block() && block > 0;
+        let place = if beside && self.tail_fits(preferred, len) {
+            self.groups.take_exactly(preferred, 0, len);
+            preferred * FRAGMENTS
+        } else {
+            self.take_fragments(preferred, len)?
+        };
+        file.insert(Piece { logical: block * FRAGMENTS, start: place, len });
+        if beside && place != preferred * FRAGMENTS && self.policy.clusters() {
+            self.gather_with_tail(file, block, len);
+        }
+        Ok(())
+    }
+
+    /// Whether `len` fragments at the beginning of the block are free.
+    fn tail_fits(&self, block: u32, len: u32) -> bool {
+        block < self.groups.geometry().blocks && self.groups.free_mask(block).trailing_ones() >= len
+    }
+
+    /// Moves the last cluster of the file to where its tail fits behind it.
+    fn gather_with_tail(&mut self, file: &mut Layout, block: u32, tail: u32) {
+        let most = self.groups.geometry().cluster_blocks;
+        // Clusters begin at multiples of their length, as they were written, or behind a hole.
+        let begin = (block - 1) / most * most;
+        let holds = |&block: &u32| file.find(block * FRAGMENTS).is_some();
+        let blocks = (begin..block).rev().take_while(holds).count() as u32;
+        if blocks > 0 && blocks < most {
+            let preferred = self.preferred(file, block - blocks);
+            self.gather(file, block - blocks, block, tail, preferred);
+        }
+    }
+
+    fn take_fragments(&mut self, preferred: u32, len: u32) -> Result<u32, NoSpace> {
+        let group = self.groups.group_of(preferred);
+        let found = self.in_some_group(group, |this, group, is_preferred| {
+            let range = this.groups.geometry().range(group);
+            let preferred = (is_preferred && range.contains(&preferred)).then_some(preferred);
+            this.groups.take_fragments(group, preferred, len)
+        });
+        found.ok_or(NoSpace)
+    }
+
+    /// Makes the fragments of block number `block` `len` long: in their place if what follows them is free, else elsewhere.
+    fn grow_tail(&mut self, file: &mut Layout, block: u32, len: u32) -> Result<(), NoSpace> {
+        let Some((start, has)) = file.find(block * FRAGMENTS) else { return Ok(()) };
+        if has >= len {
+            return Ok(());
+        }
+        if self.available_fragments() < u64::from(len - has) {
+            return Err(NoSpace);
+        }
+        let logical = block * FRAGMENTS;
+        let (at, first) = (start / FRAGMENTS, start % FRAGMENTS);
+        let wanted = ((1u32 << (len - has)) - 1) << (first + has);
+        if first + len <= FRAGMENTS && u32::from(self.groups.free_mask(at)) & wanted == wanted {
+            self.groups.take_exactly(at, first + has, len - has);
+            file.insert(Piece { logical: logical + has, start: start + has, len: len - has });
+            return Ok(());
+        }
+        let preferred = self.preferred(file, block);
+        self.choose_saving();
+        let asked = if self.saves_space { len } else { FRAGMENTS };
+        let place = match asked {
+            FRAGMENTS => self.take_run(preferred, 1)?.0 * FRAGMENTS,
+            _ => self.take_fragments(preferred, asked)?,
+        };
+        if asked > len {
+            self.groups.give(place + len, asked - len);
+        }
+        let groups = &mut self.groups;
+        file.cut(logical, logical + FRAGMENTS, |start, len| groups.give(start, len));
+        file.insert(Piece { logical, start: place, len });
+        Ok(())
+    }
+
+    /// Saves space rather than time once free fragments are nearly as many as the reserve, and time again when they are half
+    /// of it.
+    fn choose_saving(&mut self) {
+        let fragments = u64::from(self.groups.total().fragments);
+        let percent = self.groups.geometry().reserve_percent;
+        let share = |percent: u64| self.groups.data_fragments() * percent / 100;
+        self.saves_space = match self.saves_space {
+            true => percent < 5 || fragments > share(percent) / 2,
+            false => fragments >= share(percent.saturating_sub(2)),
+        };
+    }
+}
+
+/// Where the section of this block ends: the direct blocks, then the blocks of each indirect one or fewer.
+fn section_end(block: u32, section_blocks: u32) -> u32 {
+    let length = PER_INDIRECT.min(section_blocks);
+    match block.checked_sub(DIRECT) {
+        None => DIRECT,
+        Some(behind) => DIRECT + (behind / length + 1) * length,
+    }
+}

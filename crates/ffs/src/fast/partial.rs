@@ -1,0 +1,97 @@
+//! The blocks of a group that files hold a part of, and which of their fragments are free.
+//!
+//! They are few, so that a sorted list of three bytes each takes less than a bit for every fragment would.
+
+use crate::geometry::FRAGMENTS;
+
+/// For each mask of free fragments the lengths of its runs, as bits: bit n stands for a run of n.
+const RUN_LENGTHS: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut run, mut bit) = (0, 0);
+        while bit <= 8 {
+            if bit < 8 && mask >> bit & 1 == 1 {
+                run += 1;
+            } else {
+                table[mask] |= (run > 0) as u16 * (1 << run);
+                run = 0;
+            }
+            bit += 1;
+        }
+        mask += 1;
+    }
+    table
+};
+
+/// Each run of ones in a mask: first bit and length.
+pub(super) fn runs(mask: u8) -> impl Iterator<Item = (u32, u32)> {
+    let mut left = u32::from(mask);
+    std::iter::from_fn(move || {
+        let first = (left != 0).then(|| left.trailing_zeros())?;
+        let len = (left >> first).trailing_ones();
+        left &= !(((1 << len) - 1) << first);
+        Some((first, len))
+    })
+}
+
+/// Blocks of one group with at least one free and one used fragment, sorted.
+#[derive(Clone, Default)]
+pub(super) struct Partial(Vec<[u8; 3]>);
+
+impl Partial {
+    fn block(entry: &[u8; 3]) -> u32 {
+        u32::from(u16::from_le_bytes([entry[0], entry[1]]))
+    }
+
+    fn find(&self, block: u32) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&block, Self::block)
+    }
+
+    /// The free fragments of a block: none where it is not in the list.
+    pub fn mask(&self, block: u32) -> u8 {
+        self.find(block).map_or(0, |at| self.0[at][2])
+    }
+
+    /// Writes down which fragments of a block are free; with none, or with all, it leaves the list.
+    pub fn put(&mut self, block: u32, mask: u8) {
+        match (self.find(block), mask) {
+            (Ok(at), 0 | 0xff) => drop(self.0.remove(at)),
+            (Ok(at), _) => self.0[at][2] = mask,
+            (Err(_), 0 | 0xff) => {}
+            (Err(at), _) => {
+                if self.0.len() == self.0.capacity() {
+                    self.0.reserve_exact(16);
+                }
+                let [low, high] = (block as u16).to_le_bytes();
+                self.0.insert(at, [low, high, mask]);
+            }
+        }
+    }
+
+    /// The first block from `from` on, then from the beginning, that has a run of exactly `len` free fragments, and where
+    /// in it that run begins.
+    pub fn find_run(&self, from: u32, len: u32) -> Option<(u32, u32)> {
+        let begin = self.find(from).unwrap_or_else(|at| at);
+        let (before, behind) = self.0.split_at(begin);
+        let has = |entry: &&[u8; 3]| RUN_LENGTHS[usize::from(entry[2])] >> len & 1 == 1;
+        let found = behind.iter().chain(before).find(has)?;
+        let (first, _) = runs(found[2]).find(|&(_, run)| run == len).expect("the table says that it has one");
+        Some((Self::block(found), first))
+    }
+
+    /// Every block and its mask.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u8)> + '_ {
+        self.0.iter().map(|entry| (Self::block(entry), entry[2]))
+    }
+
+    pub fn heap_bytes(&self) -> usize {
+        self.0.capacity() * 3
+    }
+}
+
+/// The mask of `len` fragments from `first` on.
+pub(super) fn mask_of(first: u32, len: u32) -> u8 {
+    debug_assert!(first + len <= FRAGMENTS);
+    ((((1u32 << len) - 1) << first) & 0xff) as u8
+}

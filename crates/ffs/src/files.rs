@@ -1,0 +1,298 @@
+//! The table of files: 28 bytes each, found by number, and where they lie in as few bytes as that takes.
+
+use crate::layout::{Layout, Piece};
+use crate::packed::Packed;
+
+/// What is known of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Record {
+    id: [u32; 2],
+    size_low: u32,
+    size_high: u8,
+    place: Place,
+    /// The day of its last change.
+    pub day: u16,
+    /// The directory that it is in; of a directory, how many entries it has.
+    pub owner: u32,
+    /// Its inode.
+    pub inode: u32,
+    /// What `place` says.
+    map: u32,
+}
+
+/// Where the layout of a file is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Place {
+    /// The file has no blocks.
+    #[default]
+    Nowhere,
+    /// It has one piece from its beginning to its end, and that begins at `map`.
+    One,
+    /// `map` is a handle.
+    Packed,
+    /// There is no file; `map` is the next such record.
+    Unused,
+}
+
+impl Record {
+    /// Its number.
+    pub fn id(&self) -> u64 {
+        u64::from(self.id[0]) | u64::from(self.id[1]) << 32
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        u64::from(self.size_low) | u64::from(self.size_high) << 32
+    }
+
+    fn set_size(&mut self, size: u64) {
+        (self.size_low, self.size_high) = (size as u32, (size >> 32) as u8);
+    }
+}
+
+/// The largest size that a record can say.
+pub(crate) const LARGEST_SIZE: u64 = (1 << 40) - 1;
+
+const NONE: u32 = u32::MAX;
+
+/// Files or directories by number.
+#[derive(Clone)]
+pub(crate) struct Files {
+    records: Vec<Record>,
+    /// Open addressing with linear probing, between three fifths and three quarters full once it has grown.
+    index: Vec<u32>,
+    used: usize,
+    unused: u32,
+    packed: Packed,
+    unit_bytes: u64,
+}
+
+impl Files {
+    /// An empty table for a file system with units of so many bytes.
+    pub fn new(unit_bytes: u64) -> Files {
+        Files {
+            records: Vec::new(),
+            index: vec![NONE; 64],
+            used: 0,
+            unused: NONE,
+            packed: Packed::default(),
+            unit_bytes,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    /// The record of a file.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &Record {
+        &self.records[slot as usize]
+    }
+
+    /// The record of a file, to change.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut Record {
+        &mut self.records[slot as usize]
+    }
+
+    /// Every file's slot.
+    pub fn slots(&self) -> impl Iterator<Item = u32> + '_ {
+        let used = |&slot: &u32| self.records[slot as usize].place != Place::Unused;
+        (0..self.records.len() as u32).filter(used)
+    }
+
+    fn home(&self, id: u64) -> usize {
+        let hash = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        ((u128::from(hash) * self.index.len() as u128) >> 64) as usize
+    }
+
+    fn place_of(&self, id: u64) -> Option<usize> {
+        let mut at = self.home(id);
+        loop {
+            match self.index[at] {
+                NONE => return None,
+                slot if self.records[slot as usize].id() == id => return Some(at),
+                _ => at = (at + 1) % self.index.len(),
+            }
+        }
+    }
+
+    /// The slot of file `id`.
+    #[inline]
+    pub fn find(&self, id: u64) -> Option<u32> {
+        self.place_of(id).map(|at| self.index[at])
+    }
+
+    /// Adds a file, which must not be there, and says in which slot.
+    pub fn add(&mut self, id: u64, owner: u32, inode: u32, day: u16) -> u32 {
+        let record = Record { owner, inode, day, ..Record::default() };
+        let slot = match self.unused {
+            NONE => {
+                if self.records.len() == self.records.capacity() {
+                    self.records.reserve_exact((self.records.len() / 8).max(64));
+                }
+                self.records.push(record);
+                self.records.len() as u32 - 1
+            }
+            slot => {
+                self.unused = self.records[slot as usize].map;
+                self.records[slot as usize] = record;
+                slot
+            }
+        };
+        self.name(slot, id);
+        slot
+    }
+
+    /// Gives a file that has none a number.
+    fn name(&mut self, slot: u32, id: u64) {
+        self.records[slot as usize].id = [id as u32, (id >> 32) as u32];
+        self.used += 1;
+        if self.used * 4 > self.index.len() * 3 {
+            self.widen();
+        }
+        self.enter(slot);
+    }
+
+    fn enter(&mut self, slot: u32) {
+        let mut at = self.home(self.records[slot as usize].id());
+        while self.index[at] != NONE {
+            at = (at + 1) % self.index.len();
+        }
+        self.index[at] = slot;
+    }
+
+    /// Makes the index a quarter longer.
+    fn widen(&mut self) {
+        let length = self.index.len() / 4 * 5;
+        let old = std::mem::replace(&mut self.index, vec![NONE; length]);
+        old.into_iter().filter(|&slot| slot != NONE).for_each(|slot| self.enter(slot));
+    }
+
+    /// Takes the number off the index.
+    fn unname(&mut self, id: u64) -> u32 {
+        let mut hole = self.place_of(id).expect("the file is there");
+        let slot = self.index[hole];
+        let length = self.index.len();
+        let mut at = hole;
+        loop {
+            at = (at + 1) % length;
+            let next = self.index[at];
+            if next == NONE {
+                break;
+            }
+            // Whoever's home is not behind the hole may fill it.
+            let home = self.home(self.records[next as usize].id());
+            if (at + length - home) % length >= (at + length - hole) % length {
+                self.index[hole] = next;
+                hole = at;
+            }
+        }
+        self.index[hole] = NONE;
+        self.used -= 1;
+        slot
+    }
+
+    /// Gives file `id` another number, which no other may have.
+    pub fn rename(&mut self, id: u64, to: u64) {
+        let slot = self.unname(id);
+        self.name(slot, to);
+    }
+
+    /// Forgets a file.
+    pub fn remove(&mut self, id: u64) {
+        let slot = self.unname(id);
+        self.forget_layout(slot);
+        let record = &mut self.records[slot as usize];
+        (record.place, record.map) = (Place::Unused, self.unused);
+        self.unused = slot;
+    }
+
+    fn forget_layout(&mut self, slot: u32) {
+        let record = &self.records[slot as usize];
+        if record.place == Place::Packed {
+            self.packed.forget(record.map);
+        }
+    }
+
+    /// Reads where a file lies; `near` is a place that its blocks are likely near to, the same whenever it is kept.
+    #[inline]
+    pub fn read(&self, slot: u32, near: u32, layout: &mut Layout) {
+        let record = &self.records[slot as usize];
+        layout.inode = record.inode;
+        layout.size = record.size();
+        layout.pieces.clear();
+        layout.indirect.clear();
+        match record.place {
+            Place::One => {
+                let len = layout.size.div_ceil(self.unit_bytes) as u32;
+                layout.pieces.push(Piece { logical: 0, start: record.map, len });
+            }
+            Place::Packed => self.packed.get(record.map, near, layout),
+            Place::Nowhere | Place::Unused => {}
+        }
+    }
+
+    /// Keeps where a file lies, and its size.
+    #[inline]
+    pub fn keep(&mut self, slot: u32, near: u32, layout: &Layout) {
+        self.forget_layout(slot);
+        let whole = layout.size.div_ceil(self.unit_bytes);
+        let (place, map) = match &layout.pieces[..] {
+            [] if layout.indirect.is_empty() => (Place::Nowhere, 0),
+            [piece] if piece.logical == 0 && u64::from(piece.len) == whole && layout.indirect.is_empty() => {
+                (Place::One, piece.start)
+            }
+            _ => (Place::Packed, self.packed.put(layout, near)),
+        };
+        let record = &mut self.records[slot as usize];
+        (record.place, record.map) = (place, map);
+        record.set_size(layout.size);
+    }
+
+    pub fn heap_bytes(&self) -> usize {
+        self.records.capacity() * size_of::<Record>() + self.index.capacity() * 4 + self.packed.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn a_record_has_28_bytes() {
+        assert_eq!(size_of::<Record>(), 28);
+    }
+
+    proptest! {
+        /// It finds what a map of the standard library finds.
+        #[test]
+        fn it_is_a_map(steps in prop::collection::vec((0u8..4, 0u64..200, 0u64..200), 0..600)) {
+            let (mut files, mut map) = (Files::new(1024), HashMap::new());
+            for (kind, id, to) in steps {
+                match kind {
+                    0 | 1 if !map.contains_key(&id) => { map.insert(id, files.add(id, to as u32, 0, 0)); }
+                    2 if map.remove(&id).is_some() => files.remove(id),
+                    3 if map.contains_key(&id) && !map.contains_key(&to) => {
+                        let slot = map.remove(&id).unwrap();
+                        map.insert(to, slot);
+                        files.rename(id, to);
+                    }
+                    _ => {}
+                }
+            }
+            prop_assert_eq!(files.len(), map.len());
+            for id in 0..200 {
+                prop_assert_eq!(files.find(id), map.get(&id).copied());
+            }
+            let mut slots: Vec<u32> = map.into_values().collect();
+            slots.sort_unstable();
+            prop_assert_eq!(files.slots().collect::<Vec<_>>(), slots);
+        }
+    }
+}

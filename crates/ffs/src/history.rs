@@ -1,0 +1,233 @@
+//! A made-up history of the published shape: 215 days of a home directory server on 1 GB, 1.3 million operations, 87 GB
+//! written, 34 thousand files of 19 KB on average and 65 % full at the end (Smith and Seltzer 1997, section 3 and the slides
+//! of the talk).
+//!
+//! What is not published is assumed, once and before anything was measured with it: one directory for each 16 MB, as the
+//! publication had one for each cylinder group, of a popularity that is lognormal with a spread of 0.5; sizes lognormal; files
+//! that live for long are a twelfth of the steady traffic, the rest comes and goes within a day in the four directories that are
+//! most active on it; a tenth full in the beginning, rising to the end's fullness on day 130.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use std::collections::VecDeque;
+use trace::{BATCH, Content, DirId, Error, FileId, Op, ROOT, Source};
+
+/// Days of the history; each ends in a checkpoint.
+pub const DAYS: u64 = 215;
+/// Operations on 1 GB.
+const OPERATIONS: u64 = 1_300_000;
+const GIB: u64 = 1 << 30;
+/// Day on which the fullness of the end is reached.
+const FULL_DAY: u64 = 130;
+const FIRST_FULLNESS: f64 = 0.10;
+const LAST_FULLNESS: f64 = 0.65;
+const BYTES_A_DIRECTORY: u64 = 16 << 20;
+const POPULARITY_SPREAD: f64 = 0.5;
+/// Sizes: median in bytes and spread of the logarithm. Means of 19 KB and 127 KB, for what stays and what goes.
+const STAYS: (f64, f64) = (2_700.0, 2.0);
+const GOES: (f64, f64) = (8_192.0, 2.35);
+const LARGEST: f64 = 16_777_216.0;
+/// Operations until a file that goes is deleted, on average.
+const MEAN_LIFE: f64 = 60.0;
+/// Directories in which most happens on a day.
+const ACTIVE: usize = 4;
+/// Of a hundred steps with files that stay, so many change one; of these so many one of those changed last.
+const CHANGES: u64 = 60;
+const AGAIN: u64 = 70;
+
+/// The history, a source of operations. It is a function of the seed.
+pub struct History {
+    random: ChaCha8Rng,
+    capacity_bytes: u64,
+    operations_a_day: u64,
+    /// Sums of the directories' popularity, rising to 1.
+    popularity: Vec<f64>,
+    active: Vec<u32>,
+    day: u64,
+    done_today: u64,
+    live: Vec<(FileId, DirId, u64)>,
+    live_bytes: u64,
+    /// What goes: when, counted in operations, in order.
+    leaving: VecDeque<(u64, FileId, DirId)>,
+    clock: u64,
+    next_file: u64,
+    ready: VecDeque<Op>,
+}
+
+impl History {
+    /// The history of a disk of `capacity_bytes`; operations, files and directories grow with it.
+    pub fn new(capacity_bytes: u64, seed: u64) -> History {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let directories = (capacity_bytes / BYTES_A_DIRECTORY).max(1);
+        let mut sum = 0.0;
+        let mut popularity: Vec<f64> = (0..directories)
+            .map(|_| {
+                sum += libm::exp(POPULARITY_SPREAD * normal(&mut random));
+                sum
+            })
+            .collect();
+        popularity.iter_mut().for_each(|part| *part /= sum);
+        let mkdir = |number: u64| Op::Mkdir { dir: DirId(number as u32), parent: ROOT };
+        History {
+            random,
+            capacity_bytes,
+            operations_a_day: (OPERATIONS as f64 * capacity_bytes as f64 / GIB as f64 / DAYS as f64) as u64,
+            popularity,
+            active: Vec::new(),
+            day: 0,
+            done_today: 0,
+            live: Vec::new(),
+            live_bytes: 0,
+            leaving: VecDeque::new(),
+            clock: 0,
+            next_file: 1,
+            ready: (1..=directories).map(mkdir).collect(),
+        }
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.random.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+
+    fn unit(&mut self) -> f64 {
+        unit(&mut self.random)
+    }
+
+    fn directory(&mut self) -> DirId {
+        let at = self.unit();
+        DirId(self.popularity.partition_point(|&sum| sum <= at).min(self.popularity.len() - 1) as u32 + 1)
+    }
+
+    fn size(&mut self, (median, spread): (f64, f64)) -> u64 {
+        (median * libm::exp(spread * normal(&mut self.random))).clamp(1.0, LARGEST) as u64
+    }
+
+    fn fullness_today(&self) -> f64 {
+        let share = (self.day as f64 / FULL_DAY as f64).min(1.0);
+        FIRST_FULLNESS + (LAST_FULLNESS - FIRST_FULLNESS) * share
+    }
+
+    fn create(&mut self, parent: DirId, size: u64) -> FileId {
+        let file = FileId(self.next_file);
+        self.next_file += 1;
+        self.ready.push_back(Op::Create { file, parent, size, content: Content::Written });
+        file
+    }
+
+    /// One step with files that stay: more, fewer or changed ones, so that the disk is as full as it is to be today.
+    fn step_stays(&mut self, fills: bool) {
+        let wanted = (self.fullness_today() * self.capacity_bytes as f64) as u64;
+        if !fills && !self.live.is_empty() && self.below(100) < CHANGES {
+            return self.change();
+        }
+        if self.live_bytes < wanted {
+            let (parent, size) = (self.directory(), self.size(STAYS));
+            let file = self.create(parent, size);
+            self.live.push((file, parent, size));
+            self.live_bytes += size;
+        } else if !self.live.is_empty() {
+            let at = self.below(self.live.len() as u64) as usize;
+            let (file, parent, size) = self.live.swap_remove(at);
+            self.live_bytes -= size;
+            self.ready.push_back(Op::Delete { file, parent });
+        }
+    }
+
+    /// A file is written anew, with a size of the same kind, most likely one of the newest twentieth.
+    fn change(&mut self) {
+        let count = self.live.len() as u64;
+        let at = if self.below(100) < AGAIN {
+            count - 1 - self.below(count.div_ceil(20))
+        } else {
+            self.below(count)
+        };
+        let size = self.size(STAYS);
+        let (file, parent, old) = &mut self.live[at as usize];
+        self.live_bytes = self.live_bytes + size - *old;
+        *old = size;
+        let (file, parent) = (*file, *parent);
+        self.ready.push_back(Op::Truncate { file, parent, size: 0 });
+        self.ready.push_back(Op::Append { file, parent, len: size });
+    }
+
+    /// A file that goes is made, where most happens today.
+    fn step_goes(&mut self) {
+        let at = self.below(self.active.len() as u64) as usize;
+        let parent = DirId(self.active[at]);
+        let size = self.size(GOES);
+        let file = self.create(parent, size);
+        let life = (-libm::log(1.0 - self.unit()) * MEAN_LIFE) as u64;
+        let when = self.clock + life;
+        let at = self.leaving.partition_point(|&(other, ..)| other <= when);
+        self.leaving.insert(at, (when, file, parent));
+    }
+
+    fn begin_day(&mut self) {
+        self.active.clear();
+        for _ in 0..ACTIVE {
+            let DirId(directory) = self.directory();
+            self.active.push(directory);
+        }
+        // What the day's fullness wants comes first.
+        while self.day <= FULL_DAY
+            && (self.live_bytes as f64) < self.fullness_today() * self.capacity_bytes as f64
+        {
+            self.step_stays(true);
+        }
+    }
+
+    fn end_day(&mut self) {
+        while let Some((_, file, parent)) = self.leaving.pop_front() {
+            self.ready.push_back(Op::Delete { file, parent });
+        }
+        self.day += 1;
+        self.done_today = 0;
+        self.ready.push_back(Op::Checkpoint { number: self.day });
+    }
+
+    fn step(&mut self) {
+        if self.done_today == 0 {
+            self.begin_day();
+        }
+        self.clock += 1;
+        self.done_today += 1;
+        while self.leaving.front().is_some_and(|&(when, ..)| when <= self.clock) {
+            let (_, file, parent) = self.leaving.pop_front().expect("it was just seen");
+            self.ready.push_back(Op::Delete { file, parent });
+            self.done_today += 1;
+        }
+        if self.below(100) < 10 {
+            self.step_stays(false)
+        } else {
+            self.step_goes()
+        }
+        if self.done_today >= self.operations_a_day {
+            self.end_day();
+        }
+    }
+}
+
+impl Source for History {
+    fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
+        batch.clear();
+        while batch.len() < BATCH {
+            match self.ready.pop_front() {
+                Some(op) => batch.push(op),
+                None if self.day < DAYS => self.step(),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number from 0 up to, not including, 1.
+fn unit(random: &mut ChaCha8Rng) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A normally distributed number (Box and Muller 1958).
+fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let (radius, angle) = (1.0 - unit(random), unit(random));
+    libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * angle)
+}

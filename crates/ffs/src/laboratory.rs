@@ -1,0 +1,173 @@
+//! Any of the simulated file systems behind one interface, by name.
+
+use crate::benchmark::{self, HotFiles, SequentialPoint};
+use crate::extents::{BestFit, BuddySearch, Extents, FirstFit};
+use crate::fast::FastFs;
+use crate::geometry::Geometry;
+use crate::measure::{Measures, measure};
+use crate::policy::{Baseline, BestCluster, NoSwitch, Original, SmartFrag};
+use crate::volume::{Done, Volume};
+use crate::{Allocator, Error};
+use disk::model::Model;
+use std::time::{Duration, Instant};
+use trace::{BATCH, Op, Source};
+
+/// A simulated file system, whatever its kind and policy.
+pub trait Laboratory {
+    /// The name of its policy.
+    fn policy(&self) -> &'static str;
+
+    /// What has been done so far.
+    fn done(&self) -> Done;
+
+    /// Does one operation.
+    fn apply(&mut self, op: &Op) -> Result<(), Error>;
+
+    /// How its files lie.
+    fn measure(&self) -> Measures;
+
+    /// Bytes on the heap: (maps of free space, everything that goes with files and directories).
+    fn heap_bytes(&self) -> (usize, usize);
+
+    /// Seconds per GiB to read all files in the order of directories.
+    fn scan_s_per_gib(&self, model: &Model) -> Option<f64>;
+
+    /// The benchmark of sequential throughput.
+    fn sequential(
+        &self,
+        model: &Model,
+        sizes: &[u64],
+        placements: u32,
+    ) -> Result<Vec<SequentialPoint>, Error>;
+
+    /// The benchmark of hot files.
+    fn hot_files(&self, model: &Model) -> Option<HotFiles>;
+}
+
+struct Bench<A> {
+    policy: &'static str,
+    volume: Volume<A>,
+}
+
+impl<A: Allocator> Laboratory for Bench<A> {
+    fn policy(&self) -> &'static str {
+        self.policy
+    }
+
+    fn done(&self) -> Done {
+        self.volume.done()
+    }
+
+    fn apply(&mut self, op: &Op) -> Result<(), Error> {
+        self.volume.apply(op)
+    }
+
+    fn measure(&self) -> Measures {
+        measure(&self.volume)
+    }
+
+    fn heap_bytes(&self) -> (usize, usize) {
+        self.volume.heap_bytes()
+    }
+
+    fn scan_s_per_gib(&self, model: &Model) -> Option<f64> {
+        benchmark::scan_s_per_gib(&self.volume, model)
+    }
+
+    fn sequential(
+        &self,
+        model: &Model,
+        sizes: &[u64],
+        placements: u32,
+    ) -> Result<Vec<SequentialPoint>, Error> {
+        benchmark::sequential(&self.volume, model, sizes, placements)
+    }
+
+    fn hot_files(&self, model: &Model) -> Option<HotFiles> {
+        benchmark::hot_files(&self.volume, model)
+    }
+}
+
+/// The kinds of file system in the laboratory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The fast file system of 4.4BSD.
+    Fast,
+    /// Today's extents.
+    Extents,
+}
+
+/// What is gathered before it gets blocks, on file systems of extents.
+const WINDOW_BYTES: u64 = 16 << 20;
+
+impl Kind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Fast => "ffs",
+            Kind::Extents => "extents",
+        }
+    }
+
+    /// The names of its policies, the usual one first.
+    pub fn policies(self) -> &'static [&'static str] {
+        match self {
+            Kind::Fast => &["baseline", "original", "no_switch", "smart_frag", "best_cluster"],
+            Kind::Extents => &["buddy", "first_fit", "best_fit", "buddy_no_window"],
+        }
+    }
+
+    /// An empty file system of `size_bytes` with the policy of this name.
+    pub fn make(self, policy: &str, size_bytes: u64) -> Result<Box<dyn Laboratory>, Error> {
+        fn bench<A: Allocator + 'static>(policy: &'static str, volume: Volume<A>) -> Box<dyn Laboratory> {
+            Box::new(Bench { policy, volume })
+        }
+        let known = self.policies().iter().find(|&&known| known == policy).copied();
+        let name = known.ok_or_else(|| Error::Policy {
+            name: policy.to_owned(),
+            file_system: self.name(),
+            known: self.policies().join(", "),
+        })?;
+        let geometry = || Geometry::of(size_bytes);
+        Ok(match name {
+            "baseline" => bench(name, Volume::new(FastFs::new(geometry()?, Baseline))),
+            "original" => bench(name, Volume::new(FastFs::new(geometry()?, Original))),
+            "no_switch" => bench(name, Volume::new(FastFs::new(geometry()?, NoSwitch))),
+            "smart_frag" => bench(name, Volume::new(FastFs::new(geometry()?, SmartFrag))),
+            "best_cluster" => bench(name, Volume::new(FastFs::new(geometry()?, BestCluster))),
+            "first_fit" => {
+                bench(name, Volume::with_window(Extents::new(size_bytes, FirstFit)?, WINDOW_BYTES))
+            }
+            "best_fit" => bench(name, Volume::with_window(Extents::new(size_bytes, BestFit)?, WINDOW_BYTES)),
+            "buddy_no_window" => bench(name, Volume::new(Extents::new(size_bytes, BuddySearch)?)),
+            _ => bench(name, Volume::with_window(Extents::new(size_bytes, BuddySearch)?, WINDOW_BYTES)),
+        })
+    }
+}
+
+/// Does all operations of a source; `at_checkpoint` looks at the file system at each checkpoint. The time that the operations
+/// themselves took.
+pub fn run(
+    laboratory: &mut dyn Laboratory,
+    mut source: impl Source,
+    mut at_checkpoint: impl FnMut(&dyn Laboratory),
+) -> Result<Duration, Error> {
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut took = Duration::ZERO;
+    loop {
+        source.next_batch(&mut batch)?;
+        if batch.is_empty() {
+            return Ok(took);
+        }
+        for stretch in batch.split_inclusive(|op| matches!(op, Op::Checkpoint { .. })) {
+            let begun = Instant::now();
+            for op in stretch {
+                laboratory.apply(op)?;
+            }
+            took += begun.elapsed();
+            if let Some(Op::Checkpoint { .. }) = stretch.last() {
+                at_checkpoint(laboratory);
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Layout scores: of all files, by size, and of files whose end is a whole block or fragments.
+
+use crate::geometry::DIRECT;
+use crate::layout::Piece;
+use crate::volume::FileView;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Blocks that directly follow their predecessor, of those that have one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Score {
+    /// Blocks that follow it.
+    pub well: u64,
+    /// Blocks that have one.
+    pub of: u64,
+}
+
+impl Score {
+    /// Of the pieces of a file, in blocks of `units`.
+    pub fn of(pieces: &[Piece], units: u32) -> Score {
+        let mut score = Score::default();
+        let mut before: Option<Piece> = None;
+        for &piece in pieces {
+            let blocks = u64::from(piece.len.div_ceil(units));
+            score.well += blocks - 1;
+            score.of += blocks - 1;
+            if let Some(before) = before {
+                score.of += 1;
+                score.well += u64::from(before.end() == piece.start);
+            }
+            before = Some(piece);
+        }
+        score
+    }
+
+    /// The share; none where no block has a predecessor.
+    pub fn score(&self) -> Option<f64> {
+        (self.of > 0).then(|| self.well as f64 / self.of as f64)
+    }
+
+    fn add(&mut self, other: Score) {
+        self.well += other.well;
+        self.of += other.of;
+    }
+}
+
+/// The files of one size class: up to `upper_bytes`, more than half of that; the first holds all that are smaller.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct SizeClass {
+    /// The largest size, a power of two.
+    pub upper_bytes: u64,
+    /// Files.
+    pub files: u64,
+    /// Their layout score.
+    pub layout_score: Option<f64>,
+    /// That of those whose size is a multiple of the block.
+    pub layout_score_multiples: Option<f64>,
+    /// That of the others.
+    pub layout_score_others: Option<f64>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Class {
+    files: u64,
+    multiples: Score,
+    others: Score,
+}
+
+/// The sums while files come in.
+#[derive(Default)]
+pub(super) struct Scores {
+    pub all: Score,
+    pub multiples: Score,
+    pub others: Score,
+    classes: BTreeMap<u64, Class>,
+}
+
+impl Scores {
+    pub fn add(&mut self, file: &FileView<'_>, units: u32, block_bytes: u64) {
+        let score = Score::of(&file.layout.pieces, units);
+        let size = file.layout.size;
+        let class = self.classes.entry(size.next_power_of_two().max(block_bytes)).or_default();
+        class.files += 1;
+        self.all.add(score);
+        if size.is_multiple_of(block_bytes) {
+            class.multiples.add(score);
+            self.multiples.add(score);
+        } else {
+            class.others.add(score);
+            if size <= u64::from(DIRECT) * block_bytes {
+                self.others.add(score);
+            }
+        }
+    }
+
+    pub fn by_size(&self) -> Vec<SizeClass> {
+        let class = |(&upper_bytes, class): (&u64, &Class)| {
+            let mut all = class.multiples;
+            all.add(class.others);
+            SizeClass {
+                upper_bytes,
+                files: class.files,
+                layout_score: all.score(),
+                layout_score_multiples: class.multiples.score(),
+                layout_score_others: class.others.score(),
+            }
+        };
+        self.classes.iter().map(class).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(logical: u32, start: u32, len: u32) -> Piece {
+        Piece { logical, start, len }
+    }
+
+    /// Two blocks together and two fragments elsewhere: the second block lies well, the end does not. With the end directly
+    /// behind, both do.
+    #[test]
+    fn fragments_at_the_end_are_a_block() {
+        let apart = Score::of(&[piece(0, 80, 16), piece(16, 200, 2)], 8);
+        assert_eq!(apart, Score { well: 1, of: 2 });
+        assert_eq!(Score::of(&[piece(0, 80, 18)], 8), Score { well: 2, of: 2 });
+        assert_eq!(Score::of(&[piece(0, 80, 3)], 8).score(), None);
+    }
+
+    #[test]
+    fn holes_are_stepped_over() {
+        assert_eq!(Score::of(&[piece(0, 80, 8), piece(80, 88, 8)], 8), Score { well: 1, of: 1 });
+    }
+}

@@ -1,0 +1,18 @@
+//! NoSwitch (Smith and Seltzer 1997, section 5): files a little larger than 96 KB stay in one group.
+
+use super::Policy;
+use crate::geometry::DIRECT;
+
+/// No other group at the first indirect block: the first is after 16 MB.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSwitch;
+
+impl Policy for NoSwitch {
+    fn name(&self) -> &'static str {
+        "no_switch"
+    }
+
+    fn begins_section(&self, block: u32) -> bool {
+        block > DIRECT
+    }
+}

@@ -1,0 +1,17 @@
+//! As it was before 4.4BSD (Smith and Seltzer 1996, "FFS" against "FFS with realloc").
+
+use super::Policy;
+
+/// The policy of 4.3BSD: every block where it is first found, and none moved to make a cluster.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Original;
+
+impl Policy for Original {
+    fn name(&self) -> &'static str {
+        "original"
+    }
+
+    fn clusters(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,281 @@
+//! A simulated file system: names, sizes and directories above an allocator. It takes the operations of a trace.
+
+mod names;
+mod window;
+
+use crate::Error;
+use crate::allocator::{Allocator, NoSpace};
+use crate::files::{Files, LARGEST_SIZE, Record};
+use crate::layout::Layout;
+use names::Links;
+use serde::Serialize;
+use trace::{Content, DirId, FileId, Op, ROOT};
+use window::Window;
+
+/// Bytes of an entry of a directory, its name and what is kept with it; a directory grows by [`DIRECTORY_CHUNK`] and never
+/// shrinks.
+const ENTRY_BYTES: u64 = 16;
+const DIRECTORY_CHUNK: u64 = 512;
+/// Symbolic links up to this length lie in their inode (4.4BSD).
+const SHORT_SYMLINK: u64 = 60;
+
+/// What has been done to a simulated file system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Done {
+    /// Operations, those that could not be done included.
+    pub operations: u64,
+    /// Those for which there was no space, or no inode.
+    pub no_space: u64,
+    /// Those on what therefore was never made.
+    pub skipped: u64,
+    /// Checkpoints among them. Each ends a day.
+    pub checkpoints: u64,
+    /// Bytes that files were given by creations, writes and appends.
+    pub bytes_written: u64,
+}
+
+/// A file as it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct FileView<'a> {
+    /// Its number.
+    pub file: u64,
+    /// The number of its directory.
+    pub directory: u32,
+    /// Checkpoints before its last change.
+    pub day: u16,
+    /// Where it lies.
+    pub layout: &'a Layout,
+}
+
+/// A simulated file system.
+#[derive(Clone)]
+pub struct Volume<A> {
+    allocator: A,
+    files: Files,
+    directories: Files,
+    links: Links,
+    window: Window,
+    done: Done,
+    scratch: Layout,
+}
+
+impl<A: Allocator> Volume<A> {
+    /// An empty one whose files get their blocks at once.
+    pub fn new(allocator: A) -> Volume<A> {
+        Volume::with_window(allocator, 0)
+    }
+
+    /// An empty one that gathers what is written to new ends of files, in up to `window_bytes` altogether, before it gives
+    /// them blocks.
+    pub fn with_window(mut allocator: A, window_bytes: u64) -> Volume<A> {
+        let unit_bytes = allocator.unit_bytes();
+        let inode = allocator.take_inode(None, true).expect("an empty file system has inodes");
+        let mut volume = Volume {
+            allocator,
+            files: Files::new(unit_bytes),
+            directories: Files::new(unit_bytes),
+            links: Links::default(),
+            window: Window::new(window_bytes),
+            done: Done::default(),
+            scratch: Layout::default(),
+        };
+        volume.directories.add(u64::from(ROOT.0), 0, inode, 0);
+        volume
+    }
+
+    /// What has been done so far.
+    pub fn done(&self) -> Done {
+        self.done
+    }
+
+    /// The allocator below.
+    pub fn allocator(&self) -> &A {
+        &self.allocator
+    }
+
+    /// How many files there are, each counted once whatever names it has.
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// How many directories there are, the root included.
+    pub fn directories(&self) -> usize {
+        self.directories.len()
+    }
+
+    /// Does an operation. Want of space is counted; what cannot be done for another reason is an error.
+    pub fn apply(&mut self, op: &Op) -> Result<(), Error> {
+        let index = self.done.operations;
+        self.done.operations += 1;
+        match self.try_apply(op) {
+            Ok(Ok(())) => {}
+            Ok(Err(NoSpace)) => self.done.no_space += 1,
+            Err(_) if self.done.no_space > 0 => self.done.skipped += 1,
+            Err(why) => return Err(Error::Impossible { index, op: op.to_string(), why }),
+        }
+        Ok(())
+    }
+
+    fn try_apply(&mut self, op: &Op) -> Result<Result<(), NoSpace>, &'static str> {
+        match *op {
+            Op::Mkdir { dir, parent } => self.mkdir(dir, parent),
+            Op::Rmdir { dir, parent } => self.rmdir(dir, parent).map(Ok),
+            Op::Create { file, parent, size, content } => self.create(file, parent, size, content),
+            Op::Write { file, offset, len, .. } => self.on(file, |this, slot| this.write(slot, offset, len)),
+            Op::Append { file, len, .. } => self.on(file, |this, slot| {
+                let end = this.files.get(slot).size();
+                this.write(slot, end, len)
+            }),
+            Op::Truncate { file, size, .. } => self.on(file, |this, slot| this.truncate(slot, size)),
+            Op::Punch { file, offset, len, .. } => self.on(file, |this, slot| {
+                this.flush(slot)?;
+                this.change(slot, |allocator, layout| {
+                    allocator.punch(layout, offset, len);
+                    Ok(())
+                })
+            }),
+            Op::Rename { file, parent, to_file, to_parent } => self.rename(file, parent, to_file, to_parent),
+            Op::Link { file, to_file, to_parent, .. } => self.link(file, to_file, to_parent),
+            Op::Delete { file, parent } => self.delete(file, parent).map(Ok),
+            Op::Fsync { file, .. } => self.on(file, Self::flush),
+            Op::Checkpoint { .. } => {
+                self.done.checkpoints += 1;
+                Ok(self.flush_all())
+            }
+        }
+    }
+
+    fn on(
+        &mut self,
+        file: FileId,
+        act: impl FnOnce(&mut Self, u32) -> Result<(), NoSpace>,
+    ) -> Result<Result<(), NoSpace>, &'static str> {
+        let slot = self.slot(file)?;
+        Ok(act(self, slot))
+    }
+
+    fn today(&self) -> u16 {
+        self.done.checkpoints.min(u64::from(u16::MAX)) as u16
+    }
+
+    /// A unit near which a file with this inode likely lies.
+    fn near(&self, inode: u32) -> u32 {
+        (self.allocator.inode_byte(inode) / self.allocator.unit_bytes()) as u32
+    }
+
+    fn create(
+        &mut self,
+        file: FileId,
+        parent: DirId,
+        size: u64,
+        content: Content,
+    ) -> Result<Result<(), NoSpace>, &'static str> {
+        let directory = self.directories.find(u64::from(parent.0)).ok_or("there is no such directory")?;
+        if self.find(file).is_some() {
+            return Err("there is such a file already");
+        }
+        let near = self.directories.get(directory).inode;
+        let Some(inode) = self.allocator.take_inode(Some(near), false) else { return Ok(Err(NoSpace)) };
+        if let Err(full) = self.enter(directory) {
+            self.allocator.give_inode(inode, false);
+            return Ok(Err(full));
+        }
+        let slot = self.files.add(file.0, parent.0, inode, self.today());
+        Ok(match content {
+            Content::Hole => self.set_size(slot, size),
+            Content::Symlink if size < SHORT_SYMLINK => Ok(()),
+            _ => self.write(slot, 0, size),
+        })
+    }
+
+    /// A file that is one hole.
+    fn set_size(&mut self, slot: u32, size: u64) -> Result<(), NoSpace> {
+        if size > LARGEST_SIZE {
+            return Err(NoSpace);
+        }
+        self.change(slot, |_, layout| {
+            layout.size = size;
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, slot: u32, offset: u64, len: u64) -> Result<(), NoSpace> {
+        if offset.saturating_add(len) > LARGEST_SIZE {
+            return Err(NoSpace);
+        }
+        self.files.get_mut(slot).day = self.today();
+        let size = self.files.get(slot).size();
+        if self.window.is_open() && offset == size {
+            return self.gather(slot, len);
+        }
+        self.flush(slot)?;
+        self.done.bytes_written += len;
+        self.change(slot, |allocator, layout| allocator.write(layout, offset, len))
+    }
+
+    fn truncate(&mut self, slot: u32, size: u64) -> Result<(), NoSpace> {
+        if size > LARGEST_SIZE {
+            return Err(NoSpace);
+        }
+        self.files.get_mut(slot).day = self.today();
+        self.flush(slot)?;
+        self.change(slot, |allocator, layout| allocator.truncate(layout, size))
+    }
+
+    /// Changes where a file lies.
+    fn change(
+        &mut self,
+        slot: u32,
+        act: impl FnOnce(&mut A, &mut Layout) -> Result<(), NoSpace>,
+    ) -> Result<(), NoSpace> {
+        let near = self.near(self.files.get(slot).inode);
+        let mut layout = std::mem::take(&mut self.scratch);
+        self.files.read(slot, near, &mut layout);
+        let acted = act(&mut self.allocator, &mut layout);
+        self.files.keep(slot, near, &layout);
+        self.scratch = layout;
+        acted
+    }
+
+    /// Where a file lies, if it is there.
+    pub fn layout_of(&self, file: FileId) -> Option<Layout> {
+        let slot = self.find(file)?;
+        let mut layout = Layout::default();
+        self.files.read(slot, self.near(self.files.get(slot).inode), &mut layout);
+        Some(layout)
+    }
+
+    /// Where a directory lies, if it is there.
+    pub fn layout_of_directory(&self, dir: DirId) -> Option<Layout> {
+        let slot = self.directory(dir).ok()?;
+        let mut layout = Layout::default();
+        self.directories.read(slot, self.near(self.directories.get(slot).inode), &mut layout);
+        Some(layout)
+    }
+
+    /// Lets each file be looked at, in no particular order. What is gathered has no blocks yet.
+    pub fn each_file(&self, mut visit: impl FnMut(FileView<'_>)) {
+        let mut layout = Layout::default();
+        for slot in self.files.slots() {
+            let record: &Record = self.files.get(slot);
+            self.files.read(slot, self.near(record.inode), &mut layout);
+            visit(FileView { file: record.id(), directory: record.owner, day: record.day, layout: &layout });
+        }
+    }
+
+    /// Lets each directory be looked at.
+    pub fn each_directory(&self, mut visit: impl FnMut(&Layout)) {
+        let mut layout = Layout::default();
+        for slot in self.directories.slots() {
+            self.directories.read(slot, self.near(self.directories.get(slot).inode), &mut layout);
+            visit(&layout);
+        }
+    }
+
+    /// Bytes on the heap: (maps of free space, everything that goes with files and directories).
+    pub fn heap_bytes(&self) -> (usize, usize) {
+        let (maps, inodes) = self.allocator.heap_bytes();
+        let tables = self.files.heap_bytes() + self.directories.heap_bytes();
+        (maps, inodes + tables + self.links.heap_bytes() + self.window.heap_bytes())
+    }
+}

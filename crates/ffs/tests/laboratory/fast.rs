@@ -1,0 +1,182 @@
+//! The fast file system in cases small enough to be worked out by hand.
+//!
+//! A group has 2,048 blocks. The first 66 hold metadata: superblock, the group's own block, and 4,096 inodes of 128 bytes, which
+//! are 64 blocks. So data begins at block 66 of group 0, and at block 2,048 + 66 = 2,114 of group 1. The root directory takes
+//! the first fragment of data when its first entry is made: fragment 66 · 8 = 528.
+
+use crate::common::*;
+use ffs::policy::{Baseline, NoSwitch, Original, SmartFrag};
+use ffs::{Counts, measure};
+use trace::{Content, DirId, FileId, Op, ROOT};
+
+#[test]
+fn fragments_share_a_block_and_blocks_are_whole() {
+    let mut volume = fast(Baseline);
+    // File 1 has 10 KB: a block and two fragments. The root's fragment has broken up block 66, so the block goes to 67, and
+    // the two fragments to the run of seven behind the root's in block 66: fragments 529 and 530.
+    // File 2 has 3 KB: three fragments of the five left there, 531 to 533.
+    // File 3 has 3 KB: two are left in block 66, so block 68, behind the last one used, is broken up.
+    apply(&mut volume, &[create(1, 10 * KB), create(2, 3 * KB), create(3, 3 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 2)]);
+    assert_eq!(pieces(&volume, 2), [(0, 531, 3)]);
+    assert_eq!(pieces(&volume, 3), [(0, block(68), 3)]);
+    // Of group 0, blocks 66, 67 and 68 are no longer free as a whole; 2 + 5 fragments are free in 66 and 68.
+    let counts = volume.allocator().groups().counts(0);
+    assert_eq!(counts, Counts { blocks: 2048 - 69, fragments: 7, inodes: 4096 - 4, directories: 1 });
+    // File 1 and the root have no part of block 68: without file 3 it is whole again.
+    apply(&mut volume, &[delete(3)]);
+    assert!(volume.allocator().groups().is_free(68));
+}
+
+#[test]
+fn the_shortest_run_that_fits_is_taken() {
+    let mut volume = fast(Baseline);
+    // Block 66: the root's fragment, then files 1 (2 KB: 529, 530), 2 (2 KB: 531, 532), 3 (3 KB: 533 to 535): full.
+    // Without file 1 there is a run of two; file 4 (5 KB) breaks up block 67 and leaves a run of three, 541 to 543.
+    apply(
+        &mut volume,
+        &[create(1, 2 * KB), create(2, 2 * KB), create(3, 3 * KB), create(4, 5 * KB), delete(1)],
+    );
+    assert_eq!(pieces(&volume, 4), [(0, block(67), 5)]);
+    // A file of one fragment takes it from the run of two, not from that of three; then one of three takes the three.
+    apply(&mut volume, &[create(5, KB), create(6, 3 * KB)]);
+    assert_eq!((pieces(&volume, 5), pieces(&volume, 6)), (vec![(0, 529, 1)], vec![(0, 541, 3)]));
+}
+
+#[test]
+fn fragments_grow_in_their_place_or_move() {
+    let mut volume = fast(Baseline);
+    // File 1 (2 KB) lies at 529; behind it 531 to 535 are free, so three more fragments extend it to 529 to 533.
+    apply(&mut volume, &[create(1, 2 * KB), append(1, 3 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, 529, 5)]);
+    // Two are left behind it, and file 2 takes them. One more fragment then means another place: to save time a whole block
+    // is asked for, the next to where the group begins, 67, so that further growth finds room; two fragments of it go back.
+    apply(&mut volume, &[create(2, 2 * KB), append(1, KB)]);
+    assert_eq!((pieces(&volume, 2), pieces(&volume, 1)), (vec![(0, 534, 2)], vec![(0, block(67), 6)]));
+    assert_eq!(volume.allocator().groups().counts(0).fragments, 5 + 2);
+    // 11 KB: the fragments become block 67, and three fragments are found in the run of five that file 1 has left at 529.
+    apply(&mut volume, &[append(1, 5 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 3)]);
+    // Cut to 9 KB it keeps one of the three.
+    apply(&mut volume, &[truncate(1, 9 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 1)]);
+}
+
+/// Blocks 67, 69, 71 … are taken and those between free, up to block 80; behind it all is free.
+fn combed<P: ffs::policy::Policy>(policy: P) -> ffs::Volume<ffs::FastFs<P>> {
+    let mut volume = fast(policy);
+    let files: Vec<Op> = (0..14).map(|file| create(100 + file, 8 * KB)).collect();
+    apply(&mut volume, &files);
+    let holes: Vec<Op> = (0..14).filter(|file| file % 2 == 1).map(|file| delete(100 + file)).collect();
+    apply(&mut volume, &holes);
+    volume
+}
+
+#[test]
+fn clusters_are_moved_to_where_they_fit() {
+    // Three blocks: found at 68, 70 and 72 first. They are one cluster and move to the first run of three behind where the
+    // file is to begin. Block 80 was freed too, so that run begins there: 80, 81, 82.
+    let mut volume = combed(Baseline);
+    apply(&mut volume, &[create(1, 24 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(80), 24)]);
+    assert!([68, 70, 72].iter().all(|&block| volume.allocator().groups().is_free(block)));
+    // Before 4.4BSD they stayed.
+    let mut volume = combed(Original);
+    apply(&mut volume, &[create(1, 24 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(68), 8), (8, block(70), 8), (16, block(72), 8)]);
+}
+
+#[test]
+fn the_end_of_a_file_lies_apart_or_beside() {
+    // 9 KB: a block at 68, and a fragment that goes to the run behind the root's, 529.
+    let mut volume = combed(Baseline);
+    apply(&mut volume, &[create(1, 9 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(68), 8), (8, 529, 1)]);
+    assert_eq!(measure(&volume).layout_score_others, Some(0.0));
+    // SmartFrag finds no room behind block 68, so that both go to the next two free blocks in a row, 80 and 81.
+    let mut volume = combed(SmartFrag);
+    apply(&mut volume, &[create(1, 9 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(80), 9)]);
+    assert_eq!(measure(&volume).layout_score_others, Some(1.0));
+    // The next end of a file finds the rest of block 81 no use, as it does not lie behind its own block: 82, then 83.
+    apply(&mut volume, &[create(2, 24 * KB), create(3, 9 * KB)]);
+    assert_eq!(pieces(&volume, 2), [(0, block(82), 24)]);
+    assert_eq!(pieces(&volume, 3), [(0, block(85), 9)]);
+}
+
+#[test]
+fn a_file_of_thirteen_blocks_switches_groups() {
+    // 104 KB are twelve direct blocks, 67 to 78, and one behind an indirect block. With the root's block and these, group 0 has
+    // fewer free blocks than the average of the four, so the indirect block goes to group 1, where data begins at 2,114, and
+    // what it names behind it.
+    let mut volume = fast(Baseline);
+    apply(&mut volume, &[create(1, 104 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(67), 96), (96, block(2115), 8)]);
+    assert_eq!(volume.layout_of(FileId(1)).unwrap().indirect, [block(2114)]);
+    // Its direct blocks are in the group of its inode: it is not split.
+    assert_eq!(measure(&volume).split_files, 0);
+    // Without the switch the indirect block lies behind the twelfth, and the thirteenth behind that.
+    let mut volume = fast(NoSwitch);
+    apply(&mut volume, &[create(1, 104 * KB)]);
+    assert_eq!(pieces(&volume, 1), [(0, block(67), 96), (96, block(80), 8)]);
+    assert_eq!(volume.layout_of(FileId(1)).unwrap().indirect, [block(79)]);
+}
+
+#[test]
+fn directories_are_spread_and_files_follow_them() {
+    // Group 0 has the root. The first directory goes to the first of the groups without one, 1; then 2, 3; and when each has
+    // one, to 0.
+    let mut volume = fast(Baseline);
+    let mkdirs: Vec<Op> = (1..=4).map(|dir| Op::Mkdir { dir: DirId(dir), parent: ROOT }).collect();
+    apply(&mut volume, &mkdirs);
+    apply(&mut volume, &[create_in(1, 1, 8 * KB), create_in(2, 3, 8 * KB), create_in(3, 4, 8 * KB)]);
+    // The directories' own fragments come first, so the files lie in the second blocks of their groups; in group 0 the root's
+    // and the fourth directory's fragments share block 66.
+    assert_eq!(pieces(&volume, 1), [(0, block(2048 + 67), 8)]);
+    assert_eq!(pieces(&volume, 2), [(0, block(3 * 2048 + 67), 8)]);
+    assert_eq!(pieces(&volume, 3), [(0, block(67), 8)]);
+}
+
+#[test]
+fn a_full_group_overflows_into_the_next() {
+    // Group 0 has 2,048 − 66 = 1,982 blocks of data, one of which the root has broken up. 1,981 files of a block fill it; the
+    // next is one group further, at block 2,114, and split: its inode stays in group 0.
+    let mut volume = fast(Baseline);
+    let files: Vec<Op> = (1..=1982).map(|file| create(file, 8 * KB)).collect();
+    apply(&mut volume, &files);
+    // The root has grown to 1,982 · 16 bytes, 31 KB, meanwhile: four blocks in all instead of one fragment, so that three files
+    // more had to go.
+    let split = measure(&volume).split_files;
+    assert_eq!(split, 1 + 3);
+    assert_eq!(volume.allocator().groups().counts(0).blocks, 0);
+}
+
+#[test]
+fn a_tenth_is_kept_and_want_of_space_is_counted() {
+    let mut volume = fast(Baseline);
+    apply(&mut volume, &[create(1, 40 << 20), create(2, 30 << 20), append(2, 4 * KB)]);
+    assert_eq!(volume.done().no_space, 1);
+    // What did not fit has left nothing behind: the file is there, and has the 4 KB that did fit later.
+    assert_eq!(pieces(&volume, 2).iter().map(|piece| piece.2).sum::<u32>(), 4);
+    ffs::Allocator::check(volume.allocator()).unwrap();
+}
+
+#[test]
+fn holes_have_no_blocks_and_links_keep_a_file() {
+    let mut volume = fast(Baseline);
+    let hole = Op::Create { file: FileId(1), parent: ROOT, size: 80 * KB, content: Content::Hole };
+    let link = Op::Link { file: FileId(1), parent: ROOT, to_file: FileId(2), to_parent: ROOT };
+    let write = Op::Write { file: FileId(1), parent: ROOT, offset: 32 * KB, len: 8 * KB };
+    apply(&mut volume, &[hole, write, link, delete(1)]);
+    assert_eq!(pieces(&volume, 2), [(32, block(67), 8)]);
+    assert_eq!(measure(&volume).files, 1);
+    apply(&mut volume, &[delete(2)]);
+    assert!(volume.allocator().groups().is_free(67));
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let mut volume = fast(Baseline);
+    let error = volume.apply(&delete(7)).unwrap_err().to_string();
+    assert!(error.contains("operation 0, delete f7 in d0, cannot be done: there is no such file"), "{error}");
+}

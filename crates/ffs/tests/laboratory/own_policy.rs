@@ -1,0 +1,38 @@
+//! The example of docs/src/adding.md: a policy of one's own.
+
+use crate::common::*;
+use ffs::policy::{Baseline, NoSwitch, Policy};
+
+/// Files switch groups at the first indirect block only where their own group is short of room.
+#[derive(Clone, Copy)]
+struct SwitchWhenCrowded;
+
+impl Policy for SwitchWhenCrowded {
+    fn name(&self) -> &'static str {
+        "switch_when_crowded"
+    }
+
+    fn section_group(&self, groups: &ffs::Groups, from: u32) -> Option<u32> {
+        let own = from % groups.count();
+        let average = groups.total().blocks / groups.count();
+        if groups.counts(own).blocks >= average / 2 {
+            Some(own)
+        } else {
+            Baseline.section_group(groups, from)
+        }
+    }
+}
+
+#[test]
+fn a_policy_of_ones_own_takes_the_place_of_another() {
+    let mut own = fast(SwitchWhenCrowded);
+    apply(&mut own, &[create(1, 104 * KB)]);
+    let mut none = fast(NoSwitch);
+    apply(&mut none, &[create(1, 104 * KB)]);
+    assert_eq!(pieces(&own, 1), pieces(&none, 1), "there is room, so that it stays in its group");
+    // 13 MB of the group's 15.5 are taken: it has less than half of what others have, and files switch.
+    let fill: Vec<trace::Op> = (10..150).map(|file| create(file, 96 * KB)).collect();
+    apply(&mut own, &fill);
+    apply(&mut own, &[create(2, 104 * KB)]);
+    assert!(pieces(&own, 2)[1].1 >= block(2048), "{:?}", pieces(&own, 2));
+}

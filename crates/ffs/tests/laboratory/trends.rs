@@ -1,0 +1,91 @@
+//! The published trends on an aged image of 1 GB, and what the laboratory takes for it.
+
+use ffs::benchmark::SequentialPoint;
+use ffs::{History, Kind, Laboratory, Measures, run};
+use std::sync::LazyLock;
+use std::thread;
+
+const DISK: u64 = 1 << 30;
+const BLOCKS: u64 = DISK / 8192;
+
+struct Aged {
+    measures: Measures,
+    heap_bytes: usize,
+    operations: u64,
+    /// Throughput of reading files of 104 KB: on the empty disk and on the aged one.
+    read: [f64; 2],
+}
+
+/// The made-up history on three policies, aged at once.
+static AGED: LazyLock<[Aged; 3]> = LazyLock::new(|| {
+    thread::scope(|scope| {
+        let aging = |policy: &'static str| scope.spawn(move || age(policy));
+        let agings = ["baseline", "no_switch", "smart_frag"].map(aging);
+        agings.map(|aging| aging.join().unwrap())
+    })
+});
+
+fn age(policy: &str) -> Aged {
+    let read = |laboratory: &dyn Laboratory| {
+        let model = disk::Model::find("hdd-7200").unwrap();
+        let points: Vec<SequentialPoint> = laboratory.sequential(&model, &[104 << 10], 5).unwrap();
+        points[0].read_bytes_per_s.unwrap().mean
+    };
+    let mut laboratory = Kind::Fast.make(policy, DISK).unwrap();
+    let empty = read(laboratory.as_ref());
+    run(laboratory.as_mut(), History::new(DISK, 1), |_| ()).unwrap();
+    let heap = laboratory.heap_bytes();
+    Aged {
+        measures: laboratory.measure(),
+        heap_bytes: heap.0 + heap.1,
+        operations: laboratory.done().operations,
+        read: [empty, read(laboratory.as_ref())],
+    }
+}
+
+#[test]
+fn the_history_has_the_published_shape() {
+    let [baseline, ..] = &*AGED;
+    assert!((1_250_000..1_450_000).contains(&baseline.operations), "{}", baseline.operations);
+    assert!((30_000..38_000).contains(&baseline.measures.files), "{}", baseline.measures.files);
+    assert_eq!(
+        baseline.measures.by_size.iter().map(|class| class.files).sum::<u64>(),
+        baseline.measures.files
+    );
+}
+
+#[test]
+fn no_switch_doubles_split_files_at_least() {
+    let [baseline, no_switch, _] = &*AGED;
+    let (before, after) = (baseline.measures.split_files, no_switch.measures.split_files);
+    assert!(after >= 2 * before, "{before} and {after}");
+}
+
+#[test]
+fn no_switch_helps_more_on_the_empty_disk() {
+    let [baseline, no_switch, _] = &*AGED;
+    let gain = |state: usize| no_switch.read[state] / baseline.read[state];
+    assert!(gain(0) > gain(1) && gain(1) > 1.0, "empty {}, aged {}", gain(0), gain(1));
+}
+
+#[test]
+fn smart_frag_brings_ends_of_files_to_their_blocks() {
+    let [baseline, _, smart_frag] = &*AGED;
+    let others = |aged: &Aged| aged.measures.layout_score_others.unwrap();
+    assert!(
+        others(baseline) < 0.8 && others(smart_frag) > 0.95,
+        "{} {}",
+        others(baseline),
+        others(smart_frag)
+    );
+    let fragments = |aged: &Aged| aged.measures.free_fragment_share;
+    assert!(fragments(smart_frag) >= 2.0 * fragments(baseline));
+}
+
+#[test]
+fn it_takes_two_bits_a_block_and_48_bytes_a_file() {
+    for aged in &*AGED {
+        let most = BLOCKS as usize / 4 + 48 * aged.measures.files as usize;
+        assert!(aged.heap_bytes <= most, "{} of {most}", aged.heap_bytes);
+    }
+}
