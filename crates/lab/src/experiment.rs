@@ -8,6 +8,7 @@ mod check;
 mod fingerprint;
 mod gather;
 mod images;
+mod laboratory;
 mod line;
 mod measure;
 mod metadata;

@@ -1,5 +1,6 @@
 //! The measures that a checkpoint has: what a plot may draw and a claim may be made of.
 
+use super::laboratory;
 use super::transfer::{BANDWIDTH, NATURAL, SHARE_OF_BEST};
 use crate::series::MODELLED;
 
@@ -72,15 +73,15 @@ const ALIKE: [&str; 13] = [
 
 /// Whether a measure differs from disk to disk.
 pub fn is_by_disk(measure: &str) -> bool {
-    BY_DISK.contains(&measure)
+    BY_DISK.contains(&measure) || laboratory::BY_DISK.contains(&measure)
 }
 
 /// Refuses a name that no measure has.
 pub(super) fn known(measure: &str) -> Result<(), String> {
-    if is_by_disk(measure) || ALIKE.contains(&measure) {
+    if is_by_disk(measure) || ALIKE.contains(&measure) || laboratory::ALIKE.contains(&measure) {
         return Ok(());
     }
-    let mut all = [&BY_DISK[..], &ALIKE[..]].concat();
+    let mut all = [&BY_DISK[..], &ALIKE[..], &laboratory::BY_DISK[..], &laboratory::ALIKE[..]].concat();
     all.sort_unstable();
     Err(format!("there is no measure {measure:?}; there are {}", all.join(", ")))
 }

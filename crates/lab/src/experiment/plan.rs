@@ -2,6 +2,7 @@
 
 use super::cell::{Cell, cells};
 use super::fingerprint::fingerprint;
+use super::laboratory::Laboratory;
 use super::line::Line;
 use super::metadata::Metadata;
 use super::run::RunSpec;
@@ -43,6 +44,8 @@ pub(super) enum Work {
         named: String,
         model: Model,
     },
+    /// A simulated file system.
+    Laboratory(Cell<Laboratory>),
     /// A disk alone.
     Disk {
         /// As the experiment calls it.
@@ -87,6 +90,7 @@ impl<'a> Plan<'a> {
         let jobs = match experiment.fs.as_slice() {
             [] => disks(spec, scale, &models),
             _ if scale.is_metadata() => metadata(spec, scale, &models)?,
+            _ if scale.is_laboratory() => laboratory(spec, scale, &models)?,
             _ => file_systems(spec, scale, &models)?,
         };
         // Only what ages is judged by requests.
@@ -102,15 +106,16 @@ impl<'a> Plan<'a> {
                 let [fs, option, disk] = [fs, option, disk].map(str::to_owned);
                 Line { fs, disk, option, seed, cell: job.name().to_owned() }
             };
+            let on_each = |fs: &str, option: &str, seed| {
+                self.models.iter().map(|model| line(fs, option, model.name(), seed)).collect()
+            };
             match &job.work {
                 Work::Disk { model, seed, .. } => vec![line("", "", model.name(), *seed)],
                 Work::Metadata { cell, model, .. } => {
                     vec![line(&cell.fs, &cell.variant.name, model.name(), cell.seed)]
                 }
-                Work::Cell(cell) => {
-                    let on = |model: &Model| line(&cell.fs, &cell.variant.name, model.name(), cell.seed);
-                    self.models.iter().map(on).collect()
-                }
+                Work::Cell(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
+                Work::Laboratory(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
             }
         };
         self.jobs.iter().flat_map(of).collect()
@@ -194,6 +199,27 @@ fn metadata(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Job>,
             let identity = Identity { name, parameters };
             jobs.push(Job { identity, work: Work::Metadata { cell, named, model } });
         }
+    }
+    Ok(jobs)
+}
+
+fn laboratory(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Job>, Error> {
+    let cells = cells(&spec.experiment, scale, |variant| spec.experiment.laboratory(scale, variant))?;
+    let mut jobs = Vec::new();
+    for cell in cells {
+        cell.task.check(&cell.fs, scale.size_bytes, &scale.rounds)?;
+        let parameters = json!({
+            "figure": spec.experiment.figure,
+            "scale": spec.scale,
+            "fs": cell.fs,
+            "option": cell.variant,
+            "seed": cell.seed,
+            "laboratory": cell.task,
+            "size_bytes": scale.size_bytes,
+            "disks": models,
+        });
+        let identity = Identity { name: cell.name.clone(), parameters };
+        jobs.push(Job { identity, work: Work::Laboratory(cell) });
     }
     Ok(jobs)
 }

@@ -16,6 +16,8 @@ pub struct Rule {
     pub at_above: Option<f64>,
     /// … lies below this.
     pub at_below: Option<f64>,
+    /// … lies, over that of the unaged side, below this.
+    pub at_over_unaged_below: Option<f64>,
     /// The value of the last round lies above this.
     pub last_above: Option<f64>,
     /// The value of the last round lies below this.
@@ -61,7 +63,12 @@ impl Rule {
             return Err(why.to_owned());
         }
         let pairs = [
-            (at, "at_round", self.at_above.or(self.at_below), "at_above or at_below"),
+            (
+                at,
+                "at_round",
+                self.at_above.or(self.at_below).or(self.at_over_unaged_below),
+                "at_above, at_below or at_over_unaged_below",
+            ),
             (self.correlates_with.is_some(), "correlates_with", self.correlation_below, "correlation_below"),
             (
                 compared > 0,
@@ -93,6 +100,7 @@ mod tests {
             "at_round = 60",
             "at_above = 1.0",
             "at_below = 1.0",
+            "at_over_unaged_below = 1.0",
             "correlates_with = 'x'",
             "correlation_below = -0.4",
             "over_options = ['x']",
@@ -105,7 +113,7 @@ mod tests {
         ] {
             assert!(refused(half).is_some(), "{half}");
         }
-        assert!(refused("at_round = 60").unwrap().contains("without at_above or at_below"));
+        assert!(refused("at_round = 60").unwrap().contains("without at_above"));
     }
 
     #[test]
@@ -113,6 +121,7 @@ mod tests {
         for whole in [
             "first_above = 1.0",
             "at_round = 60\nat_below = 1.0",
+            "at_round = 60\nat_over_unaged_below = 1.0",
             "correlates_with = 'x'\ncorrelation_below = -0.4",
             "over_options = ['x']\nratio_above = 1.0",
             "growth_over_fs = ['x']\nratio_below = 1.0",

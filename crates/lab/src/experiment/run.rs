@@ -3,6 +3,7 @@
 
 use super::gather::gather;
 use super::images;
+use super::laboratory;
 use super::metadata;
 use super::outcome::{FailedCell, Outcome};
 use super::plan::{Job, Plan, Work};
@@ -95,32 +96,40 @@ fn run_job(
     if !spec.resume {
         identity.forget(store, schedule)?;
     }
-    let images = images::make(session, &spec.work, scale.size_bytes)?;
+    let images = || images::make(session, &spec.work, scale.size_bytes);
     match &job.work {
         Work::Disk { named, model, seed } => {
+            let images = images()?;
             let images = images.path();
             transfer::Alone { scale, store, session, identity, command: &spec.command, images, watch }
                 .measure(named, model, *seed)
         }
-        Work::Metadata { cell, named, model } => metadata::Measuring {
-            cell,
-            disk: named,
-            model: model.name(),
-            scale,
-            store,
-            session,
-            identity,
-            apart: spec.apart,
-            command: &spec.command,
-            images: images.path(),
-            watch,
+        Work::Metadata { cell, named, model } => {
+            let images = images()?;
+            metadata::Measuring {
+                cell,
+                disk: named,
+                model: model.name(),
+                scale,
+                store,
+                session,
+                identity,
+                apart: spec.apart,
+                command: &spec.command,
+                images: images.path(),
+                watch,
+            }
+            .run()
         }
-        .run(),
+        Work::Laboratory(cell) => {
+            laboratory::Simulating { cell, scale, store, identity, models, command: &spec.command, watch }.run()
+        }
         Work::Cell(cell) => {
             if let Some(why) = untraced {
                 let name = job.name();
                 watch.say(&format!("{name}: no modelled costs, as block requests cannot be traced: {why}"));
             }
+            let images = images()?;
             let home = Home::Image(images.path().join("aged.img"));
             let mut series = Series {
                 session,

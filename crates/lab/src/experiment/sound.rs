@@ -1,8 +1,10 @@
 //! Whether what an experiment's file says can be carried out and judged.
 
+use super::laboratory::kind;
 use super::measure::known;
 use super::outcome::ONLY;
 use super::spec::{Check, Experiment, Scale};
+use crate::Error;
 use crate::compare::SUBJECTS;
 
 impl Experiment {
@@ -20,8 +22,10 @@ impl Experiment {
         if self.disks.is_empty() || self.scale.is_empty() {
             return Err("it needs at least one each of disks and scale".to_owned());
         }
+        let simulated = self.scale.values().filter(|scale| scale.is_laboratory()).count();
         for fs in &self.fs {
-            fs::find(fs).map_err(|error| error.to_string())?;
+            let found = if simulated > 0 { kind(fs).map(drop) } else { fs::find(fs).map(drop).map_err(Error::from) };
+            found.map_err(|error| error.to_string())?;
         }
         let options = self.option_names();
         if let Some(twice) = options.iter().enumerate().find(|(at, name)| options[..*at].contains(name)) {
@@ -31,8 +35,10 @@ impl Experiment {
             self.sound_scale(scale).map_err(|why| format!("scale {name}: {why}"))?;
         }
         let of_metadata = self.scale.values().filter(|scale| scale.is_metadata()).count();
-        if of_metadata != 0 && of_metadata != self.scale.len() {
-            return Err("either all scales are of the kind metadata or none".to_owned());
+        for (kind, of_it) in [("metadata", of_metadata), ("laboratory", simulated)] {
+            if of_it != 0 && of_it != self.scale.len() {
+                return Err(format!("either all scales are of the kind {kind} or none"));
+            }
         }
         for plot in &self.plot {
             known(&plot.y).map_err(|why| format!("the plot {:?}: {why}", plot.title))?;
@@ -73,6 +79,12 @@ impl Experiment {
             }
             return self.variants().iter().try_for_each(|variant| self.metadata(scale, variant).map(drop));
         }
+        if scale.is_laboratory() {
+            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
+                return Err("the laboratory has neither memory_bytes nor pictures".to_owned());
+            }
+            return self.variants().iter().try_for_each(|variant| self.laboratory(scale, variant).map(drop));
+        }
         self.variants().iter().try_for_each(|variant| self.workload(scale, variant).map(drop))
     }
 
@@ -84,7 +96,14 @@ impl Experiment {
             known(with).map_err(|why| format!("correlates with what is not measured: {why}"))?;
         }
         let sideless = self.fs.is_empty() || self.scale.values().any(Scale::is_metadata);
-        let sides: &[&str] = if sideless { &[ONLY] } else { &SUBJECTS };
+        let simulated = self.scale.values().any(Scale::is_laboratory);
+        // In the laboratory it is the measure that tells whether there are sides.
+        let of_both = [ONLY, SUBJECTS[0], SUBJECTS[1]];
+        let sides: &[&str] = match (sideless, simulated) {
+            (true, _) => &[ONLY],
+            (false, true) => &of_both,
+            (false, false) => &SUBJECTS,
+        };
         let fs: Vec<&str> = self.fs.iter().map(String::as_str).collect();
         let options = self.option_names();
         for (key, named, there) in [

@@ -1,6 +1,7 @@
 //! What an experiment is: its TOML file.
 
-use super::metadata::{KIND, Metadata};
+use super::laboratory::{self, Laboratory};
+use super::metadata::{self, Metadata};
 use super::rule::Rule;
 use crate::Error;
 use crate::workload::Workload;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The built-in experiments, by the name of their figure.
-const BUILTIN: [(&str, &str); 14] = [
+const BUILTIN: [(&str, &str); 21] = [
     ("fast17-fig1", include_str!("../../../../experiments/fast17-fig1.toml")),
     ("fast17-fig2", include_str!("../../../../experiments/fast17-fig2.toml")),
     ("fast17-fig3", include_str!("../../../../experiments/fast17-fig3.toml")),
@@ -24,6 +25,13 @@ const BUILTIN: [(&str, &str); 14] = [
     ("mdrealio16-fig3", include_str!("../../../../experiments/mdrealio16-fig3.toml")),
     ("mdrealio16-fig4", include_str!("../../../../experiments/mdrealio16-fig4.toml")),
     ("mdrealio16-fig5", include_str!("../../../../experiments/mdrealio16-fig5.toml")),
+    ("smith97-fig2", include_str!("../../../../experiments/smith97-fig2.toml")),
+    ("smith97-fig5", include_str!("../../../../experiments/smith97-fig5.toml")),
+    ("smith97-fig6", include_str!("../../../../experiments/smith97-fig6.toml")),
+    ("smith97-fig7", include_str!("../../../../experiments/smith97-fig7.toml")),
+    ("smith97-fig8", include_str!("../../../../experiments/smith97-fig8.toml")),
+    ("smith97-tab1", include_str!("../../../../experiments/smith97-tab1.toml")),
+    ("smith97-tab2", include_str!("../../../../experiments/smith97-tab2.toml")),
 ];
 
 /// An experiment.
@@ -114,7 +122,8 @@ pub struct Scale {
     /// How many reads of each size are made of disks alone, the sizes being the rounds.
     #[serde(default)]
     pub transfer_reads: u64,
-    /// The workload, with its kind; none for disks alone. Of the kind `metadata` it is the metadata benchmark that runs.
+    /// The workload, with its kind; none for disks alone. Of the kind `metadata` it is the metadata benchmark that runs, of the
+    /// kind `laboratory` file systems are simulated.
     #[serde(default)]
     pub workload: toml::Table,
 }
@@ -122,7 +131,16 @@ pub struct Scale {
 impl Scale {
     /// Whether it is the metadata benchmark that is run.
     pub fn is_metadata(&self) -> bool {
-        self.workload.get("kind").and_then(toml::Value::as_str) == Some(KIND)
+        self.is_of(metadata::KIND)
+    }
+
+    /// Whether file systems are simulated.
+    pub fn is_laboratory(&self) -> bool {
+        self.is_of(laboratory::KIND)
+    }
+
+    fn is_of(&self, kind: &str) -> bool {
+        self.workload.get("kind").and_then(toml::Value::as_str) == Some(kind)
     }
 
     /// The places on the axis of the figure where is measured.
@@ -274,9 +292,12 @@ impl Experiment {
 
     /// What the metadata benchmark does with a setting.
     pub(super) fn metadata(&self, scale: &Scale, variant: &Variant) -> Result<Metadata, String> {
-        let mut parameters = parameters(scale, variant);
-        parameters.remove("kind");
-        plain(parameters)
+        plain(without_kind(scale, variant))
+    }
+
+    /// What is done in the laboratory with a setting.
+    pub(super) fn laboratory(&self, scale: &Scale, variant: &Variant) -> Result<Laboratory, String> {
+        plain(without_kind(scale, variant))
     }
 
     /// A scale by its name.
@@ -293,6 +314,13 @@ fn parameters(scale: &Scale, variant: &Variant) -> toml::Table {
     let mut table = scale.workload.clone();
     table.extend(variant.workload.clone());
     table
+}
+
+/// The same where the kind is known.
+fn without_kind(scale: &Scale, variant: &Variant) -> toml::Table {
+    let mut parameters = parameters(scale, variant);
+    parameters.remove("kind");
+    parameters
 }
 
 fn plain<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T, String> {
@@ -332,6 +360,13 @@ mod tests {
                         // Whether memory can be limited here is another question.
                         let metadata = Metadata { memory_bytes: None, ..metadata };
                         metadata.check(scale.seeds[0], &scale.rounds).unwrap();
+                        continue;
+                    }
+                    if scale.is_laboratory() {
+                        let laboratory = experiment.laboratory(scale, &variant).unwrap();
+                        for fs in &experiment.fs {
+                            laboratory.check(fs, scale.size_bytes, &scale.rounds).unwrap();
+                        }
                         continue;
                     }
                     let mut workload = experiment.workload(scale, &variant).unwrap();

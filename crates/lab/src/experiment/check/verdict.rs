@@ -26,6 +26,7 @@ impl Judge<'_> {
             at_round,
             at_above,
             at_below,
+            at_over_unaged_below,
             last_above,
             last_below,
             grows_above,
@@ -49,10 +50,10 @@ impl Judge<'_> {
         let grown = || {
             Ok((format!("round {last} over round {first}"), self.growth(line, &check.side, &check.measure)?))
         };
-        let over_unaged = || {
-            let value = |side| self.value(line, side, &check.measure, last);
+        let over_unaged = |round| {
+            let value = |side| self.value(line, side, &check.measure, round);
             Ok((
-                format!("{} over unaged, round {last}", check.side),
+                format!("{} over unaged, round {round}", check.side),
                 value(&check.side)? / value(SUBJECTS[1])?,
             ))
         };
@@ -95,11 +96,12 @@ impl Judge<'_> {
             (first_below, false, vec![at(first)]),
             (at_above, true, within.clone()),
             (at_below, false, within),
+            (at_over_unaged_below, false, at_round.map(over_unaged).into_iter().collect()),
             (last_above, true, vec![at(last)]),
             (last_below, false, vec![at(last)]),
             (grows_above, true, vec![grown()]),
             (grows_below, false, vec![grown()]),
-            (over_unaged_below, false, vec![over_unaged()]),
+            (over_unaged_below, false, vec![over_unaged(last)]),
             (spread_above, true, vec![spread()]),
             (spread_below, false, vec![spread()]),
             (ratio_above, true, ratios()),

@@ -1,0 +1,305 @@
+//! The allocator laboratory: simulated file systems that are aged and measured at the speed of memory (Smith and Seltzer 1997,
+//! Figures 1, 2 and 5 to 8, and both tables).
+
+use super::cell::Cell;
+use super::outcome::ONLY;
+use super::spec::Scale;
+use crate::compare::SUBJECTS;
+use crate::series::{At, Identity, MODELLED, ON};
+use crate::store::{Measurement, Store, number};
+use crate::{Error, Watch};
+use disk::model::Model;
+use ffs::benchmark::{HotFiles, SequentialPoint};
+use ffs::{History, Kind, Measures};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is done in the laboratory, as an experiment names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Laboratory {
+    /// The policy of allocation.
+    pub policy: String,
+    /// What is measured, and with that what a round is.
+    pub by: By,
+    /// The policy that throughput is compared with.
+    pub beside: Option<String>,
+    /// The size of the files of the sequential benchmark after each day, in bytes; it does not run then if there is none.
+    pub file_bytes: Option<u64>,
+    /// How often the sequential benchmark runs, each time with its files in other places.
+    pub placements: u32,
+}
+
+impl Default for Laboratory {
+    fn default() -> Laboratory {
+        Laboratory { policy: String::new(), by: By::Day, beside: None, file_bytes: None, placements: 10 }
+    }
+}
+
+/// What a round is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// A day of the history, at whose end is measured.
+    Day,
+    /// A size of files of the sequential benchmark, after the whole history and on an empty file system.
+    FileSize,
+    /// The largest size of a class of files, after the whole history.
+    SizeClass,
+}
+
+/// The kind of workload that this is in an experiment's file.
+pub(super) const KIND: &str = "laboratory";
+
+/// Throughput of the sequential benchmark.
+pub(super) const CREATE: &str = "create_bytes_per_s";
+pub(super) const READ: &str = "read_bytes_per_s";
+/// Standard deviations of these.
+pub(super) const CREATE_DEVIATION: &str = "create_bytes_per_s_deviation";
+pub(super) const READ_DEVIATION: &str = "read_bytes_per_s_deviation";
+/// Read throughput over that of the policy that it is compared with.
+pub(super) const READ_GAIN: &str = "read_gain";
+/// Throughput of the benchmark of hot files.
+pub(super) const HOT_READ: &str = "hot_read_bytes_per_s";
+pub(super) const HOT_WRITE: &str = "hot_write_bytes_per_s";
+
+/// Those of its measures that differ from disk to disk, besides the cost of a scan.
+pub(super) const BY_DISK: [&str; 7] =
+    [CREATE, READ, CREATE_DEVIATION, READ_DEVIATION, READ_GAIN, HOT_READ, HOT_WRITE];
+
+/// Those that do not, besides the layout score and the number of files.
+pub(super) const ALIKE: [&str; 9] = [
+    "fullness",
+    "layout_score_multiples",
+    "layout_score_others",
+    "split_files",
+    "split_file_share",
+    "free_fragment_share",
+    "hot_file_share",
+    "hot_layout_score",
+    "sequential_layout_score",
+];
+
+impl Laboratory {
+    /// Refuses what cannot be carried out on file systems of the kind `fs`.
+    pub(super) fn check(&self, fs: &str, size_bytes: u64, rounds: &[u64]) -> Result<(), Error> {
+        let kind = kind(fs)?;
+        for policy in std::iter::once(&self.policy).chain(&self.beside) {
+            kind.make(policy, size_bytes).map_err(refused)?;
+        }
+        match (self.by, rounds.last()) {
+            (By::Day, Some(&day)) if day > ffs::DAYS => {
+                Err(Error::Refused(format!("there is no day {day}: the history has {} days", ffs::DAYS)))
+            }
+            _ if self.placements == 0 => Err(Error::Refused("placements = 0 measures nothing".to_owned())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The kind of simulated file system that an experiment calls so.
+pub(super) fn kind(name: &str) -> Result<Kind, Error> {
+    let kinds = [Kind::Fast, Kind::Extents];
+    kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+        let names = kinds.map(Kind::name).join(", ");
+        Error::Refused(format!("there is no simulated file system {name:?}; there are {names}"))
+    })
+}
+
+/// A simulated file system, to be aged and measured.
+pub(super) struct Simulating<'a> {
+    pub cell: &'a Cell<Laboratory>,
+    pub scale: &'a Scale,
+    pub store: &'a Store,
+    pub identity: &'a Identity,
+    /// The disks that throughput is priced on.
+    pub models: &'a [Model],
+    /// The full command line, for the record.
+    pub command: &'a str,
+    pub watch: &'a mut dyn Watch,
+}
+
+/// What was measured, by round.
+type Found = BTreeMap<u64, Vec<Measurement>>;
+
+impl Simulating<'_> {
+    /// Measures all rounds, unless they are in the store.
+    pub fn run(&mut self) -> Result<(), Error> {
+        let rounds = &self.scale.rounds;
+        let found = rounds.iter().map(|round| self.identity.find(self.store, At::Round(*round)));
+        if found.collect::<Result<Vec<_>, _>>()?.iter().all(Option::is_some) {
+            return Ok(());
+        }
+        let Cell { fs, task, .. } = self.cell;
+        self.watch.phase(&format!("{}: {} days on {fs}, {}", self.identity.name, ffs::DAYS, task.policy), None);
+        let found = match task.by {
+            By::Day => self.days(),
+            By::FileSize => self.file_sizes(),
+            By::SizeClass => self.size_classes(),
+        }?;
+        for (round, numbers) in found {
+            let run = self.identity.begin(self.store, At::Round(round), self.command, self.cell.seed)?;
+            let recorded = self.store.record_all(run, &numbers);
+            self.store.end_by(run, &recorded)?;
+            recorded?;
+        }
+        Ok(())
+    }
+
+    /// Ages a file system with a policy; `look` sees it at the end of each day.
+    fn aged(
+        &self,
+        policy: &str,
+        mut look: impl FnMut(&dyn ffs::Laboratory) -> Result<(), Error>,
+    ) -> Result<Box<dyn ffs::Laboratory>, Error> {
+        let size_bytes = self.scale.size_bytes;
+        let mut laboratory = kind(&self.cell.fs)?.make(policy, size_bytes).map_err(refused)?;
+        let mut looked = Ok(());
+        let seen = |now: &dyn ffs::Laboratory| {
+            if looked.is_ok() {
+                looked = if disk::interrupted() { Err(crate::workload::interrupted()) } else { look(now) };
+            }
+        };
+        ffs::run(laboratory.as_mut(), History::new(size_bytes, self.cell.seed), seen).map_err(failed)?;
+        looked.map(|()| laboratory)
+    }
+
+    fn days(&self) -> Result<Found, Error> {
+        let mut found = Found::new();
+        let task = &self.cell.task;
+        self.aged(&task.policy, |now| {
+            let day = now.done().checkpoints;
+            if !self.scale.rounds.contains(&day) {
+                return Ok(());
+            }
+            let mut numbers = of_files(&now.measure());
+            for model in self.models {
+                numbers.extend(now.scan_s_per_gib(model).map(|cost| one(ONLY, MODELLED, "s/GiB", Some(model), cost)));
+                let hot = now.hot_files(model);
+                numbers.extend(hot.iter().flat_map(|hot| hot_speeds(hot, model)));
+                let sizes: Vec<u64> = task.file_bytes.into_iter().collect();
+                let points = now.sequential(model, &sizes, task.placements).map_err(failed)?;
+                numbers.extend(points.iter().flat_map(|point| speeds(ONLY, point, model)));
+                if std::ptr::eq(model, &self.models[0]) {
+                    numbers.extend(hot.iter().flat_map(of_hot_files));
+                    numbers.extend(points.iter().flat_map(|point| of_benchmark(ONLY, point)));
+                }
+            }
+            found.insert(day, numbers);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn file_sizes(&self) -> Result<Found, Error> {
+        let task = &self.cell.task;
+        let mut found = Found::new();
+        for model in self.models {
+            let of_policy = self.sequential(&task.policy, model)?;
+            let beside = task.beside.as_deref().map(|policy| self.sequential(policy, model)).transpose()?;
+            for (side, subject) in SUBJECTS.into_iter().enumerate() {
+                for (at, point) in of_policy[side].iter().enumerate() {
+                    let numbers = found.entry(point.file_bytes).or_default();
+                    numbers.extend(speeds(subject, point, model));
+                    if std::ptr::eq(model, &self.models[0]) {
+                        numbers.extend(of_benchmark(subject, point));
+                    }
+                    let other = beside.as_ref().and_then(|beside| beside[side][at].read_bytes_per_s);
+                    if let Some((own, other)) = point.read_bytes_per_s.zip(other) {
+                        let gain = own.mean / other.mean;
+                        numbers.push(one(subject, READ_GAIN, "ratio", Some(model), gain));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The sequential benchmark for each round, aged and on an empty file system.
+    fn sequential(&self, policy: &str, model: &Model) -> Result<[Vec<SequentialPoint>; 2], Error> {
+        let empty = kind(&self.cell.fs)?.make(policy, self.scale.size_bytes).map_err(refused)?;
+        let aged = self.aged(policy, |_| Ok(()))?;
+        let of = |laboratory: &dyn ffs::Laboratory| {
+            laboratory.sequential(model, &self.scale.rounds, self.cell.task.placements).map_err(failed)
+        };
+        Ok([of(aged.as_ref())?, of(empty.as_ref())?])
+    }
+
+    fn size_classes(&self) -> Result<Found, Error> {
+        let aged = self.aged(&self.cell.task.policy, |_| Ok(()))?;
+        let mut found = Found::new();
+        for class in aged.measure().by_size {
+            if !self.scale.rounds.contains(&class.upper_bytes) {
+                continue;
+            }
+            let scores = [
+                ("layout_score", class.layout_score),
+                ("layout_score_multiples", class.layout_score_multiples),
+                ("layout_score_others", class.layout_score_others),
+            ];
+            let scores = scores.into_iter().filter_map(|(name, score)| Some(one(ONLY, name, "share", None, score?)));
+            let mut numbers: Vec<Measurement> = scores.collect();
+            numbers.push(one(ONLY, "files", "files", None, class.files as f64));
+            found.insert(class.upper_bytes, numbers);
+        }
+        Ok(found)
+    }
+}
+
+fn refused(error: ffs::Error) -> Error {
+    Error::Refused(error.to_string())
+}
+
+fn failed(error: ffs::Error) -> Error {
+    Error::Failed(error.to_string())
+}
+
+fn one(subject: &str, measure: &str, unit: &str, model: Option<&Model>, value: f64) -> Measurement {
+    let measure = model.map_or(measure.to_owned(), |model| format!("{measure}{ON}{}", model.name()));
+    number(subject, &measure, unit, 1, value)
+}
+
+fn of_files(now: &Measures) -> Vec<Measurement> {
+    let scores = [
+        ("layout_score", now.layout_score),
+        ("layout_score_multiples", now.layout_score_multiples),
+        ("layout_score_others", now.layout_score_others),
+        ("fullness", Some(now.fullness)),
+        ("split_file_share", Some(now.split_file_share)),
+        ("free_fragment_share", Some(now.free_fragment_share)),
+    ];
+    let shares = scores.into_iter().filter_map(|(name, share)| Some(one(ONLY, name, "share", None, share?)));
+    let mut numbers: Vec<Measurement> = shares.collect();
+    numbers.push(one(ONLY, "files", "files", None, now.files as f64));
+    numbers.push(one(ONLY, "split_files", "files", None, now.split_files as f64));
+    numbers
+}
+
+fn of_hot_files(hot: &HotFiles) -> Vec<Measurement> {
+    let mut numbers = vec![one(ONLY, "hot_file_share", "share", None, hot.file_share)];
+    numbers.extend(hot.layout_score.map(|score| one(ONLY, "hot_layout_score", "share", None, score)));
+    numbers
+}
+
+fn hot_speeds(hot: &HotFiles, model: &Model) -> impl Iterator<Item = Measurement> {
+    let speeds = [(HOT_READ, hot.read_bytes_per_s), (HOT_WRITE, hot.write_bytes_per_s)];
+    speeds.into_iter().filter_map(move |(name, speed)| Some(one(ONLY, name, "B/s", Some(model), speed?)))
+}
+
+fn of_benchmark(subject: &str, point: &SequentialPoint) -> Option<Measurement> {
+    Some(one(subject, "sequential_layout_score", "share", None, point.layout_score?))
+}
+
+fn speeds(subject: &str, point: &SequentialPoint, model: &Model) -> Vec<Measurement> {
+    let speeds = [
+        (CREATE, CREATE_DEVIATION, point.create_bytes_per_s),
+        (READ, READ_DEVIATION, point.read_bytes_per_s),
+    ];
+    let mut numbers = Vec::new();
+    for (mean, deviation, speed) in speeds {
+        let Some(speed) = speed else { continue };
+        numbers.push(one(subject, mean, "B/s", Some(model), speed.mean));
+        numbers.push(one(subject, deviation, "B/s", Some(model), speed.standard_deviation));
+    }
+    numbers
+}
