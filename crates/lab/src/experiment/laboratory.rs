@@ -131,7 +131,8 @@ impl Simulating<'_> {
             return Ok(());
         }
         let Cell { fs, task, .. } = self.cell;
-        self.watch.phase(&format!("{}: {} days on {fs}, {}", self.identity.name, ffs::DAYS, task.policy), None);
+        self.watch
+            .phase(&format!("{}: {} days on {fs}, {}", self.identity.name, ffs::DAYS, task.policy), None);
         let found = match task.by {
             By::Day => self.days(),
             By::FileSize => self.file_sizes(),
@@ -174,7 +175,9 @@ impl Simulating<'_> {
             }
             let mut numbers = of_files(&now.measure());
             for model in self.models {
-                numbers.extend(now.scan_s_per_gib(model).map(|cost| one(ONLY, MODELLED, "s/GiB", Some(model), cost)));
+                numbers.extend(
+                    now.scan_s_per_gib(model).map(|cost| one(ONLY, MODELLED, "s/GiB", Some(model), cost)),
+                );
                 let hot = now.hot_files(model);
                 numbers.extend(hot.iter().flat_map(|hot| hot_speeds(hot, model)));
                 let sizes: Vec<u64> = task.file_bytes.into_iter().collect();
@@ -237,7 +240,8 @@ impl Simulating<'_> {
                 ("layout_score_multiples", class.layout_score_multiples),
                 ("layout_score_others", class.layout_score_others),
             ];
-            let scores = scores.into_iter().filter_map(|(name, score)| Some(one(ONLY, name, "share", None, score?)));
+            let scores =
+                scores.into_iter().filter_map(|(name, score)| Some(one(ONLY, name, "share", None, score?)));
             let mut numbers: Vec<Measurement> = scores.collect();
             numbers.push(one(ONLY, "files", "files", None, class.files as f64));
             found.insert(class.upper_bytes, numbers);

@@ -122,7 +122,8 @@ fn run_job(
             .run()
         }
         Work::Laboratory(cell) => {
-            laboratory::Simulating { cell, scale, store, identity, models, command: &spec.command, watch }.run()
+            laboratory::Simulating { cell, scale, store, identity, models, command: &spec.command, watch }
+                .run()
         }
         Work::Cell(cell) => {
             if let Some(why) = untraced {

@@ -24,7 +24,8 @@ impl Experiment {
         }
         let simulated = self.scale.values().filter(|scale| scale.is_laboratory()).count();
         for fs in &self.fs {
-            let found = if simulated > 0 { kind(fs).map(drop) } else { fs::find(fs).map(drop).map_err(Error::from) };
+            let found =
+                if simulated > 0 { kind(fs).map(drop) } else { fs::find(fs).map(drop).map_err(Error::from) };
             found.map_err(|error| error.to_string())?;
         }
         let options = self.option_names();
