@@ -27,9 +27,10 @@ use serde::{Serialize, Serializer};
 use std::path::Path;
 
 /// The built-in models: one line each.
-const BUILTIN: [&str; 5] = [
+const BUILTIN: [&str; 6] = [
     include_str!("../../../devices/ideal.toml"),
     include_str!("../../../devices/hdd-7200.toml"),
+    include_str!("../../../devices/hdd-1994.toml"),
     include_str!("../../../devices/smr.toml"),
     include_str!("../../../devices/ssd-sata.toml"),
     include_str!("../../../devices/ssd-nvme.toml"),

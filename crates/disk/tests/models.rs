@@ -323,7 +323,7 @@ fn extents_cost_what_reads_of_them_cost() {
 #[test]
 fn every_built_in_model_is_sound_and_reads_back_the_same() {
     let names: Vec<_> = Model::builtin().map(|model| model.name().to_owned()).collect();
-    assert_eq!(names, ["ideal", "hdd-7200", "smr", "ssd-sata", "ssd-nvme"]);
+    assert_eq!(names, ["ideal", "hdd-7200", "hdd-1994", "smr", "ssd-sata", "ssd-nvme"]);
     for model in Model::builtin() {
         assert_eq!(Model::parse(&model.to_toml(), Path::new("again")).unwrap(), model);
     }
