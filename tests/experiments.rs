@@ -123,7 +123,7 @@ fn bad_experiments_are_refused() {
     broken("disks = [\"hdd-7200\"]", "disks = [\"hdd-72000\"]");
     lab.refused("run broken.toml --work work", "the disk \"hdd-72000\"");
     broken("{ grows_above = 1.0 }", "{ at_round = 100 }");
-    lab.refused("run broken.toml --work work", "without at_above or at_below");
+    lab.refused("run broken.toml --work work", "without at_above, at_below or at_over_unaged_below");
     // A round that cannot be made is told before the rounds ahead of it are.
     broken("rounds = [0, 100]", "rounds = [0, 101]");
     lab.refused("run broken.toml --work work", "101");
