@@ -25,6 +25,9 @@ pub enum Error {
     /// Snapshots that no workload can be made of.
     #[error("cannot make a workload of the snapshots: {0}")]
     Snapshots(String),
+    /// A snapshot that cannot be read.
+    #[error(transparent)]
+    Snapshot(#[from] snapshot::Error),
     /// Operations could not be made again for a resume.
     #[error(transparent)]
     Trace(#[from] trace::Error),

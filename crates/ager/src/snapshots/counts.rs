@@ -44,4 +44,6 @@ pub struct Summary {
     pub fill: Counts,
     /// Each pair of snapshots.
     pub pairs: Vec<Counts>,
+    /// What the snapshots cannot tell, or only with doubt, each with the name of the snapshot.
+    pub doubts: Vec<String>,
 }

@@ -40,7 +40,7 @@ impl Lifetimes {
         let mut before: Option<(snapshot::Snapshot, Vec<i64>)> = None;
         for place in 0..series.count() {
             let after = load(series, place, before.as_ref().map(|(snapshot, _)| snapshot))?;
-            let (after, _) = view.of(after, &series.name(place))?;
+            let (after, _) = view.of(after.snapshot, &series.name(place))?;
             let mut born: Vec<i64> =
                 after.entries().iter().map(|entry| entry.born_ns.unwrap_or(entry.changed_ns)).collect();
             if let Some((before, born_before)) = &before {

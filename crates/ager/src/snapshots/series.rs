@@ -1,6 +1,8 @@
 //! Snapshots one behind the other.
 
-use snapshot::{Fact, ROOT, Snapshot};
+use std::path::PathBuf;
+
+use snapshot::{Fact, Snapshot, check, check_pair};
 
 use crate::Error;
 
@@ -31,42 +33,44 @@ impl Series for Vec<Snapshot> {
     }
 }
 
-/// Loads a snapshot, and refuses one that cannot be worked with or does not follow `before`, which is at the place before it.
-pub(super) fn load(series: &dyn Series, place: usize, before: Option<&Snapshot>) -> Result<Snapshot, Error> {
-    let snapshot = series.load(place)?;
-    let info = snapshot.info();
-    let name = || series.name(place);
-    if info.lacks.contains(&Fact::Size) {
-        return Err(Error::Snapshots(format!("{} does not say how large files are", name())));
+/// Snapshots in files.
+impl Series for Vec<PathBuf> {
+    fn count(&self) -> usize {
+        self.len()
     }
-    if info.ended_ns < info.begun_ns {
-        return Err(Error::Snapshots(format!(
-            "{} ended before it began: the clock was set while it was taken; leave it out",
-            name()
-        )));
+
+    fn name(&self, place: usize) -> String {
+        self[place].display().to_string()
     }
-    if let Some(before) = before {
-        follows(before, &snapshot).map_err(|why| {
-            Error::Snapshots(format!("{} cannot follow {}: {why}", name(), series.name(place - 1)))
-        })?;
+
+    fn load(&self, place: usize) -> Result<Snapshot, Error> {
+        Ok(Snapshot::load(&self[place])?)
     }
-    Ok(snapshot)
 }
 
-/// Says why `after` cannot come behind `before`, if it cannot.
-fn follows(before: &Snapshot, after: &Snapshot) -> Result<(), String> {
-    let (first, second) = (before.info(), after.info());
-    if second.begun_ns < first.ended_ns || second.begun_ns == first.begun_ns {
-        return Err("it was not taken later; give them in order of time, each once".to_owned());
+/// A snapshot that can be worked with.
+pub(super) struct Loaded {
+    pub snapshot: Snapshot,
+    /// What it cannot tell, or only with doubt, each with the name of the snapshot.
+    pub doubts: Vec<String>,
+}
+
+/// Loads a snapshot, and refuses one that cannot be worked with or does not follow `before`, which is at the place before it.
+pub(super) fn load(series: &dyn Series, place: usize, before: Option<&Snapshot>) -> Result<Loaded, Error> {
+    let snapshot = series.load(place)?;
+    let name = series.name(place);
+    let refused = |why: String| Error::Snapshots(format!("{name}: {why}"));
+    if snapshot.info().lacks.contains(&Fact::Size) {
+        return Err(refused("it does not say how large files are; leave it out".to_owned()));
     }
-    if first.fs_id.is_some() && second.fs_id.is_some() && first.fs_id != second.fs_id
-        || first.fs != second.fs
-        || before.entries()[ROOT as usize].inode != after.entries()[ROOT as usize].inode
-    {
-        return Err("it is of another file system or directory; give snapshots of one".to_owned());
+    let mut doubts = check(&snapshot).map_err(|why| refused(why.to_string()))?;
+    if let Some(before) = before {
+        let pair = |why: String| refused(format!("it cannot follow {}: {why}", series.name(place - 1)));
+        doubts.extend(check_pair(before, &snapshot).map_err(|why| pair(why.to_string()))?);
+        if snapshot.info().begun_ns == before.info().begun_ns {
+            return Err(pair("both were taken at one time; give each once".to_owned()));
+        }
     }
-    if first.key_id != second.key_id {
-        return Err("its names are hashed with another key, or only one has hashed names".to_owned());
-    }
-    Ok(())
+    let doubts = doubts.into_iter().map(|doubt| format!("{name}: {doubt}")).collect();
+    Ok(Loaded { snapshot, doubts })
 }

@@ -146,6 +146,10 @@ fn told(counts: &Counts) -> [u64; 5] {
     [counts.creates, counts.deletes, counts.replaces, counts.modifies, counts.appends]
 }
 
+fn count(ops: &[Op], kinds: &[&str]) -> usize {
+    ops.iter().filter(|op| kinds.contains(&Op::KINDS[op.kind()])).count()
+}
+
 fn steps() -> impl Strategy<Value = Vec<Vec<u64>>> {
     prop::collection::vec(prop::collection::vec(any::<u64>(), 0..60), 1..6)
 }
@@ -200,7 +204,7 @@ proptest! {
         let options = Options { renames: false, updates: Updates::Rewrite, ..Options::told(seed) };
         let mut witness = Witness::new(&snapshots, true);
         let (ops, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
-        prop_assert!(ops.iter().all(|op| !matches!(op, Op::Rename { .. } | Op::Append { .. })));
+        prop_assert_eq!(count(&ops, &["rename", "append"]), 0);
         prop_assert!(summary.pairs.iter().all(|pair| pair.renames == 0));
     }
 
@@ -220,7 +224,7 @@ proptest! {
                 model.files().into_iter().map(|(name, inode)| (name, model.inodes[inode].size)).collect();
             assert_eq!(found, expected, "snapshot {number}");
         }).unwrap();
-        prop_assert!(ops.iter().all(|op| !matches!(op, Op::Rename { .. } | Op::Link { .. } | Op::Rmdir { .. })));
+        prop_assert_eq!(count(&ops, &["rename", "link", "rmdir"]), 0);
         if symlinks {
             let counted = summary.pairs.iter().map(|pair| [pair.creates, pair.deletes, pair.replaces]);
             let truth = truth.iter().map(|pair| [pair.creates, pair.deletes, pair.replaces]);
@@ -380,7 +384,10 @@ fn an_empty_snapshot_is_one_and_one_alone_is_a_filling() {
     assert_eq!((summary.pairs[0].deletes, summary.pairs[1]), (1, Counts::default()));
     let (_, summary) = replay(&[full], &Options::told(1), |_, _| {}).unwrap();
     assert_eq!((summary.fill.creates, summary.pairs.len()), (1, 0));
-    assert!(matches!(Workload::new(Box::new(Vec::new()), Options::told(1)), Err(Error::Snapshots(_))));
+    assert!(matches!(
+        Workload::new(Box::new(Vec::<Snapshot>::new()), Options::told(1)),
+        Err(Error::Snapshots(_))
+    ));
 }
 
 #[test]
@@ -391,14 +398,17 @@ fn what_is_no_series_is_refused_in_one_line_that_names_the_snapshot() {
         SnapshotBuilder::new(two.info().clone(), root).finish()
     };
     let cases = [
-        (vec![two.clone(), one.clone()], "was not taken later"),
-        (vec![one.clone(), one.clone()], "was not taken later"),
+        (vec![two.clone(), one.clone()], "give the older one first"),
+        (vec![one.clone(), one.clone()], "give each once"),
         (
             vec![one.clone(), changed(&two, |info| info.fs_id = Some("other".to_owned()))],
             "another file system",
         ),
-        (vec![one.clone(), other_root], "another file system or directory"),
-        (vec![one.clone(), changed(&two, |info| info.key_id = Some("key".to_owned()))], "another key"),
+        (vec![one.clone(), other_root], "two directories"),
+        (
+            vec![one.clone(), changed(&two, |info| info.key_id = Some("key".to_owned()))],
+            "names and the other hashes",
+        ),
         (vec![one.clone(), changed(&two, |info| info.ended_ns = info.begun_ns - 5)], "before it began"),
         (vec![one.clone(), changed(&two, |info| info.lacks = vec![snapshot::Fact::Size])], "how large"),
         (vec![one, by_hand(2, &[(11, None, "a/b", 1, 1.5)])], "no file can have"),
