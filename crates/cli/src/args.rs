@@ -11,8 +11,10 @@ mod measure;
 mod profile;
 mod results;
 mod served;
+mod snapshot;
 
 pub use self::bench::*;
+pub use self::snapshot::*;
 pub use age::*;
 pub use by::*;
 pub use disk::*;
@@ -63,6 +65,8 @@ pub enum Command {
     Disk(Disk),
     /// List, show, check or capture profiles
     Profile(Profile),
+    /// Take, compare, sum up or import snapshots of file systems
+    Snapshot(Snapshot),
     /// Show, convert or sum up traces of operations
     Trace(Trace),
     /// Write one page with everything that was compared

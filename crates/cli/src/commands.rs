@@ -13,6 +13,7 @@ mod generate;
 mod probe;
 mod profile;
 mod report;
+mod snapshot;
 mod trace;
 
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
@@ -57,6 +58,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
         Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Profile(profile) => profile::run(&profile.action),
+        Command::Snapshot(snapshot) => self::snapshot::run(&snapshot.action),
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Report(report) => report::run(&report),
         Command::Export(export) => export::run(&export),

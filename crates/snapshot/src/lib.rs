@@ -5,6 +5,7 @@ mod diff;
 mod entry;
 mod error;
 mod form;
+pub mod import;
 mod key;
 pub mod layout;
 mod lists;

@@ -3,6 +3,7 @@
 use crate::{Error, Result};
 use rustix::fs::{major, minor, stat};
 use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -17,8 +18,13 @@ struct FsUuid {
     uuid: [u8; 16],
 }
 
-/// Since Linux 6.9.
+/// Since Linux 6.9, but not on Btrfs.
 const FS_IOC_GETFSUUID: Opcode = opcode::read::<FsUuid>(0x15, 0);
+
+/// The kernel's `struct btrfs_ioctl_fs_info_args`, in which the identifier lies there.
+type BtrfsInfo = [u8; 1024];
+const BTRFS_FSID: Range<usize> = 16..32;
+const BTRFS_IOC_FS_INFO: Opcode = opcode::read::<BtrfsInfo>(0x94, 31);
 
 /// Which file system it is.
 pub struct Identity {
@@ -39,13 +45,21 @@ pub fn of(fd: &OwnedFd, root: &Path) -> Result<Identity> {
 /// What the kernel tells.
 fn told(fd: &OwnedFd) -> Option<String> {
     // SAFETY: the opcode writes a struct fsuuid2, which `FsUuid` is.
-    let told = unsafe { ioctl(fd, Getter::<FS_IOC_GETFSUUID, FsUuid>::new()) }.ok()?;
-    let bytes = told.uuid.get(..told.len.into())?;
+    let told = unsafe { ioctl(fd, Getter::<FS_IOC_GETFSUUID, FsUuid>::new()) };
+    if let Ok(told) = told {
+        return told.uuid.get(..told.len.into()).and_then(uuid);
+    }
+    // SAFETY: the opcode writes a struct btrfs_ioctl_fs_info_args, which has this size.
+    let btrfs = unsafe { ioctl(fd, Getter::<BTRFS_IOC_FS_INFO, BtrfsInfo>::new()) };
+    uuid(&btrfs.ok()?[BTRFS_FSID])
+}
+
+/// How an identifier is written; none if it is all zeros.
+fn uuid(bytes: &[u8]) -> Option<String> {
     if bytes.iter().all(|byte| *byte == 0) {
         return None;
     }
-    let hexadecimal: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut text = hexadecimal.concat();
+    let mut text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     if text.len() == 32 {
         [20, 16, 12, 8].into_iter().for_each(|place| text.insert(place, '-'));
     }

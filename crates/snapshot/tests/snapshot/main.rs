@@ -2,4 +2,6 @@
 
 mod damage;
 mod file;
+mod import;
+mod pair;
 mod support;

@@ -1,0 +1,106 @@
+//! `senesce snapshot diff`.
+
+use super::{load, say, texts};
+use crate::output;
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use snapshot::{Change, Kind, Snapshot, What, check_pair, diff};
+use std::path::Path;
+
+/// How much one kind of change comes to.
+#[derive(Clone, Copy, Default, Serialize)]
+struct Count {
+    files: u64,
+    dirs: u64,
+    others: u64,
+    /// Of the files: as they are now, or were if they are gone.
+    bytes: u64,
+}
+
+pub fn run(older: &Path, newer: &Path, list: bool, json: bool) -> Result<()> {
+    let ((a, doubts_a), (b, doubts_b)) = (load(older)?, load(newer)?);
+    let pair = check_pair(&a, &b)
+        .with_context(|| format!("snapshots {} and {}", older.display(), newer.display()))?;
+    let changes = diff(&a, &b);
+    let mut counts = [(); What::ALL.len()].map(|()| Count::default());
+    for change in &changes {
+        let count = &mut counts[change.what as usize];
+        let entry = match (change.after, change.before) {
+            (Some(after), _) => &b.entries()[after as usize],
+            (None, before) => &a.entries()[before.unwrap_or_default() as usize],
+        };
+        match entry.kind {
+            Kind::File => {
+                count.files += 1;
+                count.bytes = count.bytes.saturating_add(entry.size);
+            }
+            Kind::Dir => count.dirs += 1,
+            _ => count.others += 1,
+        }
+    }
+    if json {
+        let mut document: Map<String, Value> = Map::new();
+        for (what, count) in What::ALL.iter().zip(counts) {
+            document.insert(what.name().to_owned(), json!(count));
+        }
+        document.insert("changes".to_owned(), json!(changes.len()));
+        document.insert("doubts".to_owned(), json!(texts(&[doubts_a, doubts_b, pair].concat())));
+        if list {
+            let changes: Vec<Value> = changes.iter().map(|change| listed(change, &a, &b)).collect();
+            document.insert("list".to_owned(), json!(changes));
+        }
+        return output::json(&document);
+    }
+    say(older, &doubts_a);
+    say(newer, &doubts_b);
+    say(newer, &pair);
+    if list {
+        for change in &changes {
+            output::line(&line(change, &a, &b))?;
+        }
+        return Ok(());
+    }
+    output::table(
+        &["", "files", "directories", "others", "bytes"],
+        What::ALL.iter().zip(counts).map(|(what, count)| {
+            let numbers = [count.files, count.dirs, count.others].map(|n| n.to_string());
+            [vec![what.name().to_owned()], numbers.to_vec(), vec![lab::bytes(count.bytes)]].concat()
+        }),
+    )
+}
+
+/// The paths that a change is said with: before, if it differs, and after.
+fn paths(change: &Change, a: &Snapshot, b: &Snapshot) -> (Option<String>, Option<String>) {
+    // What is no text is written as escapes, and so are line ends: one change is one line.
+    let text = |path: Vec<u8>| match String::from_utf8(path) {
+        Ok(path) if !path.contains(|c: char| c.is_control() || c == '\\') => path,
+        Ok(path) => path.into_bytes().escape_ascii().to_string(),
+        Err(error) => error.into_bytes().escape_ascii().to_string(),
+    };
+    (change.before.map(|place| text(a.path(place))), change.after.map(|place| text(b.path(place))))
+}
+
+fn listed(change: &Change, a: &Snapshot, b: &Snapshot) -> Value {
+    let (before, after) = paths(change, a, b);
+    let (entry_a, entry_b) = (
+        change.before.map(|place| &a.entries()[place as usize]),
+        change.after.map(|place| &b.entries()[place as usize]),
+    );
+    json!({
+        "what": change.what.name(),
+        "kind": entry_b.or(entry_a).map(|entry| entry.kind.name()),
+        "before": before,
+        "after": after,
+        "size_before": entry_a.map(|entry| entry.size),
+        "size_after": entry_b.map(|entry| entry.size),
+    })
+}
+
+fn line(change: &Change, a: &Snapshot, b: &Snapshot) -> String {
+    let what = change.what.name();
+    match paths(change, a, b) {
+        (Some(before), Some(after)) if before != after => format!("{what:<9} {before} -> {after}"),
+        (before, after) => format!("{what:<9} {}", after.or(before).unwrap_or_default()),
+    }
+}

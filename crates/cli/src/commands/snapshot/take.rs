@@ -1,0 +1,54 @@
+//! `senesce snapshot take`.
+
+use super::{say, texts};
+use crate::args::SnapshotTake;
+use crate::output;
+use anyhow::Result;
+use snapshot::{Key, Stat};
+
+pub fn run(args: &SnapshotTake) -> Result<()> {
+    // Before what may take long.
+    if !args.force {
+        snapshot::refuse_existing(&args.out)?;
+    }
+    let key = match (&args.key, &args.make_key) {
+        (Some(path), _) => Some(Key::load(path)?),
+        (None, Some(path)) => Some(Key::make(path)?),
+        (None, None) => None,
+    };
+    // Walking waits for the disk more than it computes.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.map_or(2 * processors, usize::from);
+    let snapshot = probe::snapshot(&args.path, lab::TOOL, threads, key.as_ref())?;
+    snapshot.save(&args.out, args.force)?;
+    let stat = Stat::of(&snapshot);
+    let doubts = snapshot::check(&snapshot)?;
+    if args.json {
+        let info = snapshot.info();
+        return output::json(&serde_json::json!({
+            "entries": snapshot.entries().len(),
+            "files": stat.files,
+            "dirs": stat.dirs,
+            "bytes": stat.bytes,
+            "extents": stat.extents,
+            "vanished": info.vanished,
+            "unmapped": info.unmapped,
+            "other_fs": info.other_fs,
+            "seconds": (info.ended_ns - info.begun_ns) as f64 / 1e9,
+            "doubts": texts(&doubts),
+        }));
+    }
+    say(&args.out, &doubts);
+    output::line(&format!(
+        "{}: {} files, {} directories, {} in {} extents",
+        args.out.display(),
+        stat.files,
+        stat.dirs,
+        lab::bytes(stat.bytes),
+        stat.extents
+    ))?;
+    match snapshot.info().other_fs {
+        0 => Ok(()),
+        count => output::line(&format!("{count} names lead to other file systems (left out)")),
+    }
+}

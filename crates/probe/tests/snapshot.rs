@@ -1,0 +1,157 @@
+//! Snapshots of real file systems.
+
+mod common;
+
+use common::{Mounted, can_mount, run};
+use senesce_probe::{file_extents, snapshot};
+use snapshot::{Extent, Key, Kind, Snapshot, What, diff};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+fn take(root: &Path, threads: usize) -> Snapshot {
+    snapshot(root, "test", threads, None).unwrap()
+}
+
+/// Files of a few blocks in pieces, some with several names, one that is sparse, and names that are no text.
+fn fill(root: &Path) {
+    std::fs::create_dir_all(root.join("dir/deeper")).unwrap();
+    for turn in 0..30u8 {
+        for name in ["p", "dir/q"] {
+            let file = std::fs::File::options().create(true).append(true).open(root.join(name)).unwrap();
+            std::io::Write::write_all(&mut &file, &[turn; 8192]).unwrap();
+            file.sync_all().unwrap();
+        }
+    }
+    std::fs::hard_link(root.join("p"), root.join("dir/deeper/link")).unwrap();
+    std::fs::File::create(root.join("sparse")).unwrap().set_len(1 << 30).unwrap();
+    std::fs::write(root.join(OsStr::from_bytes(b"\xff\n")), "x").unwrap();
+    std::os::unix::fs::symlink("p", root.join("symlink")).unwrap();
+    run("mkfifo", &[root.join("fifo").to_str().unwrap()]);
+}
+
+#[test]
+fn every_entry_is_as_the_system_tells_it() {
+    if !can_mount() {
+        return;
+    }
+    for kind in KINDS {
+        let Some(mounted) = Mounted::new(kind) else { continue };
+        let root = mounted.root();
+        fill(&root);
+        let taken = take(&root, 3);
+        let mut seen = 0;
+        for (entry, place) in taken.entries().iter().zip(0..) {
+            let path = root.join(OsStr::from_bytes(&taken.path(place)));
+            let is = std::fs::symlink_metadata(&path).unwrap();
+            assert_eq!(
+                (entry.inode, entry.size, entry.allocated),
+                (is.ino(), is.size(), is.blocks() * 512),
+                "{path:?}"
+            );
+            assert_eq!(entry.links, is.nlink() as u32, "{path:?}");
+            assert_eq!(entry.changed_ns, is.ctime() * 1_000_000_000 + is.ctime_nsec(), "{path:?}");
+            assert_eq!(entry.modified_ns, is.mtime() * 1_000_000_000 + is.mtime_nsec(), "{path:?}");
+            assert!(entry.born_ns.is_some(), "{path:?}");
+            assert_eq!(entry.generation.is_some(), matches!(entry.kind, Kind::File | Kind::Dir), "{path:?}");
+            if entry.kind == Kind::File && !path.ends_with("p") {
+                let extents = file_extents(std::fs::File::open(&path).unwrap(), false).unwrap();
+                let bytes: u64 = extents.iter().filter(|e| e.flags.has_blocks()).map(|e| e.len).sum();
+                assert_eq!(
+                    taken.extents(place).iter().map(|e: &Extent| e.len).sum::<u64>(),
+                    bytes,
+                    "{path:?}"
+                );
+                seen += 1;
+            }
+        }
+        assert_eq!((taken.entries().len(), seen), (10, 4), "{kind}");
+        // The first of its names in scan order has the extents.
+        let of = |path: &[u8]| {
+            let place = (0..10).find(|place| taken.path(*place) == path).unwrap();
+            taken.extents(place).len()
+        };
+        assert!(of(b"dir/deeper/link") > 0 && of(b"p") == 0, "{kind}");
+        let info = taken.info();
+        assert_eq!((&*info.fs, info.vanished, info.unmapped, info.other_fs), (kind, 0, 0, 0));
+        assert_eq!(info.fs_id.as_ref().unwrap().len(), 36, "{kind}");
+        assert!(info.begun_ns <= info.ended_ns && info.capacity_bytes > info.used_bytes);
+    }
+}
+
+#[test]
+fn neither_threads_nor_keys_change_what_happened() {
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    let root = dir.path().join("tree");
+    std::fs::create_dir(&root).unwrap();
+    fill(&root);
+    for n in 0..3000 {
+        std::fs::write(root.join(format!("dir/{n}")), "").unwrap();
+    }
+    let (one, many) = (take(&root, 1), take(&root, 8));
+    assert!(one.entries() == many.entries());
+    assert!((0..one.entries().len() as u32).all(|place| one.path(place) == many.path(place)));
+    assert_eq!(diff(&one, &one), []);
+    assert_eq!(diff(&one, &many), []);
+
+    let key = Key::make(&dir.path().join("key")).unwrap();
+    let hashed = || snapshot(&root, "test", 4, Some(&key)).unwrap();
+    let before = hashed();
+    std::fs::rename(root.join("dir/77"), root.join("moved")).unwrap();
+    std::fs::remove_file(root.join("dir/78")).unwrap();
+    let after = hashed();
+    let what: Vec<What> = diff(&before, &after).iter().map(|change| change.what).collect();
+    assert_eq!(what, [What::Renamed, What::Deleted]);
+    assert_eq!(before.info().key_id, Some(key.id()));
+}
+
+#[test]
+fn a_number_used_again_is_another_file() {
+    if !can_mount() {
+        return;
+    }
+    let Some(mounted) = Mounted::new("ext4") else { return };
+    let path = mounted.root().join("x");
+    std::fs::write(&path, "old").unwrap();
+    let before = take(&mounted.root(), 2);
+    let inode = std::fs::metadata(&path).unwrap().ino();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "new").unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().ino(), inode, "ext4 gives the lowest number that is free");
+    let after = take(&mounted.root(), 2);
+    let changes = diff(&before, &after);
+    assert_eq!(changes.iter().map(|change| change.what).collect::<Vec<_>>(), [What::Replaced]);
+}
+
+#[test]
+fn what_comes_and_goes_meanwhile_is_no_error() {
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in (0..1200u32).cycle() {
+                if ended.load(std::sync::atomic::Ordering::Relaxed) {
+                    return;
+                }
+                let path = dir.path().join((n % 100).to_string());
+                // Files, directories with files, and each in the place of the other.
+                let _ = match n % 3 {
+                    0 => std::fs::write(&path, "x"),
+                    1 => std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path)),
+                    _ => std::fs::create_dir(&path).and_then(|()| std::fs::write(path.join("in"), "y")),
+                };
+                let _ = std::fs::rename(&path, dir.path().join("moved"));
+            }
+        });
+        for _ in 0..200 {
+            let taken = take(dir.path(), 4);
+            taken.save(&dir.path().join("out.parquet"), true).unwrap();
+            assert!(Snapshot::load(&dir.path().join("out.parquet")).unwrap() == taken);
+            assert_eq!(diff(&taken, &taken), []);
+        }
+        ended.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}

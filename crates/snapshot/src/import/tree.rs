@@ -1,0 +1,182 @@
+//! A tree that is put together in any order, and changed.
+
+use crate::{Entry, Extent, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
+use std::collections::BTreeMap;
+
+/// A name in a tree.
+pub type NodeId = usize;
+
+/// A tree of names. Nodes that are removed stay, out of reach.
+pub struct Tree {
+    nodes: Vec<Node>,
+    /// What names stand for; several may stand for one.
+    pub files: Vec<File>,
+}
+
+/// What names stand for.
+#[derive(Clone)]
+pub struct File {
+    /// Its facts; the directory in them has no meaning here.
+    pub entry: Entry,
+    extents: Vec<Extent>,
+}
+
+impl File {
+    /// Its extents are not those that it has any more.
+    pub fn forget_extents(&mut self) {
+        self.extents.clear();
+    }
+}
+
+struct Node {
+    file: usize,
+    children: BTreeMap<Vec<u8>, NodeId>,
+}
+
+/// The node of the root.
+pub const TOP: NodeId = 0;
+
+/// An entry of which only this is known.
+pub fn entry(kind: Kind, inode: u64) -> Entry {
+    Entry {
+        parent: ROOT,
+        kind,
+        inode,
+        generation: None,
+        links: 1,
+        size: 0,
+        allocated: 0,
+        changed_ns: 0,
+        modified_ns: 0,
+        born_ns: None,
+    }
+}
+
+/// The names that a path is made of: slashes at its ends and `.` mean nothing.
+pub fn names(path: &[u8]) -> Result<Vec<&[u8]>, String> {
+    let names: Vec<&[u8]> =
+        path.split(|byte| *byte == b'/').filter(|name| !matches!(name, [] | [b'.'])).collect();
+    match names.iter().find(|name| !trace::is_name(name)) {
+        Some(name) => Err(format!("{} can be no name of a file", super::text::shown(name))),
+        None => Ok(names),
+    }
+}
+
+impl Tree {
+    /// A tree that holds nothing but its root.
+    pub fn new(root: Entry) -> Tree {
+        let file = File { entry: root, extents: Vec::new() };
+        Tree { nodes: vec![Node { file: 0, children: BTreeMap::new() }], files: vec![file] }
+    }
+
+    /// The tree of a snapshot.
+    pub fn of(snapshot: &Snapshot) -> Tree {
+        let mut tree = Tree::new(snapshot.entries()[0].clone());
+        let mut linked = BTreeMap::new();
+        for (entry, place) in snapshot.entries().iter().zip(0..).skip(1) {
+            let mut file = tree.files.len();
+            if entry.links > 1 && entry.kind != Kind::Dir {
+                file = *linked.entry(entry.inode).or_insert(file);
+            }
+            if file == tree.files.len() {
+                let extents = snapshot.extents(place).to_vec();
+                tree.files.push(File { entry: entry.clone(), extents });
+            }
+            // Nodes of a new tree are numbered as the places of the snapshot are.
+            tree.nodes.push(Node { file, children: BTreeMap::new() });
+            let name = snapshot.name(place).to_vec();
+            tree.nodes[entry.parent as usize].children.insert(name, place as usize);
+        }
+        tree
+    }
+
+    /// What the name stands for.
+    pub fn file(&mut self, node: NodeId) -> &mut File {
+        let file = self.nodes[node].file;
+        &mut self.files[file]
+    }
+
+    /// The number of what the name stands for.
+    pub fn file_id(&self, node: NodeId) -> usize {
+        self.nodes[node].file
+    }
+
+    /// The node at a path.
+    pub fn find(&self, names: &[&[u8]]) -> Option<NodeId> {
+        names.iter().try_fold(TOP, |node, name| self.nodes[node].children.get(*name).copied())
+    }
+
+    /// The directory that the last name of a path is in, and that name.
+    fn above<'n>(&self, names: &[&'n [u8]]) -> Result<(NodeId, &'n [u8]), String> {
+        let (name, above) = names.split_last().ok_or("the root cannot be made, moved or removed")?;
+        let dir = self.find(above).filter(|dir| self.files[self.nodes[*dir].file].entry.kind == Kind::Dir);
+        Ok((
+            dir.ok_or_else(|| {
+                format!("the directory of {} is not there", super::text::shown(&names.join(&b'/')))
+            })?,
+            name,
+        ))
+    }
+
+    /// Puts a name, in place of what may be there.
+    pub fn put(&mut self, names: &[&[u8]], entry: Entry) -> Result<NodeId, String> {
+        self.files.push(File { entry, extents: Vec::new() });
+        self.put_name(names, self.files.len() - 1)
+    }
+
+    /// Puts a name of a file that is there, in place of what may have it.
+    pub fn put_name(&mut self, names: &[&[u8]], file: usize) -> Result<NodeId, String> {
+        let (dir, name) = self.above(names)?;
+        self.nodes.push(Node { file, children: BTreeMap::new() });
+        let node = self.nodes.len() - 1;
+        self.nodes[dir].children.insert(name.to_vec(), node);
+        Ok(node)
+    }
+
+    /// Takes a name away, with all that is below it.
+    pub fn take(&mut self, names: &[&[u8]]) -> Result<NodeId, String> {
+        let (dir, name) = self.above(names)?;
+        let taken = self.nodes[dir].children.remove(name);
+        taken.ok_or_else(|| format!("{} is not there", super::text::shown(&names.join(&b'/'))))
+    }
+
+    /// Puts what was taken away, in place of what may be there.
+    pub fn give(&mut self, names: &[&[u8]], node: NodeId) -> Result<(), String> {
+        let (dir, name) = self.above(names)?;
+        self.nodes[dir].children.insert(name.to_vec(), node);
+        Ok(())
+    }
+
+    /// How many names each file has.
+    pub fn count_names(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.files.len()];
+        let mut nodes = vec![TOP];
+        while let Some(node) = nodes.pop() {
+            counts[self.nodes[node].file] += 1;
+            nodes.extend(self.nodes[node].children.values());
+        }
+        counts
+    }
+
+    /// The snapshot.
+    pub fn finish(self, info: Info) -> Snapshot {
+        let mut builder = SnapshotBuilder::new(info, self.files[0].entry.clone());
+        let mut seen = vec![false; self.files.len()];
+        let mut levels = vec![(ROOT, self.nodes[TOP].children.iter())];
+        while let Some((parent, level)) = levels.last_mut() {
+            let parent = *parent;
+            let Some((name, node)) = level.next() else {
+                levels.pop();
+                continue;
+            };
+            let Node { file, children } = &self.nodes[*node];
+            let File { entry, extents } = &self.files[*file];
+            let extents = if std::mem::replace(&mut seen[*file], true) { &[] } else { &extents[..] };
+            let place = builder.add(Entry { parent, ..entry.clone() }, name, extents);
+            if entry.kind == Kind::Dir {
+                levels.push((place, children.iter()));
+            }
+        }
+        builder.finish()
+    }
+}
