@@ -3,6 +3,7 @@
 #[macro_use]
 mod common;
 
+mod activity;
 mod age;
 mod bench;
 mod compare;

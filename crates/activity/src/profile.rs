@@ -121,7 +121,7 @@ mod tests {
         for (events, expected) in cases {
             match ActivityProfile::new(events.clone()) {
                 Err(ActivityError::Events { place, .. }) => assert_eq!(place, expected, "{events:?}"),
-                Ok(_) => panic!("taken: {events:?}"),
+                other => panic!("{other:?}: {events:?}"),
             }
         }
     }

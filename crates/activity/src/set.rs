@@ -1,6 +1,7 @@
 //! Many profiles, to choose from.
 
-use crate::{Action, ActivityProfile, Event};
+use crate::{ActivityError, ActivityProfile, file, model};
+use std::path::Path;
 
 /// Profiles, and where they are from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,11 +13,32 @@ pub struct ActivitySet {
 }
 
 impl ActivitySet {
-    /// The set that needs no recording: profiles made after a model.
+    /// The set that needs no recording: profiles made after a model of published figures, always the same.
     pub fn builtin() -> ActivitySet {
-        let events = [(0, Action::Create { file: 0, size: 4096 }), (30_000, Action::Delete { file: 0 })]
-            .map(|(after_ms, action)| Event { at_ms: 14 * 3_600_000 + after_ms, action });
-        let profile = ActivityProfile::new(events.to_vec()).expect("it is the day of a short-lived file");
-        ActivitySet { profiles: vec![profile], source: "built in".to_owned() }
+        model::profiles(model::SEED)
+    }
+
+    /// Reads the set at `path`; `builtin` is the built-in one.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not whole.
+    pub fn load(path: &Path) -> Result<ActivitySet, ActivityError> {
+        if path == Path::new("builtin") { Ok(ActivitySet::builtin()) } else { file::read(path) }
+    }
+
+    /// Whether a set can be saved as `path`, to be asked before the work that makes it.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn check_path(path: &Path) -> Result<(), ActivityError> {
+        file::begin(path).map(drop)
+    }
+
+    /// Writes it as `path`, on disk when this returns: the whole, or what was there before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), ActivityError> {
+        file::write(self, path)
     }
 }

@@ -1,5 +1,6 @@
 //! The one table of arguments: help, man pages and completions are made from it.
 
+mod activity;
 mod age;
 mod bench;
 mod by;
@@ -13,6 +14,7 @@ mod results;
 mod served;
 mod snapshot;
 
+pub use self::activity::*;
 pub use self::bench::*;
 pub use self::snapshot::*;
 pub use age::*;
@@ -67,6 +69,8 @@ pub enum Command {
     Profile(Profile),
     /// Take, compare, sum up or import snapshots of file systems
     Snapshot(Snapshot),
+    /// Record, import or show short-lived files: those that no snapshot has
+    Activity(Activity),
     /// Show, convert or sum up traces of operations
     Trace(Trace),
     /// Write one page with everything that was compared

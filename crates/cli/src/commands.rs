@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+mod activity;
 mod age;
 mod bench;
 mod cleanup;
@@ -59,6 +60,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Snapshot(snapshot) => self::snapshot::run(&snapshot.action),
+        Command::Activity(activity) => self::activity::run(&activity.action),
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Report(report) => report::run(&report),
         Command::Export(export) => export::run(&export),

@@ -1,6 +1,7 @@
 //! Measures of a file system, one file each (DESIGN §2 and §3): what reading it costs, how its files and its
 //! free space lie on the disk, and which requests a workload sends there.
 
+pub mod activity;
 mod block_picture;
 pub mod blocktrace;
 mod census;

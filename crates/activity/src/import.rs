@@ -1,0 +1,185 @@
+//! Profiles from logs of other programs.
+
+mod bpftrace;
+mod nfsdump;
+mod strace;
+
+use crate::{ActivityError, Collected};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+/// A script for bpftrace that writes what [`Format::Bpftrace`] reads.
+pub const BPFTRACE_SCRIPT: &str = include_str!("import/activity.bt");
+
+/// The longest line that is read.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// What wrote a log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// `strace -f -ttt -y`.
+    Strace,
+    /// [`BPFTRACE_SCRIPT`].
+    Bpftrace,
+    /// `nfsdump`, the recorder of NFS requests of Ellard and Seltzer.
+    Nfsdump,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Strace => "the output of strace",
+            Format::Bpftrace => "the output of our bpftrace script",
+            Format::Nfsdump => "the output of nfsdump",
+        }
+    }
+}
+
+/// What was imported.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Imported {
+    /// What was collected.
+    pub collected: Collected,
+    /// How many lines were read.
+    pub lines: u64,
+    /// Last lines without an end, which were passed over: the log was cut while it was written.
+    pub cut: u64,
+}
+
+/// Seconds to be added to a time in seconds since 1970 to have local time.
+pub(crate) type Zone<'z> = &'z dyn Fn(i64) -> i64;
+
+/// A format, line by line. An error says what is wrong with the line.
+trait Importer {
+    fn line(&mut self, line: &[u8]) -> Result<(), String>;
+    fn finish(self: Box<Self>) -> Collected;
+}
+
+/// Reads logs of `format`, one after another. `zone` gives the seconds to be added to a time in seconds since 1970 to have
+/// local time.
+///
+/// # Errors
+/// If a log cannot be read or is damaged.
+pub fn import(format: Format, logs: &[PathBuf], zone: Zone<'_>) -> Result<Imported, ActivityError> {
+    let mut importer: Box<dyn Importer + '_> = match format {
+        Format::Strace => Box::new(strace::Strace::new(zone)),
+        Format::Bpftrace => Box::new(bpftrace::Bpftrace::new(zone)),
+        Format::Nfsdump => Box::new(nfsdump::Nfsdump::new(zone)),
+    };
+    let (mut lines, mut cut) = (0, 0);
+    for log in logs {
+        let file = File::open(log).map_err(ActivityError::io("opening", log))?;
+        let (read, whole) = feed(&mut *importer, format, BufReader::new(file), log)?;
+        lines += read;
+        cut += u64::from(!whole);
+    }
+    Ok(Imported { collected: importer.finish(), lines, cut })
+}
+
+/// Reads one log; how many lines it had, and whether the last was whole.
+fn feed(
+    importer: &mut (dyn Importer + '_),
+    format: Format,
+    mut input: impl BufRead,
+    path: &Path,
+) -> Result<(u64, bool), ActivityError> {
+    let mut text = Vec::new();
+    let mut number = 0;
+    loop {
+        text.clear();
+        let read = (&mut input).take(LONGEST_LINE).read_until(b'\n', &mut text);
+        let length = read.map_err(ActivityError::io("reading", path))? as u64;
+        if length == 0 {
+            return Ok((number, true));
+        }
+        number += 1;
+        let wrong =
+            |why| ActivityError::Line { path: path.to_owned(), format: format.name(), line: number, why };
+        if text.pop_if(|last| *last == b'\n').is_none() {
+            if length == LONGEST_LINE {
+                return Err(wrong("it is longer than any of its lines".to_owned()));
+            }
+            return Ok((number - 1, false));
+        }
+        importer.line(&text).map_err(wrong)?;
+    }
+}
+
+/// Seconds with a fraction, as whole milliseconds.
+fn milliseconds(text: &str) -> Option<i64> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    // Ten digits and a bit: what is beyond is no time of ours.
+    if seconds.is_empty() || seconds.len() > 12 || !digits(seconds) || !digits(fraction) {
+        return None;
+    }
+    let thousandths: i64 = format!("{fraction:0<3}")[..3].parse().ok()?;
+    Some(seconds.parse::<i64>().ok()? * 1000 + thousandths)
+}
+
+/// Local milliseconds since 1970 of milliseconds since 1970.
+fn local(ms: i64, zone: Zone<'_>) -> i64 {
+    ms + zone(ms.div_euclid(1000)) * 1000
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use crate::{Action, ActivityStat};
+
+    /// Imports a text; files as (milliseconds of creation and of deletion, bytes), by profile.
+    pub fn files(format: Format, text: &str) -> Vec<Vec<(u32, u32, u64)>> {
+        read(format, text.as_bytes()).unwrap().collected.profiles.iter().map(profile).collect()
+    }
+
+    fn profile(profile: &crate::ActivityProfile) -> Vec<(u32, u32, u64)> {
+        let mut files: Vec<(u32, u32, u64)> = Vec::new();
+        for event in &profile.events {
+            match event.action {
+                Action::Create { size, .. } => files.push((event.at_ms, 0, size)),
+                Action::Delete { file } => files[file as usize].1 = event.at_ms,
+            }
+        }
+        files
+    }
+
+    pub fn read(format: Format, text: &[u8]) -> Result<Imported, ActivityError> {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        std::fs::write(&log, text).unwrap();
+        import(format, &[log], &|_| 0)
+    }
+
+    /// Damages a log; it is read, or refused with one line that names the line.
+    pub fn damaged(format: Format, text: &str, edits: &[(usize, u8)], cut: usize) {
+        let mut bytes = text.as_bytes().to_vec();
+        for (place, byte) in edits {
+            let place = place % bytes.len();
+            bytes[place] = *byte;
+        }
+        bytes.truncate(bytes.len() - cut % bytes.len());
+        match read(format, &bytes) {
+            Ok(imported) => {
+                let set = crate::ActivitySet { profiles: imported.collected.profiles, source: String::new() };
+                ActivityStat::of(&set);
+            }
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains("line ") && !error.contains('\n'), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn seconds_are_whole_milliseconds() {
+        for (text, ms) in
+            [("1.5", Some(1500)), ("1700000000.123999", Some(1_700_000_000_123)), ("7", Some(7000))]
+        {
+            assert_eq!(milliseconds(text), ms);
+        }
+        for bad in ["", ".5", "-1", "1e3", "1.x", "9999999999999", "1.5.5"] {
+            assert_eq!(milliseconds(bad), None, "{bad}");
+        }
+    }
+}

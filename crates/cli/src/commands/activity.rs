@@ -1,0 +1,185 @@
+//! `senesce activity`.
+
+use crate::args::{ActivityAction, LogFormat, WatchBy};
+use crate::output;
+use crate::progress::Progress;
+use ::activity::{ActivitySet, ActivityStat, BPFTRACE_SCRIPT, Collected, Format};
+use anyhow::Result;
+use lab::Watch as _;
+use probe::activity::{Missed, Watcher, utc_offset_s, watch};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub fn run(action: &ActivityAction) -> Result<()> {
+    match action {
+        ActivityAction::Record { tree, output, time, by, json } => record(tree, output, *time, *by, *json),
+        ActivityAction::Import { from, logs, output, json } => import(*from, logs, output, *json),
+        ActivityAction::Script => output::line(BPFTRACE_SCRIPT.trim_end()),
+        ActivityAction::Show { set, json } => show(set, *json),
+    }
+}
+
+/// What is said of a recording.
+#[derive(Serialize)]
+struct Recording {
+    watcher: &'static str,
+    /// Why it is not fanotify.
+    why: Option<String>,
+    watched_s: f64,
+    overflows: u64,
+    without_size: u64,
+    unwatched: u64,
+    #[serde(flatten)]
+    collected: Numbers,
+}
+
+/// What is said of what was collected.
+#[derive(Serialize)]
+struct Numbers {
+    profiles: usize,
+    created: u64,
+    short_lived: u64,
+    bytes: u64,
+    clock_jumps: u64,
+}
+
+impl Numbers {
+    fn of(collected: &Collected) -> Numbers {
+        Numbers {
+            profiles: collected.profiles.len(),
+            created: collected.created,
+            short_lived: collected.profiles.iter().map(|profile| profile.files()).sum(),
+            bytes: collected.profiles.iter().map(|profile| profile.bytes()).fold(0, u64::saturating_add),
+            clock_jumps: collected.clock_jumps,
+        }
+    }
+
+    fn say(&self) -> Result<()> {
+        let Numbers { profiles, created, short_lived, bytes, .. } = *self;
+        let bytes = lab::bytes(bytes);
+        output::line(&format!(
+            "{short_lived} of {created} new files came and went on one day: {bytes}, {profiles} profiles"
+        ))?;
+        warn(self.clock_jumps, "times the clock jumped back; what happened then is at the time before");
+        Ok(())
+    }
+}
+
+fn warn(count: u64, what: &str) {
+    if count > 0 {
+        eprintln!("{count} {what}");
+    }
+}
+
+fn record(tree: &Path, to: &Path, time: Duration, by: Option<WatchBy>, json: bool) -> Result<()> {
+    // After a day of watching it is too late to learn that there is no such directory.
+    ActivitySet::check_path(to)?;
+    disk::catch_interrupts();
+    let by = by.map(|by| match by {
+        WatchBy::Fanotify => Watcher::Fanotify,
+        WatchBy::Inotify => Watcher::Inotify,
+    });
+    let watching = watch(tree, by)?;
+    let watcher = watching.watcher().name();
+    let why = watching.why().map(str::to_owned);
+    if let Some(why) = &why {
+        eprintln!("{why}: inotify it is, which misses files that live for an instant in a new directory");
+    }
+    eprintln!(
+        "watching {} by {watcher} for {} s; Ctrl-C ends it and keeps what was seen",
+        tree.display(),
+        time.as_secs()
+    );
+    let mut progress = Progress::new();
+    progress.phase("watching, seconds", Some(time.as_secs()));
+    let recorded = watching.record(time, &mut |elapsed| {
+        progress.at(elapsed.as_secs());
+        disk::interrupted()
+    })?;
+    drop(progress);
+    let watched_s = recorded.watched.as_secs_f64();
+    let source = format!("recorded by {watcher} in {watched_s:.0} s");
+    let collected = Numbers::of(&recorded.collected);
+    ActivitySet { profiles: recorded.collected.profiles, source }.save(to)?;
+    let Missed { overflows, without_size, unwatched } = recorded.missed;
+    if json {
+        return output::json(&Recording {
+            watcher,
+            why,
+            watched_s,
+            overflows,
+            without_size,
+            unwatched,
+            collected,
+        });
+    }
+    collected.say()?;
+    warn(
+        overflows,
+        "times the kernel's queue ran over: files are missing; raise fs.inotify.max_queued_events or fs.fanotify.max_queued_events",
+    );
+    warn(
+        without_size,
+        "files were gone before their size could be looked at; they have the last that was seen",
+    );
+    warn(
+        unwatched,
+        "directories could not be watched; raise fs.inotify.max_user_watches, or be root for fanotify",
+    );
+    Ok(())
+}
+
+fn import(from: LogFormat, logs: &[PathBuf], to: &Path, json: bool) -> Result<()> {
+    let (format, name) = match from {
+        LogFormat::Strace => (Format::Strace, "strace"),
+        LogFormat::Bpftrace => (Format::Bpftrace, "bpftrace"),
+        LogFormat::Nfsdump => (Format::Nfsdump, "nfsdump"),
+    };
+    ActivitySet::check_path(to)?;
+    let imported = ::activity::import(format, logs, &utc_offset_s)?;
+    let numbers = Numbers::of(&imported.collected);
+    let source = format!("imported from {name}, {} lines", imported.lines);
+    ActivitySet { profiles: imported.collected.profiles, source }.save(to)?;
+    warn(imported.cut, "last lines without an end were passed over");
+    if json {
+        return output::json(&numbers);
+    }
+    numbers.say()
+}
+
+fn show(set: &Path, json: bool) -> Result<()> {
+    let stat = ActivityStat::of(&ActivitySet::load(set)?);
+    if json {
+        return output::json(&stat);
+    }
+    let bytes = |bytes: Option<f64>| bytes.map_or("–".to_owned(), |bytes| lab::bytes(bytes as u64));
+    let rows = [
+        ("source", stat.source.clone()),
+        ("profiles", stat.profiles.to_string()),
+        ("files", stat.files.to_string()),
+        ("bytes", lab::bytes(stat.bytes)),
+        ("files of the largest profile", stat.files_of_largest_profile.to_string()),
+        ("lifetime, median (s)", output::number(stat.lifetime_median_s)),
+        ("lifetime, mean (s)", output::number(stat.lifetime_mean_s)),
+        ("size, median", bytes(stat.size_median_bytes.map(|bytes| bytes as f64))),
+        ("size, mean", bytes(stat.size_mean_bytes)),
+        ("peak hour", stat.peak_hour.map_or("–".to_owned(), |hour| format!("{hour}:00 to {}:00", hour + 1))),
+    ];
+    output::table(&["", ""], rows.map(|(name, value)| vec![name.to_owned(), value]))?;
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    output::table(
+        &["lives less than", "files", "bytes"],
+        stat.lifetimes
+            .iter()
+            .map(|share| vec![format!("{} s", share.below_s), percent(share.files), percent(share.bytes)]),
+    )?;
+    // The last bound is that of numbers.
+    let sizes = stat.sizes.iter().filter(|share| share.below_bytes < u64::MAX);
+    output::table(
+        &["smaller than", "files", "bytes"],
+        sizes.map(|share| {
+            vec![format!("{} B", share.below_bytes), percent(share.files), percent(share.bytes)]
+        }),
+    )
+}

@@ -1,0 +1,247 @@
+//! Short-lived files: recorded, imported and shown.
+
+use crate::common::{Lab, LoopDevice, signal, text};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A recording that has begun.
+struct Recording {
+    child: Child,
+    said: Vec<String>,
+}
+
+impl Recording {
+    fn begin(command: &mut Command) -> Recording {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let mut said = Vec::new();
+        while !said.last().is_some_and(|line: &String| line.contains("Ctrl-C ends it")) {
+            said.push(lines.next().unwrap_or_else(|| panic!("it does not watch: {said:?}")));
+        }
+        // What it says later is not read, and must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
+        Recording { child, said }
+    }
+
+    /// Interrupts it, which keeps what was seen.
+    fn end(self) -> Value {
+        signal(&self.child, Signal::INT);
+        let output = self.child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{:?}", self.said);
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+fn record(lab: &Lab, tree: &Path, by: &str, to: &str) -> Recording {
+    let tree = tree.to_str().unwrap();
+    Recording::begin(&mut lab.command(["activity", "record", tree, to, "--by", by, "--for", "60s", "--json"]))
+}
+
+/// Files that live for a moment and files that live on; how many of the former there are, and their bytes.
+fn burst(tree: &Path, files: u64) -> (u64, u64) {
+    let pause = || std::thread::sleep(Duration::from_millis(300));
+    let new = tree.join("new/deeper");
+    fs::create_dir_all(&new).unwrap();
+    pause();
+    let dirs = [tree.to_owned(), tree.join("old"), new];
+    let path = |number: u64| dirs[(number % 3) as usize].join(format!("f{number}"));
+    let mut bytes = 0;
+    for number in 0..files {
+        bytes += 37 * number;
+        fs::write(path(number), vec![1; 37 * number as usize]).unwrap();
+    }
+    // One is moved, one has another name for a while, one grows later, one is replaced, one was there before.
+    fs::rename(path(3), tree.join("old/moved")).unwrap();
+    fs::hard_link(path(4), tree.join("other-name")).unwrap();
+    fs::OpenOptions::new().append(true).open(path(5)).unwrap().write_all(b"more").unwrap();
+    fs::write(tree.join("replaced"), "12345").unwrap();
+    fs::write(tree.join("replacing"), "stays").unwrap();
+    fs::rename(tree.join("replacing"), tree.join("replaced")).unwrap();
+    fs::rename(tree.join("new"), tree.join("renamed")).unwrap();
+    fs::hard_link(tree.join("old/before"), tree.join("again")).unwrap();
+    std::os::unix::fs::symlink("nowhere", tree.join("link")).unwrap();
+    pause();
+    fs::remove_file(tree.join("old/before")).unwrap();
+    fs::remove_file(tree.join("again")).unwrap();
+    fs::remove_file(tree.join("link")).unwrap();
+    fs::remove_file(tree.join("old/moved")).unwrap();
+    fs::remove_file(tree.join("other-name")).unwrap();
+    for number in (0..files).filter(|number| *number != 3) {
+        let path = path(number);
+        fs::remove_file(if number % 3 == 2 { tree.join(format!("renamed/deeper/f{number}")) } else { path })
+            .unwrap();
+    }
+    pause();
+    (files + 1, bytes + 9)
+}
+
+fn check(found: &Value, (files, bytes): (u64, u64)) {
+    assert_eq!(found["short_lived"], files, "{found:#}");
+    assert_eq!(found["bytes"], bytes, "{found:#}");
+    // The one that lives on.
+    assert_eq!(found["created"], files + 1, "{found:#}");
+    assert_eq!((&found["overflows"], &found["unwatched"]), (&Value::from(0), &Value::from(0)), "{found:#}");
+    assert_eq!(found["profiles"], 3, "{found:#}");
+}
+
+fn tree(root: &Path) -> std::path::PathBuf {
+    let tree = root.join("tree");
+    fs::create_dir_all(tree.join("old")).unwrap();
+    fs::write(tree.join("old/before"), "was here").unwrap();
+    // Births are told in seconds.
+    std::thread::sleep(Duration::from_millis(1100));
+    tree
+}
+
+#[test]
+fn both_watchers_see_every_file_that_comes_and_goes_on_ext4() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let device = LoopDevice::new(&lab.path().join("image"), 64 << 20);
+    let status = Command::new("mkfs.ext4").args(["-q", "-E", "nodiscard", &device.0]).status().unwrap();
+    assert!(status.success());
+    let root = lab.path().join("mounted");
+    fs::create_dir(&root).unwrap();
+    assert!(Command::new("mount").arg(&device.0).arg(&root).status().unwrap().success());
+    let tree = tree(&root);
+    // What happens outside of the tree is on the same file system.
+    let (fanotify, inotify) =
+        (record(&lab, &tree, "fanotify", "f.jsonl"), record(&lab, &tree, "inotify", "i.jsonl"));
+    fs::write(root.join("outside"), "x").unwrap();
+    fs::remove_file(root.join("outside")).unwrap();
+    let expected = burst(&tree, 60);
+    let (by_fanotify, by_inotify) = (fanotify.end(), inotify.end());
+    check(&by_fanotify, expected);
+    check(&by_inotify, expected);
+    let shares = |set| {
+        let shown = lab.json(&format!("activity show {set}"));
+        (shown["sizes"].clone(), shown["files_of_largest_profile"].clone(), shown["files"].clone())
+    };
+    assert_eq!(shares("f.jsonl"), shares("i.jsonl"));
+    assert!(lab.run("activity show f.jsonl").contains("recorded by fanotify"));
+    // Files that are deleted as soon as they are written have their size all the same.
+    let fanotify = record(&lab, &root, "fanotify", "f.jsonl");
+    for number in 0..1000 {
+        fs::write(tree.join("instant"), vec![1; number]).unwrap();
+        fs::remove_file(tree.join("instant")).unwrap();
+    }
+    let found = fanotify.end();
+    assert_eq!(
+        (&found["short_lived"], &found["bytes"]),
+        (&Value::from(1000), &Value::from(999 * 500)),
+        "{found:#}"
+    );
+    assert!(Command::new("umount").arg(&root).status().unwrap().success());
+}
+
+#[test]
+fn inotify_sees_every_file_that_comes_and_goes_on_tmpfs() {
+    let lab = Lab::new();
+    let tree = tree(lab.path());
+    let recording = record(&lab, &tree, "inotify", "set.jsonl");
+    let expected = burst(&tree, 60);
+    check(&recording.end(), expected);
+}
+
+#[test]
+fn it_says_what_watches_and_why_not_the_other() {
+    let lab = Lab::new();
+    let tree = tree(lab.path());
+    let program = env!("CARGO_BIN_EXE_senesce");
+    let without_privileges = |args: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set", "-sys_admin", program, "activity", "record"]).arg(&tree);
+        command.arg(lab.path().join("set.jsonl")).args(args);
+        command
+    };
+    if !rustix::process::geteuid().is_root() || Command::new("setpriv").arg("--version").output().is_err() {
+        println!("skipped: needs root and setpriv");
+        return;
+    }
+    let fell_back = Recording::begin(&mut without_privileges(&["--json"]));
+    assert!(fell_back.said[0].contains("only root may"), "{:?}", fell_back.said);
+    assert!(fell_back.said[1].contains("by inotify"), "{:?}", fell_back.said);
+    let found = fell_back.end();
+    assert_eq!(found["watcher"], "inotify");
+    let output = without_privileges(&["--by", "fanotify"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.lines().count() == 1 && said.contains("only root may"), "{said}");
+}
+
+#[test]
+fn too_few_watches_are_said_with_what_to_do() {
+    let lab = Lab::new();
+    let tree = tree(lab.path());
+    // The limit of a name space of users is its own.
+    let script = "echo 1 > /proc/sys/user/max_inotify_watches && exec \"$@\"";
+    let args = ["--user", "--map-root-user", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_senesce")];
+    let output = Command::new("unshare")
+        .args(args)
+        .args(["activity", "record", "--by", "inotify"])
+        .args([&tree, &lab.path().join("set.jsonl")])
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    if said.contains("unshare") || said.contains("cannot create") {
+        println!("skipped: no name space of users: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("after 1 directories") && said.contains("max_user_watches"), "{said}");
+}
+
+#[test]
+fn strace_itself_is_understood() {
+    let lab = Lab::new();
+    let script = "mkdir d; for i in 1 2 3; do echo 12345 > d/f$i; done; echo more >> d/f1; mv d e; \
+        (cd e; mv f1 g; rm g); cat e/f2 > e/f4; mv e/f4 e/f2; rm e/f2; echo stays > kept; rm old";
+    fs::write(lab.path().join("old"), "old").unwrap();
+    let traced = Command::new("strace")
+        .args(["-f", "-ttt", "-y", "-o", "log", "sh", "-c", script])
+        .current_dir(lab.path())
+        .output();
+    match traced {
+        Ok(output) if output.status.success() => {}
+        other => {
+            println!("skipped: strace does not work here: {other:?}");
+            return;
+        }
+    }
+    let found = lab.json("activity import --from strace log set.jsonl");
+    // f1 has 6 + 5 bytes and f4, which was moved to f2, the 6 of f2, as the f2 that it replaced; f3 and another live on. By
+    // its path, the directory that was renamed is another.
+    assert_eq!((&found["short_lived"], &found["created"]), (&Value::from(3), &Value::from(5)), "{found:#}");
+    assert_eq!((&found["bytes"], &found["profiles"]), (&Value::from(23), &Value::from(2)), "{found:#}");
+}
+
+#[test]
+fn bad_activity_is_refused() {
+    let lab = Lab::new();
+    fs::write(lab.path().join("log"), "no log\n").unwrap();
+    fs::create_dir(lab.path().join("dir")).unwrap();
+    for (line, expected) in [
+        ("activity show nowhere.jsonl", "nowhere.jsonl"),
+        ("activity show log", "does not begin as one"),
+        ("activity record nowhere set.jsonl", "nowhere"),
+        ("activity record log set.jsonl", "not a directory"),
+        ("activity record dir nowhere/set.jsonl", "nowhere/set.jsonl"),
+        ("activity record dir dir", "directory"),
+        ("activity record dir set.jsonl --for ever", "number"),
+        ("activity import --from strace log set.jsonl", "line 1"),
+        ("activity import --from bpftrace log set.jsonl", "line 1"),
+        ("activity import --from nfsdump log set.jsonl", "line 1"),
+        ("activity import --from dtrace log set.jsonl", "dtrace"),
+        ("activity import --from strace set.jsonl", "OUTPUT"),
+    ] {
+        lab.refused(line, expected);
+    }
+    let shown = lab.json("activity show builtin");
+    assert_eq!(shown["profiles"], 128);
+    assert!(lab.run("activity script").starts_with("#!/usr/bin/env bpftrace"));
+}
