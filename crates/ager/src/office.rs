@@ -35,7 +35,7 @@ use crate::Error;
 use crate::random::Random;
 
 /// How an office works.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OfficeOptions {
     /// The size of its file system in bytes, which the number and the stock of its tasks go by.
     pub size_bytes: u64,
@@ -43,17 +43,16 @@ pub struct OfficeOptions {
     pub days: u64,
     /// How many tasks run at once.
     pub at_once: usize,
+    /// Windows of a day, for each GiB of the file system.
+    pub windows: u64,
+    /// The share of the file system in use from two thirds of the days on.
+    pub fullness: f64,
     /// What all that is random is drawn from.
     pub seed: u64,
 }
 
-/// Windows of a day for each GiB of the file system.
-const WINDOWS_PER_GIB: u64 = 48;
-
-/// The share of the file system in use after the filling, …
+/// The share of the file system in use after the filling.
 const FULL_AT_FIRST: f64 = 0.5;
-/// … and from two thirds of the days on.
-const FULL_AT_LAST: f64 = 0.78;
 
 /// An office at work in a directory.
 pub struct Office {
@@ -123,9 +122,9 @@ impl Office {
     }
 
     fn work(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
-        let windows = (self.options.size_bytes * WINDOWS_PER_GIB >> 30).max(4);
+        let windows = (self.options.size_bytes * self.options.windows >> 30).max(4);
         let grown = (self.day as f64 / (self.options.days as f64 * 2.0 / 3.0)).min(1.0);
-        let aim = FULL_AT_FIRST + (FULL_AT_LAST - FULL_AT_FIRST) * grown;
+        let aim = FULL_AT_FIRST + (self.options.fullness - FULL_AT_FIRST) * grown;
         for window in 0..windows {
             let is_full = self.files.fullness()? > aim;
             self.window(is_full)?;
@@ -197,7 +196,8 @@ mod tests {
     fn an_office_fills_its_directory_and_changes_it_day_by_day() {
         let dir = tempfile::tempdir().unwrap();
         // As large as what the directory lies on would be full at once or never.
-        let options = OfficeOptions { size_bytes: 32 << 20, days: 3, at_once: 3, seed: 5 };
+        let options =
+            OfficeOptions { size_bytes: 32 << 20, days: 3, at_once: 3, windows: 96, fullness: 0.8, seed: 5 };
         let mut office = Office::new(dir.path(), options).unwrap();
         for (trade, _) in &mut office.trades {
             office.files.run(vec![trade.begin(&mut office.random)], &mut office.random).unwrap();

@@ -50,6 +50,8 @@ pub enum Case {
         real: Vec<PathBuf>,
         /// How the workload is made of them.
         options: Options,
+        /// After so many bytes all is written back in the replay.
+        write_back_bytes: u64,
         /// The file system that it is replayed on.
         made: Made,
     },
@@ -59,6 +61,8 @@ pub enum Case {
         office: OfficeOptions,
         /// How the workload is made of its snapshots.
         options: Options,
+        /// After so many bytes all is written back in the replay.
+        write_back_bytes: u64,
         /// Both file systems.
         made: Made,
     },
@@ -126,15 +130,18 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
 fn made(spec: &VerifySpec, given: Option<Vec<Seen>>, watch: &mut dyn Watch) -> Result<Verified, Error> {
     let session = Session::begin()?;
     let image = |side: &str| spec.work.join(format!("{}.{side}.img", spec.name));
-    let (real, series, options, made): (_, Box<dyn Series>, _, _) = match (&spec.case, given) {
-        (Case::Replayed { real, options, made }, Some(seen)) => (seen, Box::new(real.clone()), options, made),
-        (Case::Office { office, options, made }, _) => {
+    let (real, series, options, made, write_back): (_, Box<dyn Series>, _, _, _) = match (&spec.case, given) {
+        (Case::Replayed { real, options, write_back_bytes, made }, Some(seen)) => {
+            (seen, Box::new(real.clone()), options, made, *write_back_bytes)
+        }
+        (Case::Office { office, options, write_back_bytes, made }, _) => {
             let (snapshots, seen) = sides::office(&session, made, &image("real"), office, watch)?;
-            (seen, Box::new(snapshots), options, made)
+            (seen, Box::new(snapshots), options, made, *write_back_bytes)
         }
         _ => unreachable!("snapshots that are given are looked at before"),
     };
-    let replayed = sides::replayed(&session, made, &image("replayed"), (series, options), watch)?;
+    let workload = sides::Given { series, options, write_back_bytes: write_back };
+    let replayed = sides::replayed(&session, made, &image("replayed"), workload, watch)?;
     agree::agree(&spec.name, &real, &replayed)
 }
 
@@ -156,12 +163,12 @@ fn parameters(case: &Case) -> serde_json::Value {
     };
     match case {
         Case::Given { real, replayed } => serde_json::json!({ "real": real, "replayed": replayed }),
-        Case::Replayed { real, options, made } => {
-            serde_json::json!({ "real": real, "made": made, "workload": workload(options) })
-        }
-        Case::Office { office, options, made } => serde_json::json!({
-            "made": made, "workload": workload(options),
-            "office": { "days": office.days, "at_once": office.at_once },
+        Case::Replayed { real, options, write_back_bytes, made } => serde_json::json!({
+            "real": real, "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
+        }),
+        Case::Office { office, options, write_back_bytes, made } => serde_json::json!({
+            "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
+            "office": { "days": office.days, "at_once": office.at_once, "windows": office.windows, "fullness": office.fullness },
         }),
     }
 }

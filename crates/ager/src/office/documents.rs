@@ -1,6 +1,6 @@
 //! Documents: written, saved anew, fetched from elsewhere, and thrown away when room is short.
 
-use super::{Step, Task, Trade, between, file_size, lognormal};
+use super::{Step, Task, Trade, between, file_size};
 use crate::random::Random;
 
 const LARGEST: u64 = 4 << 20;
@@ -48,11 +48,10 @@ impl Trade for Documents {
                 self.saved.push(path);
             }
         }
-        // A MiB as the median, so that there is something to throw away.
-        for _ in 0..between(random, 0, 2) {
+        for _ in 0..between(random, 2, 10) {
             self.count += 1;
             let path = format!("fetched/{}", self.count);
-            task.create(&path, lognormal(random, 20.0, 1.5, 16 << 20));
+            task.create(&path, file_size(random, LARGEST));
             self.fetched.push(path);
         }
         task

@@ -13,13 +13,20 @@ const PRESSED: u64 = 8;
 
 pub(super) struct Logs {
     bytes: [u64; LOGS],
+    /// What was set aside in the last night, and is pressed in the next, as logrotate's `delaycompress` has it.
+    aside: [u64; LOGS],
     pressed: Vec<usize>,
     pieces: u64,
 }
 
 impl Logs {
     pub fn new(size_bytes: u64) -> Logs {
-        Logs { bytes: [0; LOGS], pressed: vec![0; LOGS], pieces: (size_bytes >> 23).clamp(4, 128) }
+        Logs {
+            bytes: [0; LOGS],
+            aside: [0; LOGS],
+            pressed: vec![0; LOGS],
+            pieces: (size_bytes >> 23).clamp(4, 128),
+        }
     }
 }
 
@@ -55,21 +62,31 @@ impl Trade for Logs {
             if self.bytes[log] == 0 {
                 continue;
             }
-            let gz = |age: usize| format!("log/{log}.log.{age}.gz");
-            if self.pressed[log] == KEPT {
-                task.remove(gz(KEPT));
-                self.pressed[log] -= 1;
-            }
-            for age in (1..=self.pressed[log]).rev() {
-                task.push(Step::Rename(gz(age), gz(age + 1)));
-            }
             let aside = format!("log/{log}.log.1");
-            task.push(Step::Rename(path(log), aside.clone()));
-            task.create(&gz(1), self.bytes[log] / PRESSED + 1);
-            task.remove(aside);
-            self.pressed[log] += 1;
-            self.bytes[log] = 0;
+            if self.aside[log] > 0 {
+                self.press(log, &aside, &mut task);
+            }
+            task.push(Step::Rename(path(log), aside));
+            self.aside[log] = std::mem::take(&mut self.bytes[log]);
         }
         task
+    }
+}
+
+impl Logs {
+    /// Presses what was set aside, and lets the pressed ones age.
+    fn press(&mut self, log: usize, aside: &str, task: &mut Task) {
+        let gz = |age: usize| format!("log/{log}.log.{age}.gz");
+        let oldest = self.pressed[log] + 1;
+        if oldest > KEPT {
+            task.remove(gz(oldest));
+            self.pressed[log] -= 1;
+        }
+        for age in (2..=self.pressed[log] + 1).rev() {
+            task.push(Step::Rename(gz(age), gz(age + 1)));
+        }
+        task.create(&gz(2), self.aside[log] / PRESSED + 1);
+        task.remove(aside.to_owned());
+        self.pressed[log] += 1;
     }
 }

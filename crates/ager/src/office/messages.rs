@@ -4,7 +4,7 @@ use super::{Step, Task, Trade, between};
 use crate::random::Random;
 
 const DIRS: usize = 6;
-const BOXES: usize = 3;
+const BOXES: usize = 12;
 
 /// Sizes of messages, drawn uniformly.
 const SIZES: (u64, u64) = (1 << 10, 32 << 10);
@@ -13,13 +13,13 @@ pub(super) struct Messages {
     /// Paths of what is in the directories.
     messages: Vec<String>,
     /// The messages of each box.
-    boxes: [Vec<u64>; BOXES],
+    boxes: Vec<Vec<u64>>,
     count: u64,
 }
 
 impl Messages {
     pub fn new() -> Messages {
-        Messages { messages: Vec::new(), boxes: Default::default(), count: 0 }
+        Messages { messages: Vec::new(), boxes: vec![Vec::new(); BOXES], count: 0 }
     }
 
     fn expunge(&mut self, random: &mut Random, task: &mut Task) {

@@ -41,15 +41,17 @@ fn case(args: &Verify) -> Result<Case> {
         read_ahead_kb: 128,
     };
     if !args.builtin {
-        return Ok(Case::Replayed { real, options, made });
+        return Ok(Case::Replayed { real, options, write_back_bytes: args.write_back, made });
     }
     let office = OfficeOptions {
         size_bytes: args.size,
         days: args.days,
         at_once: args.at_once.into(),
+        windows: args.windows,
+        fullness: args.fullness,
         seed: args.seed,
     };
-    Ok(Case::Office { office, options, made })
+    Ok(Case::Office { office, options, write_back_bytes: args.write_back, made })
 }
 
 fn show(verified: &Verified) -> Result<()> {

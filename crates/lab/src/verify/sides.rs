@@ -38,20 +38,32 @@ pub fn office(
     Ok((snapshots, seen))
 }
 
+/// Snapshots, and what is done with them.
+pub struct Given<'o> {
+    /// The snapshots.
+    pub series: Box<dyn Series>,
+    /// How a workload is made of them.
+    pub options: &'o Options,
+    /// After so many bytes all is written back in its replay.
+    pub write_back_bytes: u64,
+}
+
 /// Replays the workload of snapshots on a fresh file system in the image at `path`, and says what each checkpoint shows.
 pub fn replayed(
     session: &Arc<Session>,
     made: &Made,
     path: &Path,
-    (series, options): (Box<dyn Series>, &Options),
+    given: Given<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Seen>, Error> {
     let mut side = fresh(session, made, path)?;
+    let Given { series, options, write_back_bytes } = given;
     let checkpoints = series.count() as u64;
     watch.phase("making a workload of the snapshots", None);
     let workload = Workload::new(series, options.clone())?;
     let labels = workload.labels();
-    let mut replay = Traced::new(Box::new(workload), options.seed, Some(labels));
+    let mut replay =
+        Traced::new(Box::new(workload), options.seed, Some(labels)).writing_back(write_back_bytes);
     let mut seen = Vec::new();
     for checkpoint in 0..checkpoints {
         watch.phase(&format!("replaying up to snapshot {checkpoint} of {}", checkpoints - 1), None);
