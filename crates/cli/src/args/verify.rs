@@ -18,13 +18,13 @@ pub struct Verify {
     #[arg(long)]
     pub builtin: bool,
     /// Days that the office works after it has filled its file system
-    #[arg(long, value_name = "N", default_value_t = 20, requires = "builtin", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "builtin", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub days: u64,
     /// Tasks that the office does at once
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "builtin", value_parser = clap::value_parser!(u8).range(1..=7))]
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "builtin", value_parser = clap::value_parser!(u8).range(1..=7))]
     pub at_once: u8,
     /// Half minutes of work in a day of the office, for each GiB; at the end of each all is written back
-    #[arg(long, value_name = "N", default_value_t = 96, requires = "builtin", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 120, requires = "builtin", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub windows: u64,
     /// Share of its file system that the office has in use in the end
     #[arg(long, value_name = "SHARE", default_value_t = 0.8, requires = "builtin", value_parser = units::share)]
@@ -36,7 +36,7 @@ pub struct Verify {
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = units::size)]
     pub size: u64,
     /// Write all back after so many bytes in the replay: what the real one wrote in half a minute of work
-    #[arg(long, value_name = "SIZE", default_value = "2MiB", value_parser = units::size, conflicts_with = "against")]
+    #[arg(long, value_name = "SIZE", default_value = "512KiB", value_parser = units::size, conflicts_with = "against")]
     pub write_back: u64,
     /// Make the workload as published and no more
     #[arg(long, conflicts_with = "against")]
