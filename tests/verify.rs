@@ -24,7 +24,7 @@ fn the_days_of_an_office_come_true_again() {
         assert_eq!(number(day, "matched"), 1.0, "every file is there with its size: {day}");
         assert_eq!(day["real_files"], day["replayed_files"], "{day}");
         assert!(number(day, "real_files") > 100.0 && number(day, "real_fullness") > 0.4, "{day}");
-        assert_eq!(number(&day["sizes"], "earth_mover_doublings"), 0.0, "{day}");
+        assert!(number(&day["sizes"], "earth_mover_doublings") < 1e-9, "{day}");
         assert!(number(&day["free"], "kolmogorov_smirnov") <= 1.0, "{day}");
     }
     assert_ne!(days[1]["real_files"], days[3]["real_files"], "days differ");
@@ -63,7 +63,7 @@ fn snapshots_of_two_histories_are_no_pair() {
     let same = lab.json("verify a.parquet b.parquet --against a.parquet b.parquet --work work");
     assert_eq!((number(&same, "mean_abs_difference"), same["days"].as_array().unwrap().len()), (0.0, 2));
     assert_eq!(same["days"][0]["free"], Value::Null, "nothing was noted then");
-    assert_eq!(number(&same["days"][1]["free"], "earth_mover_doublings"), 0.0);
+    assert!(number(&same["days"][1]["free"], "earth_mover_doublings") < 1e-9);
     lab.refused("verify a.parquet --against c.parquet --work work", "not of one history");
     lab.refused("verify a.parquet --against b.parquet --work work", "not of one history");
     lab.refused(

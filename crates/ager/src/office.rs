@@ -122,7 +122,7 @@ impl Office {
     }
 
     fn work(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
-        let windows = (self.options.size_bytes * self.options.windows >> 30).max(4);
+        let windows = ((self.options.size_bytes * self.options.windows) >> 30).max(4);
         let grown = (self.day as f64 / (self.options.days as f64 * 2.0 / 3.0)).min(1.0);
         let aim = FULL_AT_FIRST + (self.options.fullness - FULL_AT_FIRST) * grown;
         for window in 0..windows {
