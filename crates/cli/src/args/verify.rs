@@ -27,13 +27,13 @@ pub struct Verify {
     #[arg(long, value_name = "N", default_value_t = 120, requires = "builtin", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub windows: u64,
     /// Share of its file system that the office has in use in the end
-    #[arg(long, value_name = "SHARE", default_value_t = 0.8, requires = "builtin", value_parser = units::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.85, requires = "builtin", value_parser = units::share)]
     pub fullness: f64,
     /// File system to replay on: ext4, xfs or btrfs
     #[arg(long, value_name = "KIND", default_value = "ext4")]
     pub fs: String,
     /// Its size
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::size)]
     pub size: u64,
     /// Write all back after so many bytes in the replay: what the real one wrote in half a minute of work
     #[arg(long, value_name = "SIZE", default_value = "512KiB", value_parser = units::size, conflicts_with = "against")]
