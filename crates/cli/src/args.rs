@@ -16,6 +16,7 @@ mod profile;
 mod results;
 mod served;
 mod snapshot;
+mod verify;
 
 pub use self::activity::*;
 pub use self::bench::*;
@@ -33,6 +34,7 @@ pub use measure::*;
 pub use profile::*;
 pub use results::*;
 pub use served::*;
+pub use verify::*;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -65,6 +67,8 @@ pub enum Command {
     Bench(Bench),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
+    /// Compare a real file system day by day with one on which the workload of its snapshots was replayed
+    Verify(Box<Verify>),
     /// Run an experiment: file systems aged in rounds and measured after each
     Run(Run),
     /// Run a built-in experiment that reproduces a figure of the literature

@@ -19,6 +19,8 @@ pub enum Error {
     #[error(transparent)]
     Replay(#[from] replay::Error),
     #[error(transparent)]
+    Snapshot(#[from] snapshot::Error),
+    #[error(transparent)]
     Trace(#[from] trace::Error),
     #[error("result store {}: {source}", path.display())]
     Store { path: PathBuf, source: rusqlite::Error },

@@ -17,6 +17,7 @@ pub use git::Git;
 pub use mail::Mail;
 pub use micro::{FileSizes, Tree, TreeOf};
 pub use trace_file::TraceFile;
+pub(crate) use traced::Traced;
 
 /// A workload with its parameters, as an experiment names it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
