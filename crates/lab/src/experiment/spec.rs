@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The built-in experiments, by the name of their figure.
-const BUILTIN: [(&str, &str); 21] = [
+const BUILTIN: [(&str, &str); 22] = [
     ("fast17-fig1", include_str!("../../../../experiments/fast17-fig1.toml")),
     ("fast17-fig2", include_str!("../../../../experiments/fast17-fig2.toml")),
     ("fast17-fig3", include_str!("../../../../experiments/fast17-fig3.toml")),
@@ -25,6 +25,7 @@ const BUILTIN: [(&str, &str); 21] = [
     ("mdrealio16-fig3", include_str!("../../../../experiments/mdrealio16-fig3.toml")),
     ("mdrealio16-fig4", include_str!("../../../../experiments/mdrealio16-fig4.toml")),
     ("mdrealio16-fig5", include_str!("../../../../experiments/mdrealio16-fig5.toml")),
+    ("smith97-fig1", include_str!("../../../../experiments/smith97-fig1.toml")),
     ("smith97-fig2", include_str!("../../../../experiments/smith97-fig2.toml")),
     ("smith97-fig5", include_str!("../../../../experiments/smith97-fig5.toml")),
     ("smith97-fig6", include_str!("../../../../experiments/smith97-fig6.toml")),
