@@ -113,7 +113,9 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         (Case::Given { replayed, .. }, Some(real)) => {
             seen::of_files(replayed).and_then(|replayed| agree::agree(&spec.name, &real, &replayed))
         }
-        (_, given) => made(spec, given, watch),
+        (case, given) => Session::begin()
+            .map_err(Error::from)
+            .and_then(|session| made(&session, &spec.work, &spec.name, case, given, watch)),
     };
     let verified = unless_interrupted(verified).map_err(|error| match error {
         Error::Interrupted(_) => Error::Interrupted("nothing is left of it; begin it anew".to_owned()),
@@ -126,23 +128,30 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
     verified
 }
 
-/// Makes what has to be made, and compares.
-fn made(spec: &VerifySpec, given: Option<Vec<Seen>>, watch: &mut dyn Watch) -> Result<Verified, Error> {
-    let session = Session::begin()?;
-    let image = |side: &str| spec.work.join(format!("{}.{side}.img", spec.name));
-    let (real, series, options, made, write_back): (_, Box<dyn Series>, _, _, _) = match (&spec.case, given) {
+/// Makes what has to be made, in images in `dir` that are called after `name`, and compares. `given` is what was seen of
+/// real snapshots.
+pub(crate) fn made(
+    session: &Arc<Session>,
+    dir: &Path,
+    name: &str,
+    case: &Case,
+    given: Option<Vec<Seen>>,
+    watch: &mut dyn Watch,
+) -> Result<Verified, Error> {
+    let image = |side: &str| dir.join(format!("{name}.{side}.img"));
+    let (real, series, options, made, write_back): (_, Box<dyn Series>, _, _, _) = match (case, given) {
         (Case::Replayed { real, options, write_back_bytes, made }, Some(seen)) => {
             (seen, Box::new(real.clone()), options, made, *write_back_bytes)
         }
         (Case::Office { office, options, write_back_bytes, made }, _) => {
-            let (snapshots, seen) = sides::office(&session, made, &image("real"), office, watch)?;
+            let (snapshots, seen) = sides::office(session, made, &image("real"), office, watch)?;
             (seen, Box::new(snapshots), options, made, *write_back_bytes)
         }
         _ => unreachable!("snapshots that are given are looked at before"),
     };
     let workload = sides::Given { series, options, write_back_bytes: write_back };
-    let replayed = sides::replayed(&session, made, &image("replayed"), workload, watch)?;
-    agree::agree(&spec.name, &real, &replayed)
+    let replayed = sides::replayed(session, made, &image("replayed"), workload, watch)?;
+    agree::agree(name, &real, &replayed)
 }
 
 fn seed(case: &Case) -> Option<u64> {
