@@ -51,6 +51,13 @@ pub struct OfficeOptions {
     pub seed: u64,
 }
 
+impl OfficeOptions {
+    /// How many windows a day has.
+    pub fn windows_a_day(&self) -> u64 {
+        ((self.size_bytes * self.windows) >> 30).max(4)
+    }
+}
+
 /// The share of the file system in use after the filling.
 const FULL_AT_FIRST: f64 = 0.5;
 
@@ -122,7 +129,7 @@ impl Office {
     }
 
     fn work(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
-        let windows = ((self.options.size_bytes * self.options.windows) >> 30).max(4);
+        let windows = self.options.windows_a_day();
         let grown = (self.day as f64 / (self.options.days as f64 * 2.0 / 3.0)).min(1.0);
         let aim = FULL_AT_FIRST + (self.options.fullness - FULL_AT_FIRST) * grown;
         for window in 0..windows {

@@ -13,6 +13,7 @@ mod compare;
 mod counts;
 mod data;
 mod day;
+mod growth;
 mod lifetimes;
 mod matching;
 mod options;

@@ -18,6 +18,7 @@ use ager::office::OfficeOptions;
 use ager::snapshots::{Options, Series};
 use disk::Session;
 use seen::Seen;
+use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -141,10 +142,11 @@ pub(crate) fn made(
     let image = |side: &str| dir.join(format!("{name}.{side}.img"));
     let (real, series, options, made, write_back): (_, Box<dyn Series>, _, _, _) = match (case, given) {
         (Case::Replayed { real, options, write_back_bytes, made }, Some(seen)) => {
-            (seen, Box::new(real.clone()), options, made, *write_back_bytes)
+            (seen, Box::new(real.clone()), options.clone(), made, *write_back_bytes)
         }
         (Case::Office { office, options, write_back_bytes, made }, _) => {
             let (snapshots, seen) = sides::office(session, made, &image("real"), office, watch)?;
+            let options = in_windows(options, &snapshots, office);
             (seen, Box::new(snapshots), options, made, *write_back_bytes)
         }
         _ => unreachable!("snapshots that are given are looked at before"),
@@ -152,6 +154,14 @@ pub(crate) fn made(
     let workload = sides::Given { series, options, write_back_bytes: write_back };
     let replayed = sides::replayed(session, made, &image("replayed"), workload, watch)?;
     agree::agree(name, &real, &replayed)
+}
+
+/// The options for snapshots of an office, whose half minutes are shorter.
+fn in_windows(options: &Options, snapshots: &[Snapshot], office: &OfficeOptions) -> Options {
+    let ends = |snapshot: Option<&Snapshot>| snapshot.map_or(0, |snapshot| snapshot.info().ended_ns);
+    let worked_ns = ends(snapshots.last()) - ends(snapshots.first());
+    let windows = i64::try_from(office.days * office.windows_a_day()).unwrap_or(i64::MAX).max(1);
+    Options { write_back_ns: options.write_back_ns.map(|_| worked_ns / windows), ..options.clone() }
 }
 
 fn seed(case: &Case) -> Option<u64> {
@@ -167,6 +177,7 @@ fn parameters(case: &Case) -> serde_json::Value {
         serde_json::json!({
             "place": options.place, "deletions": options.deletions, "updates": options.updates,
             "renames": options.renames, "links": options.links, "symlinks": options.symlinks, "holes": options.holes,
+            "write_back_ns": options.write_back_ns,
             "short_lived": options.short_lived.as_ref().map(|short| short.bytes_per_profile),
         })
     };

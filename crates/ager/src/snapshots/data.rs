@@ -98,6 +98,11 @@ pub(super) fn create(
     }
 }
 
+/// The operation that makes the beginning of a file.
+pub(super) fn begin((file, parent): (FileId, DirId), size: u64, ops: &mut impl Extend<Op>) {
+    ops.extend([Op::Create { file, parent, size, content: Content::Auto }]);
+}
+
 /// The operations that do `update` to the file that is at `place` afterwards.
 pub(super) fn change(
     options: &Options,
@@ -160,7 +165,7 @@ fn write(
 
 /// Whether all of a file's bytes are on disk. Of one without extents that takes nothing on disk, and is too large to lie in its
 /// inode, nothing is.
-fn is_full(options: &Options, snapshot: &Snapshot, place: u32) -> bool {
+pub(super) fn is_full(options: &Options, snapshot: &Snapshot, place: u32) -> bool {
     let entry = &snapshot.entries()[place as usize];
     if !options.holes || entry.size == 0 {
         return true;

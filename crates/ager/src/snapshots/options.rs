@@ -56,6 +56,9 @@ impl ShortLived {
     }
 }
 
+/// What has waited for half a minute is written back, by the kernel's default (`vm.dirty_expire_centisecs`).
+const WRITE_BACK_NS: i64 = 30_000_000_000;
+
 /// How a workload is made of snapshots.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -76,6 +79,10 @@ pub struct Options {
     pub symlinks: bool,
     /// Whether files have holes where they had; else they are full.
     pub holes: bool,
+    /// After so many nanoseconds the real file system wrote back what waited in memory. A file that was written for longer than
+    /// that, from its birth or the earlier snapshot to its last modification, grew in pieces, one for each such time and all
+    /// as long; without it files are written at once, as published.
+    pub write_back_ns: Option<i64>,
     /// Files that no snapshot has, if any are to be put in.
     pub short_lived: Option<ShortLived>,
 }
@@ -92,6 +99,7 @@ impl Options {
             links: false,
             symlinks: false,
             holes: false,
+            write_back_ns: None,
             short_lived: None,
         }
     }
@@ -107,6 +115,7 @@ impl Options {
             links: true,
             symlinks: true,
             holes: true,
+            write_back_ns: Some(WRITE_BACK_NS),
             short_lived: None,
         }
     }

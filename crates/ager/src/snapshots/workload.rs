@@ -263,9 +263,11 @@ impl UnderWay {
     /// The directory in which something is done to a file.
     fn directory_of(&self, act: Act) -> Option<DirId> {
         match act {
-            Act::Create { b } | Act::Update { b, .. } | Act::Link { to: b, .. } | Act::Rename { b, .. } => {
-                Some(self.plan.b.file(b).1)
-            }
+            Act::Create { b, .. }
+            | Act::Grow { b, .. }
+            | Act::Update { b, .. }
+            | Act::Link { to: b, .. }
+            | Act::Rename { b, .. } => Some(self.plan.b.file(b).1),
             Act::Delete { a } => Some(self.plan.a.file(a).1),
             Act::Mkdir { .. } | Act::Rmdir { .. } => None,
         }
@@ -314,9 +316,16 @@ impl UnderWay {
             Act::Rmdir { a } => {
                 maker.ops.push_back(Op::Rmdir { dir: tree_a.dir(a), parent: tree_a.file(a).1 });
             }
-            Act::Create { b } => {
+            Act::Create { b, part } => {
                 let name = maker.new_name(tree_b, b);
-                data::create(options, &tree_b.snapshot, b, name, maker.ops);
+                match part {
+                    Some(part) => data::begin(name, part.len, maker.ops),
+                    None => data::create(options, &tree_b.snapshot, b, name, maker.ops),
+                }
+            }
+            Act::Grow { b, part } => {
+                let (file, parent) = now_at(b);
+                maker.ops.push_back(Op::Append { file, parent, len: part.len });
             }
             Act::Delete { a } => {
                 let (file, parent) = tree_a.file(a);

@@ -173,9 +173,10 @@ proptest! {
     #[test]
     fn every_snapshot_comes_true_and_what_two_show_is_counted(
         steps in steps(), seed: u64, birth: bool, with_short_lived: bool, uniform: bool,
+        write_back_ns in prop::option::of(1..50_000_000_000i64),
     ) {
         let (snapshots, truth) = history(&steps, if birth { Keeps::Birth } else { Keeps::Generation });
-        let mut options = Options::told(seed);
+        let mut options = Options { write_back_ns, ..Options::told(seed) };
         options.short_lived = with_short_lived.then(short_lived);
         if uniform {
             options.deletions = Deletions::Uniform;
@@ -242,6 +243,29 @@ fn a_seed_gives_one_workload_and_another_seed_another() {
     let ops = |seed| replay(&snapshots, &Options::published(seed), |_, _| {}).unwrap().0;
     assert_eq!(ops(1), ops(1));
     assert_ne!(ops(1), ops(2));
+}
+
+#[test]
+fn what_took_long_is_written_in_pieces_and_is_whole_in_the_end() {
+    let mut history = History::new(Keeps::Birth);
+    let mut snapshots = Vec::new();
+    for day in 0..3u64 {
+        (0..80).for_each(|step| history.step((day * 80 + step + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        snapshots.push(history.snapshot());
+    }
+    let appends = |write_back_ns| {
+        let options = Options { write_back_ns, ..Options::told(1) };
+        let mut witness = Witness::new(&snapshots, true);
+        let (ops, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
+        assert_eq!(witness.checkpoints, 3);
+        (count(&ops, &["append"]), summary.pairs.iter().map(|pair| pair.appends).sum::<u64>())
+    };
+    let (at_once, counted) = appends(None);
+    assert_eq!(at_once as u64, counted);
+    let (in_pieces, counted_too) = appends(Some(1));
+    assert_eq!(counted, counted_too, "a file that grew counts once");
+    assert!(in_pieces > 2 * at_once, "{in_pieces} and {at_once}");
+    assert_eq!(appends(Some(i64::MAX)).0, at_once);
 }
 
 #[test]

@@ -39,11 +39,11 @@ pub fn office(
 }
 
 /// Snapshots, and what is done with them.
-pub struct Given<'o> {
+pub struct Given {
     /// The snapshots.
     pub series: Box<dyn Series>,
     /// How a workload is made of them.
-    pub options: &'o Options,
+    pub options: Options,
     /// After so many bytes all is written back in its replay.
     pub write_back_bytes: u64,
 }
@@ -53,17 +53,16 @@ pub fn replayed(
     session: &Arc<Session>,
     made: &Made,
     path: &Path,
-    given: Given<'_>,
+    given: Given,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Seen>, Error> {
     let mut side = fresh(session, made, path)?;
     let Given { series, options, write_back_bytes } = given;
-    let checkpoints = series.count() as u64;
+    let (checkpoints, seed) = (series.count() as u64, options.seed);
     watch.phase("making a workload of the snapshots", None);
-    let workload = Workload::new(series, options.clone())?;
+    let workload = Workload::new(series, options)?;
     let labels = workload.labels();
-    let mut replay =
-        Traced::new(Box::new(workload), options.seed, Some(labels)).writing_back(write_back_bytes);
+    let mut replay = Traced::new(Box::new(workload), seed, Some(labels)).writing_back(write_back_bytes);
     let mut seen = Vec::new();
     for checkpoint in 0..checkpoints {
         watch.phase(&format!("replaying up to snapshot {checkpoint} of {}", checkpoints - 1), None);

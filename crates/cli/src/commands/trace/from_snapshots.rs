@@ -35,6 +35,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
             "links": options.links,
             "symlinks": options.symlinks,
             "holes": options.holes,
+            "write_back_ns": options.write_back_ns,
             "short_lived": short_lived.map(|short| &short.set.source),
             "bytes_per_profile": short_lived.map(|short| short.bytes_per_profile),
         })
