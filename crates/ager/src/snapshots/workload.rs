@@ -343,7 +343,7 @@ impl UnderWay {
                 maker.ops.push_back(Op::Link { file, parent, to_file, to_parent });
             }
             Act::Update { b, update } => {
-                data::change(options, &tree_b.snapshot, b, update, now_at(b), maker.ops);
+                data::change(options, (&tree_a.snapshot, &tree_b.snapshot), b, update, now_at(b), maker.ops);
             }
         }
     }
