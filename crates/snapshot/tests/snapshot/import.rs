@@ -200,7 +200,11 @@ const LISTINGS: [(Lister, &[u8], bool); 5] = [
 #[test]
 fn a_listing_that_is_cut_within_a_line_is_no_shorter_tree() {
     for (from, listing, with_base) in LISTINGS {
-        let base = import(if from == Lister::Btrfs { from } else { Lister::Find }, [WHOLE, FIND][usize::from(from != Lister::Btrfs)], None);
+        let base = import(
+            if from == Lister::Btrfs { from } else { Lister::Find },
+            [WHOLE, FIND][usize::from(from != Lister::Btrfs)],
+            None,
+        );
         for cut in 1..listing.len() {
             let is_at_end = listing[cut - 1] == b'\n';
             let found = import(from, &listing[..cut], with_base.then(|| base.as_ref().unwrap()));

@@ -102,9 +102,14 @@ fn of_several_names_those_that_changed_are_told() {
     };
     let told = |before: &[&str], after: &[&str]| {
         let (a, b) = (named(100, before), named(200, after));
-        let path = |snapshot: &Snapshot, place: Option<u32>| String::from_utf8(snapshot.path(place.unwrap())).unwrap();
+        let path = |snapshot: &Snapshot, place: Option<u32>| {
+            String::from_utf8(snapshot.path(place.unwrap())).unwrap()
+        };
         let changes = diff(&a, &b);
-        changes.iter().map(|change| (change.what, path(&a, change.before), path(&b, change.after))).collect::<Vec<_>>()
+        changes
+            .iter()
+            .map(|change| (change.what, path(&a, change.before), path(&b, change.after)))
+            .collect::<Vec<_>>()
     };
     let one = |what, before: &str, after: &str| vec![(what, before.to_owned(), after.to_owned())];
     assert_eq!(told(&["a", "b"], &["b", "c"]), one(What::Renamed, "a", "c"));
