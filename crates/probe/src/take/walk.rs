@@ -26,7 +26,7 @@ const LISTING_BYTES: usize = 64 * 1024;
 pub struct Walked {
     /// All directories; the first is the root.
     pub dirs: Vec<Dir>,
-    /// What else there is, in no order.
+    /// What else there is, a part for each thread.
     pub parts: Vec<Part>,
     pub vanished: u64,
     pub unmapped: u64,
@@ -43,10 +43,11 @@ pub struct Dir {
     pub entry: Option<Entry>,
 }
 
-/// Some of what a directory holds, directories apart, in byte order of the names.
+/// What one thread has found, directories apart. All of it lies in three large pieces of memory: many small ones would be
+/// asked of the kernel page by page.
+#[derive(Default)]
 pub struct Part {
-    /// The number of the directory.
-    pub dir: u32,
+    /// Those that were found in one task are in byte order of their names.
     pub files: Vec<File>,
     names: Vec<u8>,
     extents: Vec<Extent>,
@@ -54,20 +55,22 @@ pub struct Part {
 
 /// One of them.
 pub struct File {
+    /// The number of its directory.
+    pub dir: u32,
     pub entry: Entry,
-    name: Range<u32>,
-    extents: Range<u32>,
+    name: Range<usize>,
+    extents: Range<usize>,
 }
 
 impl Part {
     /// The name of one of its files, or the hash of it.
     pub fn name(&self, file: &File) -> &[u8] {
-        &self.names[file.name.start as usize..file.name.end as usize]
+        &self.names[file.name.clone()]
     }
 
     /// Its extents.
     pub fn extents(&self, file: &File) -> &[Extent] {
-        &self.extents[file.extents.start as usize..file.extents.end as usize]
+        &self.extents[file.extents.clone()]
     }
 }
 
@@ -95,7 +98,7 @@ pub fn walk(root: &OwnedFd, path: &Path, threads: usize, key: Option<&Key>) -> R
     let mut walked = Walked { dirs, parts: Vec::new(), vanished: 0, unmapped: 0, other_fs: 0 };
     for worker in walk.workers {
         let worker = worker.into_inner().expect("no thread panics with the lock");
-        walked.parts.extend(worker.parts);
+        walked.parts.push(worker.part);
         walked.vanished += worker.vanished;
         walked.unmapped += worker.unmapped;
         walked.other_fs += worker.other_fs;
@@ -119,7 +122,9 @@ struct Walk<'k> {
 /// What a thread has, and what it has found.
 struct Worker {
     looker: Looker,
-    parts: Vec<Part>,
+    /// Room for a piece of a directory's listing.
+    listing: Vec<u8>,
+    part: Part,
     vanished: u64,
     unmapped: u64,
     other_fs: u64,
@@ -127,7 +132,14 @@ struct Worker {
 
 impl Worker {
     fn new() -> Worker {
-        Worker { looker: Looker::new(), parts: Vec::new(), vanished: 0, unmapped: 0, other_fs: 0 }
+        Worker {
+            looker: Looker::new(),
+            listing: Vec::with_capacity(LISTING_BYTES),
+            part: Part::default(),
+            vanished: 0,
+            unmapped: 0,
+            other_fs: 0,
+        }
     }
 }
 
@@ -171,7 +183,8 @@ impl<'k> Walk<'k> {
             Ok(None) => return self.worker().other_fs += 1,
             Err(errno) => return self.fail("examining directory", number, None, errno),
         }
-        let listed = match list(&fd) {
+        let listed = list(&fd, &mut self.worker().listing);
+        let listed = match listed {
             Ok(listed) => listed,
             // Removed meanwhile.
             Err(Errno::NOENT) if number != 0 => {
@@ -228,16 +241,13 @@ impl<'k> Walk<'k> {
         if listed.is_empty() || self.failed.load(Relaxed) {
             return;
         }
-        let mut part = Part {
-            dir: number,
-            files: Vec::with_capacity(listed.len()),
-            names: Vec::new(),
-            extents: Vec::new(),
-        };
         let mut dirs = Vec::new();
-        let mut worker = self.worker();
+        let mut locked = self.worker();
+        let worker = &mut *locked;
+        let part = &mut worker.part;
+        let first_file = part.files.len();
         for Listed { name, file_type, inode } in listed {
-            let start = part.extents.len() as u32;
+            let start = part.extents.len();
             let found = worker.looker.look(
                 fd.as_fd(),
                 &name,
@@ -250,15 +260,16 @@ impl<'k> Walk<'k> {
                 Ok(Found::File { entry, mapped }) => {
                     worker.unmapped += u64::from(!mapped);
                     worker.vanished += u64::from(is_another(inode, entry.inode));
-                    let first = part.names.len() as u32;
+                    let first = part.names.len();
                     match self.key {
                         Some(key) => part.names.extend(key.name(name.to_bytes()).into_bytes()),
                         None => part.names.extend(name.to_bytes()),
                     }
                     part.files.push(File {
+                        dir: number,
                         entry,
-                        name: first..part.names.len() as u32,
-                        extents: start..part.extents.len() as u32,
+                        name: first..part.names.len(),
+                        extents: start..part.extents.len(),
                     });
                 }
                 Ok(Found::Dir) => dirs.push(name),
@@ -267,13 +278,9 @@ impl<'k> Walk<'k> {
                 Err(errno) => self.fail("examining", number, Some(&name), errno),
             }
         }
-        let Part { files, names, .. } = &mut part;
-        files.sort_unstable_by(|a, b| {
-            let name = |file: &File| &names[file.name.start as usize..file.name.end as usize];
-            name(a).cmp(name(b))
-        });
-        worker.parts.push(part);
-        drop(worker);
+        let Part { files, names, .. } = part;
+        files[first_file..].sort_unstable_by(|a, b| names[a.name.clone()].cmp(&names[b.name.clone()]));
+        drop(locked);
         self.enter(scope, number, fd, dirs);
     }
 }
@@ -283,9 +290,8 @@ fn is_another(listed: u64, found: u64) -> bool {
     listed != found && !matches!(listed, 0 | 0xffff_ffff)
 }
 
-/// What a directory lists.
-fn list(fd: &OwnedFd) -> std::result::Result<Vec<Listed>, Errno> {
-    let mut buffer = Vec::with_capacity(LISTING_BYTES);
+/// What a directory lists, read piece by piece into the spare room of `buffer`.
+fn list(fd: &OwnedFd, buffer: &mut Vec<u8>) -> std::result::Result<Vec<Listed>, Errno> {
     let mut entries = RawDir::new(fd, buffer.spare_capacity_mut() as &mut [MaybeUninit<u8>]);
     let mut listed = Vec::new();
     while let Some(entry) = entries.next() {
