@@ -1,14 +1,14 @@
 //! Walks a tree with several threads: one task a directory, and one for each further thousand names of a large one.
 //! Everything is looked up relative to open directories, so paths may be of any length.
 
-use super::look::{Found, Looker, Silent, device, look_at_dir, open_dir};
+use super::bulk::Bulk;
+use super::list::{LISTING_BYTES, Listed, Listing, Names, list};
+use super::look::{Found, Looker, Silent, look_at_dir, open_dir};
 use crate::{Error, Result};
 use rayon::Scope;
-use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
 use snapshot::{Entry, Extent, Key};
 use std::ffi::{CStr, CString, OsStr};
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,9 +18,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Names that one task looks at.
 const CHUNK: usize = 1024;
-
-/// Bytes of directory entries read at once.
-const LISTING_BYTES: usize = 64 * 1024;
 
 /// What a walk has found.
 pub struct Walked {
@@ -68,19 +65,37 @@ impl Part {
         &self.names[file.name.clone()]
     }
 
+    /// Adds a file of the directory `dir`, whose extents begin at `first_extent` and are the last so far.
+    fn add(&mut self, dir: u32, entry: Entry, name: &CStr, key: Option<&Key>, first_extent: usize) {
+        let first = self.names.len();
+        match key {
+            Some(key) => self.names.extend(key.name(name.to_bytes()).into_bytes()),
+            None => self.names.extend(name.to_bytes()),
+        }
+        let (name, extents) = (first..self.names.len(), first_extent..self.extents.len());
+        self.files.push(File { dir, entry, name, extents });
+    }
+
     /// Its extents.
     pub fn extents(&self, file: &File) -> &[Extent] {
         &self.extents[file.extents.clone()]
     }
 }
 
-/// Walks everything below the open directory `root`, which is at `path`.
-pub fn walk(root: &OwnedFd, path: &Path, threads: usize, key: Option<&Key>) -> Result<Walked> {
-    let examined = device(root).and_then(|device| Ok((device, open_dir(root.as_fd(), c".")?)));
-    let (device, fd) = examined.map_err(Error::io("examining", path))?;
+/// Walks everything below the open directory `root`, which is at `path` on the file system `device`.
+pub fn walk(
+    root: &OwnedFd,
+    path: &Path,
+    device: (u32, u32),
+    bulk: Option<Bulk>,
+    threads: usize,
+    key: Option<&Key>,
+) -> Result<Walked> {
+    let fd = open_dir(root.as_fd(), c".").map_err(Error::io("opening", path))?;
     let dir = Dir { parent: 0, name: CString::default(), entry: None };
     let walk = Walk {
         device,
+        bulk,
         key,
         silent: Silent::default(),
         dirs: Mutex::new(vec![dir]),
@@ -110,6 +125,7 @@ pub fn walk(root: &OwnedFd, path: &Path, threads: usize, key: Option<&Key>) -> R
 struct Walk<'k> {
     /// The file system that is walked.
     device: (u32, u32),
+    bulk: Option<Bulk>,
     key: Option<&'k Key>,
     silent: Silent,
     dirs: Mutex<Vec<Dir>>,
@@ -141,13 +157,6 @@ impl Worker {
             other_fs: 0,
         }
     }
-}
-
-/// A name as its directory listed it.
-struct Listed {
-    name: CString,
-    file_type: FileType,
-    inode: u64,
 }
 
 /// Why the walk ended early.
@@ -193,18 +202,17 @@ impl<'k> Walk<'k> {
             }
             Err(errno) => return self.fail("reading directory", number, None, errno),
         };
-        let (dirs, mut files): (Vec<Listed>, Vec<Listed>) =
-            listed.into_iter().partition(|listed| listed.file_type == FileType::Directory);
-        let fd = Arc::new(fd);
-        self.enter(scope, number, &fd, dirs.into_iter().map(|dir| dir.name).collect());
+        let Listing { dirs, mut files, names } = listed;
+        let (fd, names) = (Arc::new(fd), Arc::new(names));
+        self.enter(scope, number, &fd, dirs);
         // Disks are read in the order of inodes.
         files.sort_unstable_by_key(|listed| listed.inode);
         while files.len() > CHUNK {
             let chunk = files.split_off(files.len() - CHUNK);
-            let fd = fd.clone();
-            scope.spawn(move |scope| self.files(scope, number, &fd, chunk));
+            let (fd, names) = (fd.clone(), names.clone());
+            scope.spawn(move |scope| self.files(scope, number, &fd, &names, &chunk));
         }
-        self.files(scope, number, &fd, files);
+        self.files(scope, number, &fd, &names, &files);
     }
 
     /// Starts a task for each of these directories in the directory with that number.
@@ -236,46 +244,52 @@ impl<'k> Walk<'k> {
         }
     }
 
-    /// Looks at names in the directory with that number.
-    fn files<'s>(&'s self, scope: &Scope<'s>, number: u32, fd: &Arc<OwnedFd>, listed: Vec<Listed>) {
+    /// Looks at names in the directory with that number: in bulk where that is possible, by calls otherwise.
+    fn files<'s>(
+        &'s self,
+        scope: &Scope<'s>,
+        number: u32,
+        fd: &Arc<OwnedFd>,
+        names: &Names,
+        listed: &[Listed],
+    ) {
         if listed.is_empty() || self.failed.load(Relaxed) {
             return;
         }
         let mut dirs = Vec::new();
         let mut locked = self.worker();
-        let worker = &mut *locked;
-        let part = &mut worker.part;
+        let Worker { looker, part, vanished, unmapped, other_fs, .. } = &mut *locked;
         let first_file = part.files.len();
-        for Listed { name, file_type, inode } in listed {
-            let start = part.extents.len();
-            let found = worker.looker.look(
-                fd.as_fd(),
-                &name,
-                file_type,
-                self.device,
-                &self.silent,
-                &mut part.extents,
-            );
-            match found {
-                Ok(Found::File { entry, mapped }) => {
-                    worker.unmapped += u64::from(!mapped);
-                    worker.vanished += u64::from(is_another(inode, entry.inode));
-                    let first = part.names.len();
-                    match self.key {
-                        Some(key) => part.names.extend(key.name(name.to_bytes()).into_bytes()),
-                        None => part.names.extend(name.to_bytes()),
+        let mut by_calls = Vec::new();
+        match &self.bulk {
+            Some(bulk) => bulk.read(
+                listed,
+                |listed| names.of(listed),
+                |index, facts| match facts {
+                    Some((entry, extents)) => {
+                        let start = part.extents.len();
+                        part.extents.extend_from_slice(extents);
+                        part.add(number, entry, names.of(&listed[index]), self.key, start);
                     }
-                    part.files.push(File {
-                        dir: number,
-                        entry,
-                        name: first..part.names.len(),
-                        extents: start..part.extents.len(),
-                    });
+                    None => by_calls.push(&listed[index]),
+                },
+            ),
+            None => by_calls.extend(listed),
+        }
+        for listed in by_calls {
+            let name = names.of(listed);
+            let start = part.extents.len();
+            let extents = &mut part.extents;
+            match looker.look(fd.as_fd(), name, listed.file_type, self.device, &self.silent, extents) {
+                Ok(Found::File { entry, mapped }) => {
+                    *unmapped += u64::from(!mapped);
+                    *vanished += u64::from(is_another(listed.inode, entry.inode));
+                    part.add(number, entry, name, self.key, start);
                 }
-                Ok(Found::Dir) => dirs.push(name),
-                Ok(Found::OtherFs) => worker.other_fs += 1,
-                Ok(Found::Gone) => worker.vanished += 1,
-                Err(errno) => self.fail("examining", number, Some(&name), errno),
+                Ok(Found::Dir) => dirs.push(name.to_owned()),
+                Ok(Found::OtherFs) => *other_fs += 1,
+                Ok(Found::Gone) => *vanished += 1,
+                Err(errno) => self.fail("examining", number, Some(name), errno),
             }
         }
         let Part { files, names, .. } = part;
@@ -288,20 +302,6 @@ impl<'k> Walk<'k> {
 /// Whether a name stands for another file than it did when it was listed. File systems in user space may list none.
 fn is_another(listed: u64, found: u64) -> bool {
     listed != found && !matches!(listed, 0 | 0xffff_ffff)
-}
-
-/// What a directory lists, read piece by piece into the spare room of `buffer`.
-fn list(fd: &OwnedFd, buffer: &mut Vec<u8>) -> std::result::Result<Vec<Listed>, Errno> {
-    let mut entries = RawDir::new(fd, buffer.spare_capacity_mut() as &mut [MaybeUninit<u8>]);
-    let mut listed = Vec::new();
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name != c"." && name != c".." {
-            listed.push(Listed { name: name.to_owned(), file_type: entry.file_type(), inode: entry.ino() });
-        }
-    }
-    Ok(listed)
 }
 
 impl Failure {
