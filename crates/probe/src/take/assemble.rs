@@ -1,6 +1,7 @@
 //! Puts what the threads of a walk have found into scan order, which does not depend on them.
 
 use super::walk::{File, Part, Walked};
+use rayon::prelude::*;
 use snapshot::{Entry, Info, Key, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::collections::HashSet;
 
@@ -35,12 +36,12 @@ pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
         let name = key.map_or_else(|| name.to_vec(), |key| key.name(name).into_bytes());
         children[dir.parent as usize].push(Child::Dir(number as u32, name));
     }
-    for children in &mut children {
+    children.par_iter_mut().for_each(|children| {
         // They are in a few sorted runs, which a stable sort makes use of.
         children.sort_by(|a, b| a.name().cmp(b.name()));
         // A name that comes and goes may be listed twice.
         children.dedup_by(|a, b| a.name() == b.name());
-    }
+    });
     let entry =
         |number: u32| walked.dirs[number as usize].entry.clone().expect("only directories that are there");
     let mut builder = SnapshotBuilder::new(info, entry(0));

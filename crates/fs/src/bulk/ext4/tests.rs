@@ -180,10 +180,15 @@ fn neighbours_are_one_extent_and_holes_are_none() {
 
 #[test]
 fn a_tree_that_leads_to_itself_ends() {
-    // Each node has as many entries as it can, all to the same node, at each depth.
-    let full = |depth| node(depth, BLOCK, &[index(0, u32::from(depth)); 84]);
-    let mut blocks: Vec<_> = (0..6).map(full).collect();
-    assert_eq!(extents(&node(5, 60, &[index(0, 4); 4]), &mut blocks), None);
+    // Each node has as many entries as it can, all to the same node: a block for each depth, behind the first.
+    let full = |depth: u16| match depth {
+        0 => node(0, BLOCK, &[leaf(0, 1, 10)]),
+        _ => node(depth, BLOCK, &[index(0, depth.into()); 84]),
+    };
+    let mut blocks = vec![vec![0; BLOCK]];
+    blocks.extend((0..5).map(full));
+    assert_eq!(extents(&node(5, 60, &[index(0, 5); 4]), &mut blocks), None);
+    assert!(extents(&node(1, 60, &[index(0, 1)]), &mut blocks).is_some());
     let mut same = vec![vec![0; BLOCK], node(1, BLOCK, &[index(0, 1)])];
     assert_eq!(extents(&node(2, 60, &[index(0, 1)]), &mut same), None);
 }
