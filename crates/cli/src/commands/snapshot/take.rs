@@ -20,11 +20,8 @@ pub fn run(args: &SnapshotTake) -> Result<()> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(2 * processors, usize::from);
     let snapshot = probe::snapshot(&args.path, lab::TOOL, threads, key.as_ref())?;
-    let (saved, stat) = std::thread::scope(|scope| {
-        let stat = scope.spawn(|| Stat::of(&snapshot));
-        (snapshot.save(&args.out, args.force), stat.join().expect("counting does not panic"))
-    });
-    saved?;
+    snapshot.save(&args.out, args.force)?;
+    let stat = Stat::of(&snapshot);
     let doubts = snapshot::check(&snapshot)?;
     if args.json {
         let info = snapshot.info();
