@@ -1,7 +1,8 @@
 //! Takes a snapshot of a live tree: per name what Smith and Seltzer recorded (File System Aging, 1997, §3.1), and what
 //! file systems tell today: time of birth, extents, names.
 //!
-//! A tree in use changes while it is walked. What is said of one file is said by the file itself, opened once; between files nothing
+//! A tree in use changes while it is walked. What is said of one file is said by the file itself, opened once, or by its
+//! inode on disk, read once, where the file system gives facts in bulk; between files nothing
 //! is promised but the two times within which all was seen. What vanishes meanwhile is counted and left out.
 
 mod assemble;
