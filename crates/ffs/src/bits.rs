@@ -3,6 +3,7 @@
 /// Bits; a one is a free block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Bits {
+    /// One more than hold bits, so that each has one behind it.
     words: Vec<u64>,
     /// A bit for each word that has a one: where there are few, they are found at once.
     some: Vec<u64>,
@@ -11,7 +12,7 @@ pub(crate) struct Bits {
 impl Bits {
     /// `len` zeros.
     pub fn zeros(len: u32) -> Bits {
-        Bits { words: vec![0; len.div_ceil(64) as usize], some: vec![0; len.div_ceil(64 * 64) as usize] }
+        Bits { words: vec![0; len as usize / 64 + 2], some: vec![0; len as usize / (64 * 64) + 1] }
     }
 
     #[inline]
@@ -85,12 +86,11 @@ impl Bits {
         None
     }
 
-    /// The 64 bits from `at` on, and those behind them to the end of a word; zeros behind the end of the map.
+    /// The 64 bits from `at` on, and those behind them to the end of a word; behind the end of the map are zeros.
     #[inline]
     fn window(&self, at: u32) -> (u64, u64) {
-        let word = |number: usize| self.words.get(number).copied().unwrap_or(0);
         let (first, shift) = ((at / 64) as usize, at % 64);
-        let (low, high) = (word(first), word(first + 1));
+        let (low, high) = (self.words[first], self.words[first + 1]);
         (low >> shift | (high << 1) << (63 - shift), high >> shift)
     }
 
