@@ -10,6 +10,9 @@ use trace::Source as _;
 const DISK: u64 = 256 << 20;
 const WINDOW_BYTES: u64 = 16 << 20;
 
+/// Ages a file system and gives the digest of what became of it.
+type Aging = fn() -> u64;
+
 /// FNV-1a by words.
 fn mix(hash: u64, word: u64) -> u64 {
     (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
@@ -52,7 +55,7 @@ fn extents<P: Placement>(placement: P, window_bytes: u64) -> u64 {
 
 #[test]
 fn every_policy_lays_out_the_history_as_it_always_did() {
-    let digests: [(&str, fn() -> u64, u64); 9] = [
+    let digests: [(&str, Aging, u64); 9] = [
         ("baseline", || fast(Baseline), 0x640a_991f_bb7e_845c),
         ("original", || fast(Original), 0x95f9_7abf_45aa_3405),
         ("no_switch", || fast(NoSwitch), 0x276c_4569_1a50_8586),
