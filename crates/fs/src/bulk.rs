@@ -6,11 +6,14 @@ mod ext4;
 use disk::MountPoint;
 use snapshot::{Entry, Extent};
 
+/// Is given the place of an inode among those that were asked for, and its entry and extents.
+pub type Each<'e> = dyn FnMut(usize, Option<(Entry, &[Extent])>) + 'e;
+
 /// Tells facts of files in bulk.
 pub trait Bulk: Send + Sync {
     /// Calls `each` for each of the inodes `numbers`, which ascend: with its place among them, and with what the system's calls would
     /// tell of it, extents included; or with nothing where they must be asked, for it is in use or not understood.
-    fn read(&self, numbers: &[u64], each: &mut dyn FnMut(usize, Option<(Entry, &[Extent])>));
+    fn read(&self, numbers: &[u64], each: &mut Each<'_>);
 }
 
 /// That of a mounted file system; none where there is none, or not for us. What was changed before `settled_ns`, by the

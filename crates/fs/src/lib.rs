@@ -14,7 +14,7 @@ mod tree_fds;
 mod volume;
 mod walk;
 
-pub use bulk::{Bulk, bulk};
+pub use bulk::{Bulk, Each, bulk};
 pub use copy::{Copied, copy_tree};
 pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;

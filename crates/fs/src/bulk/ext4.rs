@@ -12,7 +12,7 @@ mod superblock;
 mod tests;
 mod tree;
 
-use super::Bulk;
+use super::{Bulk, Each};
 use inode::Inode;
 use rustix::fs::{major, minor};
 use snapshot::{Entry, Extent, Kind};
@@ -68,7 +68,7 @@ impl Ext4 {
 }
 
 impl Bulk for Ext4 {
-    fn read(&self, numbers: &[u64], each: &mut dyn FnMut(usize, Option<(Entry, &[Extent])>)) {
+    fn read(&self, numbers: &[u64], each: &mut Each<'_>) {
         let (mut buffer, mut extents) = (Vec::new(), Vec::new());
         let (len, block) = (self.layout.inode_bytes, self.layout.block_bytes);
         let mut from = 0;
