@@ -129,7 +129,9 @@ mod tests {
         if !command.has_subcommands() {
             return found.push(typed);
         }
-        command.get_subcommands().for_each(|below| leaves(below, &format!("{typed} "), found));
+        // What the program runs itself is hidden.
+        let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
+        shown.for_each(|below| leaves(below, &format!("{typed} "), found));
     }
 
     #[test]
