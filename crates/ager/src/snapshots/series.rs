@@ -48,7 +48,11 @@ impl Series for Vec<PathBuf> {
     }
 }
 
-/// The files that are named. A directory stands for all that is in it but hidden files, in the order in which they were begun.
+/// What is kept beside a snapshot of its free space ends so.
+pub const FREE_SPACE: &str = ".free.json";
+
+/// The files that are named. A directory stands for all that is in it but hidden files and those that end in [`FREE_SPACE`], in the order
+/// in which they were begun.
 pub fn snapshot_files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in named {
@@ -68,7 +72,9 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(|error| refused(&error))? {
         let entry = entry.map_err(|error| refused(&error))?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if !name.starts_with(b".") && !name.ends_with(FREE_SPACE.as_bytes()) {
             found.push((Info::load(&entry.path())?.begun_ns, entry.path()));
         }
     }
