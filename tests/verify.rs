@@ -14,10 +14,8 @@ fn number(value: &Value, field: &str) -> f64 {
 fn the_days_of_an_office_come_true_again() {
     needs!("ext4");
     let lab = Lab::new();
-    // One task at a time: all that happens is in the snapshots, but for what is gone before the next of them.
-    let told = lab.json(
-        "verify --builtin --fs ext4 --size 160MiB --days 3 --windows 160 --at-once 1 --name v --work work",
-    );
+    let told =
+        lab.json("verify --builtin --fs ext4 --size 160MiB --days 3 --windows 160 --name v --work work");
     let days = told["days"].as_array().unwrap();
     assert_eq!(days.len(), 4, "the filling, and three days");
     for day in days {
