@@ -69,9 +69,13 @@ impl Bits {
 
     /// The first run of `len` ones that begins at `from` or behind it and ends by `end`.
     pub fn first_run(&self, from: u32, end: u32, len: u32) -> Option<u32> {
+        if len <= 64 {
+            return self.first_short_run(from, end, len);
+        }
         let mut from = from;
         while let Some(at) = self.next_one(from, end) {
-            let begins = starts(self.window(at), len.min(64));
+            let (low, high) = self.window(at);
+            let begins = starts(low, high, 64);
             if begins == 0 {
                 from = (at / 64 + 1) * 64;
                 continue;
@@ -82,6 +86,21 @@ impl Bits {
                 return Some(at);
             }
             from = at + run + 1;
+        }
+        None
+    }
+
+    /// The same for runs of 64 at most, which any two words show whole.
+    fn first_short_run(&self, from: u32, end: u32, len: u32) -> Option<u32> {
+        let mut mask = u64::MAX << (from % 64);
+        for word in from / 64..end.div_ceil(64) {
+            let (low, high) = (self.words[word as usize] & mask, self.words[word as usize + 1]);
+            let begins = if low == 0 { 0 } else { starts(low, high, len) };
+            if begins != 0 {
+                let at = word * 64 + begins.trailing_zeros();
+                return (at + len <= end).then_some(at);
+            }
+            mask = u64::MAX;
         }
         None
     }
@@ -142,16 +161,22 @@ impl Bits {
 
 /// Those of the first 64 bits that begin `len` ones in a row, 64 at most.
 #[inline]
-fn starts((mut low, mut high): (u64, u64), len: u32) -> u64 {
+fn starts(low: u64, high: u64, len: u32) -> u64 {
+    let mut ones = u128::from(high) << 64 | u128::from(low);
     let mut have = 1;
-    // Twice as many in a row each time: who begins `have` ones and is followed, `step` on, by another such.
-    while have < len {
+    // Twice as many in a row each time: who begins `have` ones and is followed, `step` on, by another such. The first three
+    // times without asking, as most runs are of five to eight.
+    for _ in 0..3 {
         let step = have.min(len - have);
-        low &= low >> step | high << (64 - step);
-        high &= high >> step;
+        ones &= ones >> step;
         have += step;
     }
-    low
+    while have < len {
+        let step = have.min(len - have);
+        ones &= ones >> step;
+        have += step;
+    }
+    ones as u64
 }
 
 /// The first one of a map from bit `from` on, below `end`.

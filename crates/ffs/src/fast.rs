@@ -23,12 +23,16 @@ pub struct FastFs<P> {
     policy: P,
     /// Whether growing fragments save space rather than time: they then move for every fragment.
     saves_space: bool,
+    /// Fragments that are kept free.
+    reserve: u64,
 }
 
 impl<P: Policy> FastFs<P> {
     /// An empty one.
     pub fn new(geometry: Geometry, policy: P) -> FastFs<P> {
-        FastFs { groups: Groups::new(geometry), policy, saves_space: false }
+        let groups = Groups::new(geometry);
+        let reserve = groups.data_fragments() * geometry.reserve_percent / 100;
+        FastFs { groups, policy, saves_space: false, reserve }
     }
 
     /// Its groups.
@@ -60,8 +64,7 @@ impl<P: Policy> FastFs<P> {
 
     /// Fragments that may be taken before the reserve is touched.
     fn available_fragments(&self) -> u64 {
-        let reserve = self.groups.data_fragments() * self.groups.geometry().reserve_percent / 100;
-        self.groups.free_fragments().saturating_sub(reserve)
+        self.groups.free_fragments().saturating_sub(self.reserve)
     }
 
     /// The block where the group of an inode begins.

@@ -142,22 +142,21 @@ impl Files {
         self.index.insert_unique(hash_of(id), slot, |&slot| hash_of(records[slot as usize].id()));
     }
 
-    /// Takes the number off the index.
-    fn unname(&mut self, id: u64) -> u32 {
-        let records = &self.records;
-        let found = self.index.find_entry(hash_of(id), |&slot| records[slot as usize].id() == id);
-        found.expect("the file is there").remove().0
+    /// Takes the number of a file off the index.
+    fn unname(&mut self, slot: u32) {
+        let found = self.index.find_entry(hash_of(self.get(slot).id()), |&other| other == slot);
+        found.expect("the file is there").remove();
     }
 
-    /// Gives file `id` another number, which no other may have.
-    pub fn rename(&mut self, id: u64, to: u64) {
-        let slot = self.unname(id);
+    /// Gives a file another number, which no other may have.
+    pub fn rename(&mut self, slot: u32, to: u64) {
+        self.unname(slot);
         self.name(slot, to);
     }
 
     /// Forgets a file.
-    pub fn remove(&mut self, id: u64) {
-        let slot = self.unname(id);
+    pub fn remove(&mut self, slot: u32) {
+        self.unname(slot);
         self.forget_layout(slot);
         let record = &mut self.records[slot as usize];
         (record.place, record.map) = (Place::Unused, self.unused);
@@ -232,11 +231,11 @@ mod tests {
             for (kind, id, to) in steps {
                 match kind {
                     0 | 1 if !map.contains_key(&id) => { map.insert(id, files.add(id, to as u32, 0, 0)); }
-                    2 if map.remove(&id).is_some() => files.remove(id),
+                    2 => if let Some(slot) = map.remove(&id) { files.remove(slot) },
                     3 if map.contains_key(&id) && !map.contains_key(&to) => {
                         let slot = map.remove(&id).unwrap();
                         map.insert(to, slot);
-                        files.rename(id, to);
+                        files.rename(slot, to);
                     }
                     _ => {}
                 }

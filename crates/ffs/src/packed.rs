@@ -42,6 +42,8 @@ impl Packed {
     pub fn put(&mut self, layout: &Layout, near: u32) -> u32 {
         let mut out = std::mem::take(&mut self.scratch);
         out.clear();
+        // Room for all of it, so that no byte needs to ask.
+        out.reserve(5 * (2 + 3 * layout.pieces.len() + layout.indirect.len()));
         write(&mut out, layout, near);
         let number = class_of(out.len());
         if self.classes.len() <= number as usize {

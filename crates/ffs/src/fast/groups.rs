@@ -244,9 +244,11 @@ impl Groups {
         }
         let run = len + long_enough.trailing_zeros() / 16;
         let from = preferred.map_or(u32::from(state.fragment_rotor), |block| block - begin);
-        let (block, first) = state.partial.find_run(from, run).expect("the sums say that there is a run");
-        self.groups[group as usize].fragment_rotor = block as u16;
-        self.change_mask(begin + block, |mask| mask & !mask_of(first, len));
+        let state = &mut self.groups[group as usize];
+        let (at, block, first) = state.partial.find_run(from, run).expect("the sums say that there is a run");
+        state.fragment_rotor = block as u16;
+        let masks = state.partial.change_at(at, |mask| mask & !mask_of(first, len));
+        self.recount_fragments(begin + block, masks);
         Some((begin + block) * FRAGMENTS + first)
     }
 
@@ -285,8 +287,15 @@ impl Groups {
     /// Sets which fragments of a block in part free are free; one that is whole again becomes a free block.
     fn change_mask(&mut self, block: u32, change: impl FnOnce(u8) -> u8) {
         let number = self.group_of(block) as usize;
+        let masks = self.groups[number].partial.change(block % GROUP_BLOCKS, change);
+        self.recount_fragments(block, masks);
+    }
+
+    /// Sets the sums of fragments right after those of a block that are free changed from the first mask to the second.
+    #[inline]
+    fn recount_fragments(&mut self, block: u32, (old, new): (u8, u8)) {
+        let number = self.group_of(block) as usize;
         let group = &mut self.groups[number];
-        let (old, new) = group.partial.change(block % GROUP_BLOCKS, change);
         group.fragment_runs =
             group.fragment_runs + RUN_COUNTS[usize::from(new)] - RUN_COUNTS[usize::from(old)];
         let in_part = if new == 0xff { 0 } else { new.count_ones() };

@@ -73,7 +73,21 @@ impl Partial {
     /// Changes which fragments of a block are free; with none, or with all, it leaves the list. Those that were, and those
     /// that are.
     pub fn change(&mut self, block: u32, change: impl FnOnce(u8) -> u8) -> (u8, u8) {
-        let found = self.find(block);
+        self.change_found(self.find(block), block, change)
+    }
+
+    /// The same for the block at a place of the list.
+    pub fn change_at(&mut self, at: usize, change: impl FnOnce(u8) -> u8) -> (u8, u8) {
+        self.change_found(Ok(at), 0, change)
+    }
+
+    #[inline]
+    fn change_found(
+        &mut self,
+        found: Result<usize, usize>,
+        block: u32,
+        change: impl FnOnce(u8) -> u8,
+    ) -> (u8, u8) {
         let old = found.map_or(0, |at| self.0[at][2]);
         let new = change(old);
         match (found, new) {
@@ -91,15 +105,17 @@ impl Partial {
         (old, new)
     }
 
-    /// The first block from `from` on, then from the beginning, that has a run of exactly `len` free fragments, and where
-    /// in it that run begins.
-    pub fn find_run(&self, from: u32, len: u32) -> Option<(u32, u32)> {
+    /// The first block from `from` on, then from the beginning, that has a run of exactly `len` free fragments: its place in
+    /// the list, its number, and where in it that run begins.
+    pub fn find_run(&self, from: u32, len: u32) -> Option<(usize, u32, u32)> {
         let begin = self.find(from).unwrap_or_else(|at| at);
         let (before, behind) = self.0.split_at(begin);
-        let has = |entry: &&[u8; 3]| RUN_LENGTHS[usize::from(entry[2])] >> len & 1 == 1;
-        let found = behind.iter().chain(before).find(has)?;
-        let (first, _) = runs(found[2]).find(|&(_, run)| run == len).expect("the table says that it has one");
-        Some((Self::block(found), first))
+        let has = |entry: &[u8; 3]| RUN_LENGTHS[usize::from(entry[2])] >> len & 1 == 1;
+        let found = behind.iter().position(has).map(|at| begin + at);
+        let at = found.or_else(|| before.iter().position(has))?;
+        let entry = &self.0[at];
+        let (first, _) = runs(entry[2]).find(|&(_, run)| run == len).expect("the table says that it has one");
+        Some((at, Self::block(entry), first))
     }
 
     /// Every block and its mask.

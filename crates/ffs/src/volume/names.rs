@@ -68,7 +68,7 @@ impl<A: Allocator> Volume<A> {
         self.change_directory(slot, |allocator, layout| allocator.truncate(layout, 0))
             .expect("cutting a file to nothing takes no space");
         self.allocator.give_inode(inode, true);
-        self.directories.remove(u64::from(dir.0));
+        self.directories.remove(slot);
         self.leave(parent);
         Ok(())
     }
@@ -139,7 +139,7 @@ impl<A: Allocator> Volume<A> {
             return Ok(Ok(()));
         }
         if file != to {
-            self.files.rename(file.0, to.0);
+            self.files.rename(slot, to.0);
         }
         self.files.get_mut(slot).owner = to_parent.0;
         Ok(Ok(()))
@@ -154,15 +154,17 @@ impl<A: Allocator> Volume<A> {
         let other = self.links.names.iter().find(|&(_, &(of, _))| of == slot);
         if let Some((name, directory)) = other.map(|(&name, &(_, directory))| (name, directory)) {
             self.links.remove(name);
-            self.files.rename(file.0, name);
+            self.files.rename(slot, name);
             self.files.get_mut(slot).owner = directory;
             return Ok(());
         }
         self.window.forget(slot);
-        self.change(slot, |allocator, layout| allocator.truncate(layout, 0))
-            .expect("cutting a file to nothing takes no space");
-        self.allocator.give_inode(self.files.get(slot).inode, false);
-        self.files.remove(file.0);
+        let inode = self.files.get(slot).inode;
+        let near = self.near(inode);
+        self.files.read(slot, near, &mut self.scratch);
+        self.allocator.truncate(&mut self.scratch, 0).expect("cutting a file to nothing takes no space");
+        self.allocator.give_inode(inode, false);
+        self.files.remove(slot);
         Ok(())
     }
 }
