@@ -54,6 +54,10 @@ pub trait Policy: Clone {
         true
     }
 
+    /// Whether [`cluster_place`](Policy::cluster_place) looks at nothing before `from`. If it does, blocks that are to be left
+    /// must be hidden from it, which takes time.
+    const CLUSTERS_BEHIND: bool = true;
+
     /// Where in its group, at `from` or behind it, a cluster of `len` blocks goes: the first place that is large enough. So
     /// it lies behind what was written before.
     fn cluster_place(&self, groups: &Groups, from: u32, len: u32) -> Option<u32> {

@@ -39,14 +39,7 @@ impl<P: Policy> FastFs<P> {
         if last != preferred {
             self.groups.turn(last);
         }
-        let place = if count > 1 {
-            runs.iter().for_each(|&(block, len)| self.groups.hold(block, len));
-            let place = self.cluster_place(preferred, len);
-            runs.iter().for_each(|&(block, len)| self.groups.release(block, len));
-            place
-        } else {
-            None
-        };
+        let place = if count > 1 { self.cluster_apart(runs, preferred, next, len) } else { None };
         if let Some(place) = place {
             self.append_blocks(file, first, place, len);
             return true;
@@ -59,25 +52,36 @@ impl<P: Policy> FastFs<P> {
         true
     }
 
+    /// The place of a cluster apart from the runs that were found from `preferred` on, up to `next`.
+    fn cluster_apart(&mut self, runs: &[(u32, u32)], preferred: u32, next: u32, len: u32) -> Option<u32> {
+        let group = self.groups.group_of(preferred);
+        if P::CLUSTERS_BEHIND {
+            // The runs are all that is free before `next`.
+            let from = (next < self.groups.geometry().range(group).end).then_some(next);
+            return self.cluster_place(group, from, len);
+        }
+        runs.iter().for_each(|&(block, len)| self.groups.hold(block, len));
+        let place = self.cluster_place(group, Some(preferred), len);
+        runs.iter().for_each(|&(block, len)| self.groups.release(block, len));
+        place
+    }
+
     /// Takes `len` free blocks from `place` on as the blocks of a file from `first` on.
     fn append_blocks(&mut self, file: &mut Layout, first: u32, place: u32, len: u32) {
         self.groups.take_blocks(place, len);
         file.insert(Piece { logical: first * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
     }
 
-    /// Where `len` blocks in a row can be had: in the group of the block `preferred` behind that, else in another group.
-    fn cluster_place(&mut self, preferred: u32, len: u32) -> Option<u32> {
-        let group = self.groups.group_of(preferred);
+    /// Where `len` blocks in a row can be had: in the group at `from` or behind it, none if nothing is, else in another group.
+    fn cluster_place(&mut self, group: u32, from: Option<u32>, len: u32) -> Option<u32> {
         self.in_some_group(group, |this, group, is_preferred| {
             if this.groups.longest_cluster(group) < len {
                 return None;
             }
-            let range = this.groups.geometry().range(group);
-            let from = if is_preferred && range.contains(&preferred) {
-                preferred
-            } else {
-                this.groups.geometry().first_data(group)
-            };
+            let first = this.groups.geometry().first_data(group);
+            let from = if is_preferred { from? } else { first };
+            // A file that ends where the disk does wants what is behind it.
+            let from = if this.groups.geometry().range(group).contains(&from) { from } else { first };
             this.policy.cluster_place(&this.groups, from, len)
         })
     }
@@ -95,7 +99,8 @@ impl<P: Policy> FastFs<P> {
         if !moves || len > self.groups.geometry().cluster_blocks {
             return;
         }
-        let Some(place) = self.cluster_place(preferred, len) else { return };
+        let group = self.groups.group_of(preferred);
+        let Some(place) = self.cluster_place(group, Some(preferred), len) else { return };
         self.groups.take_blocks(place, end - first);
         if tail > 0 {
             self.groups.take_exactly(place + (end - first), 0, tail);

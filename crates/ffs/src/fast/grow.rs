@@ -66,6 +66,11 @@ impl<P: Policy> FastFs<P> {
         let preferred = self.preferred(file, first);
         let end =
             end.min(first + geometry.cluster_blocks.max(self.clusters_free_at(file, first, end, preferred)));
+        let preferred = if file.end() <= first * FRAGMENTS {
+            self.behind_indirect(file, first, preferred)?
+        } else {
+            preferred
+        };
         let gathers = self.policy.clusters() && grows && end <= whole_end && end - first > 1;
         if gathers && self.write_gathered(file, first, end, preferred) {
             return Ok(end);
@@ -104,10 +109,9 @@ impl<P: Policy> FastFs<P> {
                 continue;
             }
             let hole_end = file.next_piece(block * FRAGMENTS).map_or(end, |at| end.min(at / FRAGMENTS));
-            if self.add_indirect(file, block, next)? && !self.moves_on(block) {
-                // What it names follows it, so that the disk reads on.
-                next = file.indirect.last().map_or(next, |indirect| indirect / FRAGMENTS + 1);
-                begin = next;
+            let behind = self.behind_indirect(file, block, next)?;
+            if behind != next {
+                (begin, next) = (behind, behind);
             }
             let (place, len) = self.take_run(next, hole_end - block)?;
             file.insert(Piece { logical: block * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
@@ -133,15 +137,19 @@ impl<P: Policy> FastFs<P> {
         found.ok_or(NoSpace)
     }
 
-    /// Makes the indirect blocks that the block needs and the file lacks; whether there were any.
-    fn add_indirect(&mut self, file: &mut Layout, block: u32, next: u32) -> Result<bool, NoSpace> {
+    /// Makes the indirect blocks that the block needs and the file lacks, where `next` is. Where the block is wanted then: what
+    /// an indirect block names follows it, so that the disk reads on, unless that has a group of its own choice.
+    fn behind_indirect(&mut self, file: &mut Layout, block: u32, next: u32) -> Result<u32, NoSpace> {
         let needed = Geometry::indirect_blocks(block + 1) as usize;
-        let lacks = file.indirect.len() < needed;
+        let mut wanted = next;
         while file.indirect.len() < needed {
             let (place, _) = self.take_run(next, 1)?;
             file.indirect.push(place * FRAGMENTS);
+            if !self.moves_on(block) {
+                wanted = place + 1;
+            }
         }
-        Ok(lacks)
+        Ok(wanted)
     }
 
     /// Whether the block is the first of a section that goes to a group of its own choice.

@@ -13,6 +13,8 @@ impl Policy for BestCluster {
         "best_cluster"
     }
 
+    const CLUSTERS_BEHIND: bool = false;
+
     fn cluster_place(&self, groups: &Groups, from: u32, len: u32) -> Option<u32> {
         let fits = groups.free_runs(groups.group_of(from)).filter(|&(_, run)| run >= len);
         fits.min_by_key(|&(_, run)| run).map(|(first, _)| first)
