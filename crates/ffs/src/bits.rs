@@ -105,6 +105,26 @@ impl Bits {
         None
     }
 
+    /// The first run of exactly `len` ones, fewer than 64, that begins at `from` or behind it and before `end`.
+    pub fn first_exact_run(&self, from: u32, end: u32, len: u32) -> Option<u32> {
+        let mut mask = u64::MAX << (from % 64);
+        let mut last = (from / 64).checked_sub(1).map_or(0, |before| self.words[before as usize]);
+        for word in from / 64..end.div_ceil(64) {
+            let (low, high) = (self.words[word as usize], self.words[word as usize + 1]);
+            let begins = low & !(low << 1 | last >> 63) & mask;
+            if begins != 0 {
+                let goes_on = low >> len | high << (64 - len);
+                let exact = begins & starts(low, high, len) & !goes_on;
+                if exact != 0 {
+                    let at = word * 64 + exact.trailing_zeros();
+                    return (at < end).then_some(at);
+                }
+            }
+            (last, mask) = (low, u64::MAX);
+        }
+        None
+    }
+
     /// The 64 bits from `at` on, and those behind them to the end of a word; behind the end of the map are zeros.
     #[inline]
     fn window(&self, at: u32) -> (u64, u64) {
@@ -229,8 +249,12 @@ mod tests {
             prop_assert_eq!(bits.next_one(from, end), (from..end).find(|&i| list[i as usize]));
             let around = (ones(&mut (from.saturating_sub(64)..from).rev()), ones(&mut (end..300.min(end + 64))));
             prop_assert_eq!(bits.ones_around(from, end - from), around);
-            let fits = |&i: &u32| i + len <= end && list[i as usize..(i + len) as usize].iter().all(|&one| one);
-            prop_assert_eq!(bits.first_run(from, end, len), (from..end).find(fits));
+            let fits = |&i: &u32| i + len <= 300 && list[i as usize..(i + len) as usize].iter().all(|&one| one);
+            prop_assert_eq!(bits.first_run(from, end, len), (from..end).find(|i| i + len <= end && fits(i)));
+            let exact = |&i: &u32| fits(&i) && (i == 0 || !list[i as usize - 1]) && !list.get((i + len) as usize).unwrap_or(&false);
+            if (1..64).contains(&len) {
+                prop_assert_eq!(bits.first_exact_run(from, 300, len), (from..300).find(|i| i + len <= 300 && exact(i)));
+            }
             let of_runs: u32 = bits.runs(from, end).map(|(_, len)| len).sum();
             prop_assert_eq!(of_runs as usize, (from..end).filter(|&i| list[i as usize]).count());
         }

@@ -27,10 +27,13 @@ fn longest(space: &Space, goal: u32, wanted: u32) -> Option<(u32, u32)> {
     let most = (0..space.groups()).map(|group| space.longest_run(group)).max().filter(|&most| most > 0)?;
     let groups =
         groups_from(space, goal).map(|(group, _)| group).filter(|&group| space.longest_run(group) == most);
-    let mut runs = groups.flat_map(|group| space.runs_of(group, 0, most));
     if most < MOST_RUN {
-        return runs.next();
+        return groups.filter_map(|group| space.run_of(group, most)).map(|start| (start, most)).next();
     }
+    // No run that holds no chunk of the largest order can be the longest.
+    let least = most.max(1 << space.largest_chunk()?);
+    let groups = groups_from(space, goal).map(|(group, _)| group);
+    let runs = groups.flat_map(|group| space.runs_of(group, 0, least));
     let longest = runs.fold(None, |best: Option<(u32, u32)>, run| match best {
         Some(best) if best.1 >= run.1 => Some(best),
         _ => Some(run),
@@ -110,8 +113,11 @@ impl Placement for BestFit {
             return Some((goal, wanted));
         }
         let fits = |(group, _)| {
-            let least = space.shortest_run(group, wanted)?.max(wanted);
-            shortest(space.runs_of(group, 0, least), least)
+            let least = space.shortest_run(group, wanted)?;
+            if least < MOST_RUN {
+                return space.run_of(group, least).map(|start| (start, least));
+            }
+            shortest(space.runs_of(group, 0, wanted.max(least)), wanted.max(least))
         };
         let found = groups_from(space, goal).find_map(fits);
         found.map(|(start, _)| (start, wanted)).or_else(|| longest(space, goal, wanted))

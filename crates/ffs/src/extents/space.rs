@@ -2,6 +2,7 @@
 //! … blocks that are free as a whole (a buddy system).
 
 use crate::bits::Bits;
+use std::cell::Cell;
 
 /// Bytes of a block.
 pub(super) const BLOCK_BYTES: u64 = 4096;
@@ -23,6 +24,8 @@ pub struct Space {
     total: u64,
     /// By group, how many maximal runs of free blocks there are of each length.
     run_counts: Vec<[u16; MOST_RUN as usize + 1]>,
+    /// By group and length below 64, the block of the group before which no run of that length begins. Searches raise it.
+    run_begins: Vec<[Cell<u16>; MOST_RUN as usize]>,
 }
 
 impl Space {
@@ -31,7 +34,8 @@ impl Space {
         let levels = (0..=ORDERS).map(|order| Bits::zeros((blocks >> order) + 1)).collect();
         let groups = blocks.div_ceil(GROUP_BLOCKS) as usize;
         let run_counts = vec![[0; MOST_RUN as usize + 1]; groups];
-        Space { blocks, levels, free: vec![0; groups], total: 0, run_counts }
+        let run_begins = vec![[const { Cell::new(0) }; MOST_RUN as usize]; groups];
+        Space { blocks, levels, free: vec![0; groups], total: 0, run_counts, run_begins }
     }
 
     /// Blocks of the disk.
@@ -81,14 +85,16 @@ impl Space {
     /// Every maximal run of at least `least` free blocks of a group, what of it lies before `from` left out: first block and
     /// length.
     pub fn runs_of(&self, group: u32, from: u32, least: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        // Whatever its place, a run of 2n - 1 blocks holds an aligned chunk of n, so that only these need be looked at.
-        let order = least.div_ceil(2).max(1).ilog2().min(ORDERS);
+        // Whatever its place, a run of (m + 1) n - 1 blocks holds m aligned chunks of n, so that only runs of these need be
+        // looked at. With a quarter of the length as n few of them are too short.
+        let order = (least / 4).max(1).ilog2().min(ORDERS);
+        let chunks = ((least + 1) >> order) - 1;
         let range = self.range(group);
         let mut from = from.max(range.start);
         std::iter::from_fn(move || {
             loop {
-                let chunk =
-                    self.levels[order as usize].next_one(from.div_ceil(1 << order), range.end >> order)?;
+                let level = &self.levels[order as usize];
+                let chunk = level.first_run(from.div_ceil(1 << order), range.end >> order, chunks.max(1))?;
                 let at = chunk << order;
                 let start = at - self.levels[0].ones_before(at, from, 1 << order);
                 let len = self.levels[0].ones_from(start, range.end);
@@ -98,6 +104,15 @@ impl Space {
                 }
             }
         })
+    }
+
+    /// The first run of exactly `len` blocks of a group, fewer than 64.
+    pub fn run_of(&self, group: u32, len: u32) -> Option<u32> {
+        let range = self.range(group);
+        let begin = &self.run_begins[group as usize][len as usize];
+        let found = self.levels[0].first_exact_run(range.start + u32::from(begin.get()), range.end, len)?;
+        begin.set((found - range.start) as u16);
+        Some(found)
     }
 
     /// The length of the shortest run of a group that has `least` blocks at least, of the longest at least 64; none where there
@@ -120,6 +135,13 @@ impl Space {
         let from = (from.max(range.start).div_ceil(1 << order)).clamp(begin, end);
         let found = level.next_one(from, end).or_else(|| level.next_one(begin, from));
         found.map(|chunk| chunk << order)
+    }
+
+    /// The order of the largest chunk that is free; none where nothing is.
+    pub fn largest_chunk(&self) -> Option<u32> {
+        (0..=ORDERS)
+            .rev()
+            .find(|&order| self.levels[order as usize].next_one(0, self.blocks >> order).is_some())
     }
 
     /// The largest order of a chunk.
@@ -180,12 +202,22 @@ impl Space {
         let before = self.levels[0].ones_before(block, range.start, MOST_RUN);
         let behind = self.levels[0].ones_from(end, range.end.min(end + MOST_RUN));
         let counts = &mut self.run_counts[group as usize];
-        let whole = &mut counts[(before + len + behind).min(MOST_RUN) as usize];
-        *whole = if freed { *whole + 1 } else { *whole - 1 };
-        for part in [before, behind] {
-            if part > 0 {
-                let part = &mut counts[part.min(MOST_RUN) as usize];
-                *part = if freed { *part - 1 } else { *part + 1 };
+        let begins = &self.run_begins[group as usize];
+        let mut count = |begin: u32, len: u32, more: bool| {
+            let len = len.min(MOST_RUN) as usize;
+            if !more {
+                counts[len] -= 1;
+                return;
+            }
+            counts[len] += 1;
+            if let Some(first) = begins.get(len) {
+                first.set(first.get().min((begin - range.start) as u16));
+            }
+        };
+        count(block - before, before + len + behind, freed);
+        for (begin, len) in [(block - before, before), (end, behind)] {
+            if len > 0 {
+                count(begin, len, !freed);
             }
         }
         group as usize
@@ -195,6 +227,7 @@ impl Space {
         self.levels.iter().map(Bits::heap_bytes).sum::<usize>()
             + self.free.capacity() * 4
             + self.run_counts.capacity() * size_of::<[u16; MOST_RUN as usize + 1]>()
+            + self.run_begins.capacity() * size_of::<[u16; MOST_RUN as usize]>()
     }
 
     /// Counts everything anew from the map of blocks.
@@ -207,6 +240,16 @@ impl Space {
                 return Err(format!(
                     "group {group}: runs {run_counts:?} counted, kept {:?}",
                     self.run_counts[group as usize]
+                ));
+            }
+            let begins = &self.run_begins[group as usize];
+            let before = |&(start, len): &(u32, u32)| {
+                let begin = begins.get(len as usize).map(|begin| u32::from(begin.get()));
+                begin.is_some_and(|begin| start - self.range(group).start < begin)
+            };
+            if let Some((start, len)) = self.runs(group).find(before) {
+                return Err(format!(
+                    "group {group}: the run of {len} at {start} lies before the first of its length"
                 ));
             }
             if counted != self.free_in(group) {
