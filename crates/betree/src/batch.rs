@@ -166,7 +166,7 @@ fn next<'a>(reader: &mut Reader<'a>) -> Result<Op<'a>> {
         1 => Ok(Op::Insert(a, b)),
         2 if b.is_empty() => Ok(Op::Delete(a)),
         3 => Ok(Op::Patch(a, offset, b)),
-        4 if a < b => Ok(Op::DeleteRange(a, b)),
+        4 => Ok(Op::DeleteRange(a, b)),
         _ => Err(reader.wrong("a write of no known kind")),
     }
 }

@@ -95,7 +95,10 @@ impl Walk<'_> {
     fn mark(&mut self, pointer: &Pointer) {
         let Some(map) = &self.map else { return };
         if !self.marked.mark(pointer.at, pointer.bytes, map) {
-            self.wrong("map", format!("the extent at {} overlaps another, or is not where it may be", pointer.at));
+            self.wrong(
+                "map",
+                format!("the extent at {} overlaps another, or is not where it may be", pointer.at),
+            );
         }
     }
 
@@ -119,7 +122,9 @@ impl Walk<'_> {
         let entry = &node.entries[i];
         let own_lower = if i > 0 { &*entry.key } else { lower };
         let own_upper = node.upper(i).or(upper);
-        if own_lower < lower || own_upper.is_some_and(|own| own <= own_lower || upper.is_some_and(|up| own > up)) {
+        if own_lower < lower
+            || own_upper.is_some_and(|own| own <= own_lower || upper.is_some_and(|up| own > up))
+        {
             self.wrong("order", format!("a key in the node at {at} is not within its bounds"));
         }
         if let Part::Memory(run) = &entry.part {

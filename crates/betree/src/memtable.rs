@@ -266,7 +266,14 @@ impl Memtable {
 
     /// What a snapshot of `number` sees at or above `from` and below `to`, until about `bytes` are reached; and the key to go on
     /// from, or `None` where that was all.
-    pub fn run(&self, from: &[u8], to: Option<&[u8]>, number: u64, bytes: usize, gauge: &Arc<Gauge>) -> (Run, Option<Vec<u8>>) {
+    pub fn run(
+        &self,
+        from: &[u8],
+        to: Option<&[u8]>,
+        number: u64,
+        bytes: usize,
+        gauge: &Arc<Gauge>,
+    ) -> (Run, Option<Vec<u8>>) {
         let mut out = RunBuilder::default();
         let low = (prefix(from), from);
         let beyond = self.ranges_end(from, to, bytes);

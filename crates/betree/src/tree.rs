@@ -3,6 +3,7 @@
 mod apply;
 mod join;
 mod leaf;
+mod purge;
 mod write_back;
 
 pub(crate) use write_back::Writing;
