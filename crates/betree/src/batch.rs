@@ -141,6 +141,7 @@ pub(crate) fn encode(op: &Op<'_>, out: &mut Vec<u8>) {
         Op::Patch(key, offset, bytes) => (3, key, bytes, Some(offset)),
         Op::DeleteRange(from, to) => (4, from, to, None),
     };
+    out.reserve(13 + a.len() + b.len());
     out.push(kind);
     put_u32(out, a.len() as u32);
     put_u32(out, b.len() as u32);

@@ -104,13 +104,17 @@ impl Flusher {
     /// Brings the frozen memtable into the tree, if there is one.
     pub fn drain(&mut self, shared: &Shared) -> Result<()> {
         let Some(memtable) = shared.view.read().frozen.clone() else { return Ok(()) };
-        let slice = shared.params.node_bytes as usize / 4;
         let mut from = Vec::new();
         loop {
+            let slice = shared.params.node_bytes as usize / if self.is_tight(shared) { 16 } else { 4 };
             let (run, next) = memtable.read().run(&from, None, u64::MAX, slice, &shared.pager.cache.gauge);
             self.apply(shared, &run)?;
             let Some(key) = next else { break };
             from = key;
+        }
+        if self.space.free_slots() + self.space.dropped_slots() < reserve(shared) {
+            // Deletes take room in buffers; at the leaves they give it.
+            self.purge(shared)?;
         }
         // What waits for the place looks under the same lock.
         let _wanted = shared.wanted.lock();
@@ -127,8 +131,8 @@ impl Flusher {
         self.have_room(shared)?;
         let mut writer = Writer::new(&shared.pager, self.is_tight(shared));
         self.root = writer.apply_to_root(&self.root, run)?;
-        let (dropped, buffered) = (writer.dropped, writer.buffered);
-        self.changed(shared, dropped, buffered)
+        let Writer { dropped, buffered, inner, .. } = writer;
+        self.changed(shared, dropped, (buffered, inner))
     }
 
     /// Sends all messages down to the leaves, where that may give room.
@@ -143,8 +147,8 @@ impl Flusher {
             let (root, next) = writer.purge(&self.root, &key)?;
             self.root = root;
             from = next;
-            let (dropped, buffered) = (writer.dropped, writer.buffered);
-            self.changed(shared, dropped, buffered)?;
+            let Writer { dropped, buffered, inner, .. } = writer;
+            self.changed(shared, dropped, (buffered, inner))?;
         }
         // It is worth the trouble again when there is much more.
         self.purged = self.superblock.buffered + shared.params.node() / 8;
@@ -166,12 +170,18 @@ impl Flusher {
     }
 
     /// Takes note of what a change of the tree did, and shows it to readers.
-    fn changed(&mut self, shared: &Shared, dropped: Vec<Pointer>, buffered: i64) -> Result<()> {
+    fn changed(
+        &mut self,
+        shared: &Shared,
+        dropped: Vec<Pointer>,
+        (buffered, inner): (i64, i64),
+    ) -> Result<()> {
         self.version += 1;
         for extent in dropped {
             self.space.drop_extent(extent.at, extent.bytes, self.version);
         }
         self.superblock.buffered = self.superblock.buffered.wrapping_add_signed(buffered);
+        self.superblock.inner = self.superblock.inner.wrapping_add_signed(inner);
         self.publish(shared);
         self.spare_memory(shared)?;
         self.release(shared);
@@ -279,11 +289,12 @@ impl Flusher {
         self.space.release(oldest.min(self.durable));
     }
 
-    /// Says how much can still be written. A byte takes up to two, where it splits a leaf; some slots stay for deletes and
-    /// for the copies that a checkpoint makes.
+    /// Says how much can still be written. A byte takes up to two, where it splits a leaf. Each inner node may come to need a
+    /// slot for its buffers, and some slots stay for the copies that a checkpoint makes, so that deletes always pass.
     pub fn tell_room(&self, shared: &Shared) {
         let free = (self.space.free_slots() + self.space.dropped_slots()) as i64;
-        let spare = free - reserve(shared) as i64 - changed(&self.root) as i64;
+        let kept = reserve(shared) + changed(&self.root) + self.superblock.inner;
+        let spare = free - kept as i64;
         let room = spare * shared.params.node() as i64 / 2 - self.superblock.buffered as i64;
         shared.room.store(room, Relaxed);
     }

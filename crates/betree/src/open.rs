@@ -79,6 +79,7 @@ impl Store {
             root,
             map,
             buffered: 0,
+            inner: 0,
             counters: Counters::default(),
         };
         superblock.write(storage)?;
@@ -100,7 +101,7 @@ impl Store {
         // The old log stays as it is until all of it is in a checkpoint of the next epoch.
         let (next, epoch) = (found.tail, found.epoch.wrapping_add(1));
         let memtable_bytes = (params.log_bytes as usize / 4)
-            .min(options.cache_bytes / 8)
+            .min(options.cache_bytes / 16)
             .clamp(params.node_bytes as usize / 4, 64 << 20);
         let version = Arc::new(Version { root: Link::Disk(found.root) });
         let gauge = Arc::clone(&pager.cache.gauge);

@@ -33,6 +33,7 @@ pub(crate) struct Superblock {
     pub root: Pointer,
     pub map: Pointer,
     pub buffered: u64,
+    pub inner: u64,
     pub counters: Counters,
 }
 
@@ -82,6 +83,7 @@ impl Superblock {
             .chain(&counters.nodes)
             .enumerate()
             .for_each(|(i, n)| set_u64(&mut out, 200 + 8 * i, *n));
+        set_u64(&mut out, 360, self.inner);
         let sum = sum(Self::place(self.generation), &out[..BYTES - 8]);
         set_u64(&mut out, BYTES - 8, sum);
         out
@@ -124,6 +126,7 @@ impl Superblock {
         for level in &mut counters.nodes {
             *level = reader.u64()?;
         }
+        let inner = reader.u64()?;
         let sectors_per_block = u64::from(params.block_bytes) / 512;
         if map.level != Pointer::MAP
             || !tail.is_multiple_of(sectors_per_block)
@@ -145,6 +148,7 @@ impl Superblock {
             root,
             map,
             buffered,
+            inner,
             counters,
         })
     }

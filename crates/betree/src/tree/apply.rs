@@ -32,11 +32,15 @@ impl Writer<'_> {
                 return Ok(Link::Memory(Arc::new(root)));
             }
             // An only child becomes the root.
+            self.inner -= 1;
             self.flush_child(&mut root, 0, (None, None))?;
             if root.entries.len() > 1 {
+                self.inner += 1;
                 return Ok(Link::Memory(Arc::new(root)));
             }
             let child = self.open(&root.entries[0].child)?;
+            // It is counted as divided ones are.
+            self.inner += i64::from(child.level > 0);
             nodes = vec![(Arc::from([]), child)];
         }
     }
@@ -79,7 +83,9 @@ impl Writer<'_> {
 
     /// One run over another.
     fn over(&self, newer: &Slice<'_>, older: &Slice<'_>) -> Run {
-        let mut out = RunBuilder::default();
+        let messages = newer.last - newer.first + older.last - older.first;
+        let bytes = newer.run.bytes_of(newer.first, newer.last) + older.run.bytes_of(older.first, older.last);
+        let mut out = RunBuilder::with_room(messages, bytes - 4 * messages);
         compose(newer, older, &mut out);
         for (from, to) in union(&newer.ranges, &older.ranges) {
             out.push_range(from, to);
@@ -184,7 +190,7 @@ impl Writer<'_> {
     }
 
     /// Drops all extents of a subtree. Leaves are not read.
-    fn drop_tree(&mut self, link: &Link) -> Result<()> {
+    pub(super) fn drop_tree(&mut self, link: &Link) -> Result<()> {
         let level = match link {
             Link::Disk(pointer) => {
                 self.dropped.push(*pointer);
@@ -194,6 +200,7 @@ impl Writer<'_> {
             Link::None => return Ok(()),
         };
         if level > 0 {
+            self.inner -= 1;
             for entry in &self.pager.node(link)?.entries {
                 self.buffered -= entry.part.bytes() as i64;
                 self.drop_tree(&entry.child)?;
@@ -220,9 +227,10 @@ impl Writer<'_> {
     }
 
     /// A node with too many children becomes several.
-    pub(super) fn divide_inner(&self, node: Node) -> Vec<(Key, Node)> {
+    pub(super) fn divide_inner(&mut self, node: Node) -> Vec<(Key, Node)> {
         let parts = node.entries.len().div_ceil(self.pager.layout.params.fanout as usize).max(1);
         let each = node.entries.len().div_ceil(parts);
+        self.inner += node.entries.len().div_ceil(each) as i64;
         let mut out: Vec<(Key, Node)> = Vec::with_capacity(parts);
         for (i, mut entry) in node.entries.into_iter().enumerate() {
             if i % each == 0 {
