@@ -24,4 +24,5 @@ mod profiles;
 mod refusals;
 mod snapshots;
 mod stores;
+mod verify;
 mod workloads;

@@ -42,6 +42,16 @@ pub enum Error {
         /// Why it failed and what to do.
         why: String,
     },
+    /// What an office does to its files failed.
+    #[error("{action} {}: {source}", path.display())]
+    Office {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
     /// The run was asked to end.
     #[error("interrupted")]
     Interrupted,

@@ -19,6 +19,7 @@ mod repository;
 pub mod sample;
 mod sample_tree;
 
+pub(crate) use command::run_git;
 pub use digest::working_tree_digest;
 pub use extracted::{ExtractOptions, Extracted};
 pub use history::{History, Order};

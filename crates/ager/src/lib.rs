@@ -15,6 +15,7 @@ mod legs;
 mod live_names;
 pub mod mail;
 pub mod micro;
+pub mod office;
 mod planned;
 mod random;
 mod sizes;

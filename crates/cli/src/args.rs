@@ -16,6 +16,7 @@ mod profile;
 mod results;
 mod served;
 mod snapshot;
+mod verify;
 
 pub use self::activity::*;
 pub use self::bench::*;
@@ -33,6 +34,7 @@ pub use measure::*;
 pub use profile::*;
 pub use results::*;
 pub use served::*;
+pub use verify::*;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -65,6 +67,8 @@ pub enum Command {
     Bench(Bench),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
+    /// Compare a real file system day by day with one on which the workload of its snapshots was replayed
+    Verify(Box<Verify>),
     /// Run an experiment: file systems aged in rounds and measured after each
     Run(Run),
     /// Run a built-in experiment that reproduces a figure of the literature
@@ -112,4 +116,33 @@ pub struct Work {
     /// Work directory: images, their descriptions, and the store of results
     #[arg(long, value_name = "DIR", default_value = "senesce-work")]
     pub work: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    /// The commands that do something, as they are typed.
+    fn leaves(command: &clap::Command, above: &str, found: &mut Vec<String>) {
+        let typed = format!("{above}{}", command.get_name());
+        if !command.has_subcommands() {
+            return found.push(typed);
+        }
+        // What the program runs itself is hidden.
+        let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
+        shown.for_each(|below| leaves(below, &format!("{typed} "), found));
+    }
+
+    #[test]
+    fn the_book_shows_every_command() {
+        let book = include_str!("../../../docs/src/command.md");
+        let mut commands = Vec::new();
+        leaves(&Senesce::command(), "", &mut commands);
+        assert!(commands.len() > 40, "{commands:?}");
+        // On one line, for arguments may stand in between, and alternatives behind.
+        let is_on = |line: &str, command: &str| command.split(' ').all(|word| line.contains(word));
+        commands.retain(|command| !book.lines().any(|line| is_on(line, command)));
+        assert_eq!(commands, [""; 0], "not in the book");
+    }
 }

@@ -18,6 +18,7 @@ mod profile;
 mod report;
 mod snapshot;
 mod trace;
+mod verify;
 
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
 use anyhow::Result;
@@ -34,6 +35,7 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Probe(_)
             | Command::Run(_)
             | Command::Reproduce(_)
+            | Command::Verify(_)
     ) {
         ::disk::isolate()?;
         ::disk::catch_interrupts();
@@ -57,6 +59,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Bench(bench) => self::bench::run(&bench.bench),
         Command::Probe(probe) => probe::run(&probe.probe),
         Command::Compare(compare) => compare::run(&compare),
+        Command::Verify(verify) => self::verify::run(&verify),
         Command::Run(run) => experiment::run(&run),
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
         Command::Disk(disk) => self::disk::run(&disk.action),

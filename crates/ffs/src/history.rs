@@ -21,7 +21,8 @@ const GIB: u64 = 1 << 30;
 /// Day on which the fullness of the end is reached.
 const FULL_DAY: u64 = 130;
 const FIRST_FULLNESS: f64 = 0.10;
-const LAST_FULLNESS: f64 = 0.65;
+/// How full the disk is in the end, as published.
+pub const LAST_FULLNESS: f64 = 0.65;
 const BYTES_A_DIRECTORY: u64 = 16 << 20;
 const POPULARITY_SPREAD: f64 = 0.5;
 /// Sizes: median in bytes and spread of the logarithm. Means of 19 KB and 127 KB, for what stays and what goes.
@@ -43,6 +44,7 @@ const AGAIN: u64 = 70;
 pub struct History {
     random: ChaCha8Rng,
     capacity_bytes: u64,
+    last_fullness: f64,
     operations_a_day: u64,
     /// Sums of the directories' popularity, rising to 1.
     popularity: Vec<f64>,
@@ -61,6 +63,11 @@ pub struct History {
 impl History {
     /// The history of a disk of `capacity_bytes`; operations, files and directories grow with it.
     pub fn new(capacity_bytes: u64, seed: u64) -> History {
+        History::filling(capacity_bytes, LAST_FULLNESS, seed)
+    }
+
+    /// The same history of a disk that is filled to another share, from 0 to 1.
+    pub fn filling(capacity_bytes: u64, last_fullness: f64, seed: u64) -> History {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let directories = (capacity_bytes / BYTES_A_DIRECTORY).max(1);
         let mut sum = 0.0;
@@ -75,6 +82,7 @@ impl History {
         History {
             random,
             capacity_bytes,
+            last_fullness,
             operations_a_day: (OPERATIONS as f64 * capacity_bytes as f64 / GIB as f64 / DAYS as f64) as u64,
             popularity,
             active: Vec::new(),
@@ -110,7 +118,8 @@ impl History {
 
     fn fullness_today(&self) -> f64 {
         let share = (self.day as f64 / FULL_DAY as f64).min(1.0);
-        FIRST_FULLNESS + (LAST_FULLNESS - FIRST_FULLNESS) * share
+        let first = FIRST_FULLNESS.min(self.last_fullness);
+        first + (self.last_fullness - first) * share
     }
 
     fn create(&mut self, parent: DirId, size: u64) -> FileId {

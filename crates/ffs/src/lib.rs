@@ -27,7 +27,7 @@ pub use allocator::{Allocator, NoSpace};
 pub use error::Error;
 pub use fast::{Counts, FastFs, Groups};
 pub use geometry::Geometry;
-pub use history::{DAYS, History};
+pub use history::{DAYS, History, LAST_FULLNESS};
 pub use laboratory::{Kind, Laboratory, run};
 pub use layout::{Layout, Piece};
 pub use measure::{FreeBin, FreeSpace, Measures, Score, SizeClass, measure};

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Error {
     #[error(transparent)]
+    Activity(#[from] activity::ActivityError),
+    #[error(transparent)]
     Ager(ager::Error),
     #[error(transparent)]
     Disk(#[from] disk::Error),
@@ -18,6 +20,8 @@ pub enum Error {
     Profile(#[from] profile::Error),
     #[error(transparent)]
     Replay(#[from] replay::Error),
+    #[error(transparent)]
+    Snapshot(#[from] snapshot::Error),
     #[error(transparent)]
     Trace(#[from] trace::Error),
     #[error("result store {}: {source}", path.display())]

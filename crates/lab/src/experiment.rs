@@ -19,6 +19,7 @@ mod run;
 mod sound;
 mod spec;
 mod transfer;
+mod verification;
 
 pub use check::Checked;
 pub use measure::is_by_disk;

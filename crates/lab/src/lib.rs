@@ -24,6 +24,7 @@ mod space;
 mod stats;
 mod store;
 mod throughput;
+mod verify;
 mod watch;
 mod watched;
 mod work;
@@ -57,9 +58,10 @@ pub use sides::On;
 pub use stats::{Correlation, Interval, Spread, correlation, median_interval, spread};
 pub use store::{Measurement, NewRun, Run, RunId, Store};
 pub use throughput::{Rates, Ratios};
+pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};
 pub use watch::{Unwatched, Watch};
 pub use work::{STORE, Work};
-pub use workload::{FileSizes, Git, Mail, TraceFile, Tree, TreeOf, Workload};
+pub use workload::{FileSizes, Git, Mail, Snapshots, TraceFile, Tree, TreeOf, Workload};
 
 /// The program and its version, as results record it.
 pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));

@@ -12,11 +12,6 @@ use trace::{Content, FileId};
 use crate::allocate::{allocate_as_written, preallocate};
 use crate::{Data, Options, contents};
 
-/// After this many bytes written or preallocated all is forced to disk. The kernel would leave data in memory, and
-/// freed blocks out of use, for many seconds, in which a replay does what took months: files would be deleted before
-/// they had been given blocks, and the blocks of those that had would not be there to be used again.
-const SYNC_BYTES: u64 = 32 << 20;
-
 /// How long a creation that finds no space waits, all tries together 630 ms, before it counts as failed: space that
 /// was freed may not be there yet, because the file system frees in the background (XFS does) or because another
 /// thread is a little behind.
@@ -57,6 +52,7 @@ pub(crate) struct Ways {
     grouped_limit: u64,
     block: u64,
     seed: u64,
+    write_back_bytes: u64,
     written: AtomicU64,
     cannot_preallocate: AtomicBool,
     cannot_allocate_as_written: AtomicBool,
@@ -74,6 +70,7 @@ impl Ways {
             inline_limit: options.inline_limit_bytes,
             grouped_limit: options.grouped_limit_bytes,
             seed: options.seed,
+            write_back_bytes: options.write_back_bytes.max(1),
             written: AtomicU64::new(0),
             cannot_preallocate: AtomicBool::new(false),
             cannot_allocate_as_written: AtomicBool::new(false),
@@ -102,7 +99,7 @@ impl Ways {
     /// Counts bytes, and forces all to disk when there were enough since that was last done.
     fn count(&self, len: u64) -> io::Result<()> {
         let before = self.written.fetch_add(len, Relaxed);
-        match before / SYNC_BYTES == (before + len) / SYNC_BYTES {
+        match before / self.write_back_bytes == (before + len) / self.write_back_bytes {
             true => Ok(()),
             false => syncfs(&self.root),
         }

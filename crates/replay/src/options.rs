@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Share;
 
+/// What [`Options::write_back_bytes`] is unless told.
+const WRITE_BACK_BYTES: u64 = 32 << 20;
+
 /// How a trace is replayed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -22,6 +25,10 @@ pub struct Options {
     pub grouped_limit_bytes: u64,
     /// What to do when the file system is full.
     pub on_full: OnFull,
+    /// After this many bytes written or preallocated all is forced to disk. The kernel would leave data in memory, and
+    /// freed blocks out of use, for many seconds, in which a replay does what took months: files would be deleted before
+    /// they had been given blocks, and the blocks of those that had would not be there to be used again.
+    pub write_back_bytes: u64,
     /// What the contents of files are made from, see [`crate::contents()`].
     pub seed: u64,
     /// This many operations at the start may have been applied before, by a replay that was cut short: what they
@@ -40,6 +47,7 @@ impl Default for Options {
             inline_limit_bytes: 2048,
             grouped_limit_bytes: 0,
             on_full: OnFull::Skip,
+            write_back_bytes: WRITE_BACK_BYTES,
             seed: 0,
             redo_first: 0,
             share: Share::WHOLE,
@@ -57,9 +65,9 @@ pub enum Data {
     /// a file system may move blocks that are overwritten.
     Auto,
     /// Blocks are preallocated, by creates, writes and appends alike, and no byte is written. All is forced to disk
-    /// every 32 MiB, lest the file system hold back the blocks that deletions have freed.
+    /// every [`Options::write_back_bytes`], lest the file system hold back the blocks that deletions have freed.
     Fallocate,
-    /// Bytes are written, and forced to disk every 32 MiB, lest files be deleted before they get blocks.
+    /// Bytes are written, and forced to disk every [`Options::write_back_bytes`], lest files be deleted before they get blocks.
     Write,
 }
 

@@ -1,7 +1,7 @@
 //! Drawing a page from the result store: every number on it was recorded there.
 
 use crate::data::{self, Page};
-use crate::{from_experiment, from_metadata, from_series};
+use crate::{from_experiment, from_metadata, from_series, from_verify};
 use ager::Fit;
 use lab::{Aged, Error, Manifest, Run, RunId, SUBJECTS, Store};
 use serde::de::DeserializeOwned;
@@ -21,9 +21,11 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
     let experiments = from_experiment::latest(&runs, names);
     let series = from_series::latest(store, &runs, names)?;
     let benchmarks = from_metadata::latest(store, &runs, names)?;
+    let verified = from_verify::latest(store, &runs, names)?;
     let others = || {
         let measured = series.iter().map(|(run, _)| *run).chain(benchmarks.iter().map(|(run, _)| *run));
-        experiments.iter().copied().chain(measured)
+        let verified = verified.iter().map(|(run, _)| *run);
+        experiments.iter().copied().chain(measured).chain(verified)
     };
     seen.extend(others().map(|run| &run.name));
     if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
@@ -46,6 +48,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
     shown.extend(series.iter().map(|(run, aged)| from_series::series(run, aged)));
     shown.extend(from_metadata::sides(&benchmarks));
     shown.extend(benchmarks.iter().map(|(run, phases)| from_metadata::metadata(run, phases)));
+    shown.extend(verified.iter().map(|(run, verified)| from_verify::verify(run, verified)));
     Ok(Page {
         title: title(&comparisons, &shown),
         made: last.finished.clone().unwrap_or_else(|| last.started.clone()),

@@ -8,6 +8,7 @@ mod from_experiment;
 mod from_metadata;
 mod from_series;
 mod from_store;
+mod from_verify;
 mod page;
 
 pub use data::Page;

@@ -49,6 +49,11 @@ pub(super) fn git<A: AsRef<OsStr>>(
     finish(action, dir, start(dir, settings, args, Stdio::null()))
 }
 
+/// Runs one command of git in a repository of our own in `dir`.
+pub(crate) fn run_git(action: &'static str, dir: &Path, args: Vec<String>) -> Result<(), Error> {
+    git(action, dir, &[], args)
+}
+
 /// Runs one command of git in `dir` that reads `input`.
 pub(super) fn git_reading<A: AsRef<OsStr>>(
     action: &'static str,

@@ -4,6 +4,7 @@ use snapshot::{Kind, ROOT, Snapshot};
 
 use super::counts::Counts;
 use super::data::{self, Update};
+use super::growth::{self, Part};
 use super::lifetimes::Lifetimes;
 use super::matching::{Matching, Was};
 use super::options::{Options, Updates};
@@ -23,8 +24,15 @@ pub(super) enum Act {
     Rmdir {
         a: u32,
     },
+    /// The file at `b` is made with all that it has, or with its first `part`.
     Create {
         b: u32,
+        part: Option<Part>,
+    },
+    /// The file that has, or is to have, the name at `b` grows by a part.
+    Grow {
+        b: u32,
+        part: Part,
     },
     Delete {
         a: u32,
@@ -106,7 +114,7 @@ struct Planner<'p> {
     /// What frees the place of each entry of `a`, and what takes that of each of `b`, by its place among the acts.
     frees: Vec<u32>,
     takes: Vec<u32>,
-    /// Links, and what makes the name that they are made from.
+    /// What waits, for the name that a link is made from or the part that comes before, and for what.
     waiting: Vec<(u32, u32)>,
     counts: Counts,
 }
@@ -117,13 +125,15 @@ impl Planner<'_> {
         self.acts.push(act);
         self.times.push(at);
         match act {
-            Act::Mkdir { b } | Act::Create { b } | Act::Link { to: b, .. } => self.takes[b as usize] = place,
+            Act::Mkdir { b } | Act::Create { b, .. } | Act::Link { to: b, .. } => {
+                self.takes[b as usize] = place
+            }
             Act::Rmdir { a } | Act::Delete { a } => self.frees[a as usize] = place,
             Act::Rename { a, b } => {
                 self.frees[a as usize] = place;
                 self.takes[b as usize] = place;
             }
-            Act::Update { .. } => {}
+            Act::Update { .. } | Act::Grow { .. } => {}
         }
         place
     }
@@ -185,12 +195,28 @@ impl Planner<'_> {
     fn create(&mut self, b: u32, at: i64) {
         let entry = self.b.entry(b);
         self.b.born[b as usize] = entry.born_ns.unwrap_or(at);
-        let made = self.push(at, Act::Create { b });
+        let growth = growth::of_new(self.options, (&self.b.snapshot, b), self.from, self.to);
+        let mut parts = growth.iter().copied();
+        let first = parts.next();
+        let made = self.push(first.map_or(at, |part| part.at), Act::Create { b, part: first });
+        self.grow(b, made, parts);
         let names: Vec<u32> = self.matching.files_b.names(b).skip(1).collect();
         for to in names {
             let link = self.push(at, Act::Link { b, to });
             self.waiting.push((made, link));
             self.counts.links += 1;
+        }
+    }
+
+    /// The parts that a file grows by, each behind the one before.
+    fn grow(&mut self, b: u32, after: u32, parts: impl Iterator<Item = Part>) {
+        let mut before = after;
+        for part in parts {
+            let next = self.push(part.at, Act::Grow { b, part });
+            if before != NONE {
+                self.waiting.push((before, next));
+            }
+            before = next;
         }
     }
 
@@ -236,7 +262,10 @@ impl Planner<'_> {
             let modified = self.b.entry(b).modified_ns;
             let is_told = self.options.updates == Updates::Told && self.is_between(modified);
             let at = if is_told { modified } else { self.changed(b) };
-            self.push(at, Act::Update { b: anchor, update });
+            match growth::of_appended(self.options, (&self.b.snapshot, b), update, self.from, at) {
+                Some(parts) => self.grow(anchor, NONE, parts.into_iter()),
+                None => drop(self.push(at, Act::Update { b: anchor, update })),
+            }
             self.counts.modifies += 1;
             self.counts.appends += u64::from(matches!(update, Update::Appended { .. }));
         }

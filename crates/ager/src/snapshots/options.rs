@@ -35,8 +35,8 @@ pub enum Updates {
     /// As published: a file with another change time was cut to nothing and written anew.
     Rewrite,
     /// What sizes, modification times and extents tell. With the same size and modification time, nothing was written.
-    /// Where all that it had lies where it lay, it was appended to, cut, or overwritten in place; else it was cut to
-    /// nothing and written anew. Without extents, a file that grew was appended to.
+    /// Where all that it had lies where it lay, it was appended to, cut, or overwritten in place; where some does, the rest was
+    /// written; else it was cut to nothing and written anew. Without extents, a file that grew was appended to.
     Told,
 }
 
@@ -55,6 +55,9 @@ impl ShortLived {
         ShortLived { set, bytes_per_profile: 40 << 20 }
     }
 }
+
+/// What has waited for half a minute is written back, by the kernel's default (`vm.dirty_expire_centisecs`).
+const WRITE_BACK_NS: i64 = 30_000_000_000;
 
 /// How a workload is made of snapshots.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,6 +79,10 @@ pub struct Options {
     pub symlinks: bool,
     /// Whether files have holes where they had; else they are full.
     pub holes: bool,
+    /// After so many nanoseconds the real file system wrote back what waited in memory. A file that was written for longer than
+    /// that, from its birth or the earlier snapshot to its last modification, grew in pieces, one for each such time and all
+    /// as long; without it files are written at once, as published.
+    pub write_back_ns: Option<i64>,
     /// Files that no snapshot has, if any are to be put in.
     pub short_lived: Option<ShortLived>,
 }
@@ -92,6 +99,7 @@ impl Options {
             links: false,
             symlinks: false,
             holes: false,
+            write_back_ns: None,
             short_lived: None,
         }
     }
@@ -107,6 +115,7 @@ impl Options {
             links: true,
             symlinks: true,
             holes: true,
+            write_back_ns: Some(WRITE_BACK_NS),
             short_lived: None,
         }
     }

@@ -68,6 +68,12 @@ impl Workload {
                 "a profile of activity for each 0 bytes would be without end".to_owned(),
             ));
         }
+        if options.short_lived.as_ref().is_some_and(|short| short.set.profiles.is_empty()) {
+            return Err(Error::Snapshots(
+                "the set of short-lived files has no profile, as nothing came and went; give another, or leave it out"
+                    .to_owned(),
+            ));
+        }
         let lifetimes = match options.deletions {
             Deletions::Lifetimes => Some(Lifetimes::fit(&*series, &options)?),
             Deletions::Uniform => None,
@@ -263,9 +269,11 @@ impl UnderWay {
     /// The directory in which something is done to a file.
     fn directory_of(&self, act: Act) -> Option<DirId> {
         match act {
-            Act::Create { b } | Act::Update { b, .. } | Act::Link { to: b, .. } | Act::Rename { b, .. } => {
-                Some(self.plan.b.file(b).1)
-            }
+            Act::Create { b, .. }
+            | Act::Grow { b, .. }
+            | Act::Update { b, .. }
+            | Act::Link { to: b, .. }
+            | Act::Rename { b, .. } => Some(self.plan.b.file(b).1),
             Act::Delete { a } => Some(self.plan.a.file(a).1),
             Act::Mkdir { .. } | Act::Rmdir { .. } => None,
         }
@@ -314,9 +322,16 @@ impl UnderWay {
             Act::Rmdir { a } => {
                 maker.ops.push_back(Op::Rmdir { dir: tree_a.dir(a), parent: tree_a.file(a).1 });
             }
-            Act::Create { b } => {
+            Act::Create { b, part } => {
                 let name = maker.new_name(tree_b, b);
-                data::create(options, &tree_b.snapshot, b, name, maker.ops);
+                match part {
+                    Some(part) => data::begin(name, part.len, maker.ops),
+                    None => data::create(options, &tree_b.snapshot, b, name, maker.ops),
+                }
+            }
+            Act::Grow { b, part } => {
+                let (file, parent) = now_at(b);
+                maker.ops.push_back(Op::Append { file, parent, len: part.len });
             }
             Act::Delete { a } => {
                 let (file, parent) = tree_a.file(a);
@@ -334,7 +349,7 @@ impl UnderWay {
                 maker.ops.push_back(Op::Link { file, parent, to_file, to_parent });
             }
             Act::Update { b, update } => {
-                data::change(options, &tree_b.snapshot, b, update, now_at(b), maker.ops);
+                data::change(options, (&tree_a.snapshot, &tree_b.snapshot), b, update, now_at(b), maker.ops);
             }
         }
     }

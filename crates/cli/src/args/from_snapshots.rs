@@ -6,6 +6,7 @@ use ager::snapshots::{Deletions, Options, Place, ShortLived, Updates};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where files go.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -36,7 +37,7 @@ pub enum Updated {
 
 #[derive(Args)]
 pub struct FromSnapshots {
-    /// Snapshots of one file system or directory, in order of time
+    /// Snapshots of one file system or directory, in order of time; a directory of snapshots stands for all in it
     #[arg(required = true, value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
     /// All as published by Smith and Seltzer, but for what the options below say
@@ -66,6 +67,13 @@ pub struct FromSnapshots {
     /// Fill the holes of files
     #[arg(long)]
     pub no_holes: bool,
+    /// Write files at once, instead of in pieces where it took long
+    #[arg(long)]
+    pub no_growth: bool,
+    /// After so long the real file system wrote back what waited in memory: a file that was written for longer grew in pieces, one for
+    /// each such time [default: 30s; with --published files are written at once]
+    #[arg(long, value_name = "TIME", value_parser = units::time, conflicts_with = "no_growth")]
+    pub write_back_every: Option<Duration>,
     /// Put in short-lived files from this set of activity profiles: `builtin` or a file
     #[arg(long, value_name = "SET")]
     pub short_lived: Option<PathBuf>,
@@ -114,12 +122,14 @@ impl FromSnapshots {
         options.links &= !self.no_links;
         options.symlinks &= !self.no_symlinks;
         options.holes &= !self.no_holes;
+        if let Some(every) = self.write_back_every {
+            options.write_back_ns = Some(i64::try_from(every.as_nanos()).unwrap_or(i64::MAX));
+        }
+        if self.no_growth {
+            options.write_back_ns = None;
+        }
         if let Some(set) = &self.short_lived {
-            let set = match set.to_str() {
-                Some("builtin") => ActivitySet::builtin(),
-                _ => ActivitySet::load(set)?,
-            };
-            let mut short_lived = ShortLived::published(set);
+            let mut short_lived = ShortLived::published(ActivitySet::load(set)?);
             short_lived.bytes_per_profile = self.bytes_per_profile.unwrap_or(short_lived.bytes_per_profile);
             options.short_lived = Some(short_lived);
         }

@@ -192,6 +192,7 @@ impl Stages<'_> {
             seed: self.spec.conditions.seed,
             redo_first: self.manifest.redo_to - self.leg().done,
             share: self.crew.share(),
+            ..Options::default()
         };
         let root = self.target().root().to_owned();
         if options.redo_first > 0 {

@@ -58,7 +58,12 @@ fn image_of(session: &Arc<Session>, made: &Made, path: PathBuf) -> Result<Unaged
 }
 
 /// Makes what lives at `home`, which is at `path`.
-fn made_of(session: &Arc<Session>, made: &Made, home: Home, path: PathBuf) -> Result<Unaged, Error> {
+pub(crate) fn made_of(
+    session: &Arc<Session>,
+    made: &Made,
+    home: Home,
+    path: PathBuf,
+) -> Result<Unaged, Error> {
     let is_dir = matches!(home, Home::Modelled { .. });
     // What a killed comparison left behind; the name is ours, and the work directory is locked.
     if path.exists() {

@@ -54,6 +54,10 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
             let disks = plan.models.iter().map(|model| model.name().to_owned()).collect();
             (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, disks)
         }
+        Work::Verification(cell) => {
+            let disks = plan.models.iter().map(|model| model.name().to_owned()).collect();
+            (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, disks)
+        }
         Work::Metadata { cell, model, .. } => {
             (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, vec![model.name().to_owned()])
         }

@@ -46,6 +46,8 @@ pub enum By {
     FileSize,
     /// The largest size of a class of files, after the whole history.
     SizeClass,
+    /// How full the file system is after the whole history, in percent.
+    Fullness,
 }
 
 /// The kind of workload that this is in an experiment's file.
@@ -88,6 +90,9 @@ impl Laboratory {
             kind.make(policy, size_bytes).map_err(refused)?;
         }
         match (self.by, rounds.last()) {
+            (By::Fullness, Some(&percent)) if percent > 100 => {
+                Err(Error::Refused(format!("nothing is {percent} % full")))
+            }
             (By::Day, Some(&day)) if day > ffs::DAYS => {
                 Err(Error::Refused(format!("there is no day {day}: the history has {} days", ffs::DAYS)))
             }
@@ -137,6 +142,7 @@ impl Simulating<'_> {
             By::Day => self.days(),
             By::FileSize => self.file_sizes(),
             By::SizeClass => self.size_classes(),
+            By::Fullness => self.fullnesses(),
         }?;
         for (round, numbers) in found {
             let run = self.identity.begin(self.store, At::Round(round), self.command, self.cell.seed)?;
@@ -147,10 +153,11 @@ impl Simulating<'_> {
         Ok(())
     }
 
-    /// Ages a file system with a policy; `look` sees it at the end of each day.
+    /// Ages a file system with a policy until it is so full; `look` sees it at the end of each day.
     fn aged(
         &self,
         policy: &str,
+        fullness: f64,
         mut look: impl FnMut(&dyn ffs::Laboratory) -> Result<(), Error>,
     ) -> Result<Box<dyn ffs::Laboratory>, Error> {
         let size_bytes = self.scale.size_bytes;
@@ -161,37 +168,49 @@ impl Simulating<'_> {
                 looked = if disk::interrupted() { Err(crate::workload::interrupted()) } else { look(now) };
             }
         };
-        ffs::run(laboratory.as_mut(), History::new(size_bytes, self.cell.seed), seen).map_err(failed)?;
+        ffs::run(laboratory.as_mut(), History::filling(size_bytes, fullness, self.cell.seed), seen)
+            .map_err(failed)?;
         looked.map(|()| laboratory)
     }
 
     fn days(&self) -> Result<Found, Error> {
         let mut found = Found::new();
-        let task = &self.cell.task;
-        self.aged(&task.policy, |now| {
+        self.aged(&self.cell.task.policy, ffs::LAST_FULLNESS, |now| {
             let day = now.done().checkpoints;
-            if !self.scale.rounds.contains(&day) {
-                return Ok(());
+            if self.scale.rounds.contains(&day) {
+                found.insert(day, self.state(now)?);
             }
-            let mut numbers = of_files(&now.measure());
-            for model in self.models {
-                numbers.extend(
-                    now.scan_s_per_gib(model).map(|cost| one(ONLY, MODELLED, "s/GiB", Some(model), cost)),
-                );
-                let hot = now.hot_files(model);
-                numbers.extend(hot.iter().flat_map(|hot| hot_speeds(hot, model)));
-                let sizes: Vec<u64> = task.file_bytes.into_iter().collect();
-                let points = now.sequential(model, &sizes, task.placements).map_err(failed)?;
-                numbers.extend(points.iter().flat_map(|point| speeds(ONLY, point, model)));
-                if std::ptr::eq(model, &self.models[0]) {
-                    numbers.extend(hot.iter().flat_map(of_hot_files));
-                    numbers.extend(points.iter().flat_map(|point| of_benchmark(ONLY, point)));
-                }
-            }
-            found.insert(day, numbers);
             Ok(())
         })?;
         Ok(found)
+    }
+
+    fn fullnesses(&self) -> Result<Found, Error> {
+        let measured = |percent: &u64| {
+            let aged = self.aged(&self.cell.task.policy, *percent as f64 / 100.0, |_| Ok(()))?;
+            Ok((*percent, self.state(aged.as_ref())?))
+        };
+        self.scale.rounds.iter().map(measured).collect()
+    }
+
+    /// All that is measured of a file system as it stands.
+    fn state(&self, now: &dyn ffs::Laboratory) -> Result<Vec<Measurement>, Error> {
+        let task = &self.cell.task;
+        let mut numbers = of_files(&now.measure());
+        for model in self.models {
+            let cost = now.scan_s_per_gib(model);
+            numbers.extend(cost.map(|cost| one(ONLY, MODELLED, "s/GiB", Some(model), cost)));
+            let hot = now.hot_files(model);
+            numbers.extend(hot.iter().flat_map(|hot| hot_speeds(hot, model)));
+            let sizes: Vec<u64> = task.file_bytes.into_iter().collect();
+            let points = now.sequential(model, &sizes, task.placements).map_err(failed)?;
+            numbers.extend(points.iter().flat_map(|point| speeds(ONLY, point, model)));
+            if std::ptr::eq(model, &self.models[0]) {
+                numbers.extend(hot.iter().flat_map(of_hot_files));
+                numbers.extend(points.iter().flat_map(|point| of_benchmark(ONLY, point)));
+            }
+        }
+        Ok(numbers)
     }
 
     fn file_sizes(&self) -> Result<Found, Error> {
@@ -221,7 +240,7 @@ impl Simulating<'_> {
     /// The sequential benchmark for each round, aged and on an empty file system.
     fn sequential(&self, policy: &str, model: &Model) -> Result<[Vec<SequentialPoint>; 2], Error> {
         let empty = kind(&self.cell.fs)?.make(policy, self.scale.size_bytes).map_err(refused)?;
-        let aged = self.aged(policy, |_| Ok(()))?;
+        let aged = self.aged(policy, ffs::LAST_FULLNESS, |_| Ok(()))?;
         let of = |laboratory: &dyn ffs::Laboratory| {
             laboratory.sequential(model, &self.scale.rounds, self.cell.task.placements).map_err(failed)
         };
@@ -229,7 +248,7 @@ impl Simulating<'_> {
     }
 
     fn size_classes(&self) -> Result<Found, Error> {
-        let aged = self.aged(&self.cell.task.policy, |_| Ok(()))?;
+        let aged = self.aged(&self.cell.task.policy, ffs::LAST_FULLNESS, |_| Ok(()))?;
         let mut found = Found::new();
         for class in aged.measure().by_size {
             if !self.scale.rounds.contains(&class.upper_bytes) {

@@ -2,6 +2,7 @@
 
 use super::laboratory;
 use super::transfer::{BANDWIDTH, NATURAL, SHARE_OF_BEST};
+use super::verification;
 use crate::series::MODELLED;
 
 /// Aged over unaged scan cost on a modelled disk.
@@ -78,10 +79,21 @@ pub fn is_by_disk(measure: &str) -> bool {
 
 /// Refuses a name that no measure has.
 pub(super) fn known(measure: &str) -> Result<(), String> {
-    if is_by_disk(measure) || ALIKE.contains(&measure) || laboratory::ALIKE.contains(&measure) {
+    if is_by_disk(measure)
+        || ALIKE.contains(&measure)
+        || laboratory::ALIKE.contains(&measure)
+        || verification::ALIKE.contains(&measure)
+    {
         return Ok(());
     }
-    let mut all = [&BY_DISK[..], &ALIKE[..], &laboratory::BY_DISK[..], &laboratory::ALIKE[..]].concat();
+    let mut all = [
+        &BY_DISK[..],
+        &ALIKE[..],
+        &laboratory::BY_DISK[..],
+        &laboratory::ALIKE[..],
+        &verification::ALIKE[..],
+    ]
+    .concat();
     all.sort_unstable();
     Err(format!("there is no measure {measure:?}; there are {}", all.join(", ")))
 }

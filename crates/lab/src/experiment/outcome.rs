@@ -3,6 +3,7 @@
 use super::check::Checked;
 use super::measure::{AGING_RATIO, WALL_AGING_RATIO};
 use super::spec::{Axis, Plot};
+use super::verification;
 use crate::Error;
 use crate::compare::{SUBJECTS, interval, ratio};
 use crate::series::{MODELLED, ON};
@@ -55,7 +56,7 @@ pub struct CheckpointSide {
     pub seed: u64,
     /// The round.
     pub round: u64,
-    /// `aged` or `unaged`.
+    /// `aged` or `unaged`; of a verification `real` or `replayed`; empty for what has no sides.
     pub side: String,
     /// All measures: medians of the repetitions.
     #[serde(flatten)]
@@ -222,6 +223,7 @@ pub(crate) fn read_checkpoint(
         }
         sides.extend(aged);
         sides.extend(unaged);
+        sides.extend(verification::SIDES.into_iter().filter_map(|subject| side(subject, disk)));
         sides.extend(side(ONLY, disk));
     }
     Ok((sides, pairs))

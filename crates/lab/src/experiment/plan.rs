@@ -7,6 +7,7 @@ use super::line::Line;
 use super::metadata::Metadata;
 use super::run::RunSpec;
 use super::spec::Scale;
+use super::verification::Verification;
 use crate::series::{Identity, Schedule};
 use crate::workload::Workload;
 use crate::{Error, Machine};
@@ -46,6 +47,8 @@ pub(super) enum Work {
     },
     /// A simulated file system.
     Laboratory(Cell<Laboratory>),
+    /// A file system that is real, beside one on which its snapshots were replayed.
+    Verification(Cell<Verification>),
     /// A disk alone.
     Disk {
         /// As the experiment calls it.
@@ -91,6 +94,7 @@ impl<'a> Plan<'a> {
             [] => disks(spec, scale, &models),
             _ if scale.is_metadata() => metadata(spec, scale, &models)?,
             _ if scale.is_laboratory() => laboratory(spec, scale, &models)?,
+            _ if scale.is_verification() => verification(spec, scale)?,
             _ => file_systems(spec, scale, &models)?,
         };
         // Only what ages is judged by requests.
@@ -116,6 +120,7 @@ impl<'a> Plan<'a> {
                 }
                 Work::Cell(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
                 Work::Laboratory(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
+                Work::Verification(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
             }
         };
         self.jobs.iter().flat_map(of).collect()
@@ -220,6 +225,28 @@ fn laboratory(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Job
         });
         let identity = Identity { name: cell.name.clone(), parameters };
         jobs.push(Job { identity, work: Work::Laboratory(cell) });
+    }
+    Ok(jobs)
+}
+
+fn verification(spec: &RunSpec, scale: &Scale) -> Result<Vec<Job>, Error> {
+    let cells = cells(&spec.experiment, scale, |variant| spec.experiment.verification(scale, variant))?;
+    let versions = versions(spec)?;
+    let mut jobs = Vec::new();
+    for cell in cells {
+        cell.task.check(&scale.rounds)?;
+        let parameters = json!({
+            "figure": spec.experiment.figure,
+            "scale": spec.scale,
+            "fs": cell.fs,
+            "fs_version": versions[cell.fs.as_str()],
+            "option": cell.variant,
+            "seed": cell.seed,
+            "verify": cell.task,
+            "size_bytes": scale.size_bytes,
+        });
+        let identity = Identity { name: cell.name.clone(), parameters };
+        jobs.push(Job { identity, work: Work::Verification(cell) });
     }
     Ok(jobs)
 }

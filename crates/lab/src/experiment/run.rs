@@ -9,6 +9,7 @@ use super::outcome::{FailedCell, Outcome};
 use super::plan::{Job, Plan, Work};
 use super::spec::Experiment;
 use super::transfer;
+use super::verification;
 use crate::manifest::Home;
 use crate::series::Series;
 use crate::store::{NewRun, Store};
@@ -124,6 +125,12 @@ fn run_job(
         Work::Laboratory(cell) => {
             laboratory::Simulating { cell, scale, store, identity, models, command: &spec.command, watch }
                 .run()
+        }
+        Work::Verification(cell) => {
+            let images = images()?;
+            let images = images.path();
+            let command = &spec.command;
+            verification::Verifying { cell, scale, store, session, identity, command, images, watch }.run()
         }
         Work::Cell(cell) => {
             if let Some(why) = untraced {

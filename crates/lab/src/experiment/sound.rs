@@ -4,6 +4,7 @@ use super::laboratory::kind;
 use super::measure::known;
 use super::outcome::ONLY;
 use super::spec::{Check, Experiment, Scale};
+use super::verification;
 use crate::Error;
 use crate::compare::SUBJECTS;
 
@@ -36,7 +37,8 @@ impl Experiment {
             self.sound_scale(scale).map_err(|why| format!("scale {name}: {why}"))?;
         }
         let of_metadata = self.scale.values().filter(|scale| scale.is_metadata()).count();
-        for (kind, of_it) in [("metadata", of_metadata), ("laboratory", simulated)] {
+        let verified = self.scale.values().filter(|scale| scale.is_verification()).count();
+        for (kind, of_it) in [("metadata", of_metadata), ("laboratory", simulated), ("verify", verified)] {
             if of_it != 0 && of_it != self.scale.len() {
                 return Err(format!("either all scales are of the kind {kind} or none"));
             }
@@ -86,6 +88,15 @@ impl Experiment {
             }
             return self.variants().iter().try_for_each(|variant| self.laboratory(scale, variant).map(drop));
         }
+        if scale.is_verification() {
+            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
+                return Err("a verification has neither memory_bytes nor pictures".to_owned());
+            }
+            return self
+                .variants()
+                .iter()
+                .try_for_each(|variant| self.verification(scale, variant).map(drop));
+        }
         self.variants().iter().try_for_each(|variant| self.workload(scale, variant).map(drop))
     }
 
@@ -100,10 +111,13 @@ impl Experiment {
         let simulated = self.scale.values().any(Scale::is_laboratory);
         // In the laboratory it is the measure that tells whether there are sides.
         let of_both = [ONLY, SUBJECTS[0], SUBJECTS[1]];
-        let sides: &[&str] = match (sideless, simulated) {
-            (true, _) => &[ONLY],
-            (false, true) => &of_both,
-            (false, false) => &SUBJECTS,
+        let of_verification = [ONLY, verification::SIDES[0], verification::SIDES[1]];
+        let verified = self.scale.values().any(Scale::is_verification);
+        let sides: &[&str] = match (sideless, simulated, verified) {
+            (true, ..) => &[ONLY],
+            (_, true, _) => &of_both,
+            (_, _, true) => &of_verification,
+            _ => &SUBJECTS,
         };
         let fs: Vec<&str> = self.fs.iter().map(String::as_str).collect();
         let options = self.option_names();

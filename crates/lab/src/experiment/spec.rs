@@ -3,6 +3,7 @@
 use super::laboratory::{self, Laboratory};
 use super::metadata::{self, Metadata};
 use super::rule::Rule;
+use super::verification::{self, Verification};
 use crate::Error;
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The built-in experiments, by the name of their figure.
-const BUILTIN: [(&str, &str); 21] = [
+const BUILTIN: [(&str, &str); 24] = [
     ("fast17-fig1", include_str!("../../../../experiments/fast17-fig1.toml")),
     ("fast17-fig2", include_str!("../../../../experiments/fast17-fig2.toml")),
     ("fast17-fig3", include_str!("../../../../experiments/fast17-fig3.toml")),
@@ -25,7 +26,10 @@ const BUILTIN: [(&str, &str); 21] = [
     ("mdrealio16-fig3", include_str!("../../../../experiments/mdrealio16-fig3.toml")),
     ("mdrealio16-fig4", include_str!("../../../../experiments/mdrealio16-fig4.toml")),
     ("mdrealio16-fig5", include_str!("../../../../experiments/mdrealio16-fig5.toml")),
+    ("smith97-fig1", include_str!("../../../../experiments/smith97-fig1.toml")),
     ("smith97-fig2", include_str!("../../../../experiments/smith97-fig2.toml")),
+    ("smith97-fig3", include_str!("../../../../experiments/smith97-fig3.toml")),
+    ("smith97-fig4", include_str!("../../../../experiments/smith97-fig4.toml")),
     ("smith97-fig5", include_str!("../../../../experiments/smith97-fig5.toml")),
     ("smith97-fig6", include_str!("../../../../experiments/smith97-fig6.toml")),
     ("smith97-fig7", include_str!("../../../../experiments/smith97-fig7.toml")),
@@ -123,7 +127,7 @@ pub struct Scale {
     #[serde(default)]
     pub transfer_reads: u64,
     /// The workload, with its kind; none for disks alone. Of the kind `metadata` it is the metadata benchmark that runs, of the
-    /// kind `laboratory` file systems are simulated.
+    /// kind `laboratory` file systems are simulated, of the kind `verify` replays of snapshots are verified.
     #[serde(default)]
     pub workload: toml::Table,
 }
@@ -137,6 +141,11 @@ impl Scale {
     /// Whether file systems are simulated.
     pub fn is_laboratory(&self) -> bool {
         self.is_of(laboratory::KIND)
+    }
+
+    /// Whether replays of snapshots are verified.
+    pub fn is_verification(&self) -> bool {
+        self.is_of(verification::KIND)
     }
 
     fn is_of(&self, kind: &str) -> bool {
@@ -300,6 +309,11 @@ impl Experiment {
         plain(without_kind(scale, variant))
     }
 
+    /// What is verified with a setting.
+    pub(super) fn verification(&self, scale: &Scale, variant: &Variant) -> Result<Verification, String> {
+        plain(without_kind(scale, variant))
+    }
+
     /// A scale by its name.
     pub fn at(&self, scale: &str) -> Result<&Scale, Error> {
         self.scale.get(scale).ok_or_else(|| {
@@ -367,6 +381,10 @@ mod tests {
                         for fs in &experiment.fs {
                             laboratory.check(fs, scale.size_bytes, &scale.rounds).unwrap();
                         }
+                        continue;
+                    }
+                    if scale.is_verification() {
+                        experiment.verification(scale, &variant).unwrap().check(&scale.rounds).unwrap();
                         continue;
                     }
                     let mut workload = experiment.workload(scale, &variant).unwrap();

@@ -81,6 +81,12 @@ impl Traced {
         let stretch = Stretch { source, batch: Vec::new(), next: 0, end: End::Ahead(0) };
         Traced { stretch, stretches: Stretches::new(seed, labels) }
     }
+
+    /// The same, but all is written back after so many bytes.
+    pub fn writing_back(mut self, bytes: u64) -> Traced {
+        self.stretches.options.write_back_bytes = bytes;
+        self
+    }
 }
 
 impl Driver for Traced {

@@ -1,0 +1,117 @@
+//! Carries tasks out, with the system calls that programs make.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{fstatvfs, syncfs};
+
+use super::{Step, Task};
+use crate::Error;
+use crate::git::run_git;
+use crate::random::Random;
+
+/// The files of an office.
+pub(super) struct Files {
+    root: PathBuf,
+    dir: File,
+    open: HashMap<String, File>,
+    /// Text that files are made of, from another place each.
+    text: Vec<u8>,
+}
+
+impl Files {
+    pub fn open(root: &Path, seed: u64) -> Result<Files, Error> {
+        let dir = File::open(root).map_err(fail("opening", root))?;
+        let mut random = Random::new(seed, u64::MAX);
+        // Not all bytes are as likely, so that git can press it as it presses text.
+        let text = (0..4 << 20).map(|_| b' ' + random.below(48) as u8).collect();
+        Ok(Files { root: root.to_owned(), dir, open: HashMap::new(), text })
+    }
+
+    /// The share of the file system that is in use.
+    pub fn fullness(&self) -> Result<f64, Error> {
+        let space = fstatvfs(&self.dir).map_err(|e| fail("asking for the space of", &self.root)(e.into()))?;
+        Ok(1.0 - space.f_bavail as f64 / space.f_blocks.max(1) as f64)
+    }
+
+    /// Writes all back.
+    pub fn write_back(&mut self) -> Result<(), Error> {
+        syncfs(&self.dir).map_err(|e| fail("writing back", &self.root)(e.into()))
+    }
+
+    /// Does tasks at once: the next step is of any of them, one as likely as the other.
+    pub fn run(&mut self, mut tasks: Vec<Task>, random: &mut Random) -> Result<(), Error> {
+        tasks.retain(|task| !task.0.is_empty());
+        while !tasks.is_empty() {
+            let chosen = random.below(tasks.len());
+            let step = tasks[chosen].0.pop_front().expect("tasks without steps are taken out");
+            self.step(step, random)?;
+            if tasks[chosen].0.is_empty() {
+                tasks.swap_remove(chosen);
+            }
+            if disk::interrupted() {
+                return Err(Error::Interrupted);
+            }
+        }
+        self.open.clear();
+        Ok(())
+    }
+
+    fn step(&mut self, step: Step, random: &mut Random) -> Result<(), Error> {
+        let at = |path: &str| self.root.join(path);
+        match step {
+            Step::Mkdir(path) => fs::create_dir_all(at(&path)).map_err(fail("making", &at(&path))),
+            Step::Append(path, len) => {
+                let from = random.below(self.text.len() / 2);
+                let bytes: Vec<u8> =
+                    self.text.iter().cycle().skip(from).take(len as usize).copied().collect();
+                let at = at(&path);
+                let mut file = self.file(&path)?;
+                file.write_all(&bytes).map_err(fail("writing", &at))
+            }
+            Step::Write(path, offset, len) => {
+                let at = at(&path);
+                let file = OpenOptions::new().write(true).open(&at).map_err(fail("opening", &at))?;
+                file.write_all_at(&self.text[..len as usize], offset).map_err(fail("writing", &at))
+            }
+            Step::Fsync(path) => {
+                let at = at(&path);
+                self.file(&path)?.sync_all().map_err(fail("forcing to disk", &at))
+            }
+            Step::Close(path) => {
+                self.open.remove(&path);
+                Ok(())
+            }
+            Step::Rename(from, to) => {
+                let (from, to) = (at(&from), at(&to));
+                fs::rename(&from, to).map_err(fail("renaming", &from))
+            }
+            Step::Remove(path) => {
+                let path_at = at(&path);
+                self.open.remove(&path);
+                fs::remove_file(&path_at).map_err(fail("removing", &path_at))
+            }
+            Step::RemoveAll(path) => fs::remove_dir_all(at(&path)).map_err(fail("removing", &at(&path))),
+            Step::Git(path, args) => run_git("working in", &at(&path), args),
+        }
+    }
+
+    /// The file at `path`, to write behind what it has; it stays open.
+    fn file(&mut self, path: &str) -> Result<&File, Error> {
+        if !self.open.contains_key(path) {
+            let at = self.root.join(path);
+            let file =
+                OpenOptions::new().append(true).create(true).open(&at).map_err(fail("opening", &at))?;
+            self.open.insert(path.to_owned(), file);
+        }
+        Ok(&self.open[path])
+    }
+}
+
+fn fail(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::Office { action, path, source }
+}

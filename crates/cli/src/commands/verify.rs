@@ -1,0 +1,90 @@
+//! `senesce verify`.
+
+use crate::args::Verify;
+use crate::output::{self, number};
+use crate::progress::Progress;
+use activity::ActivitySet;
+use ager::office::OfficeOptions;
+use ager::snapshots::{Options, ShortLived, snapshot_files};
+use anyhow::Result;
+use lab::{Case, Home, Made, Verified, VerifySpec};
+
+pub fn run(args: &Verify) -> Result<()> {
+    let name = args.name.clone().unwrap_or_else(|| match args.against.is_empty() {
+        true => format!("verify-{}", args.fs),
+        false => "verify".to_owned(),
+    });
+    let spec =
+        VerifySpec { name, work: args.work.work.clone(), case: case(args)?, command: super::command_line() };
+    let mut progress = Progress::new();
+    let verified = lab::verify(&spec, &mut progress)?;
+    drop(progress);
+    if args.json { output::json(&verified) } else { show(&verified) }
+}
+
+fn case(args: &Verify) -> Result<Case> {
+    let real = if args.builtin { Vec::new() } else { snapshot_files(&args.real)? };
+    if !args.against.is_empty() {
+        return Ok(Case::Given { real, replayed: snapshot_files(&args.against)? });
+    }
+    let options = if args.published { Options::published(args.seed) } else { Options::told(args.seed) };
+    let set = args.short_lived.as_deref().map(ActivitySet::load).transpose()?;
+    let options = Options { short_lived: set.map(ShortLived::published), ..options };
+    let made = Made {
+        // The verification chooses the images.
+        home: Home::Image(args.work.work.clone()),
+        fs: args.fs.clone(),
+        size_bytes: args.size,
+        plan_mkfs_opts: Vec::new(),
+        mkfs_opts: Vec::new(),
+        mount_opts: Vec::new(),
+        read_ahead_kb: 128,
+    };
+    if !args.builtin {
+        return Ok(Case::Replayed { real, options, write_back_bytes: args.write_back, made });
+    }
+    let office = OfficeOptions {
+        size_bytes: args.size,
+        days: args.days,
+        at_once: args.at_once.into(),
+        windows: args.windows,
+        fullness: args.fullness,
+        seed: args.seed,
+    };
+    Ok(Case::Office { office, options, write_back_bytes: args.write_back, made })
+}
+
+fn show(verified: &Verified) -> Result<()> {
+    let row = |name: String, a: Option<f64>, b: Option<f64>| {
+        let difference = a.zip(b).map(|(a, b)| b - a);
+        vec![name, number(a), number(b), number(difference)]
+    };
+    output::table(
+        &[&verified.name, "real", "replayed", "difference"],
+        verified.days.iter().map(|day| row(format!("day {}", day.day), day.real_score, day.replayed_score)),
+    )?;
+    output::line("")?;
+    output::table(
+        &["size up to", "real", "replayed", "difference"],
+        verified
+            .by_size
+            .iter()
+            .map(|size| row(lab::bytes(size.upper_bytes), size.real_score, size.replayed_score)),
+    )?;
+    output::line("")?;
+    let last = verified.days.last();
+    let free = last.and_then(|day| day.free);
+    output::table(
+        &["", ""],
+        [
+            ("mean absolute difference", verified.mean_abs_difference),
+            ("sizes, Kolmogorov-Smirnov", last.map(|day| day.sizes.kolmogorov_smirnov)),
+            ("sizes, earth mover's, in doublings", last.map(|day| day.sizes.earth_mover_doublings)),
+            ("free extents, Kolmogorov-Smirnov", free.map(|free| free.kolmogorov_smirnov)),
+            ("free extents, earth mover's, in doublings", free.map(|free| free.earth_mover_doublings)),
+            ("free extents, real", verified.real_free.as_ref().map(|free| free.extents as f64)),
+            ("free extents, replayed", verified.replayed_free.as_ref().map(|free| free.extents as f64)),
+        ]
+        .map(|(name, value)| vec![name.to_owned(), number(value)]),
+    )
+}

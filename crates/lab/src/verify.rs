@@ -1,0 +1,219 @@
+//! How true a copy of a history is: a real file system beside one on which the workload made of its snapshots was replayed,
+//! day by day (Smith and Seltzer, "File System Aging: Increasing the Relevance of File System Benchmarks", SIGMETRICS 1997,
+//! §3.3 and its figures of layout scores by day and by file size).
+
+mod agree;
+pub mod distance;
+mod seen;
+mod sides;
+
+pub use agree::{Day, Distances, SizeScores, Verified};
+
+use crate::manifest::{Home, Made};
+use crate::store::{NewRun, Store, number};
+use crate::work::Work;
+use crate::workload::unless_interrupted;
+use crate::{Error, Watch};
+use ager::office::OfficeOptions;
+use ager::snapshots::{Options, Series};
+use disk::Session;
+use seen::Seen;
+use snapshot::Snapshot;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a verification is asked to be.
+#[derive(Clone, Debug)]
+pub struct VerifySpec {
+    /// Its name in the store.
+    pub name: String,
+    /// The work directory.
+    pub work: PathBuf,
+    /// What is compared with what.
+    pub case: Case,
+    /// The full command line, for the record.
+    pub command: String,
+}
+
+/// What is compared with what. File systems are made in images beside the store, and removed when they have been looked at.
+#[derive(Clone, Debug)]
+pub enum Case {
+    /// Snapshots of a real file system with those of a replayed one, in order of time.
+    Given {
+        /// Those of the real one.
+        real: Vec<PathBuf>,
+        /// Those of the replayed one.
+        replayed: Vec<PathBuf>,
+    },
+    /// Snapshots of a real file system with what comes of them on a fresh one.
+    Replayed {
+        /// The snapshots.
+        real: Vec<PathBuf>,
+        /// How the workload is made of them.
+        options: Options,
+        /// After so many bytes all is written back in the replay.
+        write_back_bytes: u64,
+        /// The file system that it is replayed on.
+        made: Made,
+    },
+    /// The days of an [`ager::office`] on a fresh file system with what comes of its snapshots on another.
+    Office {
+        /// What the office does.
+        office: OfficeOptions,
+        /// How the workload is made of its snapshots.
+        options: Options,
+        /// After so many bytes all is written back in the replay.
+        write_back_bytes: u64,
+        /// Both file systems.
+        made: Made,
+    },
+}
+
+/// The document in which the store keeps what came of a verification.
+const OUTCOME: &str = "outcome";
+
+/// Verifies as `spec` says.
+pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Error> {
+    if let Case::Given { real, replayed } = &spec.case
+        && real.len() != replayed.len()
+    {
+        return Err(Error::Refused(format!(
+            "{} snapshots of the real file system and {} of the replayed one: give one of each for each checkpoint",
+            real.len(),
+            replayed.len()
+        )));
+    }
+    if let Case::Replayed { made, .. } | Case::Office { made, .. } = &spec.case {
+        let kind = fs::find(&made.fs)?;
+        fs::ready(kind)?;
+        let (least, size_bytes) = (kind.min_size_bytes(), made.size_bytes);
+        if size_bytes < least {
+            let kind = kind.name();
+            return Err(fs::Error::TooSmall { kind, least_mib: least >> 20, size_bytes }.into());
+        }
+    }
+    // What is given is looked at before anything is made.
+    let given = match &spec.case {
+        Case::Given { real, .. } | Case::Replayed { real, .. } => Some(seen::of_files(real)?),
+        Case::Office { .. } => None,
+    };
+    if let (Case::Given { replayed, .. }, Some(real)) = (&spec.case, &given) {
+        agree::agree(&spec.name, real, &seen::of_files(replayed)?)?;
+    }
+    let work = Work::take(&spec.work)?;
+    let store = work.store()?;
+    let run = store.begin(&NewRun {
+        kind: "verify",
+        name: &spec.name,
+        command: &spec.command,
+        seed: seed(&spec.case),
+        parameters: parameters(&spec.case),
+    })?;
+    work.keep();
+    let verified = match (&spec.case, given) {
+        (Case::Given { replayed, .. }, Some(real)) => {
+            seen::of_files(replayed).and_then(|replayed| agree::agree(&spec.name, &real, &replayed))
+        }
+        (case, given) => Session::begin()
+            .map_err(Error::from)
+            .and_then(|session| made(&session, &spec.work, &spec.name, case, given, watch)),
+    };
+    let verified = unless_interrupted(verified).map_err(|error| match error {
+        Error::Interrupted(_) => Error::Interrupted("nothing is left of it; begin it anew".to_owned()),
+        error => error,
+    });
+    if let Ok(verified) = &verified {
+        record(&store, run, verified)?;
+    }
+    store.end_by(run, &verified)?;
+    verified
+}
+
+/// Makes what has to be made, in images in `dir` that are called after `name`, and compares. `given` is what was seen of
+/// real snapshots.
+pub(crate) fn made(
+    session: &Arc<Session>,
+    dir: &Path,
+    name: &str,
+    case: &Case,
+    given: Option<Vec<Seen>>,
+    watch: &mut dyn Watch,
+) -> Result<Verified, Error> {
+    let image = |side: &str| dir.join(format!("{name}.{side}.img"));
+    let (real, series, options, made, write_back): (_, Box<dyn Series>, _, _, _) = match (case, given) {
+        (Case::Replayed { real, options, write_back_bytes, made }, Some(seen)) => {
+            (seen, Box::new(real.clone()), options.clone(), made, *write_back_bytes)
+        }
+        (Case::Office { office, options, write_back_bytes, made }, _) => {
+            let (snapshots, seen) = sides::office(session, made, &image("real"), office, watch)?;
+            let options = in_windows(options, &snapshots, office);
+            (seen, Box::new(snapshots), options, made, *write_back_bytes)
+        }
+        _ => unreachable!("snapshots that are given are looked at before"),
+    };
+    let workload = sides::Given { series, options, write_back_bytes: write_back };
+    let replayed = sides::replayed(session, made, &image("replayed"), workload, watch)?;
+    agree::agree(name, &real, &replayed)
+}
+
+/// The options for snapshots of an office, whose half minutes are shorter.
+fn in_windows(options: &Options, snapshots: &[Snapshot], office: &OfficeOptions) -> Options {
+    let ends = |snapshot: Option<&Snapshot>| snapshot.map_or(0, |snapshot| snapshot.info().ended_ns);
+    let worked_ns = ends(snapshots.last()) - ends(snapshots.first());
+    let windows = i64::try_from(office.days * office.windows_a_day()).unwrap_or(i64::MAX).max(1);
+    Options { write_back_ns: options.write_back_ns.map(|_| worked_ns / windows), ..options.clone() }
+}
+
+fn seed(case: &Case) -> Option<u64> {
+    match case {
+        Case::Given { .. } => None,
+        Case::Replayed { options, .. } => Some(options.seed),
+        Case::Office { office, .. } => Some(office.seed),
+    }
+}
+
+fn parameters(case: &Case) -> serde_json::Value {
+    let workload = |options: &Options| {
+        serde_json::json!({
+            "place": options.place, "deletions": options.deletions, "updates": options.updates,
+            "renames": options.renames, "links": options.links, "symlinks": options.symlinks, "holes": options.holes,
+            "write_back_ns": options.write_back_ns,
+            "short_lived": options.short_lived.as_ref().map(|short| short.bytes_per_profile),
+        })
+    };
+    match case {
+        Case::Given { real, replayed } => serde_json::json!({ "real": real, "replayed": replayed }),
+        Case::Replayed { real, options, write_back_bytes, made } => serde_json::json!({
+            "real": real, "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
+        }),
+        Case::Office { office, options, write_back_bytes, made } => serde_json::json!({
+            "made": made, "workload": workload(options), "write_back_bytes": write_back_bytes,
+            "office": { "days": office.days, "at_once": office.at_once, "windows": office.windows, "fullness": office.fullness },
+        }),
+    }
+}
+
+/// What a verification that is done has told, by its run in the store.
+pub fn verified(store: &Store, run: crate::RunId) -> Result<Option<Verified>, Error> {
+    store.document(run, "", OUTCOME)
+}
+
+fn record(store: &Store, run: crate::RunId, verified: &Verified) -> Result<(), Error> {
+    let mut numbers = Vec::new();
+    for (day, repetition) in verified.days.iter().zip(1..) {
+        let sides = [("real", day.real_score), ("replayed", day.replayed_score)];
+        for (side, score) in sides.into_iter().filter_map(|(side, score)| Some((side, score?))) {
+            numbers.push(number(side, "layout_score", "share", repetition, score));
+        }
+    }
+    numbers
+        .extend(verified.mean_abs_difference.map(|mean| number("", "mean_abs_difference", "share", 1, mean)));
+    store.record_all(run, &numbers)?;
+    store.record_document(run, "", OUTCOME, verified)
+}
+
+/// Makes a fresh file system in the image at `path`, like `made`.
+fn fresh(session: &Arc<Session>, made: &Made, path: &Path) -> Result<crate::compare::unaged::Unaged, Error> {
+    let home = Home::Image(path.to_owned());
+    crate::compare::unaged::made_of(session, made, home, path.to_owned())
+}

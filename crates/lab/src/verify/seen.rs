@@ -1,0 +1,69 @@
+//! What a snapshot shows of a file system, as far as two are compared by it.
+
+use crate::Error;
+use ager::snapshots::FREE_SPACE;
+use probe::FreeSpace;
+use snapshot::{Kind, Snapshot, Stat, check, check_pair};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// What a checkpoint shows.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The kind of file system.
+    pub fs: String,
+    /// What the snapshot holds, with its layout score.
+    pub stat: Stat,
+    /// The sizes of all files, ascending.
+    pub sizes: Vec<u64>,
+    /// The free extents, where they are known.
+    pub free: Option<FreeSpace>,
+}
+
+/// What a snapshot shows.
+pub fn of(snapshot: &Snapshot, free: Option<FreeSpace>) -> Seen {
+    let mut linked = HashSet::new();
+    let files = snapshot.entries().iter().filter(|entry| entry.kind == Kind::File);
+    let once = files.filter(|entry| entry.links < 2 || linked.insert(entry.inode));
+    let mut sizes: Vec<u64> = once.map(|entry| entry.size).collect();
+    sizes.sort_unstable();
+    Seen { fs: snapshot.info().fs.clone(), stat: Stat::of(snapshot), sizes, free }
+}
+
+/// What snapshots in files show, which must be of one file system and in order of time. What lies beside one as
+/// `NAME.free.json` is what `probe free-space --json` has told at the time.
+pub fn of_files(paths: &[PathBuf]) -> Result<Vec<Seen>, Error> {
+    let mut before: Option<Snapshot> = None;
+    let mut seen = Vec::new();
+    for path in paths {
+        let refuse = |why: String| Error::Refused(format!("{}: {why}", path.display()));
+        let snapshot = Snapshot::load(path)?;
+        check(&snapshot).map_err(|why| refuse(why.to_string()))?;
+        if let Some(before) = &before {
+            check_pair(before, &snapshot).map_err(|why| refuse(format!("after the one before it: {why}")))?;
+            if before.info().begun_ns == snapshot.info().begun_ns {
+                return Err(refuse("it is the one before it; give each once".to_owned()));
+            }
+        }
+        seen.push(of(&snapshot, free_beside(path)?));
+        before = Some(snapshot);
+    }
+    Ok(seen)
+}
+
+/// The free space that was noted when the snapshot at `path` was taken.
+fn free_beside(path: &Path) -> Result<Option<FreeSpace>, Error> {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(FREE_SPACE);
+    let beside = path.with_file_name(name);
+    let text = match std::fs::read(&beside) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(Error::io("reading", &beside))?,
+    };
+    serde_json::from_slice(&text).map(Some).map_err(|why| {
+        Error::Refused(format!(
+            "{}: {why}; `senesce probe free-space PATH --json` writes what belongs there",
+            beside.display()
+        ))
+    })
+}

@@ -1,0 +1,88 @@
+//! The two file systems: the real one, on which an office works, and the one on which the workload of its snapshots is
+//! replayed. A snapshot is taken of each at every checkpoint.
+
+use super::fresh;
+use super::seen::{self, Seen};
+use crate::manifest::Made;
+use crate::workload::{Driver as _, Traced};
+use crate::{Error, Watch};
+use ager::office::{Office, OfficeOptions};
+use ager::snapshots::{Options, Series, Workload};
+use disk::Session;
+use fs::Target;
+use snapshot::Snapshot;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Has an office work on a fresh file system in the image at `path`. Gives its snapshots, the first after the filling, and
+/// what they show.
+pub fn office(
+    session: &Arc<Session>,
+    made: &Made,
+    path: &Path,
+    options: &OfficeOptions,
+    watch: &mut dyn Watch,
+) -> Result<(Vec<Snapshot>, Vec<Seen>), Error> {
+    let mut side = fresh(session, made, path)?;
+    let mut office = Office::new(side.target_mut().root(), *options)?;
+    let (mut snapshots, mut seen) = (Vec::new(), Vec::new());
+    watch.phase("the real file system", Some((options.days + 1) * 100));
+    for day in 0..=options.days {
+        office.day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
+        let taken = take(side.target_mut())?;
+        seen.push(taken.1);
+        snapshots.push(taken.0);
+    }
+    drop(office);
+    side.remove()?;
+    Ok((snapshots, seen))
+}
+
+/// Snapshots, and what is done with them.
+pub struct Given {
+    /// The snapshots.
+    pub series: Box<dyn Series>,
+    /// How a workload is made of them.
+    pub options: Options,
+    /// After so many bytes all is written back in its replay.
+    pub write_back_bytes: u64,
+}
+
+/// Replays the workload of snapshots on a fresh file system in the image at `path`, and says what each checkpoint shows.
+pub fn replayed(
+    session: &Arc<Session>,
+    made: &Made,
+    path: &Path,
+    given: Given,
+    watch: &mut dyn Watch,
+) -> Result<Vec<Seen>, Error> {
+    let mut side = fresh(session, made, path)?;
+    let Given { series, options, write_back_bytes } = given;
+    let (checkpoints, seed) = (series.count() as u64, options.seed);
+    watch.phase("making a workload of the snapshots", None);
+    let workload = Workload::new(series, options)?;
+    let labels = workload.labels();
+    let mut replay = Traced::new(Box::new(workload), seed, Some(labels)).writing_back(write_back_bytes);
+    let mut seen = Vec::new();
+    for checkpoint in 0..checkpoints {
+        watch.phase(&format!("replaying up to snapshot {checkpoint} of {}", checkpoints - 1), None);
+        replay.advance(side.target_mut().root(), checkpoint, watch)?;
+        seen.push(take(side.target_mut())?.1);
+    }
+    drop(replay);
+    side.remove()?;
+    Ok(seen)
+}
+
+/// Takes a snapshot, and looks at the free space.
+fn take(target: &mut dyn Target) -> Result<(Snapshot, Seen), Error> {
+    target.settle()?;
+    let snapshot = probe::snapshot(target.root(), crate::TOOL, threads(), None)?;
+    let free = target.free_extents()?.map(|extents| probe::free_space(&extents));
+    let seen = seen::of(&snapshot, free);
+    Ok((snapshot, seen))
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

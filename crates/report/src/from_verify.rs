@@ -1,0 +1,147 @@
+//! The part of a page that shows how true a replay was: layout scores of the real and of the replayed file system by day and by size
+//! of the files, as Smith and Seltzer drew them (1997), and their free extents.
+
+use crate::data::{Axis, Check, Experiment, Line, Plot, Point};
+use lab::{Error, Run, Store, Verified};
+use std::collections::HashSet;
+
+/// The last complete verification of each name: of the names given, or of all.
+pub fn latest<'r>(
+    store: &Store,
+    runs: &'r [Run],
+    names: &[String],
+) -> Result<Vec<(&'r Run, Verified)>, Error> {
+    let wanted = |run: &&Run| {
+        run.kind == "verify" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
+    };
+    let mut seen = HashSet::new();
+    let mut latest = Vec::new();
+    for run in runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)) {
+        latest.extend(lab::verified(store, run.id)?.map(|verified| (run, verified)));
+    }
+    latest.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+    Ok(latest)
+}
+
+/// The published scores of the last day, real and simulated.
+const PUBLISHED: (f64, f64) = (0.815, 0.876);
+
+/// What the page shows of a verification.
+pub fn verify(run: &Run, verified: &Verified) -> Experiment {
+    let days = verified.days.len();
+    Experiment {
+        figure: run.name.clone(),
+        title: format!("{}: real beside replayed, {days} snapshots", verified.fs),
+        source: "Smith and Seltzer, File System Aging, SIGMETRICS 1997".to_owned(),
+        scale: "verification".to_owned(),
+        checks: vec![check(verified)],
+        plots: vec![by_day(verified), by_size(verified), fullness(verified), free(verified)]
+            .into_iter()
+            .filter(|plot| plot.lines.iter().any(|line| !line.points.is_empty()))
+            .collect(),
+        method: [
+            ("Command", run.command.clone()),
+            ("Parameters", run.parameters.to_string()),
+            ("Real file system", verified.fs.clone()),
+            ("Replayed on", verified.replayed_fs.clone()),
+        ]
+        .map(|(name, text)| (name.to_owned(), text))
+        .to_vec(),
+        ..Experiment::default()
+    }
+}
+
+fn check(verified: &Verified) -> Check {
+    let ends = verified.real_final.zip(verified.replayed_final).map(|(a, b)| (a - b).abs());
+    let (real, simulated) = PUBLISHED;
+    let number =
+        |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
+    Check {
+        claim: "The replayed file system is laid out nearly as the real one".to_owned(),
+        published: format!("layout scores {:.3} apart at the end", simulated - real),
+        measured: format!(
+            "{} apart at the end, {} on average",
+            number(ends),
+            number(verified.mean_abs_difference)
+        ),
+        holds: ends.map(|ends| ends <= simulated - real),
+        why: "It holds if they are at the end no further apart than the published ones.".to_owned(),
+    }
+}
+
+fn by_day(verified: &Verified) -> Plot {
+    let points =
+        |score: fn(&lab::Day) -> Option<f64>| points(&verified.days, |day| (day.day as f64, score(day)));
+    plot(
+        "Layout score by day",
+        axis("day", "", false),
+        axis("layout score", "", false),
+        both(points(|day| day.real_score), points(|day| day.replayed_score)),
+        "Of all files. Day 0 is the filling.",
+    )
+}
+
+fn by_size(verified: &Verified) -> Plot {
+    let points = |score: fn(&lab::SizeScores) -> Option<f64>| {
+        points(&verified.by_size, |class| (class.upper_bytes as f64, score(class)))
+    };
+    plot(
+        "Layout score by size of the files",
+        axis("size", "bytes", true),
+        axis("layout score", "", false),
+        both(points(|class| class.real_score), points(|class| class.replayed_score)),
+        "On the last day. A point stands for the files of more than half of its size and no more than it.",
+    )
+}
+
+fn fullness(verified: &Verified) -> Plot {
+    let points =
+        |share: fn(&lab::Day) -> Option<f64>| points(&verified.days, |day| (day.day as f64, share(day)));
+    plot(
+        "Share in use",
+        axis("day", "", false),
+        axis("share of the file system", "", false),
+        both(points(|day| day.real_fullness), points(|day| day.replayed_fullness)),
+        "",
+    )
+}
+
+fn free(verified: &Verified) -> Plot {
+    let points = |free: &Option<probe::FreeSpace>| {
+        let bins = free.iter().flat_map(|free| &free.histogram).filter(|bin| bin.bytes > 0);
+        bins.map(|bin| point(bin.lower_bytes as f64, bin.bytes as f64)).collect()
+    };
+    plot(
+        "Free space by length of its extents",
+        axis("length of the extents, at least", "bytes", true),
+        axis("free space", "bytes", true),
+        both(points(&verified.real_free), points(&verified.replayed_free)),
+        "On the last day. A point stands for the extents from its length to less than twice that.",
+    )
+}
+
+fn points<T>(of: &[T], at: impl Fn(&T) -> (f64, Option<f64>)) -> Vec<Point> {
+    let place = |of| {
+        let (x, y) = at(of);
+        y.filter(|_| x >= 0.0).map(|y| point(x, y))
+    };
+    of.iter().filter_map(place).collect()
+}
+
+fn point(x: f64, y: f64) -> Point {
+    Point { x, y, ..Point::default() }
+}
+
+fn axis(label: &str, unit: &str, log: bool) -> Axis {
+    Axis { label: label.to_owned(), unit: unit.to_owned(), log }
+}
+
+/// The lines of both file systems.
+fn both(real: Vec<Point>, replayed: Vec<Point>) -> Vec<Line> {
+    let line = |(side, points): (&str, Vec<Point>)| Line { fs: side.to_owned(), points, ..Line::default() };
+    [("real", real), ("replayed", replayed)].map(line).to_vec()
+}
+
+fn plot(title: &str, x: Axis, y: Axis, lines: Vec<Line>, note: &str) -> Plot {
+    Plot { title: title.to_owned(), x, y, lines, note: note.to_owned(), ..Plot::default() }
+}

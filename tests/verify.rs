@@ -1,0 +1,115 @@
+//! `senesce verify`: a real file system beside the replayed one.
+
+use crate::common::{Lab, signal};
+use crate::snapshots::{Volume, fill};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::time::Duration;
+
+fn number(value: &Value, field: &str) -> f64 {
+    value[field].as_f64().unwrap_or_else(|| panic!("{field} in {value}"))
+}
+
+#[test]
+fn the_days_of_an_office_come_true_again() {
+    needs!("ext4");
+    let lab = Lab::new();
+    // One task at a time: all that happens is in the snapshots, but for what is gone before the next of them.
+    let told = lab.json(
+        "verify --builtin --fs ext4 --size 160MiB --days 3 --windows 160 --at-once 1 --name v --work work",
+    );
+    let days = told["days"].as_array().unwrap();
+    assert_eq!(days.len(), 4, "the filling, and three days");
+    for day in days {
+        assert_eq!(number(day, "matched"), 1.0, "every file is there with its size: {day}");
+        assert_eq!(day["real_files"], day["replayed_files"], "{day}");
+        assert!(number(day, "real_files") > 100.0 && number(day, "real_fullness") > 0.4, "{day}");
+        assert!(number(&day["sizes"], "earth_mover_doublings") < 1e-9, "{day}");
+        assert!(number(&day["free"], "kolmogorov_smirnov") <= 1.0, "{day}");
+    }
+    assert_ne!(days[1]["real_files"], days[3]["real_files"], "days differ");
+    let mean: f64 =
+        days.iter().map(|day| (number(day, "real_score") - number(day, "replayed_score")).abs()).sum::<f64>()
+            / 4.0;
+    assert!((number(&told, "mean_abs_difference") - mean).abs() < 1e-9);
+    assert!(mean <= 0.03, "{told:#}");
+    assert_eq!(told["real_final"], days[3]["real_score"]);
+    assert_eq!(told["replayed_final"], days[3]["replayed_score"]);
+    assert!(told["by_size"].as_array().unwrap().len() > 5);
+    let left: Vec<String> = lab.entries().into_iter().filter(|path| path.ends_with(".img")).collect();
+    assert!(left.is_empty(), "the file systems are removed: {left:?}");
+    lab.nothing_left();
+    lab.run("report --work work -o page.html");
+    let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
+    assert!(page.contains("Layout score by day") && page.contains("Layout score by size of the files"));
+}
+
+#[test]
+fn snapshots_of_two_histories_are_no_pair() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let (volume, other) = (Volume::new("ext4"), Volume::new("ext4"));
+    fill(&volume.dir);
+    let shown = volume.dir.display();
+    lab.run(&format!("snapshot take {shown} a.parquet"));
+    for n in 0..40 {
+        std::fs::write(volume.dir.join(format!("n{n}")), vec![1; 5000 * n]).unwrap();
+    }
+    lab.run(&format!("snapshot take {shown} b.parquet"));
+    lab.run(&format!("snapshot take {} c.parquet", other.dir.display()));
+    let free = lab.run(&format!("probe free-space {shown} --json"));
+    std::fs::write(lab.path().join("b.free.json"), free).unwrap();
+
+    let same = lab.json("verify a.parquet b.parquet --against a.parquet b.parquet --work work");
+    assert_eq!((number(&same, "mean_abs_difference"), same["days"].as_array().unwrap().len()), (0.0, 2));
+    assert_eq!(same["days"][0]["free"], Value::Null, "nothing was noted then");
+    assert!(number(&same["days"][1]["free"], "earth_mover_doublings") < 1e-9);
+    let kept = lab.path().join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    // In the order of time, not of names; what is kept beside a snapshot is none.
+    for (from, to) in [("a.parquet", "2.parquet"), ("b.parquet", "1.parquet"), ("b.free.json", "1.free.json")]
+    {
+        std::fs::copy(lab.path().join(from), kept.join(to)).unwrap();
+    }
+    assert_eq!(lab.json("verify kept --against kept --work work")["days"], same["days"]);
+    lab.refused("snapshot stat /dev/zero", "of another program");
+    lab.refused("verify a.parquet --against c.parquet --work work", "not of one history");
+    lab.refused("verify a.parquet --against b.parquet --work work", "not of one history");
+    lab.refused(
+        "verify a.parquet b.parquet --against a.parquet --work work",
+        "one of each for each checkpoint",
+    );
+    lab.refused(
+        "verify b.parquet a.parquet --against a.parquet b.parquet --work work",
+        "give the older one first",
+    );
+    lab.refused("verify nowhere.parquet --against a.parquet --work work", "nowhere.parquet");
+    lab.refused("verify --work work", "required");
+    std::fs::write(lab.path().join("b.free.json"), "{").unwrap();
+    lab.refused("verify b.parquet --against b.parquet --work work", "probe free-space");
+    std::fs::remove_file(lab.path().join("b.free.json")).unwrap();
+
+    let replayed = lab.json("verify a.parquet b.parquet --fs ext4 --size 400MiB --work work");
+    assert_eq!(number(&replayed["days"][1], "matched"), 1.0, "{replayed:#}");
+    assert!(number(&replayed, "mean_abs_difference") < 0.03, "{replayed:#}");
+    lab.nothing_left();
+}
+
+#[test]
+fn an_interrupted_verification_leaves_nothing_behind() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let mut command = lab.command("verify --builtin --size 400MiB --name v --work work".split_whitespace());
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    while !lab.work().join("v.real.img").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it began");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), said.contains("begin it anew")), (Some(1), true), "{said}");
+    assert!(!lab.work().join("v.real.img").exists(), "the half-aged file system is removed");
+    lab.nothing_left();
+}
