@@ -420,7 +420,7 @@ fn the_laboratory_repeats_published_trends() {
     let resumed = lab.json("reproduce smith97-fig6 --work work --resume");
     assert_eq!(resumed["checkpoints"], outcome["checkpoints"]);
     let exported = lab.run("export --work work");
-    assert_eq!(exported.matches("read_gain on hdd-1994").count(), 22);
+    assert_eq!(exported.matches("read_gain on hdd-1994").count(), 26);
     lab.run("report --work work --output page.html");
     for (from, to, said) in [
         ("policy = \"baseline\"", "policy = \"worst_fit\"", "smart_frag"),

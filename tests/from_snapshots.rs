@@ -18,7 +18,6 @@ fn real(lab: &Lab) -> Mounted {
     run("mkfs.ext4", &[Path::new("-q"), &image]);
     fs::create_dir(&dir).unwrap();
     run("mount", &[Path::new("-o"), Path::new("loop"), &image, &dir]);
-    fs::remove_dir(dir.join("lost+found")).unwrap();
     Mounted { dir }
 }
 
@@ -28,14 +27,14 @@ fn take(dir: &Path, file: &Path) -> Snapshot {
     snapshot
 }
 
-/// Every name with its kind and size, those of one file together.
+/// Every name with its kind and size, but for the directory that each ext4 has.
 fn names(snapshot: &Snapshot) -> BTreeMap<String, (Kind, u64)> {
     let entries = snapshot.entries().iter().enumerate().skip(1);
     let named = entries.map(|(place, entry)| {
         let path = String::from_utf8(snapshot.path(place as u32)).unwrap();
         (path, (entry.kind, if entry.kind == Kind::Dir { 0 } else { entry.size }))
     });
-    named.collect()
+    named.filter(|(name, _)| name != "lost+found").collect()
 }
 
 #[test]
@@ -84,10 +83,25 @@ fn a_file_system_ages_as_a_real_one_did() {
         ));
         let mounted = Mounted::new(&lab.work().join(format!("{name}.img")), lab.path());
         let aged = probe::snapshot(&mounted.dir, "a test", 1, None).unwrap();
-        let mut found = names(&aged);
-        found.retain(|name, _| name != "lost+found");
-        assert_eq!(found, names(real), "snapshot {round}");
+        assert_eq!(names(&aged), names(real), "snapshot {round}");
     }
+    // In one go, by the directory that they are in.
+    fs::create_dir(lab.path().join("nightly")).unwrap();
+    for name in ["0.snap", "1.snap", "2.snap"] {
+        fs::copy(lab.path().join(name), lab.path().join("nightly").join(name)).unwrap();
+    }
+    let line = "age --snapshots nightly --fs ext4 --size 96MiB --work work --name at-once --every 1";
+    let aged = lab.json(line);
+    assert_eq!((&aged["workload"], &aged["round"]), (&"snapshots".into(), &2.into()));
+    let rounds = aged["pairs"].as_array().unwrap().iter().map(|pair| pair["round"].as_u64().unwrap());
+    assert_eq!(rounds.collect::<std::collections::BTreeSet<u64>>(), [1, 2].into());
+    let mounted = Mounted::new(&lab.work().join("at-once.img"), lab.path());
+    let at_once = probe::snapshot(&mounted.dir, "a test", 1, None).unwrap();
+    assert_eq!(names(&at_once), names(&all[2]));
+    drop(mounted);
+    assert_eq!(lab.json(&format!("{line} --resume")), aged);
+    fs::remove_file(lab.path().join("nightly/1.snap")).unwrap();
+    lab.refused(&format!("{line} --resume"), "in another way");
     let published = lab.json(
         "trace from-snapshots --published --short-lived builtin 0.snap 1.snap 2.snap -o published.parquet --seed 7",
     );
@@ -119,4 +133,5 @@ fn what_is_no_series_of_snapshots_is_refused() {
     ] {
         lab.refused(&format!("trace from-snapshots {line} -o a.parquet"), expected);
     }
+    lab.refused("trace from-snapshots 0.snap 1.snap -o a.jsonl", "no place for names");
 }

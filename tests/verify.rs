@@ -64,6 +64,15 @@ fn snapshots_of_two_histories_are_no_pair() {
     assert_eq!((number(&same, "mean_abs_difference"), same["days"].as_array().unwrap().len()), (0.0, 2));
     assert_eq!(same["days"][0]["free"], Value::Null, "nothing was noted then");
     assert!(number(&same["days"][1]["free"], "earth_mover_doublings") < 1e-9);
+    let kept = lab.path().join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    // In the order of time, not of names; what is kept beside a snapshot is none.
+    for (from, to) in [("a.parquet", "2.parquet"), ("b.parquet", "1.parquet"), ("b.free.json", "1.free.json")]
+    {
+        std::fs::copy(lab.path().join(from), kept.join(to)).unwrap();
+    }
+    assert_eq!(lab.json("verify kept --against kept --work work")["days"], same["days"]);
+    lab.refused("snapshot stat /dev/zero", "of another program");
     lab.refused("verify a.parquet --against c.parquet --work work", "not of one history");
     lab.refused("verify a.parquet --against b.parquet --work work", "not of one history");
     lab.refused(

@@ -142,6 +142,13 @@ fn what_a_workload_has_no_use_for_is_refused() {
         ("--git --rounds 3", "--rounds"),
         ("--git --repeat 3", "--every"),
         ("--trace a.parquet --live", "--live"),
+        ("--snapshots a --live", "--live"),
+        ("--snapshots a --repo b", "--repo"),
+        ("--snapshots a --trace b", "--trace"),
+        ("--snapshots nowhere", "nowhere"),
+        ("--git --published", "--published"),
+        ("--published", "--snapshots"),
+        ("--trace a.parquet --short-lived builtin", "--short-lived"),
         ("--trace a.parquet", "a.parquet"),
         ("--interfile --files 1000000000", "1000000000 files"),
     ] {

@@ -26,5 +26,5 @@ mod workload;
 pub use counts::{Counts, Summary};
 pub use lifetimes::Lifetimes;
 pub use options::{Deletions, Options, Place, ShortLived, Updates};
-pub use series::Series;
+pub use series::{FREE_SPACE, Series, check_series, snapshot_files};
 pub use workload::Workload;

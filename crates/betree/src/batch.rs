@@ -141,6 +141,7 @@ pub(crate) fn encode(op: &Op<'_>, out: &mut Vec<u8>) {
         Op::Patch(key, offset, bytes) => (3, key, bytes, Some(offset)),
         Op::DeleteRange(from, to) => (4, from, to, None),
     };
+    out.reserve(13 + a.len() + b.len());
     out.push(kind);
     put_u32(out, a.len() as u32);
     put_u32(out, b.len() as u32);
@@ -166,7 +167,7 @@ fn next<'a>(reader: &mut Reader<'a>) -> Result<Op<'a>> {
         1 => Ok(Op::Insert(a, b)),
         2 if b.is_empty() => Ok(Op::Delete(a)),
         3 => Ok(Op::Patch(a, offset, b)),
-        4 if a < b => Ok(Op::DeleteRange(a, b)),
+        4 => Ok(Op::DeleteRange(a, b)),
         _ => Err(reader.wrong("a write of no known kind")),
     }
 }

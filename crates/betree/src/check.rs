@@ -47,6 +47,7 @@ pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
         map: None,
         marked: Space::new(superblock.params, superblock.area),
         buffered: 0,
+        inner: 0,
         found: Checked { closed: superblock.closed, ..Checked::default() },
     };
     match read_map(&pager, &superblock) {
@@ -65,6 +66,10 @@ pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
         let why = format!("{} bytes in buffers and {} in the superblock", walk.buffered, superblock.buffered);
         walk.wrong("count", why);
     }
+    if walk.found.problems.is_empty() && walk.inner != superblock.inner {
+        let why = format!("{} inner nodes and {} in the superblock", walk.inner, superblock.inner);
+        walk.wrong("count", why);
+    }
     if let Err(error) = inspect(&*pager.storage, &ring(&superblock)) {
         walk.wrong("log", error.to_string());
     }
@@ -78,6 +83,7 @@ struct Walk<'a> {
     /// What the tree uses.
     marked: Space,
     buffered: u64,
+    inner: u64,
     found: Checked,
 }
 
@@ -95,7 +101,10 @@ impl Walk<'_> {
     fn mark(&mut self, pointer: &Pointer) {
         let Some(map) = &self.map else { return };
         if !self.marked.mark(pointer.at, pointer.bytes, map) {
-            self.wrong("map", format!("the extent at {} overlaps another, or is not where it may be", pointer.at));
+            self.wrong(
+                "map",
+                format!("the extent at {} overlaps another, or is not where it may be", pointer.at),
+            );
         }
     }
 
@@ -106,6 +115,7 @@ impl Walk<'_> {
             Err(error) => return self.wrong("node", error.to_string()),
         };
         self.found.nodes += 1;
+        self.inner += u64::from(node.level > 0);
         let most = self.params.fanout as usize;
         if node.level > 0 && node.entries.len() > most {
             self.wrong("level", format!("the node at {} has more than {most} children", pointer.at));
@@ -119,7 +129,9 @@ impl Walk<'_> {
         let entry = &node.entries[i];
         let own_lower = if i > 0 { &*entry.key } else { lower };
         let own_upper = node.upper(i).or(upper);
-        if own_lower < lower || own_upper.is_some_and(|own| own <= own_lower || upper.is_some_and(|up| own > up)) {
+        if own_lower < lower
+            || own_upper.is_some_and(|own| own <= own_lower || upper.is_some_and(|up| own > up))
+        {
             self.wrong("order", format!("a key in the node at {at} is not within its bounds"));
         }
         if let Part::Memory(run) = &entry.part {

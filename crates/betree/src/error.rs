@@ -23,7 +23,9 @@ pub enum Error {
     #[error("this is no Bε-tree store: {0}; make one, or name another image")]
     Foreign(String),
     /// A store of a later version of the format.
-    #[error("this store has version {found} of the format and this program knows {known}; use a newer program")]
+    #[error(
+        "this store has version {found} of the format and this program knows {known}; use a newer program"
+    )]
     Future {
         /// The version it says.
         found: u32,

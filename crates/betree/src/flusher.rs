@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use crate::aligned::Aligned;
 use crate::error::{Error, Result};
-use crate::node::Link;
+use crate::node::{Key, Link};
 use crate::pointer::Pointer;
 use crate::run::Run;
 use crate::space::Space;
@@ -22,6 +22,8 @@ pub(crate) struct Wanted {
     pub made: u64,
     /// The log is full: a checkpoint, so that its tail moves.
     pub tail: bool,
+    /// Somebody lacks room: what is deleted is to give it back.
+    pub purge: bool,
     /// The next checkpoint closes the store.
     pub close: bool,
     pub stop: bool,
@@ -38,6 +40,8 @@ pub(crate) struct Flusher {
     pub version: u64,
     /// The number of the tree that is on the disk.
     pub durable: u64,
+    /// Bytes in buffers up to which a purge gives nothing.
+    pub purged: u64,
     pub log_bytes_before: u64,
     pub given_before: u64,
 }
@@ -45,14 +49,15 @@ pub(crate) struct Flusher {
 /// Works until the store ends.
 pub(crate) fn run(shared: &Arc<Shared>) {
     loop {
-        let (stop, checkpoints, tail, close) = {
+        let (stop, checkpoints, tail, purge, close) = {
             let mut wanted = shared.wanted.lock();
             loop {
                 let failed = shared.failed.lock().is_some();
                 let frozen = shared.view.read().frozen.is_some();
                 let asked = wanted.checkpoints > wanted.made || wanted.tail;
                 if wanted.stop || (!failed && (frozen || asked)) {
-                    break (wanted.stop, wanted.checkpoints, asked, wanted.close);
+                    let purge = std::mem::take(&mut wanted.purge);
+                    break (wanted.stop, wanted.checkpoints, asked, purge, wanted.close);
                 }
                 shared.work.wait(&mut wanted);
             }
@@ -60,7 +65,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         if stop {
             return;
         }
-        if let Err(error) = turn(shared, tail, close) {
+        if let Err(error) = turn(shared, tail, purge, close) {
             shared.fail(error);
             continue;
         }
@@ -74,9 +79,12 @@ pub(crate) fn run(shared: &Arc<Shared>) {
 }
 
 /// Brings the frozen memtable into the tree, and makes a checkpoint where one is asked for or it is time.
-fn turn(shared: &Shared, checkpoint: bool, close: bool) -> Result<()> {
+fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<()> {
     let mut flusher = shared.flusher.lock();
     flusher.drain(shared)?;
+    if purge {
+        flusher.purge(shared)?;
+    }
     if checkpoint || shared.log.used() > 0.5 {
         flusher.checkpoint(shared, close)?;
     }
@@ -96,13 +104,17 @@ impl Flusher {
     /// Brings the frozen memtable into the tree, if there is one.
     pub fn drain(&mut self, shared: &Shared) -> Result<()> {
         let Some(memtable) = shared.view.read().frozen.clone() else { return Ok(()) };
-        let slice = shared.params.node_bytes as usize / 4;
         let mut from = Vec::new();
         loop {
+            let slice = shared.params.node_bytes as usize / if self.is_tight(shared) { 16 } else { 4 };
             let (run, next) = memtable.read().run(&from, None, u64::MAX, slice, &shared.pager.cache.gauge);
             self.apply(shared, &run)?;
             let Some(key) = next else { break };
             from = key;
+        }
+        if self.space.free_slots() + self.space.dropped_slots() < reserve(shared) {
+            // Deletes take room in buffers; at the leaves they give it.
+            self.purge(shared)?;
         }
         // What waits for the place looks under the same lock.
         let _wanted = shared.wanted.lock();
@@ -116,22 +128,60 @@ impl Flusher {
         if run.is_empty() {
             return Ok(());
         }
-        // Each changed node needs a new extent while its old one is still held. A slice changes a node of each level for each of
-        // its flushes, of which there are a few.
-        let height = u64::from(level(&self.root)) + 2;
-        let needed = changed(&self.root) + 4 * height;
+        self.have_room(shared)?;
+        let mut writer = Writer::new(&shared.pager, self.is_tight(shared));
+        self.root = writer.apply_to_root(&self.root, run)?;
+        let Writer { dropped, buffered, inner, .. } = writer;
+        self.changed(shared, dropped, (buffered, inner))
+    }
+
+    /// Sends all messages down to the leaves, where that may give room.
+    fn purge(&mut self, shared: &Shared) -> Result<()> {
+        if self.superblock.buffered <= self.purged {
+            return Ok(());
+        }
+        let mut from: Option<Key> = Some(Arc::from([]));
+        while let Some(key) = from {
+            self.have_room(shared)?;
+            let mut writer = Writer::new(&shared.pager, true);
+            let (root, next) = writer.purge(&self.root, &key)?;
+            self.root = root;
+            from = next;
+            let Writer { dropped, buffered, inner, .. } = writer;
+            self.changed(shared, dropped, (buffered, inner))?;
+        }
+        // It is worth the trouble again when there is much more.
+        self.purged = self.superblock.buffered + shared.params.node() / 8;
+        Ok(())
+    }
+
+    /// Each changed node needs a new extent while its old one is still held. Makes a checkpoint, which gives the old ones back, when there are few.
+    fn have_room(&mut self, shared: &Shared) -> Result<()> {
+        // A slice, or a step of a purge, changes a few nodes on each level.
+        let needed = changed(&self.root) + 4 * (u64::from(level(&self.root)) + 2);
         if self.space.free_slots() < needed && self.space.dropped_slots() > 0 {
             self.checkpoint(shared, false)?;
         }
-        let tight = self.space.free_slots() + self.space.dropped_slots() < 2 * reserve(shared);
-        let mut writer = Writer::new(&shared.pager, tight);
-        self.root = writer.apply_to_root(&self.root, run)?;
-        let (dropped, buffered) = (writer.dropped, writer.buffered);
+        Ok(())
+    }
+
+    fn is_tight(&self, shared: &Shared) -> bool {
+        self.space.free_slots() + self.space.dropped_slots() < 2 * reserve(shared)
+    }
+
+    /// Takes note of what a change of the tree did, and shows it to readers.
+    fn changed(
+        &mut self,
+        shared: &Shared,
+        dropped: Vec<Pointer>,
+        (buffered, inner): (i64, i64),
+    ) -> Result<()> {
         self.version += 1;
         for extent in dropped {
             self.space.drop_extent(extent.at, extent.bytes, self.version);
         }
         self.superblock.buffered = self.superblock.buffered.wrapping_add_signed(buffered);
+        self.superblock.inner = self.superblock.inner.wrapping_add_signed(inner);
         self.publish(shared);
         self.spare_memory(shared)?;
         self.release(shared);
@@ -239,11 +289,12 @@ impl Flusher {
         self.space.release(oldest.min(self.durable));
     }
 
-    /// Says how much can still be written. A byte takes up to two, where it splits a leaf; some slots stay for deletes and
-    /// for the copies that a checkpoint makes.
+    /// Says how much can still be written. A byte takes up to two, where it splits a leaf. Each inner node may come to need a
+    /// slot for its buffers, and some slots stay for the copies that a checkpoint makes, so that deletes always pass.
     pub fn tell_room(&self, shared: &Shared) {
         let free = (self.space.free_slots() + self.space.dropped_slots()) as i64;
-        let spare = free - reserve(shared) as i64 - changed(&self.root) as i64;
+        let kept = reserve(shared) + changed(&self.root) + self.superblock.inner;
+        let spare = free - kept as i64;
         let room = spare * shared.params.node() as i64 / 2 - self.superblock.buffered as i64;
         shared.room.store(room, Relaxed);
     }
@@ -251,7 +302,7 @@ impl Flusher {
 
 /// Slots that inserts must leave.
 fn reserve(shared: &Shared) -> u64 {
-    (shared.pager.layout.area.1 / 16).max(4)
+    (shared.pager.layout.area.1 / 16).max(12)
 }
 
 /// How many nodes of a tree are not on the disk.

@@ -28,6 +28,7 @@
 //! the disk that a writer uses. What lies on the disk is described in the book, in "The format of a Bε-tree store".
 
 mod aligned;
+mod arena;
 mod batch;
 mod cache;
 mod check;

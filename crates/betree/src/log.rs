@@ -215,7 +215,11 @@ impl Log {
         state.busy = true;
         let done = MutexGuard::unlocked(state, || {
             self.write_sectors(&buffer, first)?;
-            if flush { self.storage.flush().map_err(|e| Error::io("flushing the log after", 0, 0, &e)) } else { Ok(()) }
+            if flush {
+                self.storage.flush().map_err(|e| Error::io("flushing the log after", 0, 0, &e))
+            } else {
+                Ok(())
+            }
         });
         state.busy = false;
         match done {
@@ -243,7 +247,9 @@ impl Log {
             if !bytes.is_empty() {
                 let mut aligned = Aligned::zeroed(bytes.len());
                 aligned.copy_from_slice(bytes);
-                self.storage.write_at(&aligned, at).map_err(|e| Error::io("writing the log,", at, bytes.len(), &e))?;
+                self.storage
+                    .write_at(&aligned, at)
+                    .map_err(|e| Error::io("writing the log,", at, bytes.len(), &e))?;
             }
         }
         Ok(())

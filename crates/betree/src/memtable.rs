@@ -6,16 +6,16 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::arena::{Arena, Kept};
 use crate::batch::Op;
 use crate::memory::{Charge, Gauge};
 use crate::run::{Kind, Run, RunBuilder, join_patches, patched, single_patch};
 
 /// What an entry of a map takes beside its key and message.
-const ENTRY: usize = 112;
+const ENTRY: usize = 136;
 
 type Bytes = Box<[u8]>;
 
@@ -23,7 +23,15 @@ type Bytes = Box<[u8]>;
 #[derive(Debug)]
 struct Key {
     prefix: u64,
-    bytes: Box<[u8]>,
+    /// In the arena of the memtable that the key is in.
+    kept: Kept,
+}
+
+impl Key {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: a key is dropped with its memtable and so with the arena; the bytes of keys are never written to.
+        unsafe { self.kept.get() }
+    }
 }
 
 /// A key that is looked for.
@@ -33,7 +41,7 @@ trait AsKey {
 
 impl AsKey for Key {
     fn parts(&self) -> (u64, &[u8]) {
-        (self.prefix, &self.bytes)
+        (self.prefix, self.bytes())
     }
 }
 
@@ -68,7 +76,7 @@ impl Eq for dyn AsKey + '_ {}
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.prefix.cmp(&other.prefix).then_with(|| self.bytes.cmp(&other.bytes))
+        self.prefix.cmp(&other.prefix).then_with(|| self.bytes().cmp(other.bytes()))
     }
 }
 impl PartialOrd for Key {
@@ -78,7 +86,7 @@ impl PartialOrd for Key {
 }
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
+        self.bytes() == other.bytes()
     }
 }
 impl Eq for Key {}
@@ -95,7 +103,15 @@ fn prefix(key: &[u8]) -> u64 {
 struct Message {
     number: u64,
     kind: Kind,
-    payload: Box<[u8]>,
+    /// In the arena of the memtable.
+    kept: Kept,
+}
+
+impl Message {
+    fn payload(&self) -> &[u8] {
+        // SAFETY: a message is dropped with its memtable; it is written to only while that is borrowed exclusively.
+        unsafe { self.kept.get() }
+    }
 }
 
 #[derive(Debug)]
@@ -128,10 +144,13 @@ pub(crate) enum Found {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Memtable {
+    /// Dropped before the arena that its keys are in.
     messages: BTreeMap<Key, Messages>,
+    arena: Arena,
     /// Ranges that do not overlap: lower key to upper key and the number of the write.
     ranges: BTreeMap<Bytes, (Bytes, u64)>,
-    bytes: usize,
+    /// Bytes beside those of the arena.
+    extra: usize,
     /// The number of the last snapshot: what is newer, nobody else sees.
     seen: u64,
     /// The first sector of the log that holds a record of this.
@@ -143,8 +162,9 @@ impl Memtable {
     pub fn new(log_start: u64, gauge: &Arc<Gauge>) -> Self {
         Self {
             messages: BTreeMap::new(),
+            arena: Arena::default(),
             ranges: BTreeMap::new(),
-            bytes: 0,
+            extra: 0,
             seen: 0,
             log_start,
             charge: Charge::new(gauge, 0),
@@ -153,7 +173,7 @@ impl Memtable {
 
     /// Bytes of memory, about.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.extra + self.arena.bytes()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -168,44 +188,53 @@ impl Memtable {
     /// Applies write `number`, which is higher than all before.
     pub fn apply(&mut self, number: u64, op: &Op<'_>) {
         match *op {
-            Op::Insert(key, value) => self.set(number, key, Kind::Insert, value.into()),
-            Op::Delete(key) => self.set(number, key, Kind::Delete, Box::default()),
-            Op::Patch(key, offset, bytes) => {
-                let payload = single_patch(offset, bytes);
-                let newest = self.messages.get(&(prefix(key), key) as &dyn AsKey).map(|found| &found.newest);
-                let (kind, payload) = match newest.map(|message| (message.kind, &*message.payload)) {
-                    Some((Kind::Insert, value)) => (Kind::Insert, patched(Some(value), &payload)),
-                    Some((Kind::Delete, _)) => (Kind::Insert, patched(None, &payload)),
-                    Some((Kind::Patch, older)) => (Kind::Patch, join_patches(&payload, older)),
-                    None if self.deletes(key, u64::MAX) => (Kind::Insert, patched(None, &payload)),
-                    None => (Kind::Patch, payload),
-                };
-                self.set(number, key, kind, payload.into());
-            }
+            Op::Insert(key, value) => self.set(number, key, Kind::Insert, value),
+            Op::Delete(key) => self.set(number, key, Kind::Delete, &[]),
+            Op::Patch(key, offset, bytes) => self.patch(number, key, offset, bytes),
             Op::DeleteRange(from, to) => self.delete_range(number, from, to),
         }
-        self.charge.set(self.bytes);
+        self.charge.set(self.bytes());
     }
 
-    fn set(&mut self, number: u64, key: &[u8], kind: Kind, payload: Box<[u8]>) {
-        let len = payload.len();
-        let message = Message { number, kind, payload };
-        match self.messages.entry(Key { prefix: prefix(key), bytes: key.into() }) {
-            Entry::Vacant(place) => {
-                place.insert(Messages { newest: message, older: Vec::new() });
-                self.bytes += ENTRY + key.len() + len;
+    fn patch(&mut self, number: u64, key: &[u8], offset: u32, bytes: &[u8]) {
+        let seen = self.seen;
+        let deleted = self.deletes(key, u64::MAX);
+        let newest = self.messages.get_mut(&(prefix(key), key) as &dyn AsKey).map(|found| &mut found.newest);
+        let at = offset as usize..offset as usize + bytes.len();
+        let (kind, payload) = match newest {
+            // What no snapshot sees is changed where it is.
+            Some(old) if old.kind == Kind::Insert && old.number > seen && at.end <= old.payload().len() => {
+                // SAFETY: the memtable is borrowed exclusively, so that nobody else looks at it.
+                unsafe { old.kept.get_mut()[at].copy_from_slice(bytes) };
+                old.number = number;
+                return;
             }
-            Entry::Occupied(mut place) => {
-                let messages = place.get_mut();
-                let before = std::mem::replace(&mut messages.newest, message);
-                if before.number > self.seen {
-                    self.bytes -= before.payload.len();
-                } else {
-                    messages.older.push(before);
-                    self.bytes += size_of::<Message>();
+            Some(old) => {
+                let patch = single_patch(offset, bytes);
+                match old.kind {
+                    Kind::Insert => (Kind::Insert, patched(Some(old.payload()), &patch)),
+                    Kind::Delete => (Kind::Insert, patched(None, &patch)),
+                    Kind::Patch => (Kind::Patch, join_patches(&patch, old.payload())),
                 }
-                self.bytes += len;
             }
+            None if deleted => (Kind::Insert, patched(None, &single_patch(offset, bytes))),
+            None => (Kind::Patch, single_patch(offset, bytes)),
+        };
+        self.set(number, key, kind, &payload);
+    }
+
+    fn set(&mut self, number: u64, key: &[u8], kind: Kind, payload: &[u8]) {
+        let message = Message { number, kind, kept: self.arena.keep(payload) };
+        if let Some(messages) = self.messages.get_mut(&(prefix(key), key) as &dyn AsKey) {
+            let before = std::mem::replace(&mut messages.newest, message);
+            if before.number <= self.seen {
+                messages.older.push(before);
+                self.extra += size_of::<Message>();
+            }
+        } else {
+            let key = Key { prefix: prefix(key), kept: self.arena.keep(key) };
+            self.messages.insert(key, Messages { newest: message, older: Vec::new() });
+            self.extra += ENTRY;
         }
     }
 
@@ -213,15 +242,15 @@ impl Memtable {
         let (low, high) = ((prefix(from), from), (prefix(to), to));
         let bounds = (Bound::Included(&low as &dyn AsKey), Bound::Excluded(&high as &dyn AsKey));
         let keys: Vec<Box<[u8]>> =
-            self.messages.range::<dyn AsKey, _>(bounds).map(|(key, _)| key.bytes.clone()).collect();
+            self.messages.range::<dyn AsKey, _>(bounds).map(|(key, _)| key.bytes().into()).collect();
         for key in keys {
             let found = (prefix(&key), &*key);
             let messages = &self.messages[&found as &dyn AsKey];
             if messages.older.is_empty() && messages.newest.number > self.seen {
-                self.bytes -= ENTRY + key.len() + messages.newest.payload.len();
+                self.extra -= ENTRY;
                 self.messages.remove(&found as &dyn AsKey);
             } else if messages.newest.kind != Kind::Delete {
-                self.set(number, &key, Kind::Delete, Box::default());
+                self.set(number, &key, Kind::Delete, &[]);
             }
         }
         // Only what no range covers yet is new: a key that an earlier range deletes stays deleted beneath.
@@ -241,7 +270,7 @@ impl Memtable {
             new.push((gap.into(), to.into()));
         }
         for (from, to) in new {
-            self.bytes += ENTRY + from.len() + to.len();
+            self.extra += ENTRY + from.len() + to.len();
             self.ranges.insert(from, (to, number));
         }
     }
@@ -255,7 +284,7 @@ impl Memtable {
     /// What a snapshot of `number` finds at `key`.
     pub fn get(&self, key: &[u8], number: u64) -> Found {
         let message = self.messages.get(&(prefix(key), key) as &dyn AsKey).and_then(|m| m.at(number));
-        match message.map(|message| (message.kind, &message.payload)) {
+        match message.map(|message| (message.kind, message.payload())) {
             Some((Kind::Insert, value)) => Found::Value(value.to_vec()),
             Some((Kind::Delete, _)) => Found::Absent,
             Some((Kind::Patch, payload)) => Found::Patch(payload.to_vec()),
@@ -266,7 +295,14 @@ impl Memtable {
 
     /// What a snapshot of `number` sees at or above `from` and below `to`, until about `bytes` are reached; and the key to go on
     /// from, or `None` where that was all.
-    pub fn run(&self, from: &[u8], to: Option<&[u8]>, number: u64, bytes: usize, gauge: &Arc<Gauge>) -> (Run, Option<Vec<u8>>) {
+    pub fn run(
+        &self,
+        from: &[u8],
+        to: Option<&[u8]>,
+        number: u64,
+        bytes: usize,
+        gauge: &Arc<Gauge>,
+    ) -> (Run, Option<Vec<u8>>) {
         let mut out = RunBuilder::default();
         let low = (prefix(from), from);
         let beyond = self.ranges_end(from, to, bytes);
@@ -276,11 +312,11 @@ impl Memtable {
         let mut end = beyond;
         for (key, messages) in self.messages.range::<dyn AsKey, _>(bounds) {
             if out.len() >= bytes {
-                end = Some(&key.bytes);
+                end = Some(key.bytes());
                 break;
             }
             if let Some(message) = messages.at(number) {
-                out.push(&key.bytes, message.kind, &message.payload);
+                out.push(key.bytes(), message.kind, message.payload());
             }
         }
         let until = end.or(to);

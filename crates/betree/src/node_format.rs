@@ -114,6 +114,24 @@ impl Layout {
         Ok(Node { level, entries })
     }
 
+    /// Refuses a node, all of which is in `bytes`, that has anything between its parts.
+    pub fn expect_zero_padding(&self, node: &Node, pointer: &Pointer, bytes: &[u8]) -> Result<()> {
+        let mut end = pointer.header as usize;
+        for entry in &node.entries {
+            if let Part::Disk(place) = &entry.part {
+                let start = (place.at - pointer.at) as usize;
+                if bytes[end..start].iter().any(|byte| *byte != 0) {
+                    return Err(Error::damaged("a node", pointer.at, "there is something between its parts"));
+                }
+                end = start + place.bytes as usize;
+            }
+        }
+        match bytes[end..].iter().all(|byte| *byte == 0) {
+            true => Ok(()),
+            false => Err(Error::damaged("a node", pointer.at, "there is something behind its parts")),
+        }
+    }
+
     fn decode_entry(
         &self,
         reader: &mut Reader<'_>,

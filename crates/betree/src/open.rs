@@ -62,7 +62,8 @@ impl Store {
         out[..map.len()].copy_from_slice(&map);
         write(&out, at)?;
         let sum = layout.header_sum(at, 2, &map);
-        let map = Pointer { at, birth: 2, bytes: bytes as u32, header: map.len() as u32, sum, level: Pointer::MAP };
+        let map =
+            Pointer { at, birth: 2, bytes: bytes as u32, header: map.len() as u32, sum, level: Pointer::MAP };
         flush()?;
         let mut superblock = Superblock {
             closed: true,
@@ -78,6 +79,7 @@ impl Store {
             root,
             map,
             buffered: 0,
+            inner: 0,
             counters: Counters::default(),
         };
         superblock.write(storage)?;
@@ -99,7 +101,7 @@ impl Store {
         // The old log stays as it is until all of it is in a checkpoint of the next epoch.
         let (next, epoch) = (found.tail, found.epoch.wrapping_add(1));
         let memtable_bytes = (params.log_bytes as usize / 4)
-            .min(options.cache_bytes / 8)
+            .min(options.cache_bytes / 16)
             .clamp(params.node_bytes as usize / 4, 64 << 20);
         let version = Arc::new(Version { root: Link::Disk(found.root) });
         let gauge = Arc::clone(&pager.cache.gauge);
@@ -111,6 +113,7 @@ impl Store {
             superblock: found,
             version: 1,
             durable: 1,
+            purged: 0,
             log_bytes_before: found.counters.log,
             given_before: found.counters.given,
         };
@@ -154,10 +157,15 @@ impl Shared {
             let memtable = Arc::clone(&self.view.read().active);
             for op in ops(record) {
                 let op = op?;
-                check(&op, &self.params).map_err(|e| Error::damaged("a record of the log", ring.start, e.to_string()))?;
+                check(&op, &self.params)
+                    .map_err(|e| Error::damaged("a record of the log", ring.start, e.to_string()))?;
                 memtable.write().apply(number, &op);
             }
-            if memtable.read().bytes() >= self.memtable_bytes { self.flush_replayed(found.tail) } else { Ok(()) }
+            if memtable.read().bytes() >= self.memtable_bytes {
+                self.flush_replayed(found.tail)
+            } else {
+                Ok(())
+            }
         })?;
         *self.writer.lock() = number;
         self.flush_replayed(found.tail)

@@ -95,6 +95,7 @@ impl Pager {
             _ => {
                 let bytes = self.read(pointer.at, pointer.bytes as usize)?;
                 let mut node = self.layout.decode(pointer, &bytes)?;
+                self.layout.expect_zero_padding(&node, pointer, &bytes)?;
                 self.fill(&mut node.entries, pointer.at, &bytes)?;
                 return Ok(node);
             }

@@ -72,9 +72,9 @@ impl Params {
             .and_then(|end| end.checked_next_multiple_of(self.node()))
             .ok_or_else(|| Error::Params("the log has too many bytes".into()))?;
         let slots = image_bytes.saturating_sub(start) / self.node();
-        if slots < 16 {
+        if slots < 32 {
             return Err(Error::Params(format!(
-                "{image_bytes} bytes hold {slots} nodes of {} bytes beside the log, and 16 are the least; \
+                "{image_bytes} bytes hold {slots} nodes of {} bytes beside the log, and 32 are the least; \
                  take a larger image or smaller nodes",
                 self.node_bytes
             )));
@@ -87,12 +87,15 @@ impl Params {
 
     fn validate(&self) -> Result<()> {
         let wrong = |why: String| Err(Error::Params(why));
-        let Self { block_bytes: block, node_bytes: node, basement_bytes: basement, fanout, log_bytes: log } = *self;
+        let Self { block_bytes: block, node_bytes: node, basement_bytes: basement, fanout, log_bytes: log } =
+            *self;
         if !block.is_power_of_two() || !(512..=4096).contains(&block) {
             return wrong(format!("blocks of {block} bytes; a power of two from 512 to 4096 is needed"));
         }
         if !node.is_power_of_two() || !(4 << 10..=16 << 20).contains(&node) || node < 8 * block {
-            return wrong(format!("nodes of {node} bytes; a power of two from 4 KiB to 16 MiB and at least 8 blocks"));
+            return wrong(format!(
+                "nodes of {node} bytes; a power of two from 4 KiB to 16 MiB and at least 8 blocks"
+            ));
         }
         if basement < block || basement > node / 4 {
             return wrong(format!("basements of {basement} bytes; from a block to a quarter of a node"));
@@ -105,7 +108,9 @@ impl Params {
             return wrong(format!("{fanout} children are too many for nodes of {node} bytes"));
         }
         if !log.is_multiple_of(4096) || log < 4 * u64::from(node) || log > 1 << 40 {
-            return wrong(format!("a log of {log} bytes; a multiple of 4096, at least four nodes, at most 1 TiB"));
+            return wrong(format!(
+                "a log of {log} bytes; a multiple of 4096, at least four nodes, at most 1 TiB"
+            ));
         }
         Ok(())
     }

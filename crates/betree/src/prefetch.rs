@@ -43,7 +43,8 @@ impl Prefetcher {
         if state.thread.is_none() {
             let weak = Arc::downgrade(shared);
             // Without the thread scans are slower, and nothing else.
-            state.thread = std::thread::Builder::new().name("betree-read".into()).spawn(move || run(&weak)).ok();
+            state.thread =
+                std::thread::Builder::new().name("betree-read".into()).spawn(move || run(&weak)).ok();
         }
         self.work.notify_one();
     }

@@ -88,7 +88,13 @@ impl Run {
     }
 
     /// A run of parts that are in order already.
-    fn assemble(index: &[u32], body: &[u8], range_index: &[u32], range_body: &[u8], gauge: &Arc<Gauge>) -> Self {
+    fn assemble(
+        index: &[u32],
+        body: &[u8],
+        range_index: &[u32],
+        range_body: &[u8],
+        gauge: &Arc<Gauge>,
+    ) -> Self {
         let start = HEAD + 4 * (index.len() + range_index.len());
         let len = start + body.len() + range_body.len();
         let mut bytes = Vec::with_capacity(len);

@@ -124,7 +124,8 @@ impl Scan {
             let place = (first, message);
             // By far the most: one message, which is a value, and nothing newer that deletes it.
             if !several && self.sources[first].run.kind(message) == Kind::Insert {
-                let deleted = self.ranges && self.sources[..first].iter().any(|source| source.run.deletes(key));
+                let deleted =
+                    self.ranges && self.sources[..first].iter().any(|source| source.run.deletes(key));
                 self.sources[first].at += 1;
                 if deleted {
                     continue;
@@ -203,7 +204,14 @@ impl Scan {
             if node.level > 0 && self.ahead.leaves > 0 && self.reaches(node.upper(i)) {
                 pager.prefetch(&node, i..node.entries.len())?;
             } else if node.level == 0 {
-                Ahead::read(&mut self.ahead, &self.shared, &self.view, (&link, &node, i), parent.as_ref(), self.to.as_deref())?;
+                Ahead::read(
+                    &mut self.ahead,
+                    &self.shared,
+                    &self.view,
+                    (&link, &node, i),
+                    parent.as_ref(),
+                    self.to.as_deref(),
+                )?;
             }
             let part = &node.entries[i].part;
             if !matches!(part, Part::Empty) {
@@ -240,7 +248,8 @@ impl Scan {
         for (i, memtable) in memtables.enumerate() {
             let used_up = |chunk: &Chunk| chunk.until.as_deref().is_some_and(|until| until <= from);
             if self.chunks.get(i).is_none_or(used_up) {
-                let (run, until) = memtable.read().run(from, self.to.as_deref(), self.view.number, CHUNK, gauge);
+                let (run, until) =
+                    memtable.read().run(from, self.to.as_deref(), self.view.number, CHUNK, gauge);
                 let chunk = Chunk { run: Arc::new(run), until };
                 if i < self.chunks.len() { self.chunks[i] = chunk } else { self.chunks.push(chunk) }
             }

@@ -8,10 +8,10 @@ use crate::node::Link;
 use crate::open::read_map;
 use crate::pager::Pager;
 use crate::pointer::Pointer;
+use crate::space::Space;
 use crate::storage::Storage;
 use crate::store::Shared;
 use crate::superblock::{Counters, Superblock};
-use crate::space::Space;
 
 /// The nodes of one level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,7 +86,13 @@ pub fn stat(storage: Arc<dyn Storage>) -> Result<Stat> {
 /// The same of an open store, just after a checkpoint.
 pub(crate) fn stat_of(shared: &Shared) -> Result<Stat> {
     let flusher = shared.flusher.lock();
-    describe(&shared.pager, &flusher.superblock, &flusher.space, flusher.superblock.root, &flusher.superblock.counters)
+    describe(
+        &shared.pager,
+        &flusher.superblock,
+        &flusher.space,
+        flusher.superblock.root,
+        &flusher.superblock.counters,
+    )
 }
 
 fn describe(

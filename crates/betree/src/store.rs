@@ -201,12 +201,10 @@ impl Store {
                 }
                 // What is in memory may turn out to need less, or to give room.
                 tried = true;
-                if active > 0 || waiting.is_some() {
-                    drop(writer);
-                    self.checkpoint()?;
-                    continue;
-                }
-                return Err(Error::NoSpace { bytes: batch.bytes() as u64 });
+                drop(writer);
+                shared.wanted.lock().purge = true;
+                self.checkpoint()?;
+                continue;
             }
             let log = shared.log.has_room(batch.bytes());
             if active < shared.memtable_bytes && log {

@@ -33,6 +33,7 @@ pub(crate) struct Superblock {
     pub root: Pointer,
     pub map: Pointer,
     pub buffered: u64,
+    pub inner: u64,
     pub counters: Counters,
 }
 
@@ -77,7 +78,12 @@ impl Superblock {
         out[120..200].copy_from_slice(&pointers);
         let counters = &self.counters;
         let numbers = [self.buffered, counters.given, counters.log, counters.frame];
-        numbers.iter().chain(&counters.nodes).enumerate().for_each(|(i, n)| set_u64(&mut out, 200 + 8 * i, *n));
+        numbers
+            .iter()
+            .chain(&counters.nodes)
+            .enumerate()
+            .for_each(|(i, n)| set_u64(&mut out, 200 + 8 * i, *n));
+        set_u64(&mut out, 360, self.inner);
         let sum = sum(Self::place(self.generation), &out[..BYTES - 8]);
         set_u64(&mut out, BYTES - 8, sum);
         out
@@ -120,8 +126,12 @@ impl Superblock {
         for level in &mut counters.nodes {
             *level = reader.u64()?;
         }
+        let inner = reader.u64()?;
         let sectors_per_block = u64::from(params.block_bytes) / 512;
-        if map.level != Pointer::MAP || !tail.is_multiple_of(sectors_per_block) || Self::place(generation) != at {
+        if map.level != Pointer::MAP
+            || !tail.is_multiple_of(sectors_per_block)
+            || Self::place(generation) != at
+        {
             return Err(wrong("its numbers contradict each other"));
         }
         Ok(Self {
@@ -138,6 +148,7 @@ impl Superblock {
             root,
             map,
             buffered,
+            inner,
             counters,
         })
     }
@@ -175,14 +186,18 @@ impl Superblock {
             found.push(Self::decode(copy, at)?);
         }
         let [first, second] = [found[0], found[1]];
-        if first.uuid != second.uuid || first.params != second.params || first.image_bytes != second.image_bytes {
+        if first.uuid != second.uuid
+            || first.params != second.params
+            || first.image_bytes != second.image_bytes
+        {
             return Err(Error::damaged("a superblock", 0, "its copies are of two stores"));
         }
         let newer = if first.generation > second.generation { first } else { second };
         if len < newer.image_bytes {
             return Err(Error::Truncated { expected: newer.image_bytes, found: len });
         }
-        let padding = (BYTES..SPREAD as usize).chain(SPREAD as usize + BYTES..area.len()).find(|i| area[*i] != 0);
+        let padding =
+            (BYTES..SPREAD as usize).chain(SPREAD as usize + BYTES..area.len()).find(|i| area[*i] != 0);
         match padding {
             Some(at) => Err(Error::damaged("what follows a superblock", at as u64, "it is not zero")),
             None => Ok(newer),

@@ -3,6 +3,7 @@
 mod apply;
 mod join;
 mod leaf;
+mod purge;
 mod write_back;
 
 pub(crate) use write_back::Writing;
@@ -25,26 +26,32 @@ pub(crate) struct Writer<'a> {
     pub dropped: Vec<Pointer>,
     /// By how much the bytes in buffers of inner nodes changed.
     pub buffered: i64,
+    /// By how much the number of inner nodes changed.
+    pub inner: i64,
     /// Room is short: splits take as little as can be.
     pub tight: bool,
 }
 
 impl<'a> Writer<'a> {
     pub fn new(pager: &'a Pager, tight: bool) -> Self {
-        Self { pager, dropped: Vec::new(), buffered: 0, tight }
+        Self { pager, dropped: Vec::new(), buffered: 0, inner: 0, tight }
     }
 
-    /// A node to change, with all its parts in memory. What lies on the disk is dropped.
+    /// A node to change, with all its parts in memory. What lies on the disk is dropped; it counts again when it is done.
     fn open(&mut self, link: &Link) -> Result<Node> {
-        match link {
-            Link::Memory(node) => Ok((**node).clone()),
+        let node = match link {
+            Link::Memory(node) => (**node).clone(),
             Link::Disk(pointer) => {
                 let node = self.pager.whole(pointer)?;
+                // It is in memory for good, so something else must go.
+                self.pager.cache.make_room();
                 self.dropped.push(*pointer);
-                Ok(node)
+                node
             }
             Link::None => unreachable!("basements have no children"),
-        }
+        };
+        self.inner -= i64::from(node.level > 0);
+        Ok(node)
     }
 
     fn block(&self) -> usize {

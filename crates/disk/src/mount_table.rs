@@ -16,6 +16,8 @@ pub struct MountPoint {
     pub kind: String,
     /// What is mounted, as it was named then.
     pub source: PathBuf,
+    /// Options of the file system, as in `rw,lazytime`.
+    pub options: String,
 }
 
 /// The mounts that the process `pid` sees; `"self"` is this one.
@@ -41,7 +43,8 @@ fn parse(line: &[u8]) -> Option<MountPoint> {
     fields.find(|f| *f == b"-")?;
     let kind = String::from_utf8(fields.next()?.to_vec()).ok()?;
     let source = unescape(fields.next()?);
-    Some(MountPoint { devno: (major.parse().ok()?, minor.parse().ok()?), dir, kind, source })
+    let options = String::from_utf8_lossy(fields.next()?).into_owned();
+    Some(MountPoint { devno: (major.parse().ok()?, minor.parse().ok()?), dir, kind, source, options })
 }
 
 /// The kernel writes space, tab, newline and backslash as three octal digits.
@@ -91,6 +94,7 @@ mod tests {
             prop_assert_eq!(mount.source.as_os_str().as_bytes(), source.as_bytes());
             prop_assert_eq!(mount.devno, (major, minor));
             prop_assert_eq!(mount.kind, "ext4");
+            prop_assert_eq!(mount.options, "rw,errors=continue");
         }
 
         #[test]

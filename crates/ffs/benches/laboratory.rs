@@ -1,8 +1,9 @@
 //! How fast the laboratory is and how much memory it takes, by policy, on the made-up history of 1 GB.
 //!
 //! Seconds are those of the processor, and of the operations alone: they are made before. Memory is what the allocator of this
-//! program has given out and not taken back, at the end of the history, when there are most files.
-//! `cargo bench -p senesce-ffs --bench laboratory`
+//! program has given out and not taken back, at the end of the history, when there are most files. Words are the policies to
+//! take, all without any.
+//! `cargo bench -p senesce-ffs --bench laboratory [-- POLICY …]`
 
 use ffs::{History, Kind};
 use rustix::time::{ClockId, clock_gettime};
@@ -37,6 +38,7 @@ unsafe impl GlobalAlloc for Counted {
 static ALLOCATOR: Counted = Counted;
 
 fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let mut ops: Vec<Op> = Vec::new();
     let (mut history, mut batch) = (History::new(DISK, 1), Vec::new());
     while history.next_batch(&mut batch).is_ok() && !batch.is_empty() {
@@ -54,7 +56,8 @@ fn main() {
         LEAST_RATE / 1e6
     );
     for kind in [Kind::Fast, Kind::Extents] {
-        kind.policies().iter().for_each(|policy| measure(kind, policy, &ops));
+        let wanted = |policy: &&&str| asked.is_empty() || asked.iter().any(|word| word == *policy);
+        kind.policies().iter().filter(wanted).for_each(|policy| measure(kind, policy, &ops));
     }
 }
 

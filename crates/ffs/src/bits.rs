@@ -2,17 +2,22 @@
 
 /// Bits; a one is a free block.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Bits(Vec<u64>);
+pub(crate) struct Bits {
+    /// One more than hold bits, so that each has one behind it.
+    words: Vec<u64>,
+    /// A bit for each word that has a one: where there are few, they are found at once.
+    some: Vec<u64>,
+}
 
 impl Bits {
     /// `len` zeros.
     pub fn zeros(len: u32) -> Bits {
-        Bits(vec![0; len.div_ceil(64) as usize])
+        Bits { words: vec![0; len as usize / 64 + 2], some: vec![0; len as usize / (64 * 64) + 1] }
     }
 
     #[inline]
     pub fn get(&self, at: u32) -> bool {
-        self.0[(at / 64) as usize] >> (at % 64) & 1 == 1
+        self.words[(at / 64) as usize] >> (at % 64) & 1 == 1
     }
 
     /// How many ones there are from `at` on, below `end`.
@@ -20,7 +25,7 @@ impl Bits {
     pub fn ones_from(&self, at: u32, end: u32) -> u32 {
         let mut next = at;
         while next < end {
-            let here = (self.0[(next / 64) as usize] >> (next % 64)).trailing_ones();
+            let here = (self.words[(next / 64) as usize] >> (next % 64)).trailing_ones();
             next += here;
             // The zeros that the shift brings in end the run only where the word goes on.
             if here == 0 || !next.is_multiple_of(64) {
@@ -37,7 +42,7 @@ impl Bits {
         let mut first = at;
         while first > least {
             let last = first - 1;
-            let here = (self.0[(last / 64) as usize] << (63 - last % 64)).leading_ones();
+            let here = (self.words[(last / 64) as usize] << (63 - last % 64)).leading_ones();
             first -= here;
             if here == 0 || !first.is_multiple_of(64) {
                 break;
@@ -49,22 +54,29 @@ impl Bits {
     /// The first one from `from` on, below `end`.
     #[inline]
     pub fn next_one(&self, from: u32, end: u32) -> Option<u32> {
-        let mut at = from;
-        while at < end {
-            let word = self.0[(at / 64) as usize] >> (at % 64);
-            if word != 0 {
-                let found = at + word.trailing_zeros();
-                return (found < end).then_some(found);
-            }
-            at = (at / 64 + 1) * 64;
+        if from >= end {
+            return None;
         }
-        None
+        let here = self.words[(from / 64) as usize] >> (from % 64);
+        let found = if here != 0 {
+            from + here.trailing_zeros()
+        } else {
+            let word = next_in(&self.some, from / 64 + 1, end.div_ceil(64))?;
+            word * 64 + self.words[word as usize].trailing_zeros()
+        };
+        (found < end).then_some(found)
     }
 
     /// The first run of `len` ones that begins at `from` or behind it and ends by `end`.
     pub fn first_run(&self, from: u32, end: u32, len: u32) -> Option<u32> {
         let mut from = from;
         while let Some(at) = self.next_one(from, end) {
+            let begins = starts(self.window(at), len.min(64));
+            if begins == 0 {
+                from = (at / 64 + 1) * 64;
+                continue;
+            }
+            let at = at + begins.trailing_zeros();
             let run = self.ones_from(at, end.min(at.saturating_add(len)));
             if run >= len {
                 return Some(at);
@@ -72,6 +84,25 @@ impl Bits {
             from = at + run + 1;
         }
         None
+    }
+
+    /// The 64 bits from `at` on, and those behind them to the end of a word; behind the end of the map are zeros.
+    #[inline]
+    fn window(&self, at: u32) -> (u64, u64) {
+        let (first, shift) = ((at / 64) as usize, at % 64);
+        let (low, high) = (self.words[first], self.words[first + 1]);
+        (low >> shift | (high << 1) << (63 - shift), high >> shift)
+    }
+
+    /// How many ones there are on either side of the `len` bits from `at` on: before them and behind them, counted up to 64
+    /// on each side.
+    #[inline]
+    pub fn ones_around(&self, at: u32, len: u32) -> (u32, u32) {
+        let before = match at.checked_sub(64) {
+            Some(begin) => self.window(begin).0,
+            None => (self.words[0] << (63 - at % 64)) << 1,
+        };
+        (before.leading_ones(), self.window(at + len).0.trailing_ones())
     }
 
     /// Every maximal run (start, length) of ones in `begin..end`.
@@ -88,19 +119,53 @@ impl Bits {
     /// Makes `len` bits from `at` on ones.
     #[inline]
     pub fn set(&mut self, at: u32, len: u32) {
-        each_word(at, len, |word, mask| self.0[word] |= mask);
+        each_word(at, len, |word, mask| {
+            self.words[word] |= mask;
+            self.some[word / 64] |= 1 << (word % 64);
+        });
     }
 
     /// Makes `len` bits from `at` on zeros.
     #[inline]
     pub fn clear(&mut self, at: u32, len: u32) {
-        each_word(at, len, |word, mask| self.0[word] &= !mask);
+        each_word(at, len, |word, mask| {
+            self.words[word] &= !mask;
+            self.some[word / 64] &= !(u64::from(self.words[word] == 0) << (word % 64));
+        });
     }
 
     /// Bytes that it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.0.capacity() * 8
+        (self.words.capacity() + self.some.capacity()) * 8
     }
+}
+
+/// Those of the first 64 bits that begin `len` ones in a row, 64 at most.
+#[inline]
+fn starts((mut low, mut high): (u64, u64), len: u32) -> u64 {
+    let mut have = 1;
+    // Twice as many in a row each time: who begins `have` ones and is followed, `step` on, by another such.
+    while have < len {
+        let step = have.min(len - have);
+        low &= low >> step | high << (64 - step);
+        high &= high >> step;
+        have += step;
+    }
+    low
+}
+
+/// The first one of a map from bit `from` on, below `end`.
+#[inline]
+fn next_in(map: &[u64], from: u32, end: u32) -> Option<u32> {
+    let mut at = from;
+    while at < end {
+        let word = map[(at / 64) as usize] >> (at % 64);
+        if word != 0 {
+            return Some(at + word.trailing_zeros());
+        }
+        at = (at / 64 + 1) * 64;
+    }
+    None
 }
 
 /// The words that hold `len` bits from `at` on, each with the mask of those.
@@ -137,6 +202,8 @@ mod tests {
             prop_assert_eq!(bits.ones_from(from, end), ones(&mut (from..end)));
             prop_assert_eq!(bits.ones_before(end, from, len), ones(&mut (from.max(end.saturating_sub(len))..end).rev()));
             prop_assert_eq!(bits.next_one(from, end), (from..end).find(|&i| list[i as usize]));
+            let around = (ones(&mut (from.saturating_sub(64)..from).rev()), ones(&mut (end..300.min(end + 64))));
+            prop_assert_eq!(bits.ones_around(from, end - from), around);
             let fits = |&i: &u32| i + len <= end && list[i as usize..(i + len) as usize].iter().all(|&one| one);
             prop_assert_eq!(bits.first_run(from, end, len), (from..end).find(fits));
             let of_runs: u32 = bits.runs(from, end).map(|(_, len)| len).sum();

@@ -2,6 +2,7 @@
 //!
 //! A new file system is one file below `kind/` and one line in [`kinds`].
 
+mod bulk;
 mod copy;
 mod detect;
 mod dir;
@@ -13,6 +14,7 @@ mod tree_fds;
 mod volume;
 mod walk;
 
+pub use bulk::{Bulk, Each, bulk};
 pub use copy::{Copied, copy_tree};
 pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;

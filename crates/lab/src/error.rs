@@ -7,6 +7,8 @@ use std::path::PathBuf;
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Error {
     #[error(transparent)]
+    Activity(#[from] activity::ActivityError),
+    #[error(transparent)]
     Ager(ager::Error),
     #[error(transparent)]
     Disk(#[from] disk::Error),

@@ -61,7 +61,7 @@ pub use throughput::{Rates, Ratios};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};
 pub use watch::{Unwatched, Watch};
 pub use work::{STORE, Work};
-pub use workload::{FileSizes, Git, Mail, TraceFile, Tree, TreeOf, Workload};
+pub use workload::{FileSizes, Git, Mail, Snapshots, TraceFile, Tree, TreeOf, Workload};
 
 /// The program and its version, as results record it.
 pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));

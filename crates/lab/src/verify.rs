@@ -215,11 +215,5 @@ fn record(store: &Store, run: crate::RunId, verified: &Verified) -> Result<(), E
 /// Makes a fresh file system in the image at `path`, like `made`.
 fn fresh(session: &Arc<Session>, made: &Made, path: &Path) -> Result<crate::compare::unaged::Unaged, Error> {
     let home = Home::Image(path.to_owned());
-    let mut side = crate::compare::unaged::made_of(session, made, home, path.to_owned())?;
-    // The tree that comes may have one of its own, as snapshots of whole file systems do.
-    let lost = side.target_mut().root().join("lost+found");
-    if lost.exists() {
-        std::fs::remove_dir(&lost).map_err(Error::io("removing", &lost))?;
-    }
-    Ok(side)
+    crate::compare::unaged::made_of(session, made, home, path.to_owned())
 }

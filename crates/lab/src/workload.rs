@@ -3,6 +3,7 @@
 mod git;
 mod mail;
 mod micro;
+mod snapshots;
 mod trace_file;
 mod traced;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub use git::Git;
 pub use mail::Mail;
 pub use micro::{FileSizes, Tree, TreeOf};
+pub use snapshots::Snapshots;
 pub use trace_file::TraceFile;
 pub(crate) use traced::Traced;
 
@@ -35,6 +37,8 @@ pub enum Workload {
     Mail(Mail),
     /// A saved trace. A round is a checkpoint.
     Trace(TraceFile),
+    /// What leads through snapshots of a real file system. A round is a snapshot, the first being 0.
+    Snapshots(Snapshots),
 }
 
 impl Workload {
@@ -47,6 +51,7 @@ impl Workload {
             Workload::Git(_) => "git",
             Workload::Mail(_) => "mail",
             Workload::Trace(_) => "trace",
+            Workload::Snapshots(_) => "snapshots",
         }
     }
 
@@ -60,6 +65,7 @@ impl Workload {
             Workload::Git(git) => git.check(last),
             Workload::Mail(mail) => mail.check(seed, last),
             Workload::Trace(trace) => trace.check(rounds),
+            Workload::Snapshots(snapshots) => snapshots.check(last),
         }
     }
 
@@ -82,6 +88,7 @@ impl Workload {
             Workload::Git(git) => git.driver(seed, last, work, session)?,
             Workload::Mail(mail) => mail.driver(seed, last, session)?,
             Workload::Trace(trace) => trace.driver(seed)?,
+            Workload::Snapshots(snapshots) => snapshots.driver(seed)?,
         })
     }
 
@@ -91,7 +98,7 @@ impl Workload {
             Workload::Intrafile(intrafile) => Some(intrafile.files),
             Workload::Interfile(tree) => Some(tree.inodes()?),
             Workload::Filesize(sizes) => Some(sizes.tree.inodes()?),
-            Workload::Git(_) | Workload::Mail(_) | Workload::Trace(_) => None,
+            Workload::Git(_) | Workload::Mail(_) | Workload::Trace(_) | Workload::Snapshots(_) => None,
         })
     }
 }

@@ -36,7 +36,7 @@ pub use sample::FileMap;
 pub use scan::{Reader, Scan, scan, scan_limited};
 pub use sequential::{FileSet, SequentialPlan};
 pub use static_layout::{SizeClass, StaticLayout, static_layout};
-pub use take::snapshot;
+pub use take::{snapshot, snapshot_by_calls};
 pub use transfer::Transfer;
 pub use transfer_size::{
     Clock, TransferPlan, TransferPoint, TransferSize, transfer_size, transfer_size_of_modelled,

@@ -60,20 +60,21 @@ impl What {
 pub struct Change {
     /// What.
     pub what: What,
-    /// The place of its first name in the older snapshot, unless it is new there.
+    /// Its place in the older snapshot, unless it is new there: of a name that it lost, or else of its first.
     pub before: Option<u32>,
-    /// The place of its first name in the newer one, unless it is gone.
+    /// Its place in the newer one, unless it is gone: of a name that it got, or else of its first.
     pub after: Option<u32>,
 }
 
 impl Entry {
     /// Whether `other`, of the same inode number, may be the same file: nothing that is known of both says that it is
-    /// another.
+    /// another. No call writes to a symbolic link, so one of another size is another.
     pub fn may_be(&self, other: &Entry) -> bool {
         fn agree<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
             a.is_none() || b.is_none() || a == b
         }
         self.kind == other.kind
+            && (self.kind != Kind::Symlink || self.size == other.size)
             && agree(self.generation, other.generation)
             && agree(self.born_ns, other.born_ns)
     }
@@ -94,14 +95,14 @@ pub fn diff(older: &Snapshot, newer: &Snapshot) -> Vec<Change> {
         };
         let a = if order.is_le() { before.next() } else { None };
         let b = if order.is_ge() { after.next() } else { None };
-        let mut happened = |what| {
-            let first = |group: Option<&[(u64, u32)]>| group.map(|group| group[0].1);
-            changes.push(Change { what, before: first(a), after: first(b) });
-        };
+        let first = |group: Option<&[(u64, u32)]>| group.map(|group| group[0].1);
+        let mut happened = |what, before, after| changes.push(Change { what, before, after });
         match (a, b) {
-            (Some(a), Some(b)) => compare((older, a), (newer, b), happened),
-            (Some(_), None) => happened(What::Deleted),
-            _ => happened(What::Created),
+            (Some(a), Some(b)) => compare((older, a), (newer, b), |what, before, after| {
+                happened(what, Some(before), Some(after));
+            }),
+            (Some(_), None) => happened(What::Deleted, first(a), None),
+            _ => happened(What::Created, None, first(b)),
         }
     }
     changes.sort_by_key(|change| (change.after.is_none(), change.after.or(change.before), change.what));
@@ -131,48 +132,46 @@ impl<'p> Iterator for Groups<'p> {
     }
 }
 
-/// Says what happened to the file of an inode that both have.
+/// Says what happened to the file of an inode that both have, and to which of its names.
 fn compare(
     (older, a): (&Snapshot, &[(u64, u32)]),
     (newer, b): (&Snapshot, &[(u64, u32)]),
-    mut happened: impl FnMut(What),
+    mut happened: impl FnMut(What, u32, u32),
 ) {
-    let before = &older.entries()[a[0].1 as usize];
-    let after = &newer.entries()[b[0].1 as usize];
+    let (first_a, first_b) = (a[0].1, b[0].1);
+    let before = &older.entries()[first_a as usize];
+    let after = &newer.entries()[first_b as usize];
     if !before.may_be(after) {
-        return happened(What::Replaced);
+        return happened(What::Replaced, first_a, first_b);
     }
-    // Names alone: a directory may be renamed, which leaves the names in it as they are.
-    let names = |snapshot, group: &[(u64, u32)]| -> BTreeSet<(u64, Vec<u8>)> {
-        group
-            .iter()
-            .map(|(_, place)| name(snapshot, *place))
-            .map(|(dir, name)| (dir, name.to_vec()))
-            .collect()
-    };
-    let renamed = if let ([a], [b]) = (a, b) {
-        (name(older, a.1) != name(newer, b.1)).then_some(What::Renamed)
-    } else {
-        let (a, b) = (names(older, a), names(newer, b));
-        match (a.is_subset(&b), b.is_subset(&a)) {
-            (true, true) => None,
-            (true, false) => Some(What::Linked),
-            (false, true) => Some(What::Unlinked),
-            (false, false) => Some(What::Renamed),
-        }
+    let renamed = match (unmatched((older, a), (newer, b)), unmatched((newer, b), (older, a))) {
+        (None, None) => None,
+        (None, Some(gained)) => Some((What::Linked, first_a, gained)),
+        (Some(lost), None) => Some((What::Unlinked, lost, first_b)),
+        (Some(lost), Some(gained)) => Some((What::Renamed, lost, gained)),
     };
     let modified = before.modified_ns != after.modified_ns || before.size != after.size;
     if modified && after.kind == Kind::File {
-        happened(What::Modified);
+        happened(What::Modified, first_a, first_b);
     }
-    if let Some(what) = renamed {
-        happened(what);
+    if let Some((what, lost, gained)) = renamed {
+        happened(what, lost, gained);
     }
     // What is made and deleted in a directory changes it, but is said of what was made or deleted.
     let told = renamed.is_some() || modified && matches!(after.kind, Kind::File | Kind::Dir);
     if before.changed_ns != after.changed_ns && !told {
-        happened(What::Metadata);
+        happened(What::Metadata, first_a, first_b);
     }
+}
+
+/// The first name of a file in one snapshot that it has not in the other. Names alone: a directory may be renamed, which
+/// leaves the names in it as they are.
+fn unmatched(
+    (one, names): (&Snapshot, &[(u64, u32)]),
+    (other, others): (&Snapshot, &[(u64, u32)]),
+) -> Option<u32> {
+    let others: BTreeSet<(u64, &[u8])> = others.iter().map(|(_, place)| name(other, *place)).collect();
+    names.iter().map(|(_, place)| *place).find(|place| !others.contains(&name(one, *place)))
 }
 
 /// The directory, by its inode, and the name in it of the entry at `place`.

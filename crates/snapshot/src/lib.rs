@@ -2,6 +2,7 @@
 //! department (File System Aging, SIGMETRICS 1997, §3.1), from which a workload can be made that ages another the same way.
 
 mod diff;
+mod encoded;
 mod entry;
 mod error;
 mod form;

@@ -1,12 +1,11 @@
 //! The extents of some entries as a list column: three columns of numbers with the same levels.
 
 use crate::Extent;
+use crate::encoded::{Encoded, Encoding};
 use parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use parquet::data_type::Int64Type;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
-use parquet::file::writer::SerializedRowGroupWriter;
-use std::io::Write;
 
 /// Extents by column. Of the levels of Parquet, one says whether there is an extent (an empty list has a level and no
 /// value), the other whether it belongs to the same entry as the one before.
@@ -34,14 +33,9 @@ impl Lists {
         }
     }
 
-    /// Writes all as the next three columns.
-    pub fn write<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
-        for numbers in &self.numbers {
-            let mut column = group.next_column()?.expect("the schema has three columns of extents");
-            column.typed::<Int64Type>().write_batch(numbers, Some(&self.present), Some(&self.repeated))?;
-            column.close()?;
-        }
-        Ok(())
+    /// Encodes one of the three columns.
+    pub fn encode(&self, number: usize, to: &Encoding) -> Result<Encoded> {
+        to.encode::<Int64Type>(&self.numbers[number], Some(&self.present), Some(&self.repeated))
     }
 
     /// Reads those of a whole row group, the first of whose columns is `first`.

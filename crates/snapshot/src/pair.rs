@@ -25,6 +25,12 @@ pub enum Mismatch {
     /// They are of two trees of one file system.
     #[error("they are of two directories, inodes {0} and {1}; give snapshots of one")]
     OtherRoot(u64, u64),
+    /// One was made of a listing without inode numbers.
+    #[error(
+        "one knows files by their inode numbers, and the other, made of a listing without these, by their paths; give \
+         snapshots that were made in one way"
+    )]
+    OtherIdentity,
     /// The root was made anew.
     #[error(
         "their roots have one inode number, {0}, but are two directories, made at different times: \
@@ -141,7 +147,10 @@ pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Doubt>, Mism
     if a.fs != b.fs && known(&a.fs) && known(&b.fs) {
         return Err(Mismatch::OtherFs(a.fs.clone(), b.fs.clone()));
     }
-    if a.lacks.contains(&Fact::Inode) != b.lacks.contains(&Fact::Inode) || root_a.inode != root_b.inode {
+    if a.lacks.contains(&Fact::Inode) != b.lacks.contains(&Fact::Inode) {
+        return Err(Mismatch::OtherIdentity);
+    }
+    if root_a.inode != root_b.inode {
         return Err(Mismatch::OtherRoot(root_a.inode, root_b.inode));
     }
     if !root_a.may_be(root_b) {

@@ -16,23 +16,38 @@ use trace::seal;
 impl Snapshot {
     /// Reads the snapshot file at `path`.
     pub fn load(path: &Path) -> Result<Snapshot, Error> {
-        let file = File::open(path).map_err(Error::io("opening", path))?;
-        let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
-        // Decoders of Parquet trust the lengths they find: not a byte is decoded before the seal is found whole.
-        if !seal::is_whole(&file).map_err(Error::io("reading", path))? {
-            let why = "it is cut short, damaged or of another program; take or fetch it again";
-            return Err(foreign(why.into()));
-        }
-        read(file).map_err(foreign)
+        open(path, read)
     }
 }
 
-fn read(file: File) -> Result<Snapshot, String> {
-    let file = SerializedFileReader::new(file).map_err(damaged)?;
+impl Info {
+    /// Reads what the snapshot file at `path` says about itself.
+    pub fn load(path: &Path) -> Result<Info, Error> {
+        open(path, |file| Ok(said(file)?.0))
+    }
+}
+
+/// Hands the snapshot file at `path` to `read`, which may say why it cannot be read.
+fn open<T>(path: &Path, read: impl Fn(&SerializedFileReader<File>) -> Result<T, String>) -> Result<T, Error> {
+    let file = File::open(path).map_err(Error::io("opening", path))?;
+    let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
+    // Decoders of Parquet trust the lengths they find: not a byte is decoded before the seal is found whole.
+    if !seal::is_whole(&file).map_err(Error::io("reading", path))? {
+        let why = "it is cut short, damaged or of another program; take or fetch it again";
+        return Err(foreign(why.into()));
+    }
+    SerializedFileReader::new(file).map_err(damaged).and_then(|file| read(&file)).map_err(foreign)
+}
+
+/// What a file says about itself, and how many entries it has.
+fn said(file: &SerializedFileReader<File>) -> Result<(Info, usize), String> {
     let metadata = file.metadata().file_metadata();
-    let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
-    let (info, entries) = from_pairs(pairs)?;
-    if *metadata.schema() != **SCHEMA {
+    from_pairs(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice))
+}
+
+fn read(file: &SerializedFileReader<File>) -> Result<Snapshot, String> {
+    let (info, entries) = said(file)?;
+    if *file.metadata().file_metadata().schema() != **SCHEMA {
         return Err("its columns are not those of a snapshot".into());
     }
     let mut rows = Rows { info: Some(info), builder: None, above: Vec::new() };

@@ -1,17 +1,20 @@
 //! Writing snapshot files: Parquet with zstd, whole or not at all.
 
+use crate::encoded::{Encoded, Encoding};
 use crate::form::{GROUP_ROWS, SCHEMA, properties, to_pairs};
 use crate::lists::Lists;
-use crate::{Error, Snapshot};
+use crate::{Entry, Error, Snapshot};
 use bytes::Bytes;
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::Result as ParquetResult;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::writer::SerializedFileWriter;
+use rayon::prelude::*;
 use std::io::{ErrorKind, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use trace::column::{Column, io_error};
+use trace::column::io_error;
 use trace::seal;
 
 impl Snapshot {
@@ -31,12 +34,16 @@ impl Snapshot {
     }
 
     fn write<W: Write + Send>(&self, to: W) -> ParquetResult<W> {
-        let mut file = SerializedFileWriter::new(to, SCHEMA.clone(), Arc::new(properties()))?;
+        let properties = Arc::new(properties());
+        let mut file = SerializedFileWriter::new(to, SCHEMA.clone(), properties.clone())?;
         file.write_all(&seal::BLANK)?;
         let entries = self.entries().len();
         for start in (0..entries).step_by(GROUP_ROWS) {
+            let columns = self.encode_rows(start..entries.min(start + GROUP_ROWS), &file, &properties)?;
             let mut group = file.next_row_group()?;
-            self.write_rows(start..entries.min(start + GROUP_ROWS), &mut group)?;
+            for column in columns {
+                column.write(&mut group)?;
+            }
             group.close()?;
         }
         for pair in to_pairs(self.info(), entries) {
@@ -45,47 +52,72 @@ impl Snapshot {
         file.into_inner()
     }
 
-    fn write_rows<W: Write + Send>(
+    /// Encodes the columns of a row group, as many at a time as there are processors.
+    fn encode_rows<W: Write + Send>(
         &self,
         places: Range<usize>,
-        group: &mut SerializedRowGroupWriter<'_, W>,
-    ) -> ParquetResult<()> {
-        let (mut parent, mut generation, mut links) = <[Column<Int32Type>; 3]>::default().into();
-        let (mut name, mut kind) = <[Column<ByteArrayType>; 2]>::default().into();
-        let (mut inode, mut size, mut allocated) = <[Column<Int64Type>; 3]>::default().into();
-        let (mut changed, mut modified, mut born) = <[Column<Int64Type>; 3]>::default().into();
-        let mut extents = Lists::default();
-        let (names, mut start) = (Bytes::copy_from_slice(self.names_of(places.clone())), 0);
-        for (entry, place) in self.entries()[places.clone()].iter().zip(places.start as u32..) {
-            let end = start + self.name(place).len();
-            // Parquet keeps unsigned numbers in signed ones of the same bits.
-            parent.push(Some(entry.parent as i32));
-            name.push(Some(ByteArray::from(names.slice(start..end))));
-            kind.push(Some(ByteArray::from(Bytes::from_static(entry.kind.name().as_bytes()))));
-            inode.push(Some(entry.inode as i64));
-            generation.push(entry.generation.map(|n| n as i32));
-            links.push(Some(entry.links as i32));
-            size.push(Some(entry.size as i64));
-            allocated.push(Some(entry.allocated as i64));
-            changed.push(Some(entry.changed_ns));
-            modified.push(Some(entry.modified_ns));
-            born.push(entry.born_ns);
-            extents.push(self.extents(place));
-            start = end;
-        }
-        parent.write(group)?;
-        name.write(group)?;
-        kind.write(group)?;
-        inode.write(group)?;
-        generation.write(group)?;
-        links.write(group)?;
-        size.write(group)?;
-        allocated.write(group)?;
-        changed.write(group)?;
-        modified.write(group)?;
-        born.write(group)?;
-        extents.write(group)
+        file: &SerializedFileWriter<W>,
+        properties: &WriterPropertiesPtr,
+    ) -> ParquetResult<Vec<Encoded>> {
+        let rows = &self.entries()[places.clone()];
+        let places = places.start as u32..places.end as u32;
+        let mut lists = Lists::default();
+        places.clone().for_each(|place| lists.push(self.extents(place)));
+        let lists = &lists;
+        // Parquet keeps unsigned numbers in signed ones of the same bits.
+        let columns: [Encode; 14] = [
+            required::<Int32Type>(rows, |entry| entry.parent as i32),
+            Box::new(move |to| to.encode::<ByteArrayType>(&self.name_values(places.clone()), None, None)),
+            required::<ByteArrayType>(rows, |entry| Bytes::from_static(entry.kind.name().as_bytes()).into()),
+            required::<Int64Type>(rows, |entry| entry.inode as i64),
+            optional::<Int32Type>(rows, |entry| entry.generation.map(|n| n as i32)),
+            required::<Int32Type>(rows, |entry| entry.links as i32),
+            required::<Int64Type>(rows, |entry| entry.size as i64),
+            required::<Int64Type>(rows, |entry| entry.allocated as i64),
+            required::<Int64Type>(rows, |entry| entry.changed_ns),
+            required::<Int64Type>(rows, |entry| entry.modified_ns),
+            optional::<Int64Type>(rows, |entry| entry.born_ns),
+            Box::new(|to| lists.encode(0, to)),
+            Box::new(|to| lists.encode(1, to)),
+            Box::new(|to| lists.encode(2, to)),
+        ];
+        let described = file.schema_descr().columns();
+        let encoded = columns.par_iter().zip(described).with_max_len(1).map(|(encode, column)| {
+            encode(&Encoding { column: column.clone(), properties: properties.clone() })
+        });
+        encoded.collect()
     }
+
+    /// The names of the entries at `places`.
+    fn name_values(&self, places: Range<u32>) -> Vec<ByteArray> {
+        let names = self.names_of(places.start as usize..places.end as usize);
+        let (names, mut start) = (Bytes::copy_from_slice(names), 0);
+        let name = |place| {
+            let end = start + self.name(place).len();
+            ByteArray::from(names.slice(std::mem::replace(&mut start, end)..end))
+        };
+        places.map(name).collect()
+    }
+}
+
+/// Encodes a column.
+type Encode<'e> = Box<dyn Fn(&Encoding) -> ParquetResult<Encoded> + Sync + 'e>;
+
+/// A column in which every entry has a value.
+fn required<'e, T: DataType>(entries: &'e [Entry], value: fn(&Entry) -> T::T) -> Encode<'e> {
+    Box::new(move |to| {
+        let values: Vec<T::T> = entries.iter().map(value).collect();
+        to.encode::<T>(&values, None, None)
+    })
+}
+
+/// A column in which an entry may have none.
+fn optional<'e, T: DataType>(entries: &'e [Entry], value: fn(&Entry) -> Option<T::T>) -> Encode<'e> {
+    Box::new(move |to| {
+        let present: Vec<i16> = entries.iter().map(|entry| value(entry).is_some().into()).collect();
+        let values: Vec<T::T> = entries.iter().filter_map(value).collect();
+        to.encode::<T>(&values, Some(&present), None)
+    })
 }
 
 /// Refuses to write to a name that is taken: at once, and not only when all is done.

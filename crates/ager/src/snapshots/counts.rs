@@ -33,7 +33,7 @@ pub struct Counts {
     /// Files with an inode number of before, of which neither generation nor birth tells whether they are the same. Those with a
     /// name of before, or with the size and modification time of before, are taken for the same.
     pub by_inode_alone: u64,
-    /// Devices, pipes, sockets, and symbolic links of a length that none can have, which are left out.
+    /// Devices, pipes, sockets, symbolic links of a length that none can have, and what lies in `lost+found`, which are left out.
     pub left_out: u64,
 }
 

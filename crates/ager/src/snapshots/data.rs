@@ -20,6 +20,12 @@ pub(super) enum Update {
     Cut,
     /// It was written to where it had been.
     Overwritten,
+    /// Some of it was written anew, which a file system that copies on write does elsewhere: all that does not lie where it
+    /// lay in the file at `a` of the earlier snapshot.
+    Partly {
+        /// That file.
+        a: u32,
+    },
 }
 
 /// What was done to the contents of the file that is `a` in the one snapshot and `b` in the other, if anything.
@@ -42,20 +48,27 @@ pub(super) fn update(
     let (old, new) = (before.extents(a), after.extents(b));
     let known = |entry: &Entry, extents: &[Extent]| !extents.is_empty() || entry.size == 0;
     let both_known = known(earlier, old) && known(later, new);
-    let in_place = both_known && is_in_place(old, new, earlier.size.min(later.size));
+    let common = earlier.size.min(later.size);
+    let moved = if both_known { moved(old, new, common) } else { Vec::new() };
+    let in_place = both_known && moved.is_empty();
+    // What has become a hole cannot be made by writing.
+    let is_written = moved.iter().all(|range| is_covered(new, *range));
+    let stays = both_known && is_written && moved.iter().map(|(from, to)| to - from).sum::<u64>() < common;
     Some(if later.size > earlier.size && (in_place || !both_known) {
         Update::Appended { from: earlier.size }
     } else if later.size < earlier.size && in_place {
         Update::Cut
     } else if later.size == earlier.size && later.size > 0 && in_place {
         Update::Overwritten
+    } else if stays {
+        Update::Partly { a }
     } else {
         Update::Rewritten
     })
 }
 
-/// Whether the first `size` bytes lie where they lay.
-fn is_in_place(old: &[Extent], new: &[Extent], size: u64) -> bool {
+/// The ranges of the first `size` bytes that do not lie where they lay, in order and with gaps between them.
+fn moved(old: &[Extent], new: &[Extent], size: u64) -> Vec<(u64, u64)> {
     /// What is at `at` of the file: the place on disk, or a hole, and up to where.
     fn piece(extents: &[Extent], at: u64) -> (Option<u64>, u64) {
         let next = extents.partition_point(|extent| extent.logical + extent.len <= at);
@@ -67,15 +80,32 @@ fn is_in_place(old: &[Extent], new: &[Extent], size: u64) -> bool {
             None => (None, u64::MAX),
         }
     }
+    let mut moved: Vec<(u64, u64)> = Vec::new();
     let mut at = 0;
     while at < size {
         let ((old_place, old_end), (new_place, new_end)) = (piece(old, at), piece(new, at));
-        if old_place != new_place {
-            return false;
+        let end = old_end.min(new_end).min(size);
+        match moved.last_mut() {
+            _ if old_place == new_place => {}
+            Some((_, last)) if *last == at => *last = end,
+            _ => moved.push((at, end)),
         }
-        at = old_end.min(new_end);
+        at = end;
     }
-    true
+    moved
+}
+
+/// Whether a range has no hole.
+fn is_covered(extents: &[Extent], (from, to): (u64, u64)) -> bool {
+    let mut at = from;
+    let next = extents.partition_point(|extent| extent.logical + extent.len <= from);
+    for extent in &extents[next..] {
+        if extent.logical > at {
+            break;
+        }
+        at = extent.logical + extent.len;
+    }
+    at >= to
 }
 
 /// The operations that make the file at `place`.
@@ -103,10 +133,10 @@ pub(super) fn begin((file, parent): (FileId, DirId), size: u64, ops: &mut impl E
     ops.extend([Op::Create { file, parent, size, content: Content::Auto }]);
 }
 
-/// The operations that do `update` to the file that is at `place` afterwards.
+/// The operations that do `update` to the file that is at `place` of `snapshot`, which comes after `before`.
 pub(super) fn change(
     options: &Options,
-    snapshot: &Snapshot,
+    (before, snapshot): (&Snapshot, &Snapshot),
     place: u32,
     update: Update,
     (file, parent): (FileId, DirId),
@@ -123,6 +153,16 @@ pub(super) fn change(
             write(options, snapshot, place, from, name, ops);
         }
         Update::Overwritten => write(options, snapshot, place, 0, name, ops),
+        Update::Partly { a } => {
+            let old_size = before.entries()[a as usize].size;
+            if size < old_size || !is_full && size > old_size {
+                ops.extend([Op::Truncate { file, parent, size }]);
+            }
+            for (from, to) in moved(before.extents(a), snapshot.extents(place), size.min(old_size)) {
+                write_range(options, snapshot, place, (from, to), name, ops);
+            }
+            write_range(options, snapshot, place, (old_size, size), name, ops);
+        }
         Update::Rewritten => {
             ops.extend([Op::Truncate { file, parent, size: 0 }]);
             if !is_full {
@@ -139,10 +179,22 @@ fn write(
     snapshot: &Snapshot,
     place: u32,
     from: u64,
-    (file, parent): (FileId, DirId),
+    name: (FileId, DirId),
     ops: &mut impl Extend<Op>,
 ) {
     let size = snapshot.entries()[place as usize].size;
+    write_range(options, snapshot, place, (from, size), name, ops);
+}
+
+/// Writes what the file has from byte `from` up to but without `size`, holes left out.
+fn write_range(
+    options: &Options,
+    snapshot: &Snapshot,
+    place: u32,
+    (from, size): (u64, u64),
+    (file, parent): (FileId, DirId),
+    ops: &mut impl Extend<Op>,
+) {
     let op = |start: u64, end: u64| {
         (start < end).then_some(Op::Write { file, parent, offset: start, len: end.saturating_sub(start) })
     };
@@ -193,13 +245,16 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_where_it_lay_is_known_however_it_is_cut_into_extents() {
+    fn what_does_not_lie_where_it_lay_is_known_however_it_is_cut_into_extents() {
         let one = [extent(0, 100, 12), extent(16, 200, 4)];
         let other = [extent(0, 100, 8), extent(8, 108, 4), extent(16, 200, 8)];
-        assert!(is_in_place(&one, &other, 20));
-        assert!(!is_in_place(&one, &other, 21));
-        assert!(!is_in_place(&one, &[extent(0, 100, 12), extent(16, 201, 4)], 20));
-        assert!(!is_in_place(&one, &[extent(0, 100, 20)], 20), "a hole was filled");
-        assert!(is_in_place(&one, &[extent(0, 100, 20)], 12));
+        assert_eq!(moved(&one, &other, 20), []);
+        assert_eq!(moved(&one, &other, 24), [(20, 24)]);
+        assert_eq!(moved(&one, &[extent(0, 100, 12), extent(16, 201, 4)], 20), [(16, 20)]);
+        assert_eq!(moved(&one, &[extent(0, 100, 20)], 20), [(12, 20)], "a hole was filled");
+        assert_eq!(moved(&one, &[extent(0, 100, 20)], 12), []);
+        let pages = [extent(0, 100, 4), extent(4, 300, 4), extent(8, 108, 4), extent(16, 400, 4)];
+        assert_eq!(moved(&one, &pages, 20), [(4, 8), (16, 20)]);
+        assert!(is_covered(&one, (3, 12)) && is_covered(&pages, (2, 12)) && !is_covered(&one, (8, 17)));
     }
 }

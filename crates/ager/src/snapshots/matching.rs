@@ -51,17 +51,16 @@ enum Likeness {
     ByInodeAlone,
 }
 
-/// Whether two entries with one inode number are of one file: the generation tells it, or the birth where there is no
-/// generation.
+/// Whether two entries are of one file, and whether generation or birth tells it.
 fn likeness(a: &Entry, b: &Entry) -> Likeness {
-    let same = |same| if same { Likeness::Same } else { Likeness::Different };
-    match ((a.generation, b.generation), (a.born_ns, b.born_ns)) {
-        _ if a.inode != b.inode || a.kind != b.kind => Likeness::Different,
-        // No call writes to a symbolic link.
-        _ if a.kind == Kind::Symlink && a.size != b.size => Likeness::Different,
-        ((Some(a), Some(b)), _) => same(a == b),
-        (_, (Some(a), Some(b))) => same(a == b),
-        _ => Likeness::ByInodeAlone,
+    let both_have_generation = a.generation.is_some() && b.generation.is_some();
+    let both_have_birth = a.born_ns.is_some() && b.born_ns.is_some();
+    if a.inode != b.inode || !a.may_be(b) {
+        Likeness::Different
+    } else if both_have_generation || both_have_birth {
+        Likeness::Same
+    } else {
+        Likeness::ByInodeAlone
     }
 }
 

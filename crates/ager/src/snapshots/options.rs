@@ -35,8 +35,8 @@ pub enum Updates {
     /// As published: a file with another change time was cut to nothing and written anew.
     Rewrite,
     /// What sizes, modification times and extents tell. With the same size and modification time, nothing was written.
-    /// Where all that it had lies where it lay, it was appended to, cut, or overwritten in place; else it was cut to
-    /// nothing and written anew. Without extents, a file that grew was appended to.
+    /// Where all that it had lies where it lay, it was appended to, cut, or overwritten in place; where some does, the rest was
+    /// written; else it was cut to nothing and written anew. Without extents, a file that grew was appended to.
     Told,
 }
 

@@ -1,8 +1,8 @@
 //! Snapshots one behind the other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use snapshot::{Fact, Snapshot, check, check_pair};
+use snapshot::{Fact, Info, Snapshot, check, check_pair};
 
 use crate::Error;
 
@@ -46,6 +46,55 @@ impl Series for Vec<PathBuf> {
     fn load(&self, place: usize) -> Result<Snapshot, Error> {
         Ok(Snapshot::load(&self[place])?)
     }
+}
+
+/// What is kept beside a snapshot of its free space ends so.
+pub const FREE_SPACE: &str = ".free.json";
+
+/// The files that are named. A directory stands for all that is in it but hidden files and those that end in [`FREE_SPACE`], in the order
+/// in which they were begun.
+pub fn snapshot_files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for path in named {
+        match path.is_dir() {
+            true => files.extend(in_directory(path)?),
+            false => files.push(path.clone()),
+        }
+    }
+    match files.is_empty() {
+        true => Err(Error::Snapshots("there are none; name at least one".to_owned())),
+        false => Ok(files),
+    }
+}
+
+fn in_directory(dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    let refused = |why: &dyn std::fmt::Display| Error::Snapshots(format!("{}: {why}", dir.display()));
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(|error| refused(&error))? {
+        let entry = entry.map_err(|error| refused(&error))?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if !name.starts_with(b".") && !name.ends_with(FREE_SPACE.as_bytes()) {
+            found.push((Info::load(&entry.path())?.begun_ns, entry.path()));
+        }
+    }
+    if found.is_empty() {
+        return Err(refused(&"it holds no snapshot"));
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Refuses a series that no workload can be made of, and says what its snapshots cannot tell, or only with doubt. Reads all of
+/// them.
+pub fn check_series(series: &dyn Series) -> Result<Vec<String>, Error> {
+    let (mut before, mut doubts) = (None, Vec::new());
+    for place in 0..series.count() {
+        let loaded = load(series, place, before.as_ref())?;
+        doubts.extend(loaded.doubts);
+        before = Some(loaded.snapshot);
+    }
+    Ok(doubts)
 }
 
 /// A snapshot that can be worked with.

@@ -8,6 +8,10 @@ use trace::is_name;
 use super::options::{Options, Place};
 use crate::Error;
 
+/// The directory at the root that checkers of file systems need. It belongs to the file system, not to the tree, and a fresh one
+/// may have its own.
+const LOST_AND_FOUND: &[u8] = b"lost+found";
+
 /// The longest target that Linux takes for a symbolic link, in bytes.
 const LONGEST_TARGET: u64 = 4095;
 
@@ -33,13 +37,16 @@ impl View {
         let mut seen = HashSet::new();
         let mut wanted = vec![true; entries.len()];
         for (place, entry) in entries.iter().enumerate().skip(1) {
+            let is_lost = self.is_lost_and_found(&snapshot, place as u32);
             let possible = match entry.kind {
+                _ if !wanted[entry.parent as usize] && self.place == Place::Paths => false,
                 Kind::Special => false,
                 Kind::Symlink => (1..=LONGEST_TARGET).contains(&entry.size),
                 Kind::File | Kind::Dir => true,
             };
             left_out += u64::from(!possible);
             wanted[place] = possible
+                && !is_lost
                 && (entry.kind != Kind::Symlink || self.symlinks)
                 && (entry.kind == Kind::Dir || self.links || seen.insert(entry.inode));
             all &= wanted[place];
@@ -59,6 +66,13 @@ impl View {
                 String::from_utf8_lossy(&view.path(place))
             ))),
         }
+    }
+
+    /// Whether an entry is the directory of what checkers have found.
+    fn is_lost_and_found(&self, snapshot: &Snapshot, place: u32) -> bool {
+        let entry = &snapshot.entries()[place as usize];
+        let is_there = entry.parent == ROOT && entry.kind == Kind::Dir;
+        self.place == Place::Paths && is_there && snapshot.name(place) == LOST_AND_FOUND
     }
 
     /// Each file in the directory of its group, called by what tells it from all others that ever were. A group that once had a

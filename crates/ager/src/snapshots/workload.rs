@@ -68,6 +68,12 @@ impl Workload {
                 "a profile of activity for each 0 bytes would be without end".to_owned(),
             ));
         }
+        if options.short_lived.as_ref().is_some_and(|short| short.set.profiles.is_empty()) {
+            return Err(Error::Snapshots(
+                "the set of short-lived files has no profile, as nothing came and went; give another, or leave it out"
+                    .to_owned(),
+            ));
+        }
         let lifetimes = match options.deletions {
             Deletions::Lifetimes => Some(Lifetimes::fit(&*series, &options)?),
             Deletions::Uniform => None,
@@ -343,7 +349,7 @@ impl UnderWay {
                 maker.ops.push_back(Op::Link { file, parent, to_file, to_parent });
             }
             Act::Update { b, update } => {
-                data::change(options, &tree_b.snapshot, b, update, now_at(b), maker.ops);
+                data::change(options, (&tree_a.snapshot, &tree_b.snapshot), b, update, now_at(b), maker.ops);
             }
         }
     }

@@ -9,8 +9,10 @@ use history::{BLOCK, DAY_NS, History, Keeps};
 use model::Model;
 use proptest::prelude::*;
 use senesce_ager::Error;
-use senesce_ager::snapshots::{Counts, Deletions, Options, Place, ShortLived, Summary, Updates, Workload};
-use snapshot::{Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
+use senesce_ager::snapshots::{
+    Counts, Deletions, Options, Place, ShortLived, Summary, Updates, Workload, check_series, snapshot_files,
+};
+use snapshot::{Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, What, diff};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace::{Checked, Op, Source};
 
@@ -142,6 +144,24 @@ fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<Counts>) {
     (snapshots, truth)
 }
 
+/// What a comparison of two snapshots counts of files; directories are none.
+fn compared(a: &Snapshot, b: &Snapshot) -> [u64; 4] {
+    let is_file = |snapshot: &Snapshot, place: Option<u32>| {
+        place.is_some_and(|place| snapshot.entries()[place as usize].kind != Kind::Dir)
+    };
+    let [mut creates, mut deletes, mut replaces, mut modifies] = [0; 4];
+    for change in diff(a, b) {
+        match (change.what, is_file(a, change.before), is_file(b, change.after)) {
+            (What::Created, _, true) | (What::Replaced, false, true) => creates += 1,
+            (What::Deleted, true, _) | (What::Replaced, true, false) => deletes += 1,
+            (What::Replaced, true, true) => replaces += 1,
+            (What::Modified, ..) => modifies += 1,
+            _ => {}
+        }
+    }
+    [creates, deletes, replaces, modifies]
+}
+
 fn told(counts: &Counts) -> [u64; 5] {
     [counts.creates, counts.deletes, counts.replaces, counts.modifies, counts.appends]
 }
@@ -185,7 +205,9 @@ proptest! {
         let (_, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
         prop_assert_eq!(witness.checkpoints, snapshots.len());
         let counted: Vec<[u64; 5]> = summary.pairs.iter().map(told).collect();
-        prop_assert_eq!(counted, truth.iter().map(told).collect::<Vec<_>>());
+        prop_assert_eq!(&counted, &truth.iter().map(told).collect::<Vec<_>>());
+        let by_diff = snapshots.windows(2).map(|pair| compared(&pair[0], &pair[1]));
+        prop_assert!(by_diff.eq(counted.iter().map(|counted| <[u64; 4]>::try_from(&counted[..4]).unwrap())));
         for pair in &summary.pairs {
             prop_assert_eq!((pair.out_of_time, pair.by_inode_alone, pair.left_out), (0, 0, 0));
         }
@@ -363,6 +385,55 @@ fn a_replaced_file_goes_just_before_the_other_comes_and_a_rewritten_one_is_cut_f
     let (ops, counts) = kinds(&Options::told(1));
     assert!(ops.contains(&"append") && !ops.contains(&"truncate"), "{ops:?}");
     assert_eq!(told(&counts), [1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn lost_and_found_is_the_file_systems_own_and_what_is_in_it_is_counted() {
+    let with_lost = |day: i64, size: u64| {
+        let plain = by_hand(day, &[(11, Some(1), "a", size, 0.1)]);
+        let mut builder = SnapshotBuilder::new(plain.info().clone(), plain.entries()[0].clone());
+        builder.add(plain.entries()[1].clone(), b"a", &[]);
+        let dir = Entry { kind: Kind::Dir, inode: 3, ..plain.entries()[1].clone() };
+        let lost = builder.add(dir.clone(), b"lost+found", &[]);
+        builder.add(Entry { parent: lost, inode: 12, ..plain.entries()[1].clone() }, b"#12", &[]);
+        // One that is not at the root is a directory like any other.
+        let inner = builder.add(Entry { inode: 4, ..dir.clone() }, b"z", &[]);
+        builder.add(Entry { parent: inner, inode: 5, ..dir }, b"lost+found", &[]);
+        builder.finish()
+    };
+    let snapshots = [with_lost(1, 10), with_lost(2, 10)];
+    let (ops, summary) = replay(&snapshots, &Options::told(1), |_, _| {}).unwrap();
+    assert_eq!((count(&ops, &["mkdir"]), count(&ops, &["create"])), (2, 1));
+    assert_eq!((summary.fill.left_out, summary.pairs[0].left_out), (1, 1));
+    // By cylinder groups a file in it is one of its group.
+    let (ops, _) = replay(&snapshots, &Options::published(1), |_, _| {}).unwrap();
+    assert_eq!(count(&ops, &["create"]), 2);
+}
+
+#[test]
+fn a_set_without_profiles_is_refused() {
+    let set = ActivitySet { profiles: Vec::new(), source: String::new() };
+    let options = Options { short_lived: Some(ShortLived::published(set)), ..Options::told(1) };
+    let error = replay(&[by_hand(1, &[])], &options, |_, _| {}).unwrap_err();
+    assert!(error.contains("no profile"), "{error}");
+}
+
+#[test]
+fn a_directory_stands_for_its_snapshots_in_order_of_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for (name, day) in [("a", 3), ("b", 1), ("c", 2)] {
+        by_hand(day, &[]).save(&at(name), false).unwrap();
+    }
+    std::fs::write(at(".part"), "half").unwrap();
+    let files = snapshot_files(&[dir.path().to_owned()]).unwrap();
+    assert_eq!(files, [at("b"), at("c"), at("a")]);
+    assert_eq!(check_series(&files).unwrap(), [""; 0]);
+    assert_eq!(snapshot_files(&[at("c"), at("b")]).unwrap(), [at("c"), at("b")]);
+    std::fs::write(at("notes"), "no snapshot").unwrap();
+    assert!(snapshot_files(&[dir.path().to_owned()]).unwrap_err().to_string().contains("notes"));
+    std::fs::create_dir(at(".empty")).unwrap();
+    assert!(snapshot_files(&[at(".empty")]).unwrap_err().to_string().contains("holds no snapshot"));
 }
 
 #[test]

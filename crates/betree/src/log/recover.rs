@@ -97,7 +97,11 @@ impl Stream {
                 continue;
             }
             if len > most {
-                return Err(Error::damaged("a record of the log", ring.start, format!("it says {len} bytes")));
+                return Err(Error::damaged(
+                    "a record of the log",
+                    ring.start,
+                    format!("it says {len} bytes"),
+                ));
             }
             let Some(record) = self.bytes.get(self.at + 4..self.at + 4 + len) else { break };
             each(record)?;

@@ -16,6 +16,11 @@ pub(crate) struct RunBuilder {
 }
 
 impl RunBuilder {
+    /// One that takes `messages` of `bytes` without asking for more memory.
+    pub fn with_room(messages: usize, bytes: usize) -> Self {
+        Self { index: Vec::with_capacity(messages), body: Vec::with_capacity(bytes), ..Self::default() }
+    }
+
     /// Adds a message; its key must be above the last one's.
     pub fn push(&mut self, key: &[u8], kind: Kind, payload: &[u8]) {
         self.index.push(self.body.len() as u32);

@@ -16,7 +16,12 @@ pub(crate) struct Slice<'a> {
 impl<'a> Slice<'a> {
     /// All of `run`.
     pub fn all(run: &'a Run) -> Self {
-        Self { run, first: 0, last: run.messages(), ranges: (0..run.ranges()).map(|i| run.range(i)).collect() }
+        Self {
+            run,
+            first: 0,
+            last: run.messages(),
+            ranges: (0..run.ranges()).map(|i| run.range(i)).collect(),
+        }
     }
 
     /// What of this lies at or above `from` and below `to`; messages before `start` are known to lie below.
@@ -36,7 +41,6 @@ impl<'a> Slice<'a> {
     pub fn is_empty(&self) -> bool {
         self.first == self.last && self.ranges.is_empty()
     }
-
 }
 
 /// Where composed messages go.
@@ -86,7 +90,9 @@ pub(crate) fn compose<T: Target>(newer: &Slice<'_>, older: &Slice<'_>, out: &mut
                 Kind::Delete => out.push(key, Kind::Insert, &patched(None, new.payload(i))),
                 Kind::Patch => out.push(key, Kind::Patch, &join_patches(new.payload(i), old.payload(k))),
             },
-            (Kind::Patch, None) if beneath(key) => out.push(key, Kind::Insert, &patched(None, new.payload(i))),
+            (Kind::Patch, None) if beneath(key) => {
+                out.push(key, Kind::Insert, &patched(None, new.payload(i)))
+            }
             (Kind::Patch, None) => out.copy(new, i, i + 1),
         }
         i += 1;
@@ -122,10 +128,7 @@ fn copy_kept<T: Target>(old: &Run, mut i: usize, j: usize, ranges: &mut Ranges<'
 }
 
 /// The ranges of both, joined where they meet.
-pub(crate) fn union<'a>(
-    a: &[(&'a [u8], &'a [u8])],
-    b: &[(&'a [u8], &'a [u8])],
-) -> Vec<(&'a [u8], &'a [u8])> {
+pub(crate) fn union<'a>(a: &[(&'a [u8], &'a [u8])], b: &[(&'a [u8], &'a [u8])]) -> Vec<(&'a [u8], &'a [u8])> {
     let mut all: Vec<_> = a.iter().chain(b).copied().collect();
     all.sort_unstable();
     let mut out: Vec<(&[u8], &[u8])> = Vec::with_capacity(all.len());

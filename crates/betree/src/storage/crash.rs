@@ -72,7 +72,9 @@ impl CrashStorage {
         let state = self.state.lock();
         let mut image = state.durable.clone();
         let mut random = match cut {
-            PowerCut::SomeWrites(seed) | PowerCut::SomeSectors(seed) => seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            PowerCut::SomeWrites(seed) | PowerCut::SomeSectors(seed) => {
+                seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
+            }
             PowerCut::KeepNone | PowerCut::KeepAll => 1,
         };
         for (start, bytes) in &state.pending {

@@ -11,12 +11,19 @@ impl Writer<'_> {
     /// Applies messages to a whole tree.
     pub fn apply_to_root(&mut self, root: &Link, batch: &Run) -> Result<Link> {
         let root = self.open(root)?;
-        let mut nodes = self.apply(root, &Slice::all(batch), (None, None))?;
+        let nodes = self.apply(root, &Slice::all(batch), (None, None))?;
+        self.grow(nodes)
+    }
+
+    /// The tree above nodes that are one level.
+    pub(super) fn grow(&mut self, mut nodes: Vec<(Key, Node)>) -> Result<Link> {
         loop {
             while nodes.len() > 1 {
                 let level = nodes[0].1.level + 1;
-                let entries = nodes.into_iter().map(|(key, node)| {
-                    Entry { key, part: Part::Empty, child: Link::Memory(Arc::new(node)) }
+                let entries = nodes.into_iter().map(|(key, node)| Entry {
+                    key,
+                    part: Part::Empty,
+                    child: Link::Memory(Arc::new(node)),
                 });
                 nodes = self.divide_inner(Node { level, entries: entries.collect() });
             }
@@ -25,11 +32,15 @@ impl Writer<'_> {
                 return Ok(Link::Memory(Arc::new(root)));
             }
             // An only child becomes the root.
+            self.inner -= 1;
             self.flush_child(&mut root, 0, (None, None))?;
             if root.entries.len() > 1 {
+                self.inner += 1;
                 return Ok(Link::Memory(Arc::new(root)));
             }
             let child = self.open(&root.entries[0].child)?;
+            // It is counted as divided ones are.
+            self.inner += i64::from(child.level > 0);
             nodes = vec![(Arc::from([]), child)];
         }
     }
@@ -41,6 +52,7 @@ impl Writer<'_> {
         }
         let mut node = self.buffer(node, batch)?;
         self.drop_deleted_children(&mut node, bounds)?;
+        self.send_wide_ranges(&mut node, bounds)?;
         while node.disk_bytes(self.block()) > self.room() {
             let heaviest = (0..node.entries.len()).max_by_key(|i| node.entries[*i].part.bytes());
             let heaviest = heaviest.expect("an inner node has children");
@@ -53,7 +65,7 @@ impl Writer<'_> {
     }
 
     /// Puts messages into the buffers of the children that they are for.
-    fn buffer(&mut self, mut node: Node, batch: &Slice<'_>) -> Result<Node> {
+    pub(super) fn buffer(&mut self, mut node: Node, batch: &Slice<'_>) -> Result<Node> {
         let mut next = batch.first;
         let keys: Vec<Key> = node.entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
         for (i, entry) in node.entries.iter_mut().enumerate() {
@@ -71,7 +83,9 @@ impl Writer<'_> {
 
     /// One run over another.
     fn over(&self, newer: &Slice<'_>, older: &Slice<'_>) -> Run {
-        let mut out = RunBuilder::default();
+        let messages = newer.last - newer.first + older.last - older.first;
+        let bytes = newer.run.bytes_of(newer.first, newer.last) + older.run.bytes_of(older.first, older.last);
+        let mut out = RunBuilder::with_room(messages, bytes - 4 * messages);
         compose(newer, older, &mut out);
         for (from, to) in union(&newer.ranges, &older.ranges) {
             out.push_range(from, to);
@@ -86,7 +100,7 @@ impl Writer<'_> {
     }
 
     /// Sends the buffer of child `i` down to it, and lets what became small join a neighbour.
-    fn flush_child(&mut self, node: &mut Node, i: usize, bounds: Bounds<'_>) -> Result<()> {
+    pub(super) fn flush_child(&mut self, node: &mut Node, i: usize, bounds: Bounds<'_>) -> Result<()> {
         let part = std::mem::replace(&mut node.entries[i].part, Part::Empty);
         self.buffered -= part.bytes() as i64;
         let run = self.pager.run(&part)?;
@@ -96,6 +110,16 @@ impl Writer<'_> {
         node.entries[i].child = Link::None;
         let bounds = inner_bounds(node, i, bounds);
         let children = self.apply(child, &Slice::all(&run), bounds)?;
+        self.replace_child(node, i, children)
+    }
+
+    /// Puts children in the place of child `i`, and lets one that became small join a neighbour.
+    pub(super) fn replace_child(
+        &mut self,
+        node: &mut Node,
+        i: usize,
+        children: Vec<(Key, Node)>,
+    ) -> Result<()> {
         let count = children.len();
         let key = Arc::clone(&node.entries[i].key);
         let mut children = children.into_iter().map(|(key, child)| Entry {
@@ -109,7 +133,7 @@ impl Writer<'_> {
     }
 
     /// Children of whose keys a range deletes all need not be read, nor what is below them.
-    fn drop_deleted_children(&mut self, node: &mut Node, bounds: Bounds<'_>) -> Result<()> {
+    pub(super) fn drop_deleted_children(&mut self, node: &mut Node, bounds: Bounds<'_>) -> Result<()> {
         let mut i = 0;
         while i < node.entries.len() {
             if node.entries.len() > 1
@@ -136,8 +160,37 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// A range that deletes a whole grandchild goes down at once: it gives more room than the flush costs.
+    fn send_wide_ranges(&mut self, node: &mut Node, bounds: Bounds<'_>) -> Result<()> {
+        if node.level < 2 {
+            return Ok(());
+        }
+        for i in (0..node.entries.len()).rev() {
+            let Some(entry) = node.entries.get(i) else { continue };
+            let Part::Memory(run) = &entry.part else { continue };
+            if run.ranges() == 0 {
+                continue;
+            }
+            let run = Arc::clone(run);
+            let own = inner_bounds(node, i, bounds);
+            let child = self.pager.node(&entry.child)?;
+            let wide = (0..child.entries.len()).any(|j| {
+                let (lower, upper) = inner_bounds(&child, j, own);
+                let lower = lower.unwrap_or_default();
+                let range = run.range_above(lower);
+                range < run.ranges()
+                    && run.range(range).0 <= lower
+                    && upper.is_some_and(|upper| run.range(range).1 >= upper)
+            });
+            if wide {
+                self.flush_child(node, i, bounds)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Drops all extents of a subtree. Leaves are not read.
-    fn drop_tree(&mut self, link: &Link) -> Result<()> {
+    pub(super) fn drop_tree(&mut self, link: &Link) -> Result<()> {
         let level = match link {
             Link::Disk(pointer) => {
                 self.dropped.push(*pointer);
@@ -147,6 +200,7 @@ impl Writer<'_> {
             Link::None => return Ok(()),
         };
         if level > 0 {
+            self.inner -= 1;
             for entry in &self.pager.node(link)?.entries {
                 self.buffered -= entry.part.bytes() as i64;
                 self.drop_tree(&entry.child)?;
@@ -173,9 +227,10 @@ impl Writer<'_> {
     }
 
     /// A node with too many children becomes several.
-    fn divide_inner(&self, node: Node) -> Vec<(Key, Node)> {
+    pub(super) fn divide_inner(&mut self, node: Node) -> Vec<(Key, Node)> {
         let parts = node.entries.len().div_ceil(self.pager.layout.params.fanout as usize).max(1);
         let each = node.entries.len().div_ceil(parts);
+        self.inner += node.entries.len().div_ceil(each) as i64;
         let mut out: Vec<(Key, Node)> = Vec::with_capacity(parts);
         for (i, mut entry) in node.entries.into_iter().enumerate() {
             if i % each == 0 {
@@ -189,7 +244,7 @@ impl Writer<'_> {
 }
 
 /// The bounds of child `i` of a node that has these.
-fn inner_bounds<'a>(node: &'a Node, i: usize, (lower, upper): Bounds<'a>) -> Bounds<'a> {
+pub(super) fn inner_bounds<'a>(node: &'a Node, i: usize, (lower, upper): Bounds<'a>) -> Bounds<'a> {
     let lower = if i > 0 { Some(&*node.entries[i].key) } else { lower };
     (lower, node.upper(i).or(upper))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Writer;
 use crate::error::Result;
-use crate::node::{Link, Node};
+use crate::node::{Link, NODE_HEAD, Node, Part};
 
 impl Writer<'_> {
     /// Lets child `i`, which is in memory, join a neighbour if it is small and the two fit together.
@@ -13,7 +13,9 @@ impl Writer<'_> {
         if node.entries.len() == 1 {
             return Ok(());
         }
-        if child.level == 0 && child.entries.is_empty() {
+        if is_void(child) {
+            let gone = std::mem::replace(&mut node.entries[i].child, Link::None);
+            self.drop_tree(&gone)?;
             return self.remove_child(node, i);
         }
         let (bytes, count) = (child.disk_bytes(self.block()), child.entries.len());
@@ -59,7 +61,24 @@ impl Writer<'_> {
         if let Some(entry) = first.entries.first_mut() {
             entry.key = Arc::from([]);
         }
+        self.inner += i64::from(first.level > 0);
         node.entries[left].child = Link::Memory(Arc::new(first));
         self.remove_child(node, left + 1)
+    }
+}
+
+/// Whether there is nothing in a subtree: an empty leaf, below any number of only children.
+fn is_void(node: &Node) -> bool {
+    match &node.entries[..] {
+        [] => true,
+        [only] => {
+            matches!(only.part, Part::Empty)
+                && match &only.child {
+                    Link::Memory(child) => is_void(child),
+                    Link::Disk(pointer) => pointer.level == 0 && pointer.header as usize == NODE_HEAD,
+                    Link::None => false,
+                }
+        }
+        _ => false,
     }
 }

@@ -93,7 +93,7 @@ impl Writer<'_> {
         let mut out = Basements {
             most: params.basement_bytes as usize,
             gauge,
-            run: RunBuilder::default(),
+            run: RunBuilder::with_room(0, params.basement_bytes as usize),
             done: Vec::with_capacity(leaf.entries.len() + 8),
         };
         let (mut next, mut touched) = (batch.first, 0);

@@ -27,7 +27,7 @@ impl Writer<'_> {
     pub fn write_back(&self, link: &mut Link, to: &mut Writing<'_>) -> Result<()> {
         let node = match link {
             Link::Disk(pointer) => {
-                if pointer.level == 0 {
+                if pointer.level == 0 && to.space.is_large(u64::from(pointer.bytes)) {
                     to.hint = pointer.at + self.room() as u64;
                 }
                 return Ok(());
@@ -48,13 +48,12 @@ impl Writer<'_> {
         }
         if level <= to.up_to {
             let bytes = node.disk_bytes(self.block()) as u64;
-            assert!(bytes as usize <= self.room(), "a node of level {level} is too long: {bytes}, {} entries header {}", node.entries.len(), node.header_bytes());
             let at = if level == 0 { to.space.take(bytes, to.hint) } else { to.space.take_last(bytes) };
             let at = at.ok_or(Error::NoSpace { bytes })?;
             let pointer = self.pager.write(node, at, *to.next_birth)?;
             *to.next_birth += 1;
             to.written[usize::from(level).min(LEVELS - 1)] += bytes;
-            if level == 0 {
+            if level == 0 && to.space.is_large(bytes) {
                 to.hint = at + self.room() as u64;
             }
             *link = Link::Disk(pointer);
@@ -73,7 +72,9 @@ impl Writer<'_> {
             _ => None,
         });
         let slots = row.filter(|large| *large).count() as u64;
-        if slots > 1 && let Some(at) = to.space.row(slots, to.hint) {
+        if slots > 1
+            && let Some(at) = to.space.row(slots, to.hint)
+        {
             to.hint = at;
         }
     }

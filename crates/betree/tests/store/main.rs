@@ -1,6 +1,10 @@
 //! The store against a `BTreeMap`, against power cuts, damage, full and failing disks.
 
+mod crash;
+mod damage;
+mod full;
 mod model;
+mod threads;
 
 use senesce_betree::Params;
 

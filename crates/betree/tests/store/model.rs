@@ -130,7 +130,9 @@ impl Run {
                     model.insert(key, bytes(step, 100));
                 }
             }
-            Op::Get(k) => assert_eq!(store.get(&key(*k)).unwrap().as_ref(), model.get(&key(*k)), "get of {k}"),
+            Op::Get(k) => {
+                assert_eq!(store.get(&key(*k)).unwrap().as_ref(), model.get(&key(*k)), "get of {k}")
+            }
             Op::Scan(k, n) => {
                 let (a, b) = range(*k, *n);
                 let found: Vec<_> = store.scan(&a, Some(&b)).map(Result::unwrap).collect();
@@ -195,7 +197,7 @@ fn run(ops: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24 * times(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 10 * times(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_few_keys_that_are_written_often_are_as_in_a_map(ops in ops(60, 1500)) {

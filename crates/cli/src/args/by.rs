@@ -4,11 +4,12 @@ use crate::units;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What is no history, no mail, no trace. A `requires` is not enough: it is waived by what conflicts with its object.
-const NOT_GIT: [&str; 5] = ["mail", "intrafile", "interfile", "filesize", "trace"];
-const NOT_MAIL: [&str; 5] = ["git", "intrafile", "interfile", "filesize", "trace"];
-const NOT_TRACE: [&str; 5] = ["git", "mail", "intrafile", "interfile", "filesize"];
-const NOT_LIVE: [&str; 4] = ["intrafile", "interfile", "filesize", "trace"];
+/// What is no history, no mail, no trace or snapshots. A `requires` is not enough: it is waived by what conflicts with its object.
+const NOT_GIT: [&str; 6] = ["mail", "intrafile", "interfile", "filesize", "trace", "snapshots"];
+const NOT_MAIL: [&str; 6] = ["git", "intrafile", "interfile", "filesize", "trace", "snapshots"];
+const NOT_KEPT: [&str; 5] = ["git", "mail", "intrafile", "interfile", "filesize"];
+const NOT_SNAPSHOTS: [&str; 6] = ["git", "mail", "intrafile", "interfile", "filesize", "trace"];
+const NOT_LIVE: [&str; 5] = ["intrafile", "interfile", "filesize", "trace", "snapshots"];
 
 /// Which workload, and how.
 #[derive(Args)]
@@ -31,8 +32,17 @@ pub struct By {
     /// Age by this trace, with the names and contents that lie beside it
     #[arg(long, value_name = "FILE", group = "by")]
     pub trace: Option<PathBuf>,
+    /// Age by what leads through these snapshots of a real file system, in order of time; a directory stands for all in it
+    #[arg(long, value_name = "SNAPSHOT", num_args = 1.., group = "by")]
+    pub snapshots: Vec<PathBuf>,
+    /// Make the workload of snapshots as published, and no more
+    #[arg(long, requires = "snapshots", conflicts_with_all = NOT_SNAPSHOTS)]
+    pub published: bool,
+    /// Put in short-lived files after this set of profiles of activity: a file, or `builtin`
+    #[arg(long, value_name = "SET", requires = "snapshots", conflicts_with_all = NOT_SNAPSHOTS)]
+    pub short_lived: Option<PathBuf>,
     /// The repository to pull from, or whose tree --interfile and --filesize make
-    #[arg(long, value_name = "REPO", requires = "by", conflicts_with_all = ["mail", "intrafile", "trace"])]
+    #[arg(long, value_name = "REPO", requires = "by", conflicts_with_all = ["mail", "intrafile", "trace", "snapshots"])]
     pub repo: Option<PathBuf>,
     /// How many commits are pulled
     #[arg(long, value_name = "N", default_value_t = 400, requires = "git", conflicts_with_all = NOT_GIT)]
@@ -66,10 +76,10 @@ pub struct By {
         conflicts_with_all = NOT_MAIL, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
     /// How many files grow, or the tree has
-    #[arg(long, value_name = "N", requires = "by", conflicts_with_all = ["git", "mail", "trace"])]
+    #[arg(long, value_name = "N", requires = "by", conflicts_with_all = ["git", "mail", "trace", "snapshots"])]
     pub files: Option<u64>,
-    /// Up to which checkpoint of the trace [default: the last]
-    #[arg(long, value_name = "N", requires = "trace", conflicts_with_all = NOT_TRACE)]
+    /// Up to which checkpoint of the trace, or which snapshot, the first being 0 [default: the last]
+    #[arg(long, value_name = "N", requires = "by", conflicts_with_all = NOT_KEPT)]
     pub rounds: Option<u64>,
     /// Have the real git or the real Dovecot do it
     #[arg(long, requires = "by", conflicts_with = "extracted", conflicts_with_all = NOT_LIVE)]

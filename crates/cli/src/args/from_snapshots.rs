@@ -37,7 +37,7 @@ pub enum Updated {
 
 #[derive(Args)]
 pub struct FromSnapshots {
-    /// Snapshots of one file system or directory, in order of time
+    /// Snapshots of one file system or directory, in order of time; a directory of snapshots stands for all in it
     #[arg(required = true, value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
     /// All as published by Smith and Seltzer, but for what the options below say
@@ -129,11 +129,7 @@ impl FromSnapshots {
             options.write_back_ns = None;
         }
         if let Some(set) = &self.short_lived {
-            let set = match set.to_str() {
-                Some("builtin") => ActivitySet::builtin(),
-                _ => ActivitySet::load(set)?,
-            };
-            let mut short_lived = ShortLived::published(set);
+            let mut short_lived = ShortLived::published(ActivitySet::load(set)?);
             short_lived.bytes_per_profile = self.bytes_per_profile.unwrap_or(short_lived.bytes_per_profile);
             options.short_lived = Some(short_lived);
         }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(group(ArgGroup::new("what").args(["real", "builtin"]).required(true)))]
 pub struct Verify {
-    /// Snapshots of the real file system, in order of time
+    /// Snapshots of the real file system, in order of time; or a directory of them
     pub real: Vec<PathBuf>,
     /// Snapshots of the replayed one at the same checkpoints; without them the workload of the real ones is replayed on a fresh
     /// file system, in an image, and removed

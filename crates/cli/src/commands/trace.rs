@@ -6,7 +6,7 @@ mod from_snapshots;
 use crate::args::{ExtractMail, TraceAction};
 use crate::output;
 use ::trace::{BATCH, Op, Source, Stat, TraceInfo, TraceWriter, is_jsonl, open, write_jsonl};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -20,6 +20,20 @@ pub fn run(action: &TraceAction) -> Result<()> {
         TraceAction::ExtractMail(args) => extract_mail(args),
         TraceAction::Stat { file, json } => stat(file, *json),
     }
+}
+
+/// Refuses what no trace with labels can be called, before what takes long.
+fn check_labelled(path: &Path) -> Result<()> {
+    if is_jsonl(path) {
+        bail!(
+            "writing {}: JSON lines have no place for names; give another ending, and use `senesce trace convert` on it",
+            path.display()
+        );
+    }
+    if path.is_dir() {
+        bail!("writing {}: it is a directory; name a file", path.display());
+    }
+    Ok(())
 }
 
 fn show(path: &Path, first: u64) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use activity::ActivitySet;
 use ager::office::OfficeOptions;
-use ager::snapshots::{Options, ShortLived};
+use ager::snapshots::{Options, ShortLived, snapshot_files};
 use anyhow::Result;
 use lab::{Case, Home, Made, Verified, VerifySpec};
 
@@ -23,9 +23,9 @@ pub fn run(args: &Verify) -> Result<()> {
 }
 
 fn case(args: &Verify) -> Result<Case> {
-    let real = args.real.clone();
+    let real = if args.builtin { Vec::new() } else { snapshot_files(&args.real)? };
     if !args.against.is_empty() {
-        return Ok(Case::Given { real, replayed: args.against.clone() });
+        return Ok(Case::Given { real, replayed: snapshot_files(&args.against)? });
     }
     let options = if args.published { Options::published(args.seed) } else { Options::told(args.seed) };
     let set = args.short_lived.as_deref().map(ActivitySet::load).transpose()?;

@@ -68,7 +68,7 @@ mod tests {
 
     fn mounted(kind: &str, dir: &Path) -> Vec<MountPoint> {
         let (dir, kind, source) = (dir.to_owned(), kind.to_owned(), PathBuf::from("none"));
-        vec![MountPoint { devno: (0, 1), dir, kind, source }]
+        vec![MountPoint { devno: (0, 1), dir, kind, source, options: "rw".to_owned() }]
     }
 
     fn write(path: &Path, text: &str) {

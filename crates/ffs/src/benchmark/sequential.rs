@@ -13,7 +13,7 @@ use serde::Serialize;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 /// Sizes of the files in bytes: 16 KB to 16 MB, and 104 KB, which is one block more than an inode names itself.
-pub const SIZES: [u64; 14] = {
+pub const SIZES: [u64; 15] = {
     const KB: u64 = 1024;
     [
         16 * KB,
@@ -29,6 +29,7 @@ pub const SIZES: [u64; 14] = {
         1024 * KB,
         2048 * KB,
         4096 * KB,
+        8192 * KB,
         16384 * KB,
     ]
 };
@@ -149,4 +150,16 @@ fn make<A: Allocator>(
     };
     let files = (0..files).map_while(found).collect();
     Ok(Some(Made { image, files }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_all_that_were_published() {
+        assert!(SIZES.is_sorted());
+        assert!((14..=24).all(|power| SIZES.contains(&(1 << power))), "16 KB to 16 MB");
+        assert!(SIZES.contains(&(104 << 10)));
+    }
 }

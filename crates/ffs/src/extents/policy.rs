@@ -1,6 +1,7 @@
 //! Where an extent goes: placements behind one trait.
 
 use super::Space;
+use super::space::MOST_RUN;
 
 /// Where an extent goes.
 pub trait Placement: Clone {
@@ -23,12 +24,32 @@ fn groups_from(space: &Space, goal: u32) -> impl Iterator<Item = (u32, u32)> + '
 
 /// The longest run of all, up to `wanted`, the first of these from the goal's group on.
 fn longest(space: &Space, goal: u32, wanted: u32) -> Option<(u32, u32)> {
-    let runs = groups_from(space, goal).flat_map(|(group, _)| space.runs(group));
+    let most = (0..space.groups()).map(|group| space.longest_run(group)).max().filter(|&most| most > 0)?;
+    let groups =
+        groups_from(space, goal).map(|(group, _)| group).filter(|&group| space.longest_run(group) == most);
+    let mut runs = groups.flat_map(|group| space.runs_of(group, 0, most));
+    if most < MOST_RUN {
+        return runs.next();
+    }
     let longest = runs.fold(None, |best: Option<(u32, u32)>, run| match best {
         Some(best) if best.1 >= run.1 => Some(best),
         _ => Some(run),
     })?;
     Some((longest.0, longest.1.min(wanted)))
+}
+
+/// The shortest of runs that have `least` blocks at least, the first of these.
+fn shortest(runs: impl Iterator<Item = (u32, u32)>, least: u32) -> Option<(u32, u32)> {
+    let mut best: Option<(u32, u32)> = None;
+    for run in runs {
+        if best.is_none_or(|best| run.1 < best.1) {
+            best = Some(run);
+        }
+        if run.1 == least {
+            break;
+        }
+    }
+    best
 }
 
 /// At the goal if it is free there for long enough, else the first chunk of a power of two that holds it, group by group: fast,
@@ -69,8 +90,9 @@ impl Placement for FirstFit {
         let own = space.group_of(goal);
         let found = groups_from(space, goal)
             .chain([(own, space.range(own).start)])
-            .find_map(|(group, from)| space.first_run(group, from, wanted));
-        found.map(|start| (start, wanted)).or_else(|| longest(space, goal, wanted))
+            .filter(|&(group, _)| space.shortest_run(group, wanted).is_some())
+            .find_map(|(group, from)| space.runs_of(group, from, wanted).next());
+        found.map(|(start, _)| (start, wanted)).or_else(|| longest(space, goal, wanted))
     }
 }
 
@@ -87,8 +109,9 @@ impl Placement for BestFit {
         if space.run_at(goal, wanted) == wanted {
             return Some((goal, wanted));
         }
-        let fits = |(group, _): (u32, u32)| {
-            space.runs(group).filter(|&(_, len)| len >= wanted).min_by_key(|&(_, len)| len)
+        let fits = |(group, _)| {
+            let least = space.shortest_run(group, wanted)?.max(wanted);
+            shortest(space.runs_of(group, 0, least), least)
         };
         let found = groups_from(space, goal).find_map(fits);
         found.map(|(start, _)| (start, wanted)).or_else(|| longest(space, goal, wanted))

@@ -9,6 +9,8 @@ pub(super) const BLOCK_BYTES: u64 = 4096;
 pub(super) const GROUP_BLOCKS: u32 = 32_768;
 /// The order of the largest chunks: 32 MB.
 const ORDERS: u32 = 13;
+/// Longest runs that are told apart in the sums; longer ones count as these.
+pub(super) const MOST_RUN: u32 = 64;
 
 /// The free space. Placements look at it.
 #[derive(Clone)]
@@ -16,14 +18,20 @@ pub struct Space {
     blocks: u32,
     /// By order; the first is the map of blocks.
     levels: Vec<Bits>,
+    /// Free blocks by group, and of all.
     free: Vec<u32>,
+    total: u64,
+    /// By group, how many maximal runs of free blocks there are of each length.
+    run_counts: Vec<[u16; MOST_RUN as usize + 1]>,
 }
 
 impl Space {
     /// A disk without free blocks.
     pub(super) fn new(blocks: u32) -> Space {
         let levels = (0..=ORDERS).map(|order| Bits::zeros((blocks >> order) + 1)).collect();
-        Space { blocks, levels, free: vec![0; blocks.div_ceil(GROUP_BLOCKS) as usize] }
+        let groups = blocks.div_ceil(GROUP_BLOCKS) as usize;
+        let run_counts = vec![[0; MOST_RUN as usize + 1]; groups];
+        Space { blocks, levels, free: vec![0; groups], total: 0, run_counts }
     }
 
     /// Blocks of the disk.
@@ -53,7 +61,7 @@ impl Space {
 
     /// All free blocks.
     pub fn free_blocks(&self) -> u64 {
-        self.free.iter().map(|&free| u64::from(free)).sum()
+        self.total
     }
 
     /// How many blocks are free from this one on, in its group, counted up to `most`.
@@ -64,16 +72,44 @@ impl Space {
         self.levels[0].ones_from(block, self.range(self.group_of(block)).end.min(block.saturating_add(most)))
     }
 
-    /// The first run of `len` free blocks of a group that begins at `from` or behind it.
-    pub fn first_run(&self, group: u32, from: u32, len: u32) -> Option<u32> {
-        let range = self.range(group);
-        self.levels[0].first_run(from.max(range.start), range.end, len)
-    }
-
     /// Every maximal run of free blocks of a group: first block and length.
     pub fn runs(&self, group: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         let range = self.range(group);
         self.levels[0].runs(range.start, range.end)
+    }
+
+    /// Every maximal run of at least `least` free blocks of a group, what of it lies before `from` left out: first block and
+    /// length.
+    pub fn runs_of(&self, group: u32, from: u32, least: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        // Whatever its place, a run of 2n - 1 blocks holds an aligned chunk of n, so that only these need be looked at.
+        let order = least.div_ceil(2).max(1).ilog2().min(ORDERS);
+        let range = self.range(group);
+        let mut from = from.max(range.start);
+        std::iter::from_fn(move || {
+            loop {
+                let chunk =
+                    self.levels[order as usize].next_one(from.div_ceil(1 << order), range.end >> order)?;
+                let at = chunk << order;
+                let start = at - self.levels[0].ones_before(at, from, 1 << order);
+                let len = self.levels[0].ones_from(start, range.end);
+                from = start + len;
+                if len >= least {
+                    return Some((start, len));
+                }
+            }
+        })
+    }
+
+    /// The length of the shortest run of a group that has `least` blocks at least, of the longest at least 64; none where there
+    /// is no such run, though where `least` is more than 64 it may be that there is none.
+    pub fn shortest_run(&self, group: u32, least: u32) -> Option<u32> {
+        (least.min(MOST_RUN)..=MOST_RUN).find(|&len| self.run_counts[group as usize][len as usize] > 0)
+    }
+
+    /// The length of the longest run of a group, where it is less than 64, else 64.
+    pub fn longest_run(&self, group: u32) -> u32 {
+        let counts = &self.run_counts[group as usize];
+        (1..=MOST_RUN).rev().find(|&len| counts[len as usize] > 0).unwrap_or(0)
     }
 
     /// The first aligned chunk of 2 to the power of `order` free blocks of a group, at or behind `from`, then from its
@@ -94,11 +130,16 @@ impl Space {
     pub(super) fn take(&mut self, block: u32, len: u32) {
         debug_assert_eq!(self.run_at(block, len), len, "blocks that are taken are free");
         for (order, level) in self.levels.iter_mut().enumerate() {
-            let first = block >> order;
-            level.clear(first, ((block + len - 1) >> order) - first + 1);
+            let (first, end) = (block >> order, ((block + len - 1) >> order) + 1);
+            // Where no chunk was free, none above was.
+            if level.next_one(first, end).is_none() {
+                break;
+            }
+            level.clear(first, end - first);
         }
-        let group = self.group_of(block) as usize;
+        let group = self.recount_runs(block, len, false);
         self.free[group] -= len;
+        self.total -= u64::from(len);
     }
 
     pub(super) fn give(&mut self, block: u32, len: u32) {
@@ -109,32 +150,75 @@ impl Space {
         self.levels[0].set(block, len);
         for order in 1..self.levels.len() {
             let (below, above) = self.levels.split_at_mut(order);
-            for chunk in block >> order..=(block + len - 1) >> order {
-                // The last chunk of the disk may lack its second half.
-                let whole = (chunk + 1) << order <= self.blocks;
-                if whole && below[order - 1].get(2 * chunk) && below[order - 1].get(2 * chunk + 1) {
-                    above[0].set(chunk, 1);
-                }
+            // The last chunk of the disk may lack its second half.
+            let is_free = |chunk: u32| {
+                (chunk + 1) << order <= self.blocks
+                    && below[order - 1].get(2 * chunk)
+                    && below[order - 1].get(2 * chunk + 1)
+            };
+            let (mut first, mut end) = (block >> order, ((block + len - 1) >> order) + 1);
+            // Chunks between the ends were given back whole.
+            first += u32::from(!is_free(first));
+            if first < end && !is_free(end - 1) {
+                end -= 1;
+            }
+            // Where no chunk is free, none above is.
+            if first == end {
+                break;
+            }
+            above[0].set(first, end - first);
+        }
+        let group = self.recount_runs(block, len, true);
+        self.free[group] += len;
+        self.total += u64::from(len);
+    }
+
+    /// Sets the sums of runs right after `len` blocks from `block` on were freed or taken; the number of their group.
+    fn recount_runs(&mut self, block: u32, len: u32, freed: bool) -> usize {
+        let group = self.group_of(block);
+        let (range, end) = (self.range(group), block + len);
+        let before = self.levels[0].ones_before(block, range.start, MOST_RUN);
+        let behind = self.levels[0].ones_from(end, range.end.min(end + MOST_RUN));
+        let counts = &mut self.run_counts[group as usize];
+        let whole = &mut counts[(before + len + behind).min(MOST_RUN) as usize];
+        *whole = if freed { *whole + 1 } else { *whole - 1 };
+        for part in [before, behind] {
+            if part > 0 {
+                let part = &mut counts[part.min(MOST_RUN) as usize];
+                *part = if freed { *part - 1 } else { *part + 1 };
             }
         }
-        let group = self.group_of(block) as usize;
-        self.free[group] += len;
+        group as usize
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.levels.iter().map(Bits::heap_bytes).sum::<usize>() + self.free.capacity() * 4
+        self.levels.iter().map(Bits::heap_bytes).sum::<usize>()
+            + self.free.capacity() * 4
+            + self.run_counts.capacity() * size_of::<[u16; MOST_RUN as usize + 1]>()
     }
 
     /// Counts everything anew from the map of blocks.
     pub(super) fn check(&self) -> Result<(), String> {
         for group in 0..self.groups() {
+            let mut run_counts = [0; MOST_RUN as usize + 1];
             let counted: u32 = self.runs(group).map(|(_, len)| len).sum();
+            self.runs(group).for_each(|(_, len)| run_counts[len.min(MOST_RUN) as usize] += 1);
+            if run_counts != self.run_counts[group as usize] {
+                return Err(format!(
+                    "group {group}: runs {run_counts:?} counted, kept {:?}",
+                    self.run_counts[group as usize]
+                ));
+            }
             if counted != self.free_in(group) {
                 return Err(format!(
                     "group {group}: {counted} free blocks counted, kept {}",
                     self.free_in(group)
                 ));
             }
+        }
+        let total: u64 = self.free.iter().map(|&free| u64::from(free)).sum();
+        if total != self.total {
+            return Err(format!("{total} free blocks counted in all, kept {}", self.total));
         }
         for order in 1..self.levels.len() {
             for chunk in 0..self.blocks >> order {

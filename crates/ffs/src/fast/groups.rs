@@ -1,12 +1,12 @@
 //! The cylinder groups: maps of what is free, and the sums that 4.4BSD keeps beside them.
 
-use super::partial::{Partial, mask_of, runs};
+use super::partial::{Partial, RUN_COUNTS, mask_of};
 use crate::bits::Bits;
 use crate::geometry::{BLOCK_BYTES, FRAGMENTS, GROUP_BLOCKS, GROUP_INODES, Geometry};
 use crate::inodes::Inodes;
 
 /// Longest clusters that are told apart; longer ones count as these.
-const MOST_CLUSTER: usize = 15;
+pub(super) const MOST_CLUSTER: usize = 15;
 
 /// The cylinder groups of a file system. Policies look at them; only the file system changes them.
 ///
@@ -40,9 +40,9 @@ struct Group {
     /// Where the last block and the last fragment were found, in blocks of the group.
     block_rotor: u16,
     fragment_rotor: u16,
-    /// Free runs of fragments by their length, 1 to 7.
-    fragment_runs: [u16; FRAGMENTS as usize],
-    /// Free runs of whole blocks by their length; the longest stand at `cluster_blocks`.
+    /// Free runs of fragments by their length, as in [`RUN_COUNTS`].
+    fragment_runs: u128,
+    /// Free runs of whole blocks by their length; the longest stand at `cluster_blocks`, and at 0 stands nothing of use.
     clusters: [u16; MOST_CLUSTER + 1],
     partial: Partial,
     inodes: Inodes,
@@ -107,6 +107,7 @@ impl Groups {
     }
 
     /// Whether a block is free as a whole.
+    #[inline]
     pub fn is_free(&self, block: u32) -> bool {
         block < self.geometry.blocks && self.free.get(block)
     }
@@ -147,57 +148,87 @@ impl Groups {
     #[inline]
     pub(super) fn take_blocks(&mut self, block: u32, len: u32) {
         debug_assert_eq!(self.run_at(block, len), len, "blocks that are taken are free");
+        self.hold(block, len);
+        self.recount_clusters(block, len, false);
+    }
+
+    /// Takes free blocks off the map for as long as a place for all of a cluster is looked for; they are released then. Meanwhile
+    /// the sums of clusters have them still.
+    #[inline]
+    pub(super) fn hold(&mut self, block: u32, len: u32) {
         self.free.clear(block, len);
-        let group = self.recount_clusters(block, len, false);
-        group.counts.blocks -= len;
-        self.total.blocks -= len;
+        self.count_blocks(block, len.wrapping_neg());
+    }
+
+    /// Puts blocks that were held back.
+    #[inline]
+    pub(super) fn release(&mut self, block: u32, len: u32) {
+        self.free.set(block, len);
+        self.count_blocks(block, len);
+    }
+
+    /// Counts so many free blocks more in the group of a block; fewer, where the number has wrapped.
+    #[inline]
+    fn count_blocks(&mut self, block: u32, more: u32) {
+        let group = self.group_of(block) as usize;
+        for counts in [&mut self.groups[group].counts, &mut self.total] {
+            counts.blocks = counts.blocks.wrapping_add(more);
+        }
     }
 
     /// Gives back `len` blocks from `block` on, in one group.
     #[inline]
     pub(super) fn give_blocks(&mut self, block: u32, len: u32) {
         debug_assert!(self.free.next_one(block, block + len).is_none(), "blocks that are freed were taken");
-        self.free.set(block, len);
-        let group = self.recount_clusters(block, len, true);
-        group.counts.blocks += len;
-        self.total.blocks += len;
+        self.release(block, len);
+        self.recount_clusters(block, len, true);
     }
 
     /// Sets the sums of clusters right after `len` blocks from `block` on were freed or taken.
-    fn recount_clusters(&mut self, block: u32, len: u32, freed: bool) -> &mut Group {
+    fn recount_clusters(&mut self, block: u32, len: u32, freed: bool) {
         let most = self.geometry.cluster_blocks;
-        let range = self.geometry.range(self.group_of(block));
-        let end = block + len;
-        let before = self.free.ones_before(block, range.start, most);
-        let behind = self.free.ones_from(end, range.end.min(end + most));
         let number = self.group_of(block) as usize;
         let group = &mut self.groups[number];
-        let whole = &mut group.clusters[(before + len + behind).min(most) as usize];
-        *whole = if freed { *whole + 1 } else { *whole - 1 };
-        for part in [before, behind] {
-            if part > 0 {
-                let part = &mut group.clusters[part.min(most) as usize];
-                *part = if freed { *part - 1 } else { *part + 1 };
-            }
+        // The metadata that a group begins with is never free, so that no run goes on in another.
+        let (before, behind) = self.free.ones_around(block, len);
+        let whole = if freed { 1 } else { u16::MAX };
+        // Whether there is a run on a side nobody can guess, and it costs less to count a run of 0 than to ask.
+        for (run, change) in
+            [(before + len + behind, whole), (before, whole.wrapping_neg()), (behind, whole.wrapping_neg())]
+        {
+            let count = &mut group.clusters[run.min(most) as usize];
+            *count = count.wrapping_add(change);
         }
-        group
     }
 
-    /// Takes a whole block of a group: `preferred` if it is free, else the next free one behind it and from the beginning.
-    /// Without preference the search goes on from the last block found.
-    pub(super) fn take_block(&mut self, group: u32, preferred: Option<u32>) -> Option<u32> {
-        let range = self.geometry.range(group);
+    /// Takes up to `most` blocks in a row of a group: at `preferred` if it is free, else at the next free one behind it and
+    /// from the beginning. Without preference the search goes on from the last block found.
+    pub(super) fn take_run(&mut self, group: u32, preferred: Option<u32>, most: u32) -> Option<(u32, u32)> {
         if self.groups[group as usize].counts.blocks == 0 {
             return None;
         }
-        let rotor = range.start + u32::from(self.groups[group as usize].block_rotor);
-        let from = preferred.unwrap_or(rotor);
-        let found = self.free.next_one(from, range.end).or_else(|| self.free.next_one(range.start, from))?;
+        let begin = self.geometry.range(group).start;
+        let from = preferred.unwrap_or(begin + u32::from(self.groups[group as usize].block_rotor));
+        let (found, len) = self.next_run(from, most).or_else(|| self.next_run(begin, most))?;
         if preferred != Some(found) {
-            self.groups[group as usize].block_rotor = (found - range.start) as u16;
+            self.turn(found);
         }
-        self.take_blocks(found, 1);
-        Some(found)
+        self.take_blocks(found, len);
+        Some((found, len))
+    }
+
+    /// The next free blocks in a row at or behind `from` in its group, counted up to `most`.
+    #[inline]
+    pub(super) fn next_run(&self, from: u32, most: u32) -> Option<(u32, u32)> {
+        let end = self.geometry.range(self.group_of(from)).end;
+        let found = self.free.next_one(from, end)?;
+        Some((found, self.free.ones_from(found, end.min(found.saturating_add(most)))))
+    }
+
+    /// Lets searches without preference go on from this block in its group.
+    pub(super) fn turn(&mut self, block: u32) {
+        let group = self.group_of(block) as usize;
+        self.groups[group].block_rotor = (block % GROUP_BLOCKS) as u16;
     }
 
     /// Takes `len` fragments, fewer than a block, in a group: of the shortest free run that holds them, the next behind the
@@ -205,16 +236,17 @@ impl Groups {
     pub(super) fn take_fragments(&mut self, group: u32, preferred: Option<u32>, len: u32) -> Option<u32> {
         let begin = self.geometry.range(group).start;
         let state = &self.groups[group as usize];
-        let fits = (len..FRAGMENTS).find(|&run| state.fragment_runs[run as usize] > 0);
-        let Some(run) = fits else {
-            let block = self.take_block(group, preferred)?;
-            self.change_mask(block, 0, mask_of(len, FRAGMENTS - len));
+        let long_enough = state.fragment_runs >> (16 * len);
+        if long_enough == 0 {
+            let (block, _) = self.take_run(group, preferred, 1)?;
+            self.change_mask(block, |_| mask_of(len, FRAGMENTS - len));
             return Some(block * FRAGMENTS);
-        };
+        }
+        let run = len + long_enough.trailing_zeros() / 16;
         let from = preferred.map_or(u32::from(state.fragment_rotor), |block| block - begin);
         let (block, first) = state.partial.find_run(from, run).expect("the sums say that there is a run");
         self.groups[group as usize].fragment_rotor = block as u16;
-        self.take_exactly(begin + block, first, len);
+        self.change_mask(begin + block, |mask| mask & !mask_of(first, len));
         Some((begin + block) * FRAGMENTS + first)
     }
 
@@ -222,16 +254,12 @@ impl Groups {
     pub(super) fn take_exactly(&mut self, block: u32, first: u32, len: u32) {
         if self.is_free(block) {
             self.take_blocks(block, 1);
-            self.change_mask(block, 0, !mask_of(first, len));
-            return;
+            return self.change_mask(block, |_| !mask_of(first, len));
         }
-        let mask = self.free_mask(block);
-        debug_assert_eq!(
-            mask & mask_of(first, len),
-            mask_of(first, len),
-            "fragments that are taken are free"
-        );
-        self.change_mask(block, mask, mask & !mask_of(first, len));
+        self.change_mask(block, |mask| {
+            debug_assert_eq!(!mask & mask_of(first, len), 0, "fragments that are taken are free");
+            mask & !mask_of(first, len)
+        });
     }
 
     /// Gives back `len` fragments from number `fragment` on: any part of blocks of one group.
@@ -246,31 +274,28 @@ impl Groups {
                 continue;
             }
             let part = (FRAGMENTS - first).min(end - at);
-            let mask = self.free_mask(block);
-            debug_assert_eq!(mask & mask_of(first, part), 0, "fragments that are freed were taken");
-            self.change_mask(block, mask, mask | mask_of(first, part));
+            self.change_mask(block, |mask| {
+                debug_assert_eq!(mask & mask_of(first, part), 0, "fragments that are freed were taken");
+                mask | mask_of(first, part)
+            });
             at += part;
         }
     }
 
     /// Sets which fragments of a block in part free are free; one that is whole again becomes a free block.
-    fn change_mask(&mut self, block: u32, old: u8, new: u8) {
+    fn change_mask(&mut self, block: u32, change: impl FnOnce(u8) -> u8) {
         let number = self.group_of(block) as usize;
         let group = &mut self.groups[number];
-        group.partial.put(block % GROUP_BLOCKS, new);
-        for (_, run) in runs(old) {
-            group.fragment_runs[run as usize] -= 1;
+        let (old, new) = group.partial.change(block % GROUP_BLOCKS, change);
+        group.fragment_runs =
+            group.fragment_runs + RUN_COUNTS[usize::from(new)] - RUN_COUNTS[usize::from(old)];
+        let in_part = if new == 0xff { 0 } else { new.count_ones() };
+        for counts in [&mut group.counts, &mut self.total] {
+            counts.fragments = counts.fragments + in_part - old.count_ones();
         }
-        group.counts.fragments -= old.count_ones();
-        self.total.fragments -= old.count_ones();
         if new == 0xff {
-            return self.give_blocks(block, 1);
+            self.give_blocks(block, 1);
         }
-        for (_, run) in runs(new) {
-            group.fragment_runs[run as usize] += 1;
-        }
-        group.counts.fragments += new.count_ones();
-        self.total.fragments += new.count_ones();
     }
 
     /// Takes an inode of a group.
@@ -312,18 +337,19 @@ impl Groups {
                 counts.blocks += len;
                 clusters[len.min(self.geometry.cluster_blocks) as usize] += 1;
             }
-            let mut fragment_runs = [0; FRAGMENTS as usize];
+            let mut fragment_runs = 0;
             for (block, mask) in group.partial.iter() {
                 if mask == 0 || mask == 0xff || self.free.get(range.start + block) {
                     return Err(format!("block {block} of group {number} is no part of a block: {mask:08b}"));
                 }
                 counts.fragments += mask.count_ones();
-                runs(mask).for_each(|(_, run)| fragment_runs[run as usize] += 1);
+                fragment_runs += RUN_COUNTS[usize::from(mask)];
             }
             counts.inodes = GROUP_INODES - group.inodes.used();
+            clusters[0] = group.clusters[0];
             if (counts, clusters, fragment_runs) != (group.counts, group.clusters, group.fragment_runs) {
                 return Err(format!(
-                    "group {number}: {counts:?} {clusters:?} {fragment_runs:?} counted, kept {:?} {:?} {:?}",
+                    "group {number}: {counts:?} {clusters:?} {fragment_runs:#x} counted, kept {:?} {:?} {:#x}",
                     group.counts, group.clusters, group.fragment_runs
                 ));
             }

@@ -66,8 +66,12 @@ impl<P: Policy> FastFs<P> {
         let preferred = self.preferred(file, first);
         let end =
             end.min(first + geometry.cluster_blocks.max(self.clusters_free_at(file, first, end, preferred)));
+        let gathers = self.policy.clusters() && grows && end <= whole_end && end - first > 1;
+        if gathers && self.write_gathered(file, first, end, preferred) {
+            return Ok(end);
+        }
         let preferred = self.fill(file, first, end, preferred)?;
-        if self.policy.clusters() && grows && end <= whole_end && end - first > 1 {
+        if gathers {
             self.gather(file, first, end, 0, preferred);
         }
         Ok(end)
@@ -120,27 +124,13 @@ impl<P: Policy> FastFs<P> {
         if most == 0 {
             return Err(NoSpace);
         }
-        let run = if self.groups.is_free(preferred) { self.groups.run_at(preferred, most) } else { 0 };
-        if run > 0 {
-            self.groups.take_blocks(preferred, run);
-            return Ok((preferred, run));
-        }
         let group = self.groups.group_of(preferred);
         let found = self.in_some_group(group, |this, group, is_preferred| {
             let range = this.groups.geometry().range(group);
-            this.groups.take_block(group, (is_preferred && range.contains(&preferred)).then_some(preferred))
+            let preferred = (is_preferred && range.contains(&preferred)).then_some(preferred);
+            this.groups.take_run(group, preferred, most)
         });
-        let place = found.ok_or(NoSpace)?;
-        // The next block is preferred behind this one, so that a run is taken at once.
-        let more = if most > 1 && self.groups.is_free(place + 1) {
-            self.groups.run_at(place + 1, most - 1)
-        } else {
-            0
-        };
-        if more > 0 {
-            self.groups.take_blocks(place + 1, more);
-        }
-        Ok((place, 1 + more))
+        found.ok_or(NoSpace)
     }
 
     /// Makes the indirect blocks that the block needs and the file lacks; whether there were any.

@@ -24,6 +24,23 @@ const RUN_LENGTHS: [u16; 256] = {
     table
 };
 
+/// For each mask of free fragments how many runs of each length it has: 16 bits for each length from 0 to 7, those of the
+/// shortest lowest.
+pub(super) const RUN_COUNTS: [u128; 256] = {
+    let mut table = [0; 256];
+    let mut mask = 0;
+    while mask < 255 {
+        let mut left = mask as u32;
+        while left != 0 {
+            let len = (left >> left.trailing_zeros()).trailing_ones();
+            left &= left + (1 << left.trailing_zeros());
+            table[mask] += 1 << (16 * len);
+        }
+        mask += 1;
+    }
+    table
+};
+
 /// Each run of ones in a mask: first bit and length.
 pub(super) fn runs(mask: u8) -> impl Iterator<Item = (u32, u32)> {
     let mut left = u32::from(mask);
@@ -53,20 +70,25 @@ impl Partial {
         self.find(block).map_or(0, |at| self.0[at][2])
     }
 
-    /// Writes down which fragments of a block are free; with none, or with all, it leaves the list.
-    pub fn put(&mut self, block: u32, mask: u8) {
-        match (self.find(block), mask) {
+    /// Changes which fragments of a block are free; with none, or with all, it leaves the list. Those that were, and those
+    /// that are.
+    pub fn change(&mut self, block: u32, change: impl FnOnce(u8) -> u8) -> (u8, u8) {
+        let found = self.find(block);
+        let old = found.map_or(0, |at| self.0[at][2]);
+        let new = change(old);
+        match (found, new) {
             (Ok(at), 0 | 0xff) => drop(self.0.remove(at)),
-            (Ok(at), _) => self.0[at][2] = mask,
+            (Ok(at), _) => self.0[at][2] = new,
             (Err(_), 0 | 0xff) => {}
             (Err(at), _) => {
                 if self.0.len() == self.0.capacity() {
                     self.0.reserve_exact(16);
                 }
                 let [low, high] = (block as u16).to_le_bytes();
-                self.0.insert(at, [low, high, mask]);
+                self.0.insert(at, [low, high, new]);
             }
         }
+        (old, new)
     }
 
     /// The first block from `from` on, then from the beginning, that has a run of exactly `len` free fragments, and where

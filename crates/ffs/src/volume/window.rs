@@ -3,6 +3,25 @@
 use super::Volume;
 use crate::allocator::{Allocator, NoSpace};
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A hash of slots, which nobody chooses so that they collide.
+#[derive(Clone, Default)]
+struct SlotHash(u64);
+
+impl Hasher for SlotHash {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("a slot is one number");
+    }
+
+    fn write_u32(&mut self, slot: u32) {
+        self.0 = u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// Files whose ends have no blocks yet.
 #[derive(Clone, Default)]
@@ -11,7 +30,7 @@ pub(super) struct Window {
     /// What waits or has waited since it was last empty, each file's end rounded up to a block.
     bytes: u64,
     /// The size up to which a file has been given blocks, and when it came in.
-    from: HashMap<u32, (u64, u64)>,
+    from: HashMap<u32, (u64, u64), BuildHasherDefault<SlotHash>>,
     /// Files in the order in which they came in; one that has left since has another number there.
     order: VecDeque<(u32, u64)>,
     next: u64,

@@ -4,5 +4,6 @@ mod common;
 mod extents;
 mod fast;
 mod invariants;
+mod layouts;
 mod own_policy;
 mod trends;

@@ -16,6 +16,7 @@ pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<Strin
             Ok(History::open(repository, *order)?.commit(last))
         }
         Workload::Trace(trace) => Ok(TraceFile::read(&trace.file)?.0.sha256),
+        Workload::Snapshots(snapshots) => snapshots.fingerprint().map(Some),
         Workload::Git(_) | Workload::Intrafile(_) | Workload::Mail(_) => Ok(None),
     }
 }

@@ -1,6 +1,7 @@
 //! What a snapshot shows of a file system, as far as two are compared by it.
 
 use crate::Error;
+use ager::snapshots::FREE_SPACE;
 use probe::FreeSpace;
 use snapshot::{Kind, Snapshot, Stat, check, check_pair};
 use std::collections::HashSet;
@@ -53,7 +54,7 @@ pub fn of_files(paths: &[PathBuf]) -> Result<Vec<Seen>, Error> {
 /// The free space that was noted when the snapshot at `path` was taken.
 fn free_beside(path: &Path) -> Result<Option<FreeSpace>, Error> {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(".free.json");
+    name.push(FREE_SPACE);
     let beside = path.with_file_name(name);
     let text = match std::fs::read(&beside) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -1,6 +1,7 @@
 //! Puts what the threads of a walk have found into scan order, which does not depend on them.
 
-use super::walk::{Part, Walked};
+use super::walk::{File, Part, Walked};
+use rayon::prelude::*;
 use snapshot::{Entry, Info, Key, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::collections::HashSet;
 
@@ -9,14 +10,14 @@ enum Child<'w> {
     /// The directory with that number.
     Dir(u32, Vec<u8>),
     /// A file of a part.
-    File(&'w Part, usize),
+    File(&'w Part, &'w File),
 }
 
 impl Child<'_> {
     fn name(&self) -> &[u8] {
         match self {
             Child::Dir(_, name) => name,
-            Child::File(part, index) => part.name(&part.files[*index]),
+            Child::File(part, file) => part.name(file),
         }
     }
 }
@@ -25,8 +26,9 @@ impl Child<'_> {
 pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
     let mut children: Vec<Vec<Child>> = walked.dirs.iter().map(|_| Vec::new()).collect();
     for part in &walked.parts {
-        let files = (0..part.files.len()).map(|index| Child::File(part, index));
-        children[part.dir as usize].extend(files);
+        for file in &part.files {
+            children[file.dir as usize].push(Child::File(part, file));
+        }
     }
     let dirs = walked.dirs.iter().enumerate().skip(1).filter(|(_, dir)| dir.entry.is_some());
     for (number, dir) in dirs {
@@ -34,12 +36,12 @@ pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
         let name = key.map_or_else(|| name.to_vec(), |key| key.name(name).into_bytes());
         children[dir.parent as usize].push(Child::Dir(number as u32, name));
     }
-    for children in &mut children {
+    children.par_iter_mut().for_each(|children| {
         // They are in a few sorted runs, which a stable sort makes use of.
         children.sort_by(|a, b| a.name().cmp(b.name()));
         // A name that comes and goes may be listed twice.
         children.dedup_by(|a, b| a.name() == b.name());
-    }
+    });
     let entry =
         |number: u32| walked.dirs[number as usize].entry.clone().expect("only directories that are there");
     let mut builder = SnapshotBuilder::new(info, entry(0));
@@ -53,8 +55,7 @@ pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
                 let place = builder.add(Entry { parent, ..entry(number) }, &name, &[]);
                 levels.push((place, std::mem::take(&mut children[number as usize]).into_iter()));
             }
-            Some(Child::File(part, index)) => {
-                let file = &part.files[index];
+            Some(Child::File(part, file)) => {
                 let has_extents = file.entry.kind == Kind::File
                     && (file.entry.links < 2 || linked.insert(file.entry.inode));
                 let extents = if has_extents { part.extents(file) } else { &[] };

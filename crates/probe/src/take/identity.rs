@@ -1,6 +1,6 @@
 //! Which file system a tree is on.
 
-use crate::{Error, Result};
+use disk::MountPoint;
 use rustix::fs::{major, minor, stat};
 use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
 use std::ops::Range;
@@ -34,12 +34,10 @@ pub struct Identity {
     pub id: Option<String>,
 }
 
-/// That of the directory `fd`, which is at `root`.
-pub fn of(fd: &OwnedFd, root: &Path) -> Result<Identity> {
-    let path = root.canonicalize().map_err(Error::io("finding", root))?;
-    let mount = disk::mount_holding(&path)?;
+/// That of the directory `fd`, which `mount` holds.
+pub fn of(fd: &OwnedFd, mount: Option<MountPoint>) -> Identity {
     let id = told(fd).or_else(|| listed(&mount.as_ref()?.source));
-    Ok(Identity { fs: mount.map_or_else(|| "unknown".to_owned(), |mount| mount.kind), id })
+    Identity { fs: mount.map_or_else(|| "unknown".to_owned(), |mount| mount.kind), id }
 }
 
 /// What the kernel tells.

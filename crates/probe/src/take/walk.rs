@@ -1,14 +1,14 @@
 //! Walks a tree with several threads: one task a directory, and one for each further thousand names of a large one.
 //! Everything is looked up relative to open directories, so paths may be of any length.
 
-use super::look::{Found, Looker, Silent, device, look_at_dir, open_dir};
+use super::bulk::Bulk;
+use super::list::{LISTING_BYTES, Listed, Listing, Names, list};
+use super::look::{Found, Looker, Silent, look_at_dir, open_dir};
 use crate::{Error, Result};
 use rayon::Scope;
-use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
 use snapshot::{Entry, Extent, Key};
 use std::ffi::{CStr, CString, OsStr};
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -19,14 +19,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Names that one task looks at.
 const CHUNK: usize = 1024;
 
-/// Bytes of directory entries read at once.
-const LISTING_BYTES: usize = 64 * 1024;
-
 /// What a walk has found.
 pub struct Walked {
     /// All directories; the first is the root.
     pub dirs: Vec<Dir>,
-    /// What else there is, in no order.
+    /// What else there is, a part for each thread.
     pub parts: Vec<Part>,
     pub vanished: u64,
     pub unmapped: u64,
@@ -43,10 +40,11 @@ pub struct Dir {
     pub entry: Option<Entry>,
 }
 
-/// Some of what a directory holds, directories apart, in byte order of the names.
+/// What one thread has found, directories apart. All of it lies in three large pieces of memory: many small ones would be
+/// asked of the kernel page by page.
+#[derive(Default)]
 pub struct Part {
-    /// The number of the directory.
-    pub dir: u32,
+    /// Those that were found in one task are in byte order of their names.
     pub files: Vec<File>,
     names: Vec<u8>,
     extents: Vec<Extent>,
@@ -54,30 +52,50 @@ pub struct Part {
 
 /// One of them.
 pub struct File {
+    /// The number of its directory.
+    pub dir: u32,
     pub entry: Entry,
-    name: Range<u32>,
-    extents: Range<u32>,
+    name: Range<usize>,
+    extents: Range<usize>,
 }
 
 impl Part {
     /// The name of one of its files, or the hash of it.
     pub fn name(&self, file: &File) -> &[u8] {
-        &self.names[file.name.start as usize..file.name.end as usize]
+        &self.names[file.name.clone()]
+    }
+
+    /// Adds a file of the directory `dir`, whose extents begin at `first_extent` and are the last so far.
+    fn add(&mut self, dir: u32, entry: Entry, name: &CStr, key: Option<&Key>, first_extent: usize) {
+        let first = self.names.len();
+        match key {
+            Some(key) => self.names.extend(key.name(name.to_bytes()).into_bytes()),
+            None => self.names.extend(name.to_bytes()),
+        }
+        let (name, extents) = (first..self.names.len(), first_extent..self.extents.len());
+        self.files.push(File { dir, entry, name, extents });
     }
 
     /// Its extents.
     pub fn extents(&self, file: &File) -> &[Extent] {
-        &self.extents[file.extents.start as usize..file.extents.end as usize]
+        &self.extents[file.extents.clone()]
     }
 }
 
-/// Walks everything below the open directory `root`, which is at `path`.
-pub fn walk(root: &OwnedFd, path: &Path, threads: usize, key: Option<&Key>) -> Result<Walked> {
-    let examined = device(root).and_then(|device| Ok((device, open_dir(root.as_fd(), c".")?)));
-    let (device, fd) = examined.map_err(Error::io("examining", path))?;
+/// Walks everything below the open directory `root`, which is at `path` on the file system `device`.
+pub fn walk(
+    root: &OwnedFd,
+    path: &Path,
+    device: (u32, u32),
+    bulk: Option<Bulk>,
+    threads: usize,
+    key: Option<&Key>,
+) -> Result<Walked> {
+    let fd = open_dir(root.as_fd(), c".").map_err(Error::io("opening", path))?;
     let dir = Dir { parent: 0, name: CString::default(), entry: None };
     let walk = Walk {
         device,
+        bulk,
         key,
         silent: Silent::default(),
         dirs: Mutex::new(vec![dir]),
@@ -95,7 +113,7 @@ pub fn walk(root: &OwnedFd, path: &Path, threads: usize, key: Option<&Key>) -> R
     let mut walked = Walked { dirs, parts: Vec::new(), vanished: 0, unmapped: 0, other_fs: 0 };
     for worker in walk.workers {
         let worker = worker.into_inner().expect("no thread panics with the lock");
-        walked.parts.extend(worker.parts);
+        walked.parts.push(worker.part);
         walked.vanished += worker.vanished;
         walked.unmapped += worker.unmapped;
         walked.other_fs += worker.other_fs;
@@ -107,6 +125,7 @@ pub fn walk(root: &OwnedFd, path: &Path, threads: usize, key: Option<&Key>) -> R
 struct Walk<'k> {
     /// The file system that is walked.
     device: (u32, u32),
+    bulk: Option<Bulk>,
     key: Option<&'k Key>,
     silent: Silent,
     dirs: Mutex<Vec<Dir>>,
@@ -119,7 +138,9 @@ struct Walk<'k> {
 /// What a thread has, and what it has found.
 struct Worker {
     looker: Looker,
-    parts: Vec<Part>,
+    /// Room for a piece of a directory's listing.
+    listing: Vec<u8>,
+    part: Part,
     vanished: u64,
     unmapped: u64,
     other_fs: u64,
@@ -127,15 +148,15 @@ struct Worker {
 
 impl Worker {
     fn new() -> Worker {
-        Worker { looker: Looker::new(), parts: Vec::new(), vanished: 0, unmapped: 0, other_fs: 0 }
+        Worker {
+            looker: Looker::new(),
+            listing: Vec::with_capacity(LISTING_BYTES),
+            part: Part::default(),
+            vanished: 0,
+            unmapped: 0,
+            other_fs: 0,
+        }
     }
-}
-
-/// A name as its directory listed it.
-struct Listed {
-    name: CString,
-    file_type: FileType,
-    inode: u64,
 }
 
 /// Why the walk ended early.
@@ -171,7 +192,8 @@ impl<'k> Walk<'k> {
             Ok(None) => return self.worker().other_fs += 1,
             Err(errno) => return self.fail("examining directory", number, None, errno),
         }
-        let listed = match list(&fd) {
+        let listed = list(&fd, &mut self.worker().listing);
+        let listed = match listed {
             Ok(listed) => listed,
             // Removed meanwhile.
             Err(Errno::NOENT) if number != 0 => {
@@ -180,18 +202,17 @@ impl<'k> Walk<'k> {
             }
             Err(errno) => return self.fail("reading directory", number, None, errno),
         };
-        let (dirs, mut files): (Vec<Listed>, Vec<Listed>) =
-            listed.into_iter().partition(|listed| listed.file_type == FileType::Directory);
-        let fd = Arc::new(fd);
-        self.enter(scope, number, &fd, dirs.into_iter().map(|dir| dir.name).collect());
+        let Listing { dirs, mut files, names } = listed;
+        let (fd, names) = (Arc::new(fd), Arc::new(names));
+        self.enter(scope, number, &fd, dirs);
         // Disks are read in the order of inodes.
         files.sort_unstable_by_key(|listed| listed.inode);
         while files.len() > CHUNK {
             let chunk = files.split_off(files.len() - CHUNK);
-            let fd = fd.clone();
-            scope.spawn(move |scope| self.files(scope, number, &fd, chunk));
+            let (fd, names) = (fd.clone(), names.clone());
+            scope.spawn(move |scope| self.files(scope, number, &fd, &names, &chunk));
         }
-        self.files(scope, number, &fd, files);
+        self.files(scope, number, &fd, &names, &files);
     }
 
     /// Starts a task for each of these directories in the directory with that number.
@@ -223,57 +244,57 @@ impl<'k> Walk<'k> {
         }
     }
 
-    /// Looks at names in the directory with that number.
-    fn files<'s>(&'s self, scope: &Scope<'s>, number: u32, fd: &Arc<OwnedFd>, listed: Vec<Listed>) {
+    /// Looks at names in the directory with that number: in bulk where that is possible, by calls otherwise.
+    fn files<'s>(
+        &'s self,
+        scope: &Scope<'s>,
+        number: u32,
+        fd: &Arc<OwnedFd>,
+        names: &Names,
+        listed: &[Listed],
+    ) {
         if listed.is_empty() || self.failed.load(Relaxed) {
             return;
         }
-        let mut part = Part {
-            dir: number,
-            files: Vec::with_capacity(listed.len()),
-            names: Vec::new(),
-            extents: Vec::new(),
-        };
         let mut dirs = Vec::new();
-        let mut worker = self.worker();
-        for Listed { name, file_type, inode } in listed {
-            let start = part.extents.len() as u32;
-            let found = worker.looker.look(
-                fd.as_fd(),
-                &name,
-                file_type,
-                self.device,
-                &self.silent,
-                &mut part.extents,
-            );
-            match found {
-                Ok(Found::File { entry, mapped }) => {
-                    worker.unmapped += u64::from(!mapped);
-                    worker.vanished += u64::from(is_another(inode, entry.inode));
-                    let first = part.names.len() as u32;
-                    match self.key {
-                        Some(key) => part.names.extend(key.name(name.to_bytes()).into_bytes()),
-                        None => part.names.extend(name.to_bytes()),
+        let mut locked = self.worker();
+        let Worker { looker, part, vanished, unmapped, other_fs, .. } = &mut *locked;
+        let first_file = part.files.len();
+        let mut by_calls = Vec::new();
+        match &self.bulk {
+            Some(bulk) => bulk.read(
+                listed,
+                |listed| names.of(listed),
+                |index, facts| match facts {
+                    Some((entry, extents)) => {
+                        let start = part.extents.len();
+                        part.extents.extend_from_slice(extents);
+                        part.add(number, entry, names.of(&listed[index]), self.key, start);
                     }
-                    part.files.push(File {
-                        entry,
-                        name: first..part.names.len() as u32,
-                        extents: start..part.extents.len() as u32,
-                    });
+                    None => by_calls.push(&listed[index]),
+                },
+            ),
+            None => by_calls.extend(listed),
+        }
+        for listed in by_calls {
+            let name = names.of(listed);
+            let start = part.extents.len();
+            let extents = &mut part.extents;
+            match looker.look(fd.as_fd(), name, listed.file_type, self.device, &self.silent, extents) {
+                Ok(Found::File { entry, mapped }) => {
+                    *unmapped += u64::from(!mapped);
+                    *vanished += u64::from(is_another(listed.inode, entry.inode));
+                    part.add(number, entry, name, self.key, start);
                 }
-                Ok(Found::Dir) => dirs.push(name),
-                Ok(Found::OtherFs) => worker.other_fs += 1,
-                Ok(Found::Gone) => worker.vanished += 1,
-                Err(errno) => self.fail("examining", number, Some(&name), errno),
+                Ok(Found::Dir) => dirs.push(name.to_owned()),
+                Ok(Found::OtherFs) => *other_fs += 1,
+                Ok(Found::Gone) => *vanished += 1,
+                Err(errno) => self.fail("examining", number, Some(name), errno),
             }
         }
-        let Part { files, names, .. } = &mut part;
-        files.sort_unstable_by(|a, b| {
-            let name = |file: &File| &names[file.name.start as usize..file.name.end as usize];
-            name(a).cmp(name(b))
-        });
-        worker.parts.push(part);
-        drop(worker);
+        let Part { files, names, .. } = part;
+        files[first_file..].sort_unstable_by(|a, b| names[a.name.clone()].cmp(&names[b.name.clone()]));
+        drop(locked);
         self.enter(scope, number, fd, dirs);
     }
 }
@@ -281,21 +302,6 @@ impl<'k> Walk<'k> {
 /// Whether a name stands for another file than it did when it was listed. File systems in user space may list none.
 fn is_another(listed: u64, found: u64) -> bool {
     listed != found && !matches!(listed, 0 | 0xffff_ffff)
-}
-
-/// What a directory lists.
-fn list(fd: &OwnedFd) -> std::result::Result<Vec<Listed>, Errno> {
-    let mut buffer = Vec::with_capacity(LISTING_BYTES);
-    let mut entries = RawDir::new(fd, buffer.spare_capacity_mut() as &mut [MaybeUninit<u8>]);
-    let mut listed = Vec::new();
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name != c"." && name != c".." {
-            listed.push(Listed { name: name.to_owned(), file_type: entry.file_type(), inode: entry.ino() });
-        }
-    }
-    Ok(listed)
 }
 
 impl Failure {

@@ -20,7 +20,7 @@ pub fn parse(listing: &[u8], mut info: Info, base: Option<&Snapshot>) -> Result<
     // The root directory of every subvolume has this number.
     let tree = base.map_or_else(|| Tree::new(entry(Kind::Dir, 256)), Tree::of);
     let mut stream = Stream { tree, written: BTreeSet::new(), begun: false };
-    for (number, record) in records(listing, b'\n') {
+    for (number, record) in records(listing, b'\n')? {
         let wrong = |why: String| format!("line {number}, {}: {why}", shown(record));
         stream.command(record).map_err(wrong)?;
     }

@@ -13,7 +13,7 @@ pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
     info.lacks = vec![Fact::Generation, Fact::Extents];
     let end = if listing.contains(&0) { 0 } else { b'\n' };
     let mut lines = Vec::new();
-    for (number, record) in records(listing, end) {
+    for (number, record) in records(listing, end)? {
         let line = line(record).ok_or_else(|| {
             format!(
                 "record {number} is {} and not eight fields and a path between tabs; list with the format of the book, \

@@ -18,7 +18,7 @@ pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
         Fact::Extents,
     ];
     let mut lines = Vec::new();
-    for (number, record) in records(listing, b'\n') {
+    for (number, record) in records(listing, b'\n')? {
         let (entry, path) = line(record).ok_or_else(|| {
             format!("line {number} is {} and not mode, size, date, time and path", shown(record))
         })?;

@@ -2,11 +2,15 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// Records that end in `end`, each with its number from 1; the last may lack its end.
-pub fn records(listing: &[u8], end: u8) -> impl Iterator<Item = (usize, &[u8])> {
-    let listing = listing.strip_suffix(&[end]).unwrap_or(listing);
-    let count = if listing.is_empty() { 0 } else { usize::MAX };
-    listing.split(move |byte| *byte == end).take(count).zip(1..).map(|(record, number)| (number, record))
+/// Records that end in `end`, each with its number from 1. All of these programs end the last one too, so a listing that does
+/// not was cut short, and what is missing would look deleted.
+pub fn records(listing: &[u8], end: u8) -> Result<impl Iterator<Item = (usize, &[u8])>, String> {
+    let (listing, count) = match listing.strip_suffix(&[end]) {
+        Some(listing) => (listing, usize::MAX),
+        None if listing.is_empty() => (listing, 0),
+        None => return Err("its last line has no end: it is cut short; list again".to_owned()),
+    };
+    Ok(listing.split(move |byte| *byte == end).take(count).zip(1..).map(|(record, number)| (number, record)))
 }
 
 /// A number in decimal.

@@ -24,7 +24,7 @@ pub fn parse(listing: &[u8], mut info: Info, base: &Snapshot, below: &Path) -> R
     info.lacks.dedup();
     let below = names(below.as_os_str().as_bytes())?;
     let mut lines = Vec::new();
-    for (number, record) in records(listing, b'\n') {
+    for (number, record) in records(listing, b'\n')? {
         let line = line(number, record).ok_or_else(|| {
             format!("line {number} is {} and not time, change, type and path between tabs", shown(record))
         })?;

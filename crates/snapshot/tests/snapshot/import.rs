@@ -54,7 +54,9 @@ fn find_lists_all_but_extents_and_generations() {
         FIND.split(|byte| *byte == b'\n').filter(|record| !record.is_empty()).collect();
     records.push(b"f\t16\t1\t0\t0\t1\t1\t1\ttwo\nlines");
     records.reverse();
-    let with_lines = import(Lister::Find, &records.join(&0), None).unwrap();
+    let mut listing = records.join(&0);
+    listing.push(0);
+    let with_lines = import(Lister::Find, &listing, None).unwrap();
     assert_eq!(paths(&with_lines)[5..], [r"two\nlines"]);
 }
 
@@ -194,6 +196,24 @@ const LISTINGS: [(Lister, &[u8], bool); 5] = [
     (Lister::Btrfs, WHOLE, false),
     (Lister::Btrfs, INCREMENT, true),
 ];
+
+#[test]
+fn a_listing_that_is_cut_within_a_line_is_no_shorter_tree() {
+    for (from, listing, with_base) in LISTINGS {
+        let base = import(
+            if from == Lister::Btrfs { from } else { Lister::Find },
+            [WHOLE, FIND][usize::from(from != Lister::Btrfs)],
+            None,
+        );
+        for cut in 1..listing.len() {
+            let is_at_end = listing[cut - 1] == b'\n';
+            let found = import(from, &listing[..cut], with_base.then(|| base.as_ref().unwrap()));
+            assert!(is_at_end || found.is_err(), "{from:?} {cut}");
+        }
+        let error = import(from, &listing[..listing.len() - 1], with_base.then(|| base.as_ref().unwrap()));
+        assert!(error.unwrap_err().contains("cut short"), "{from:?}");
+    }
+}
 
 proptest! {
     /// Damage gives another snapshot or an error, which is one line; never a panic.

@@ -49,6 +49,7 @@ fn what_does_not_go_together_is_refused() {
     refused(taken(200, |_, root, _| root.inode = 3), "two directories, inodes 2 and 3");
     refused(taken(200, |_, root, _| root.born_ns = Some(11)), "made anew");
     refused(taken(200, |info, _, _| info.key_id = Some("k".into())), "one has names");
+    refused(taken(200, |info, _, _| info.lacks = vec![Fact::Inode]), "by their paths");
     let back = taken(100, |info, _, _| info.ended_ns = 99);
     assert!(matches!(check(&back), Err(Mismatch::EndedBeforeBegun { .. })));
     assert!(check(&back).unwrap_err().to_string().contains("the clock was set back"));
@@ -87,6 +88,34 @@ fn what_happened_to_a_file_is_told_by_what_differs() {
     assert_eq!(happened(|file| file.kind = Kind::Symlink), [What::Replaced]);
     assert_eq!(happened(|file| (file.generation, file.born_ns) = (None, None)), []);
     assert_eq!(happened(|file| file.inode = 13), [What::Created, What::Deleted]);
+}
+
+#[test]
+fn of_several_names_those_that_changed_are_told() {
+    let named = |begun_ns, names: &[&str]| {
+        let info = Info { begun_ns, ended_ns: begun_ns + 10, ..Info::default() };
+        let mut builder = SnapshotBuilder::new(info, entry(ROOT, Kind::Dir, 2));
+        for name in names {
+            builder.add(entry(ROOT, Kind::File, 12), name.as_bytes(), &[]);
+        }
+        builder.finish()
+    };
+    let told = |before: &[&str], after: &[&str]| {
+        let (a, b) = (named(100, before), named(200, after));
+        let path = |snapshot: &Snapshot, place: Option<u32>| {
+            String::from_utf8(snapshot.path(place.unwrap())).unwrap()
+        };
+        let changes = diff(&a, &b);
+        changes
+            .iter()
+            .map(|change| (change.what, path(&a, change.before), path(&b, change.after)))
+            .collect::<Vec<_>>()
+    };
+    let one = |what, before: &str, after: &str| vec![(what, before.to_owned(), after.to_owned())];
+    assert_eq!(told(&["a", "b"], &["b", "c"]), one(What::Renamed, "a", "c"));
+    assert_eq!(told(&["a", "b"], &["a", "b", "c"]), one(What::Linked, "a", "c"));
+    assert_eq!(told(&["a", "b", "c"], &["a", "c"]), one(What::Unlinked, "b", "a"));
+    assert_eq!(told(&["a", "b"], &["a", "b"]), []);
 }
 
 #[test]

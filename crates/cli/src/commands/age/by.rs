@@ -7,7 +7,7 @@ use ager::git::Order;
 use ager::mail::Parameters;
 use ager::micro::Intrafile;
 use anyhow::{Result, bail};
-use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, TraceFile, Tree, TreeOf, Workload};
+use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, Snapshots, TraceFile, Tree, TreeOf, Workload};
 use std::path::PathBuf;
 
 /// Models of disks that scans are priced on, behind that of the disk below.
@@ -52,9 +52,26 @@ pub fn workload(by: &By) -> Result<Option<(Workload, u64)>> {
     } else if let Some(file) = &by.trace {
         let (trace, last) = TraceFile::read(&super::absolute(file)?)?;
         Some((Workload::Trace(trace), by.rounds.unwrap_or(last)))
+    } else if !by.snapshots.is_empty() {
+        let (snapshots, last) = snapshots(by)?;
+        Some((Workload::Snapshots(snapshots), by.rounds.unwrap_or(last)))
     } else {
         None
     })
+}
+
+/// The snapshots, and the last of them; what they cannot tell is said.
+fn snapshots(by: &By) -> Result<(Snapshots, u64)> {
+    let files = by.snapshots.iter().map(|path| super::absolute(path)).collect::<Result<_>>()?;
+    let is_builtin = |set: &PathBuf| set.as_path() == "builtin";
+    let short_lived = match &by.short_lived {
+        Some(set) if !is_builtin(set) => Some(super::absolute(set)?),
+        set => set.clone(),
+    };
+    let named = Snapshots { files, sha256: None, published: by.published, short_lived };
+    let (snapshots, last, doubts) = named.read()?;
+    doubts.iter().for_each(|doubt| eprintln!("{doubt}"));
+    Ok((snapshots, last))
 }
 
 fn tree(by: &By) -> Result<Tree> {

@@ -100,6 +100,7 @@ fn listed(change: &Change, a: &Snapshot, b: &Snapshot) -> Value {
 fn line(change: &Change, a: &Snapshot, b: &Snapshot) -> String {
     let what = change.what.name();
     match paths(change, a, b) {
+        (before, _) if change.what == What::Unlinked => format!("{what:<9} {}", before.unwrap_or_default()),
         (Some(before), Some(after)) if before != after => format!("{what:<9} {before} -> {after}"),
         (before, after) => format!("{what:<9} {}", after.or(before).unwrap_or_default()),
     }

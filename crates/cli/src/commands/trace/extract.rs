@@ -18,6 +18,7 @@ struct Summary {
 }
 
 pub fn run(extract: &Extract) -> Result<()> {
+    super::check_labelled(&extract.output)?;
     disk::catch_interrupts();
     let order = match extract.order {
         Order::FirstParent => ager::git::Order::FirstParent,

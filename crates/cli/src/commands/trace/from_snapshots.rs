@@ -4,7 +4,7 @@ use crate::args::FromSnapshots;
 use crate::output;
 use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
-use ager::snapshots::{Counts, Summary, Workload};
+use ager::snapshots::{Counts, Summary, Workload, snapshot_files};
 use anyhow::Result;
 use lab::Watch as _;
 use serde::Serialize;
@@ -20,14 +20,16 @@ struct Made<'m> {
 
 pub fn run(args: &FromSnapshots) -> Result<()> {
     disk::catch_interrupts();
+    super::check_labelled(&args.output)?;
     let options = args.options()?;
+    let files = snapshot_files(&args.snapshots)?;
     let short_lived = options.short_lived.as_ref();
     let info = TraceInfo {
         tool: lab::TOOL.to_owned(),
         seed: Some(options.seed),
         source: "snapshots".to_owned(),
         parameters: serde_json::json!({
-            "snapshots": args.snapshots.len(),
+            "snapshots": files.len(),
             "place": options.place,
             "deletions": options.deletions,
             "updates": options.updates,
@@ -44,7 +46,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
     };
     let mut progress = Progress::new();
     progress.phase("reading snapshots", None);
-    let mut workload = Workload::new(Box::new(args.snapshots.clone()), options)?;
+    let mut workload = Workload::new(Box::new(files), options)?;
     let labels = workload.labels();
     progress.phase("making operations", None);
     let mut operations = 0;
@@ -103,6 +105,6 @@ fn show(summary: &Summary) -> Result<()> {
     };
     let pairs = summary.pairs.iter().enumerate();
     let pairs = pairs.map(|(place, counts)| row(format!("{place} → {}", place + 1), counts));
-    output::table(&headings, std::iter::once(row("fill".to_owned(), &summary.fill)).chain(pairs))?;
-    summary.doubts.iter().try_for_each(|doubt| output::line(&format!("note: {doubt}")))
+    summary.doubts.iter().for_each(|doubt| eprintln!("{doubt}"));
+    output::table(&headings, std::iter::once(row("fill".to_owned(), &summary.fill)).chain(pairs))
 }

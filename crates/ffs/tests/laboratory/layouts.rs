@@ -1,0 +1,76 @@
+//! What each policy makes of the made-up history, block for block, in a number each. They change where a policy does, and must
+//! not change where the laboratory only gets faster.
+
+use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
+use ffs::policy::{Baseline, BestCluster, NoSwitch, Original, Policy, SmartFrag};
+use ffs::{Allocator, FastFs, Geometry, History, Layout, Volume};
+use std::thread;
+use trace::Source as _;
+
+const DISK: u64 = 256 << 20;
+const WINDOW_BYTES: u64 = 16 << 20;
+
+/// Ages a file system and gives the digest of what became of it.
+type Aging = fn() -> u64;
+
+/// FNV-1a by words.
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
+}
+
+fn digest_of(layout: &Layout, beside: u64) -> u64 {
+    let mut hash =
+        [u64::from(layout.inode), layout.size, beside].into_iter().fold(0xcbf2_9ce4_8422_2325, mix);
+    for piece in &layout.pieces {
+        hash = [piece.logical, piece.start, piece.len]
+            .into_iter()
+            .fold(hash, |hash, word| mix(hash, word.into()));
+    }
+    layout.indirect.iter().fold(hash, |hash, &word| mix(hash, word.into()))
+}
+
+/// The sum over all files and directories, whatever their order, after the history.
+fn digest<A: Allocator>(mut volume: Volume<A>) -> u64 {
+    let (mut history, mut batch) = (History::new(DISK, 1), Vec::new());
+    while history.next_batch(&mut batch).is_ok() && !batch.is_empty() {
+        batch.iter().for_each(|op| volume.apply(op).unwrap());
+    }
+    let mut sum = 0u64;
+    volume.each_file(|file| {
+        let beside = [file.file, file.directory.into(), file.day.into()].into_iter().fold(0, mix);
+        sum = sum.wrapping_add(digest_of(file.layout, beside));
+    });
+    volume.each_directory(|layout| sum = sum.wrapping_add(digest_of(layout, 0)));
+    volume.allocator().check().unwrap();
+    sum
+}
+
+fn fast<P: Policy>(policy: P) -> u64 {
+    digest(Volume::new(FastFs::new(Geometry::of(DISK).unwrap(), policy)))
+}
+
+fn extents<P: Placement>(placement: P, window_bytes: u64) -> u64 {
+    digest(Volume::with_window(Extents::new(DISK, placement).unwrap(), window_bytes))
+}
+
+#[test]
+fn every_policy_lays_out_the_history_as_it_always_did() {
+    let digests: [(&str, Aging, u64); 9] = [
+        ("baseline", || fast(Baseline), 0x640a_991f_bb7e_845c),
+        ("original", || fast(Original), 0x95f9_7abf_45aa_3405),
+        ("no_switch", || fast(NoSwitch), 0x276c_4569_1a50_8586),
+        ("smart_frag", || fast(SmartFrag), 0x3cc6_9a9e_f4a1_873f),
+        ("best_cluster", || fast(BestCluster), 0x149f_62ed_2783_0345),
+        ("buddy", || extents(BuddySearch, WINDOW_BYTES), 0x522f_3675_19c1_5c37),
+        ("first_fit", || extents(FirstFit, WINDOW_BYTES), 0xc9b2_fd81_5df0_3308),
+        ("best_fit", || extents(BestFit, WINDOW_BYTES), 0x22ce_1647_6094_3d63),
+        ("buddy_no_window", || extents(BuddySearch, 0), 0x32a3_4239_af6e_d5a8),
+    ];
+    thread::scope(|scope| {
+        let agings = digests.map(|(policy, age, expected)| (policy, scope.spawn(age), expected));
+        let found = agings.map(|(policy, aging, expected)| (policy, aging.join().unwrap(), expected));
+        for (policy, digest, expected) in found {
+            assert_eq!(digest, expected, "{policy} lays out files otherwise: {digest:#018x}");
+        }
+    });
+}

@@ -1,0 +1,124 @@
+//! An inode as it lies on disk.
+
+use super::checksum;
+use super::superblock::{Layout, u16_at, u32_at};
+use snapshot::{Entry, Kind, ROOT};
+
+/// What all inodes have; the rest of larger ones begins with how much of it is in use.
+const OLD_BYTES: usize = 128;
+
+const CHECKSUM_LOW: usize = 0x7c;
+const CHECKSUM_HIGH: usize = 0x82;
+
+const FLAG_ENCRYPTED: u32 = 0x800;
+const FLAG_HUGE_FILE: u32 = 0x4_0000;
+const FLAG_EXTENTS: u32 = 0x8_0000;
+const FLAG_INLINE_DATA: u32 = 0x1000_0000;
+
+/// The bytes of an inode whose checksum is right.
+pub struct Inode<'b> {
+    bytes: &'b [u8],
+    number: u64,
+    /// Bytes of it that are in use.
+    used: usize,
+    /// What checksums of blocks of its own begin with.
+    pub seed: u32,
+}
+
+impl<'b> Inode<'b> {
+    /// Takes the bytes of an inode; none if the checksum is wrong.
+    pub fn read(layout: &Layout, number: u64, bytes: &'b [u8]) -> Option<Inode<'b>> {
+        let used = match bytes.len() {
+            OLD_BYTES => OLD_BYTES,
+            len => match usize::from(u16_at(bytes, OLD_BYTES)) {
+                // Never written by a kernel that knows of larger ones.
+                0 => return None,
+                extra => Some(OLD_BYTES + extra).filter(|used| *used <= len && extra % 4 == 0)?,
+            },
+        };
+        let seed = checksum::update(layout.seed, &(number as u32).to_le_bytes());
+        let seed = checksum::update(seed, &bytes[0x64..0x68]);
+        let inode = Inode { bytes, number, used, seed };
+        inode.is_intact().then_some(inode)
+    }
+
+    fn is_intact(&self) -> bool {
+        let bytes = self.bytes;
+        let low = u16_at(bytes, CHECKSUM_LOW);
+        let sum = checksum::update(self.seed, &bytes[..CHECKSUM_LOW]);
+        let sum = checksum::update(sum, &[0; 2]);
+        let sum = checksum::update(sum, &bytes[CHECKSUM_LOW + 2..OLD_BYTES]);
+        if bytes.len() == OLD_BYTES {
+            return sum as u16 == low;
+        }
+        let sum = checksum::update(sum, &bytes[OLD_BYTES..CHECKSUM_HIGH]);
+        if self.used < CHECKSUM_HIGH + 2 {
+            return checksum::update(sum, &bytes[CHECKSUM_HIGH..]) as u16 == low;
+        }
+        let sum = checksum::update(sum, &[0; 2]);
+        let sum = checksum::update(sum, &bytes[CHECKSUM_HIGH + 2..]);
+        sum == u32::from(u16_at(bytes, CHECKSUM_HIGH)) << 16 | u32::from(low)
+    }
+
+    fn flags(&self) -> u32 {
+        u32_at(self.bytes, 0x20)
+    }
+
+    /// Where its blocks are: the root of a tree of extents, or numbers of blocks.
+    pub fn map(&self) -> &'b [u8] {
+        &self.bytes[0x28..0x64]
+    }
+
+    /// Which of the two.
+    pub fn has_extents(&self) -> bool {
+        self.flags() & FLAG_EXTENTS != 0
+    }
+
+    /// What `statx` tells of it, and its generation; none of a free inode, a directory, and of what it tells in another
+    /// way: of data within the inode, and of the names in encrypted links.
+    pub fn entry(&self, layout: &Layout) -> Option<Entry> {
+        let kind = match u16_at(self.bytes, 0) >> 12 {
+            0o10 => Kind::File,
+            0o12 => Kind::Symlink,
+            0o1 | 0o2 | 0o6 | 0o14 => Kind::Special,
+            _ => return None,
+        };
+        let links = u16_at(self.bytes, 0x1a);
+        let flags = self.flags();
+        let is_encrypted_link = kind == Kind::Symlink && flags & FLAG_ENCRYPTED != 0;
+        if links == 0 || flags & FLAG_INLINE_DATA != 0 || is_encrypted_link {
+            return None;
+        }
+        let high = |at| u64::from(u32_at(self.bytes, at)) << 32;
+        let size = u64::from(u32_at(self.bytes, 0x4)) | if kind == Kind::File { high(0x6c) } else { 0 };
+        Some(Entry {
+            parent: ROOT,
+            kind,
+            inode: self.number,
+            generation: (kind == Kind::File).then(|| u32_at(self.bytes, 0x64)),
+            links: links.into(),
+            size,
+            allocated: self.allocated(layout),
+            changed_ns: self.time(0xc, 0x84),
+            modified_ns: self.time(0x10, 0x88),
+            born_ns: (self.used >= 0x94).then(|| self.time(0x90, 0x94)),
+        })
+    }
+
+    fn allocated(&self, layout: &Layout) -> u64 {
+        let low = u64::from(u32_at(self.bytes, 0x1c));
+        if !layout.has_huge_files {
+            return low * 512;
+        }
+        let units = u64::from(u16_at(self.bytes, 0x74)) << 32 | low;
+        units.saturating_mul(if self.flags() & FLAG_HUGE_FILE != 0 { layout.block_bytes } else { 512 })
+    }
+
+    /// A time in nanoseconds since 1970: seconds with a sign, and where there is room two more bits of them and thirty of
+    /// nanoseconds.
+    fn time(&self, seconds_at: usize, extra_at: usize) -> i64 {
+        let extra = if self.used >= extra_at + 4 { u32_at(self.bytes, extra_at) } else { 0 };
+        let seconds = i64::from(u32_at(self.bytes, seconds_at) as i32) + (i64::from(extra & 3) << 32);
+        seconds.saturating_mul(1_000_000_000).saturating_add((extra >> 2).into())
+    }
+}

@@ -1,0 +1,150 @@
+//! What leads through snapshots of a real file system as a workload: a round is a snapshot.
+
+use super::traced::Traced;
+use super::{Driver, Named};
+use crate::Error;
+use activity::ActivitySet;
+use ager::snapshots::{Options, ShortLived, Workload, check_series, snapshot_files};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+/// Snapshots of one file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Snapshots {
+    /// Where they are, in order of time; a directory stands for all that it holds.
+    pub files: Vec<PathBuf>,
+    /// Their digest, if they are to be these and no others.
+    #[serde(default)]
+    pub sha256: Option<String>,
+    /// Whether the workload is made as published, and no more.
+    #[serde(default)]
+    pub published: bool,
+    /// The set of profiles of activity that short-lived files are put in after, if any: a file, or `builtin`.
+    #[serde(default)]
+    pub short_lived: Named,
+}
+
+impl Snapshots {
+    /// These snapshots and no others, with the last of their rounds, and what they cannot tell, or only with doubt. Reads all.
+    pub fn read(mut self) -> Result<(Snapshots, u64, Vec<String>), Error> {
+        self.files = snapshot_files(&self.files)?;
+        let doubts = check_series(&self.files)?;
+        self.sha256 = Some(digest(&self.files)?);
+        let last = self.files.len() as u64 - 1;
+        Ok((self, last, doubts))
+    }
+
+    /// What tells them from others.
+    pub(crate) fn fingerprint(&self) -> Result<String, Error> {
+        digest(&snapshot_files(&self.files)?)
+    }
+
+    /// Refuses what is no series, is another than it was, or ends before round `last`.
+    pub(super) fn check(&self, last: u64) -> Result<(), Error> {
+        let (found, there, _) = self.clone().read()?;
+        if self.sha256.is_some() && self.sha256 != found.sha256 {
+            return Err(Error::Refused("the snapshots are others than they were".to_owned()));
+        }
+        if last > there {
+            return Err(Error::Refused(format!(
+                "there are {} snapshots, of which the last is round {there}, and no round {last}",
+                found.files.len()
+            )));
+        }
+        self.options(0).map(drop)
+    }
+
+    pub(super) fn driver(&self, seed: u64) -> Result<Box<dyn Driver>, Error> {
+        let series = snapshot_files(&self.files)?;
+        let workload = Workload::new(Box::new(series), self.options(seed)?)?;
+        let labels = workload.labels();
+        Ok(Box::new(Traced::new(Box::new(workload), seed, Some(labels))))
+    }
+
+    fn options(&self, seed: u64) -> Result<Options, Error> {
+        let options = if self.published { Options::published(seed) } else { Options::told(seed) };
+        let set = self.short_lived.as_deref().map(ActivitySet::load).transpose()?;
+        Ok(Options { short_lived: set.map(ShortLived::published), ..options })
+    }
+}
+
+/// A digest of all that the files hold, in their order.
+fn digest(files: &[PathBuf]) -> Result<String, Error> {
+    let mut all = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    for path in files {
+        let mut file = File::open(path).map_err(Error::io("opening", path))?;
+        let mut one = Sha256::new();
+        loop {
+            match file.read(&mut buffer).map_err(Error::io("reading", path))? {
+                0 => break,
+                bytes => one.update(&buffer[..bytes]),
+            }
+        }
+        all.update(one.finalize());
+    }
+    Ok(all.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Unwatched;
+    use snapshot::{Entry, Info, Kind, ROOT, SnapshotBuilder};
+    use std::path::Path;
+
+    /// A snapshot of a directory that holds one file of so many bytes.
+    fn taken(path: &Path, begun_ns: i64, size: u64) {
+        let entry = |kind, inode| Entry {
+            parent: ROOT,
+            kind,
+            inode,
+            generation: Some(1),
+            links: 1,
+            size,
+            allocated: size,
+            changed_ns: begun_ns - 1,
+            modified_ns: begun_ns - 1,
+            born_ns: Some(1),
+        };
+        let info = Info { begun_ns, ended_ns: begun_ns, ..Info::default() };
+        let mut builder = SnapshotBuilder::new(info, entry(Kind::Dir, 2));
+        builder.add(entry(Kind::File, 12), b"file", &[]);
+        builder.finish().save(path, true).unwrap();
+    }
+
+    #[test]
+    fn each_round_is_a_snapshot_and_others_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let files: Vec<PathBuf> = ["a", "b"].iter().map(|name| dir.path().join(name)).collect();
+        taken(&files[0], 100, 5000);
+        taken(&files[1], 200, 7000);
+        let named = Snapshots {
+            files: vec![dir.path().to_owned()],
+            sha256: None,
+            published: false,
+            short_lived: None,
+        };
+        let (snapshots, last, _) = named.clone().read().unwrap();
+        assert_eq!((&snapshots.files, last), (&files, 1));
+        assert_eq!(Some(named.fingerprint().unwrap()), snapshots.sha256);
+        let root = tempfile::tempdir().unwrap();
+        let size = || std::fs::metadata(root.path().join("file")).unwrap().len();
+        let mut driver = snapshots.driver(1).unwrap();
+        driver.advance(root.path(), 0, &mut Unwatched).unwrap();
+        assert_eq!(size(), 5000);
+        driver.advance(root.path(), 1, &mut Unwatched).unwrap();
+        assert_eq!(size(), 7000);
+        let refused = |snapshots: &Snapshots, last| snapshots.check(last).unwrap_err().to_string();
+        assert!(refused(&snapshots, 2).contains("no round 2"));
+        let without_set = Snapshots { short_lived: Some(dir.path().join("nowhere")), ..snapshots.clone() };
+        assert!(refused(&without_set, 1).contains("nowhere"));
+        taken(&files[1], 200, 7001);
+        assert!(refused(&snapshots, 1).contains("others than they were"));
+        named.check(1).unwrap();
+    }
+}

@@ -1,0 +1,67 @@
+//! What a directory lists.
+
+use rustix::fs::{FileType, RawDir};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+
+/// Bytes of directory entries read at once.
+pub const LISTING_BYTES: usize = 64 * 1024;
+
+/// A listing, without `.` and `..`.
+#[derive(Default)]
+pub struct Listing {
+    /// Names of directories.
+    pub dirs: Vec<CString>,
+    /// What else there is.
+    pub files: Vec<Listed>,
+    pub names: Names,
+}
+
+/// Names, one behind the other.
+#[derive(Default)]
+pub struct Names(Vec<u8>);
+
+/// Something other than a directory, as its directory listed it.
+pub struct Listed {
+    pub file_type: FileType,
+    pub inode: u64,
+    /// Where its name begins and ends, with the zero behind it.
+    name: (u32, u32),
+}
+
+impl Names {
+    /// The name of something listed.
+    pub fn of(&self, listed: &Listed) -> &CStr {
+        let (start, end) = listed.name;
+        let name = CStr::from_bytes_with_nul(&self.0[start as usize..end as usize]);
+        name.expect("it was copied whole")
+    }
+
+    fn add(&mut self, name: &CStr) -> (u32, u32) {
+        let start = self.0.len();
+        self.0.extend_from_slice(name.to_bytes_with_nul());
+        let place = |at| u32::try_from(at).expect("no directory lists 4 GiB of names");
+        (place(start), place(self.0.len()))
+    }
+}
+
+/// Lists a directory, read piece by piece into the spare room of `buffer`.
+pub fn list(fd: &OwnedFd, buffer: &mut Vec<u8>) -> Result<Listing, Errno> {
+    let mut entries = RawDir::new(fd, buffer.spare_capacity_mut() as &mut [MaybeUninit<u8>]);
+    let mut listing = Listing::default();
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        match entry.file_type() {
+            _ if name == c"." || name == c".." => {}
+            FileType::Directory => listing.dirs.push(name.to_owned()),
+            file_type => {
+                let name = listing.names.add(name);
+                listing.files.push(Listed { file_type, inode: entry.ino(), name });
+            }
+        }
+    }
+    Ok(listing)
+}
