@@ -63,7 +63,8 @@ pub struct Fs {
     pub(crate) streams: Streams,
     numbers: Mutex<Numbers>,
     prefix_max: usize,
-    /// Bytes of the store, and of those that only deleting may use.
+    image_bytes: u64,
+    /// Bytes that the store can hold, and of those what only deleting may use.
     pub(crate) bytes: u64,
     pub(crate) reserve: u64,
     /// When the full store was last looked at for room.
@@ -78,11 +79,10 @@ impl Fs {
     /// # Errors
     /// If there is none, it is of a later version, or damaged, or in use.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
-        let image_bytes = storage.len().unwrap_or_default();
         let store = Store::open(storage, options)?;
         let found = Super::read(&store)?;
         let params = *store.params();
-        let bytes = image_bytes.saturating_sub(params.log_bytes);
+        let bytes = found.bytes.saturating_sub(params.log_bytes);
         let fs = Self {
             block: found.block_bytes.into(),
             zone: ZONE_BYTES.min(params.max_batch_bytes() as u64 / 2),
@@ -92,6 +92,7 @@ impl Fs {
             streams: Streams::default(),
             numbers: Mutex::new(Numbers { next: found.next_number, reserved: found.next_number }),
             prefix_max: PREFIX_MAX.min(params.max_key_bytes() / 4),
+            image_bytes: found.bytes,
             bytes,
             reserve: bytes / RESERVE,
             looked: Mutex::new(None),
@@ -115,7 +116,7 @@ impl Fs {
     /// If writing failed, now or before.
     pub fn close(self) -> Result<()> {
         let numbers = self.numbers.lock().next;
-        Super { block_bytes: self.block as u32, next_number: numbers }.write(&self.store)?;
+        self.superblock(numbers).write(&self.store)?;
         Ok(self.store.close()?)
     }
 
@@ -213,12 +214,16 @@ impl Fs {
         if displaced { Place::Tagged } else { Place::Home }
     }
 
+    fn superblock(&self, next_number: u64) -> Super {
+        Super { block_bytes: self.block as u32, next_number, bytes: self.image_bytes }
+    }
+
     /// A number for a new inode.
     pub(crate) fn new_number(&self) -> Result<u64> {
         let mut numbers = self.numbers.lock();
         if numbers.next == numbers.reserved {
             let reserved = numbers.reserved + NUMBERS;
-            Super { block_bytes: self.block as u32, next_number: reserved }.write(&self.store)?;
+            self.superblock(reserved).write(&self.store)?;
             numbers.reserved = reserved;
         }
         numbers.next += 1;

@@ -4,7 +4,7 @@ mod convert;
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::xattr::SetXattr;
 use convert::{attr, file_type, nothing, time};
 
 /// The longest read or write that the kernel asks for at once.
-const REQUEST_MAX_BYTES: u32 = 1 << 20;
+pub(crate) const REQUEST_MAX_BYTES: u32 = 1 << 20;
 /// How far the kernel may read ahead, if it lets itself be told.
 pub(crate) const READ_AHEAD_BYTES: u32 = 1 << 20;
 /// Requests that the kernel may have under way without anybody waiting: reading ahead, writing back.
@@ -59,7 +59,8 @@ impl Served {
     /// What the caller is told of an error. What is wrong with the disk is said once.
     fn errno(&self, error: &Error) -> Errno {
         if error.is_of_disk() && !self.said.swap(true, Relaxed) {
-            eprintln!("{}: {error}", self.name);
+            // In the background nobody may listen.
+            let _ = writeln!(io::stderr(), "{}: {error}", self.name);
         }
         Errno::from_i32(error.errno())
     }

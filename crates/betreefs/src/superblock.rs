@@ -20,6 +20,8 @@ pub(crate) struct Super {
     pub block_bytes: u32,
     /// Inode numbers below this one may be in use.
     pub next_number: u64,
+    /// Bytes of the image when the file system was made.
+    pub bytes: u64,
 }
 
 impl Super {
@@ -36,8 +38,13 @@ impl Super {
             return Err(Error::Future { found: version, known: VERSION });
         }
         let (block, rest) = rest.split_first_chunk().ok_or_else(short)?;
-        let number = rest.first_chunk().ok_or_else(short)?;
-        let found = Self { block_bytes: u32::from_le_bytes(*block), next_number: u64::from_le_bytes(*number) };
+        let (number, rest) = rest.split_first_chunk().ok_or_else(short)?;
+        let bytes = rest.first_chunk().ok_or_else(short)?;
+        let found = Self {
+            block_bytes: u32::from_le_bytes(*block),
+            next_number: u64::from_le_bytes(*number),
+            bytes: u64::from_le_bytes(*bytes),
+        };
         if !found.block_bytes.is_power_of_two() || !(4096..=1 << 20).contains(&found.block_bytes) {
             return Err(Error::Damaged(format!("blocks of {} bytes", found.block_bytes)));
         }
@@ -53,6 +60,7 @@ impl Super {
         value.extend_from_slice(&VERSION.to_le_bytes());
         value.extend_from_slice(&self.block_bytes.to_le_bytes());
         value.extend_from_slice(&self.next_number.to_le_bytes());
+        value.extend_from_slice(&self.bytes.to_le_bytes());
         value
     }
 }
@@ -89,7 +97,7 @@ pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32)) -> Result<()> {
     };
     let block_bytes = BLOCK_BYTES.min(params.max_value_bytes() as u32);
     let mut batch = Batch::new();
-    batch.insert(key::SUPER, &Super { block_bytes, next_number: ROOT + 1 }.encode());
+    batch.insert(key::SUPER, &Super { block_bytes, next_number: ROOT + 1, bytes }.encode());
     batch.insert(key::ROOT, &root.encode(&Place::Away(Arc::from([]))));
     store.write(&batch)?;
     Ok(store.close()?)
