@@ -63,7 +63,9 @@ pub struct Fs {
     pub(crate) streams: Streams,
     numbers: Mutex<Numbers>,
     prefix_max: usize,
-    image_bytes: u64,
+    read_only: bool,
+    /// What its own record says; inode numbers in it are older than those in `numbers`.
+    found: Super,
     /// Bytes that the store can hold, and of those what only deleting may use.
     pub(crate) bytes: u64,
     pub(crate) reserve: u64,
@@ -79,6 +81,20 @@ impl Fs {
     /// # Errors
     /// If there is none, it is of a later version, or damaged, or in use.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
+        let fs = Self::start(storage, options, false)?;
+        fs.delete_orphans()?;
+        Ok(fs)
+    }
+
+    /// The same, but every operation that would write fails with `EROFS`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_read_only(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
+        Self::start(storage, options, true)
+    }
+
+    fn start(storage: Arc<dyn Storage>, options: Options, read_only: bool) -> Result<Self> {
         let store = Store::open(storage, options)?;
         let found = Super::read(&store)?;
         let params = *store.params();
@@ -92,11 +108,12 @@ impl Fs {
             streams: Streams::default(),
             numbers: Mutex::new(Numbers { next: found.next_number, reserved: found.next_number }),
             prefix_max: PREFIX_MAX.min(params.max_key_bytes() / 4),
-            image_bytes: found.bytes,
             bytes,
             reserve: bytes / RESERVE,
             looked: Mutex::new(None),
             changed: AtomicBool::new(false),
+            found,
+            read_only,
             store,
         };
         let root = fs.store.get(key::ROOT)?.ok_or_else(|| Error::Damaged("the root is missing".into()))?;
@@ -106,7 +123,6 @@ impl Fs {
         }
         let root = fs.table.enter(ROOT, 0, || Inode::new(record, Spot::Root, place)).expect("nothing was forgotten yet");
         fs.table.hold(&root);
-        fs.delete_orphans()?;
         Ok(fs)
     }
 
@@ -115,6 +131,9 @@ impl Fs {
     /// # Errors
     /// If writing failed, now or before.
     pub fn close(self) -> Result<()> {
+        if self.read_only {
+            return Ok(self.store.close()?);
+        }
         let numbers = self.numbers.lock().next;
         self.superblock(numbers).write(&self.store)?;
         Ok(self.store.close()?)
@@ -215,7 +234,7 @@ impl Fs {
     }
 
     fn superblock(&self, next_number: u64) -> Super {
-        Super { block_bytes: self.block as u32, next_number, bytes: self.image_bytes }
+        Super { next_number, label: self.found.label.clone(), ..self.found }
     }
 
     /// A number for a new inode.
@@ -249,6 +268,9 @@ impl Fs {
 
     /// Writes a batch.
     pub(crate) fn write_batch(&self, batch: &Batch) -> Result<()> {
+        if self.read_only {
+            return fail(libc::EROFS);
+        }
         self.store.write(batch)?;
         self.changed.store(true, Relaxed);
         Ok(())

@@ -1,5 +1,6 @@
 //! The file system as the kernel sees it: each request is one call of [`Fs`], and one answer.
 
+mod checkpoint;
 mod convert;
 
 use std::cell::RefCell;
@@ -12,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, IoctlFlags,
     KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
     TimeOrNow, WriteFlags,
 };
 
@@ -24,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Caller, Fs};
 use crate::rename::Rename;
 use crate::xattr::SetXattr;
+pub use checkpoint::checkpoint;
 use convert::{attr, file_type, nothing, time};
 
 /// The longest read or write that the kernel asks for at once.
@@ -424,6 +426,26 @@ impl Filesystem for Served {
         reply: ReplyEmpty,
     ) {
         self.empty(self.fs.allocate(ino.0, offset, length, mode), reply);
+    }
+
+    fn ioctl(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        _: IoctlFlags,
+        command: u32,
+        _: &[u8],
+        _: u32,
+        reply: ReplyIoctl,
+    ) {
+        if command != checkpoint::COMMAND {
+            return reply.error(Errno::ENOTTY);
+        }
+        match self.fs.checkpoint() {
+            Ok(()) => reply.ioctl(0, &[]),
+            Err(error) => reply.error(self.errno(&error)),
+        }
     }
 
     fn lseek(&self, _: &Request, ino: INodeNo, _: FileHandle, offset: i64, whence: i32, reply: ReplyLseek) {

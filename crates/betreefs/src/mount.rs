@@ -44,6 +44,11 @@ enum Event {
 /// If there is no file system, it is in use, or cannot be mounted; if the disk fails while it is closed.
 pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnce()) -> Result<()> {
     let dir = std::fs::canonicalize(dir).context("mounting on", dir)?;
+    if options.remount {
+        rustix::mount::mount_remount(&dir, options.flags(), c"").context("changing the options of", &dir)?;
+        ready();
+        return Ok(());
+    }
     let image = std::fs::canonicalize(image).context("opening", image)?;
     let fs = open(&image, options)?;
     let registered = Registered::begin()?;
@@ -86,7 +91,7 @@ fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     let storage = if options.read_only { image::open_read_only(image)? } else { image::open(image)? };
     let mut store = Options::default();
     store.cache_bytes = options.cache_bytes.unwrap_or(store.cache_bytes);
-    Ok(Arc::new(Fs::open(storage, store)?))
+    Ok(Arc::new(if options.read_only { Fs::open_read_only(storage, store)? } else { Fs::open(storage, store)? }))
 }
 
 fn run(session: Session<Served>, tell: Sender<Event>) {

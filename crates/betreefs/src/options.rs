@@ -11,6 +11,8 @@ pub struct MountOptions {
     pub threads: Option<usize>,
     /// Nothing is written, not even to recover from a crash: that is done in memory.
     pub read_only: bool,
+    /// What is mounted there gets these options instead of those that it has.
+    pub remount: bool,
     /// Whether other users may use what somebody without root has mounted; `/etc/fuse.conf` must allow it. What root mounts they may.
     pub allow_other: bool,
     flags: Option<MountFlags>,
@@ -37,6 +39,10 @@ impl MountOptions {
                 "ro" => {
                     this.read_only = true;
                     MountFlags::RDONLY
+                }
+                "remount" => {
+                    this.remount = true;
+                    continue;
                 }
                 "allow_other" => {
                     this.allow_other = true;

@@ -1,11 +1,13 @@
 //! The file system's own record, and the making of a file system.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use betree::{Batch, Params, Storage, Store};
 
 use crate::error::{Error, Result};
 use crate::fs::ROOT;
+use crate::image::open_read_only;
 use crate::key;
 use crate::record::{Place, Record, Time};
 
@@ -22,6 +24,8 @@ pub(crate) struct Super {
     pub next_number: u64,
     /// Bytes of the image when the file system was made.
     pub bytes: u64,
+    /// A name that whoever made it gave.
+    pub label: String,
 }
 
 impl Super {
@@ -39,11 +43,13 @@ impl Super {
         }
         let (block, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let (number, rest) = rest.split_first_chunk().ok_or_else(short)?;
-        let bytes = rest.first_chunk().ok_or_else(short)?;
+        let (bytes, label) = rest.split_first_chunk().ok_or_else(short)?;
+        let label = std::str::from_utf8(label).map_err(|_| Error::Damaged("its label is no text".into()))?;
         let found = Self {
             block_bytes: u32::from_le_bytes(*block),
             next_number: u64::from_le_bytes(*number),
             bytes: u64::from_le_bytes(*bytes),
+            label: label.to_owned(),
         };
         if !found.block_bytes.is_power_of_two() || !(4096..=1 << 20).contains(&found.block_bytes) {
             return Err(Error::Damaged(format!("blocks of {} bytes", found.block_bytes)));
@@ -61,6 +67,7 @@ impl Super {
         value.extend_from_slice(&self.block_bytes.to_le_bytes());
         value.extend_from_slice(&self.next_number.to_le_bytes());
         value.extend_from_slice(&self.bytes.to_le_bytes());
+        value.extend_from_slice(self.label.as_bytes());
         value
     }
 }
@@ -69,11 +76,11 @@ fn short() -> Error {
     Error::Damaged("its record is too short".into())
 }
 
-/// Makes an empty file system on the whole of `storage`. What was there is lost. The root belongs to `owner` (user, group).
+/// Makes an empty file system on the whole of `storage`, called `label`. What was there is lost. The root belongs to `owner` (user, group).
 ///
 /// # Errors
 /// If it is too small, or the disk refuses.
-pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32)) -> Result<()> {
+pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32), label: &str) -> Result<()> {
     let bytes = storage.len().map_err(|e| Error::Number(e.raw_os_error().unwrap_or(libc::EIO)))?;
     if bytes < MIN_BYTES {
         let why = format!("{bytes} bytes; a file system takes at least {} MiB", MIN_BYTES >> 20);
@@ -97,10 +104,19 @@ pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32)) -> Result<()> {
     };
     let block_bytes = BLOCK_BYTES.min(params.max_value_bytes() as u32);
     let mut batch = Batch::new();
-    batch.insert(key::SUPER, &Super { block_bytes, next_number: ROOT + 1, bytes }.encode());
+    batch.insert(key::SUPER, &Super { block_bytes, next_number: ROOT + 1, bytes, label: label.to_owned() }.encode());
     batch.insert(key::ROOT, &root.encode(&Place::Away(Arc::from([]))));
     store.write(&batch)?;
     Ok(store.close()?)
+}
+
+/// The label of the file system in an image or on a device, which need not be unmounted cleanly.
+///
+/// # Errors
+/// If there is none, or it is in use.
+pub fn label(image: &Path) -> Result<String> {
+    let store = Store::open(open_read_only(image)?, betree::Options::default())?;
+    Ok(Super::read(&store)?.label)
 }
 
 fn params(bytes: u64) -> Params {

@@ -18,7 +18,7 @@ const ME: Caller = Caller { uid: 0, gid: 0 };
 
 fn disk(bytes: u64) -> Arc<MemoryStorage> {
     let disk = Arc::new(MemoryStorage::new(bytes));
-    mkfs(disk.clone(), (0, 0)).unwrap();
+    mkfs(disk.clone(), (0, 0), "").unwrap();
     disk
 }
 

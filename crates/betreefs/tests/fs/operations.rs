@@ -221,6 +221,25 @@ fn extended_attributes_stay() {
 }
 
 #[test]
+fn what_is_open_for_reading_alone_stays_as_it_is() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.write(ino, 0, b"x", false).unwrap();
+    fs.close().unwrap();
+    let fs = Fs::open_read_only(disk.clone(), Options { cache_bytes: 8 << 20 }).unwrap();
+    assert_eq!(fs.lookup(ROOT, b"f").unwrap().ino, ino);
+    assert_eq!(content(&fs, ino), b"x");
+    assert_eq!(errno(fs.write(ino, 0, b"y", false)), libc::EROFS);
+    assert_eq!(errno(file(&fs, ROOT, b"g")), libc::EROFS);
+    assert_eq!(errno(fs.unlink(ROOT, b"f")), libc::EROFS);
+    fs.close().unwrap();
+    let fs = open(&disk);
+    fs.lookup(ROOT, b"f").unwrap();
+    assert_eq!(content(&fs, ino), b"x");
+}
+
+#[test]
 fn what_was_forgotten_is_found_as_it_was_left() {
     let disk = disk(SMALL);
     let fs = open(&disk);

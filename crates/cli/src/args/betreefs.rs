@@ -24,6 +24,9 @@ pub enum BetreefsAction {
         /// Lose all that is on this device or in this image: the same path once more
         #[arg(long, value_name = "IMAGE")]
         erase: Option<PathBuf>,
+        /// A name for it
+        #[arg(long, default_value = "")]
+        label: String,
     },
     /// Mount a file system; without root by fusermount3
     Mount(BetreefsMount),
@@ -47,7 +50,7 @@ pub enum BetreefsAction {
         /// The image or device
         image: PathBuf,
         /// Options of the mount
-        #[arg(short, value_name = "OPTIONS", default_value = "", value_parser = options)]
+        #[arg(short, value_name = "OPTIONS", default_value = "")]
         options: String,
     },
 }
@@ -58,7 +61,7 @@ pub struct BetreefsMount {
     pub image: PathBuf,
     /// The directory to mount it on
     pub dir: PathBuf,
-    /// Options, separated by commas: ro, nosuid, nodev, noexec, allow_other, cache_mib=N, threads=N
+    /// Options, separated by commas: ro, nosuid, nodev, noexec, remount, allow_other, cache_mib=N, threads=N
     #[arg(short, value_name = "OPTIONS", default_value = "", value_parser = options)]
     pub options: String,
     /// Serve until Ctrl-C or until it is unmounted, instead of in the background

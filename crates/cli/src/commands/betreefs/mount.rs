@@ -8,8 +8,12 @@ use std::path::absolute;
 use std::process::{Command, Stdio};
 
 pub fn run(mount: &BetreefsMount) -> Result<()> {
+    let options = super::parsed(&mount.options)?;
+    if options.remount {
+        return Ok(betreefs::mount(&mount.image, &mount.dir, &options, || ())?);
+    }
     if mount.foreground {
-        return Ok(betreefs::mount(&mount.image, &mount.dir, &super::parsed(&mount.options)?, disk::say_ready)?);
+        return Ok(betreefs::mount(&mount.image, &mount.dir, &options, disk::say_ready)?);
     }
     // The same once more with nobody waiting for its end. What it says comes through a pipe, which it closes when it is ready.
     let mut command = Command::new("/proc/self/exe");
