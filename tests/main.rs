@@ -6,6 +6,7 @@ mod common;
 mod activity;
 mod age;
 mod bench;
+mod betreefs;
 mod compare;
 mod crash;
 mod disk;

@@ -61,8 +61,14 @@ impl Lab {
         child.wait_with_output().unwrap()
     }
 
-    /// Runs the program, which must fail with one clear line that holds `expected`, and make nothing.
+    /// Runs the program, which must fail with one clear line that holds `expected`, and make and leave nothing.
     pub fn refused(&self, line: &str, expected: &str) {
+        self.refused_with(line, expected);
+        self.nothing_left();
+    }
+
+    /// The same beside something that is mounted.
+    pub fn refused_with(&self, line: &str, expected: &str) {
         let before = self.entries();
         let output = self.try_run(line);
         let err = text(&output.stderr);
@@ -73,7 +79,6 @@ impl Lab {
         assert!(!err.contains("panicked"), "senesce {line}\n{err}");
         assert!(output.stdout.is_empty(), "senesce {line}: nothing on standard output");
         assert_eq!(self.entries(), before, "senesce {line} made something");
-        self.nothing_left();
     }
 
     /// Runs the program and interrupts it `later` than it says `when`; what it said after that, and what it printed.

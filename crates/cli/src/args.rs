@@ -3,6 +3,7 @@
 mod activity;
 mod age;
 mod bench;
+mod betreefs;
 mod by;
 mod disk;
 mod experiment;
@@ -20,6 +21,7 @@ mod verify;
 
 pub use self::activity::*;
 pub use self::bench::*;
+pub use self::betreefs::*;
 pub use self::ffs::*;
 pub use self::snapshot::*;
 pub use age::*;
@@ -37,7 +39,8 @@ pub use served::*;
 pub use verify::*;
 
 use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Ages a file system the way years of use would, measures what that did to it, and shows it.
 #[derive(Parser)]
@@ -75,6 +78,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Make, serve and break modelled disks; list device models, and price logs of requests on them
     Disk(Disk),
+    /// Make, mount, check or sum up a file system that does not age
+    Betreefs(Betreefs),
     /// Simulate how a trace is allocated, by policies of the fast file system or of extents
     Ffs(Ffs),
     /// List, show, check or capture profiles
@@ -108,6 +113,16 @@ pub struct Json {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// The arguments; called as `mount` calls those that mount, they are of `betreefs mount`.
+pub fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let name = words.first().and_then(|name| Path::new(name).file_name()).unwrap_or_default();
+    if ["betreefs", "mount.fuse.betreefs"].iter().any(|helper| name == *helper) {
+        words.splice(..1, ["senesce", "betreefs", "mount"].map(OsString::from));
+    }
+    words
 }
 
 /// Where results are.

@@ -4,6 +4,7 @@ mod activity;
 mod age;
 mod aged;
 mod bench;
+mod betreefs;
 mod cleanup;
 mod compare;
 mod demo;
@@ -63,6 +64,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Run(run) => experiment::run(&run),
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
         Command::Disk(disk) => self::disk::run(&disk.action),
+        Command::Betreefs(betreefs) => self::betreefs::run(&betreefs.action),
         Command::Ffs(ffs) => self::ffs::run(&ffs),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Activity(activity) => self::activity::run(&activity.action),

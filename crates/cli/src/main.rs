@@ -10,7 +10,7 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = args::Senesce::parse();
+    let args = args::Senesce::parse_from(args::words());
     let well = match commands::run(args) {
         Ok(()) => true,
         // Whoever read has read enough.

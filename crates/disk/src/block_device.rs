@@ -6,7 +6,7 @@ use crate::mount_table::mount_points;
 use crate::tool::{command, run_tool};
 use rustix::fs::{OFlags, ioctl_blksszget, major, minor};
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -144,7 +144,21 @@ fn parse_devno(text: &str) -> Option<(u32, u32)> {
 
 /// What the device holds that is not ours: a file system, a partition table, or both at odds.
 fn signature(device: &Path) -> Result<Option<String>, Error> {
-    Ok(probe(device)?.and_then(|export| foreign(&export)))
+    match probe(device)? {
+        Some(export) => Ok(foreign(&export)),
+        None => Ok(holds_store(device)?.then(|| STORE.to_owned())),
+    }
+}
+
+/// What a device with a Bε-tree store holds, and how that goes.
+const STORE: &str = "a betreefs, which `wipefs` does not know: overwrite its first 8 KiB instead";
+
+/// Whether it holds a Bε-tree store, of which `blkid` knows nothing.
+fn holds_store(device: &Path) -> Result<bool, Error> {
+    let mut magic = [0; 8];
+    let mut file = File::open(device).context("opening the device", device)?;
+    file.read_exact(&mut magic).context("reading", device)?;
+    Ok(magic == *b"SNSCBETR")
 }
 
 /// What `blkid` says of the device; `None` if it finds no signature.

@@ -45,7 +45,15 @@ pub enum Error {
         /// Why not, and what to do.
         why: String,
     },
-    /// What the server of a modelled disk said, whole.
+    /// The process that serves a file system.
+    #[error("{what}: {why}")]
+    Server {
+        /// What it serves.
+        what: String,
+        /// Why that failed, and what to do.
+        why: String,
+    },
+    /// What such a process said, whole.
     #[error("{0}")]
     Said(String),
     /// The kernel did not mount a file system.

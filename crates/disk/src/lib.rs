@@ -25,6 +25,7 @@ mod read_ahead;
 mod registry;
 mod request;
 mod scratch;
+mod served_mount;
 mod tool;
 
 pub use block_device::BlockDevice;
@@ -45,6 +46,7 @@ pub use read_ahead::ReadAhead;
 pub use registry::{Cleaned, Entry, Recorded, Session, cleanup, run_dir};
 pub use request::{Request, RequestKind, SECTOR_BYTES};
 pub use scratch::Scratch;
+pub use served_mount::{ServedMount, Serving, say, say_ready};
 pub use tool::{command, require_tool, run_tool};
 
 /// Label of the file systems made by this program, by which it knows them again.

@@ -37,17 +37,32 @@ impl Mount {
         kind: &str,
         options: &[String],
     ) -> Result<Mount, Error> {
+        let mut mount = Self::prepare(session, device, kind, options)?;
+        mount.mount()?;
+        Ok(mount)
+    }
+
+    /// Makes the fresh directory, and mounts nothing yet.
+    pub(crate) fn prepare(
+        session: &Arc<Session>,
+        device: &Path,
+        kind: &str,
+        options: &[String],
+    ) -> Result<Mount, Error> {
         let (dir, recorded) = fresh_dir(session)?;
-        let mut mount = Mount {
+        Ok(Mount {
             device: device.to_owned(),
             kind: kind.to_owned(),
             options: options.to_vec(),
             dir,
             mounted: false,
             recorded: Some(recorded),
-        };
-        mount.mount()?;
-        Ok(mount)
+        })
+    }
+
+    /// Other options from the next time on that it is mounted.
+    pub(crate) fn set_options(&mut self, options: Vec<String>) {
+        self.options = options;
     }
 
     /// Where it is mounted.

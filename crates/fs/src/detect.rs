@@ -7,8 +7,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Name, offset and bytes of each magic number.
-const MAGIC: [(&str, u64, &[u8]); 3] =
-    [("ext4", 0x438, &[0x53, 0xef]), ("xfs", 0, b"XFSB"), ("btrfs", 0x1_0040, b"_BHRfS_M")];
+const MAGIC: [(&str, u64, &[u8]); 4] = [
+    ("ext4", 0x438, &[0x53, 0xef]),
+    ("xfs", 0, b"XFSB"),
+    ("btrfs", 0x1_0040, b"_BHRfS_M"),
+    ("betreefs", 0, b"SNSCBETR"),
+];
 
 /// The file system on `path`.
 pub fn detect(path: &Path) -> Result<&'static dyn FileSystem, Error> {

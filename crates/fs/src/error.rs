@@ -15,6 +15,9 @@ pub enum Error {
     /// The disk below.
     #[error(transparent)]
     Disk(#[from] disk::Error),
+    /// A betreefs.
+    #[error(transparent)]
+    Betreefs(#[from] betreefs::Error),
     /// A system call failed.
     #[error("{doing} {}: {source}", path.display())]
     Io {

@@ -1,17 +1,18 @@
 //! The file systems that can be made.
 
+mod betreefs;
 mod btrfs;
 mod ext4;
 mod xfs;
 
 use crate::Error;
-use disk::{Extent, require_tool, run_tool};
+use disk::{BlockDevice, Extent, Serving, require_tool, run_tool};
 use std::path::Path;
 use std::process::Command;
 
 /// A kind of file system: what there is to know about it.
 pub trait FileSystem: Sync {
-    /// Its name, which is the one that mount takes too.
+    /// Its name, which is the one that mount takes too if the kernel has it.
     fn name(&self) -> &'static str;
 
     /// The programs needed, and the Debian package that has them.
@@ -27,6 +28,11 @@ pub trait FileSystem: Sync {
         Vec::new()
     }
 
+    /// How this program serves it on `device`, mounted with these options, where the kernel does not have it.
+    fn serving(&self, _device: &Path, _options: &[String]) -> Option<Serving> {
+        None
+    }
+
     /// Checks it, unmounted, without changing anything. Status 0 says that it is clean.
     fn check(&self, device: &Path) -> Command;
 
@@ -37,6 +43,11 @@ pub trait FileSystem: Sync {
     fn default_mount_opts(&self) -> &'static [&'static str] {
         // Reading must not write.
         &["noatime"]
+    }
+
+    /// Whether the one on `device` was made by this program to be aged.
+    fn is_ours(&self, device: &BlockDevice) -> Result<bool, Error> {
+        Ok(device.is_ours()?)
     }
 
     /// The least size that its `mkfs` takes.
@@ -61,9 +72,19 @@ pub trait FileSystem: Sync {
     /// The longest extent it can make of blocks of that size.
     fn max_extent_bytes(&self, block_bytes: u64) -> u64;
 
-    /// The free extents of the file system mounted at `root`, by address.
-    fn free_extents(&self, root: &Path) -> Result<Vec<Extent>, Error> {
-        crate::ioctl::fsmap::free_extents(root).map_err(Error::io("listing the free space of", root))
+    /// Whether it tells where the blocks of a file lie.
+    fn maps_files(&self) -> bool {
+        true
+    }
+
+    /// The free extents of the file system mounted at `root`, by address, if it tells.
+    fn free_extents(&self, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        crate::ioctl::fsmap::free_extents(root).map(Some).map_err(Error::io("listing the free space of", root))
+    }
+
+    /// Writes back all that is delayed in the file system mounted at `root`.
+    fn settle(&self, root: &Path) -> Result<(), Error> {
+        crate::volume::settle(root)
     }
 
     /// Sets the read-ahead where the file system does not take that of its device.
@@ -86,7 +107,7 @@ pub trait FileSystem: Sync {
 
 /// All file systems that can be made.
 pub fn kinds() -> &'static [&'static dyn FileSystem] {
-    &[&ext4::Ext4, &xfs::Xfs, &btrfs::Btrfs]
+    &[&ext4::Ext4, &xfs::Xfs, &btrfs::Btrfs, &betreefs::Betreefs]
 }
 
 /// The file system of that name.
@@ -114,6 +135,6 @@ mod tests {
     fn an_unknown_file_system_is_told_what_there_is() {
         assert_eq!(find("xfs").unwrap().name(), "xfs");
         let message = find("zfs").err().unwrap().to_string();
-        assert_eq!(message, "no file system named \"zfs\"; there are ext4, xfs, btrfs");
+        assert_eq!(message, "no file system named \"zfs\"; there are ext4, xfs, btrfs, betreefs");
     }
 }

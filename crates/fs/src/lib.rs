@@ -9,6 +9,7 @@ mod dir;
 mod error;
 mod ioctl;
 mod kind;
+mod mounted;
 mod target;
 mod tree_fds;
 mod volume;

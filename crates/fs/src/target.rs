@@ -76,6 +76,11 @@ pub trait Target: Send {
     /// Lets the file system's own checker look, if it can.
     fn check(&mut self) -> Result<Option<Check>, Error>;
 
+    /// Whether the file system tells where the blocks of files lie.
+    fn maps_files(&self) -> bool {
+        true
+    }
+
     /// The free extents, by address, if the file system tells. What was deleted a moment ago may not be among them
     /// yet, for some free it in the background: chill first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
@@ -162,7 +167,7 @@ pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
         Place::Image(path) => Disk::image(session, Image::open(path)?, &spec)?,
         Place::Device { path, erase } => {
             let device = BlockDevice::open(path)?;
-            if erase.as_deref().map(Path::new) != Some(path) && !device.is_ours()? {
+            if erase.as_deref().map(Path::new) != Some(path) && !spec.kind.is_ours(&device)? {
                 spec.mount_opts.push("ro".to_owned());
             }
             Disk::device(device, &spec)?

@@ -2,10 +2,11 @@
 
 use crate::Error;
 use crate::kind::FileSystem;
+use crate::mounted::Mounted;
 use crate::target::{Check, Spec, Target};
 use disk::modelled::{DiskSettings, ModelledDisk};
 use disk::{
-    BlockDevice, Extent, Image, LoopDevice, Mount, ReadAhead, Residue, Session, drop_device_cache,
+    BlockDevice, Extent, Image, LoopDevice, ReadAhead, Residue, Session, drop_device_cache,
     drop_file_cache, drop_inode_cache, in_memory, run_tool,
 };
 use std::fs::File;
@@ -81,7 +82,7 @@ impl Disk {
 pub struct Volume {
     kind: &'static dyn FileSystem,
     // Dropped before the disk below it.
-    mount: Mount,
+    mount: Mounted,
     disk: Disk,
     read_ahead_kb: u32,
     mkfs: Option<String>,
@@ -110,7 +111,7 @@ impl Volume {
     ) -> Result<Volume, Error> {
         let defaults = spec.kind.default_mount_opts().iter().map(|o| o.to_string());
         let options: Vec<_> = defaults.chain(spec.mount_opts.iter().cloned()).collect();
-        let mount = Mount::new(session, disk.path(), spec.kind.name(), &options)?;
+        let mount = Mounted::new(session, spec.kind, disk.path(), &options)?;
         let numbers = rustix::fs::statvfs(mount.dir())
             .map_err(Error::io("asking for the block size of", mount.dir()))?;
         let volume = Volume {
@@ -190,7 +191,7 @@ impl Target for Volume {
     }
 
     fn settle(&self) -> Result<(), Error> {
-        settle(self.root())
+        self.kind.settle(self.root())
     }
 
     fn chill(&mut self) -> Result<Vec<String>, Error> {
@@ -217,7 +218,11 @@ impl Target for Volume {
     }
 
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
-        self.kind.free_extents(self.root()).map(Some)
+        self.kind.free_extents(self.root())
+    }
+
+    fn maps_files(&self) -> bool {
+        self.kind.maps_files()
     }
 
     fn kind_name(&self) -> &str {
@@ -291,12 +296,14 @@ pub fn settle(root: &Path) -> Result<(), Error> {
 /// A command as one would type it.
 fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    line.replacen("/proc/self/exe ", "senesce ", 1)
 }
 
 /// What a failed `mkfs` said last, before it explains its usage.
 fn last_words(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let lines = text.lines().map(str::trim).take_while(|line| !line.to_lowercase().starts_with("usage:"));
+    let explains = |line: &str| ["usage:", "tip:"].iter().any(|word| line.to_lowercase().starts_with(word));
+    let lines = text.lines().map(str::trim).take_while(|line| !explains(line));
     lines.filter(|line| !line.is_empty()).last().map_or_else(|| output.status.to_string(), str::to_owned)
 }

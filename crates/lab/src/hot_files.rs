@@ -134,6 +134,9 @@ fn measure(sides: &mut Sides, heat: &Heat, runs: u64, overwrites: bool) -> Resul
     }
     let layout = |side: &Side| {
         let target = side.target();
+        if !target.maps_files() {
+            return Ok(None);
+        }
         hot.layout(target.root(), target.block_bytes(), target.max_extent_bytes())
     };
     let layouts: Vec<Option<HotLayout>> = sides.sides.iter().map(layout).collect::<Result<_, _>>()?;

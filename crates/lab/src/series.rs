@@ -279,7 +279,7 @@ impl Series<'_> {
 
     /// Layout scores of both sides, and the places of the files of the aged one if they are to be kept.
     fn layout(&self, run: RunId, targets: &mut [&mut dyn Target], picture: bool) -> Result<(), Error> {
-        for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
+        for (target, subject) in targets.iter_mut().zip(SUBJECTS).filter(|(target, _)| target.maps_files()) {
             let layout =
                 probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
             let one = |measure: &str, unit: &str, value| number(subject, measure, unit, 1, value);

@@ -6,15 +6,13 @@ use super::served::Served;
 use super::server::DiskFs;
 use super::store::Store;
 use crate::error::{Error, IoContext};
+use crate::served_mount::{say, say_ready};
 use fuser::{Config, Session, SessionACL};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What the server says when it is ready.
-pub(super) const READY: &str = "ready";
 
 /// Between two pieces of space that are given back.
 const TIDYING: Duration = Duration::from_millis(5);
@@ -26,7 +24,7 @@ const IDLE: Duration = Duration::from_millis(200);
 /// mounted already; standard output gets a line when it is ready, and one that says what is wrong if something is.
 pub fn serve(dir: &Path) -> Result<(), Error> {
     let served = start(dir, harden()).and_then(|(disk, session)| {
-        say(READY);
+        say_ready();
         let ended = match session.run() {
             // What is mounted went while a request was being handed over.
             Err(e) if e.kind() == ErrorKind::ConnectionAborted => Ok(()),
@@ -40,11 +38,6 @@ pub fn serve(dir: &Path) -> Result<(), Error> {
         say(&e.to_string());
     }
     served
-}
-
-/// If nobody listens any more, what is mounted has gone as well.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn start(dir: &Path, hardening: Hardening) -> Result<(Arc<Served>, Session<DiskFs>), Error> {

@@ -61,8 +61,8 @@ impl FileSystem for Btrfs {
 
     /// Those in block groups for data, as the free-space tree has them. Addresses are logical, as FIEMAP gives
     /// them for files. Space that belongs to no block group yet is not among them.
-    fn free_extents(&self, root: &Path) -> Result<Vec<Extent>, Error> {
-        btrfs::free_extents(root)
+    fn free_extents(&self, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        btrfs::free_extents(root).map(Some)
     }
 
     fn set_read_ahead(&self, root: &Path, kb: u32) -> Result<(), Error> {

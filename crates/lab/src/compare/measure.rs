@@ -48,6 +48,10 @@ impl Measuring<'_> {
         if self.store.document::<serde_json::Value>(self.run, subject, "static_layout")?.is_some() {
             return Ok(());
         }
+        if !target.maps_files() {
+            self.watch.say("layout scores of files: this file system does not tell where they lie");
+            return Ok(());
+        }
         self.phase(&format!("extent maps of the {subject} side"));
         let mut layout =
             probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
@@ -155,6 +159,9 @@ impl Measuring<'_> {
 
     /// Into how many pieces does a new large file break? Last of all, for it uses the free space.
     fn new_file(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
+        if !target.maps_files() {
+            return Ok(());
+        }
         self.phase(&format!("a new file on the {subject} side"));
         let free = disk::free_bytes(target.root())?;
         let new = probe::new_file(target.root(), probe::new_file_bytes(free))?;

@@ -1,0 +1,53 @@
+//! Memory that direct I/O takes.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+const ALIGN: usize = 4096;
+
+/// Zeroed bytes at an address that is a multiple of 4096.
+pub(crate) struct Aligned {
+    at: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the memory belongs to this value alone, as a boxed slice's does.
+unsafe impl Send for Aligned {}
+// SAFETY: shared references only read.
+unsafe impl Sync for Aligned {}
+
+impl Aligned {
+    /// `len` zeros; `len` must not be 0.
+    pub fn zeroed(len: usize) -> Self {
+        let layout = Layout::from_size_align(len, ALIGN).expect("lengths are those of nodes");
+        assert!(len > 0, "an empty buffer was asked for");
+        // SAFETY: the layout is not empty.
+        let at = unsafe { alloc_zeroed(layout) };
+        let Some(at) = NonNull::new(at) else { handle_alloc_error(layout) };
+        Self { at, len }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `at` has `len` bytes, initialized to zero, until the drop.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Aligned {
+    fn drop(&mut self) {
+        let layout = Layout::from_size_align(self.len, ALIGN).expect("was good when it was made");
+        // SAFETY: made by `alloc_zeroed` with this layout.
+        unsafe { dealloc(self.at.as_ptr(), layout) }
+    }
+}

@@ -1,0 +1,82 @@
+//! What can go wrong with a store. A message says what was tried, where, why it failed, and what to do.
+
+use std::io;
+
+/// An error of a store.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The disk refused a request.
+    #[error("{doing} {bytes} bytes at {offset}: {why}")]
+    Io {
+        /// What was tried, as in "reading".
+        doing: &'static str,
+        /// Where on the disk.
+        offset: u64,
+        /// How much.
+        bytes: u64,
+        /// What the system said.
+        why: String,
+        /// Its number, where it has one.
+        errno: Option<i32>,
+    },
+    /// What lies on the disk is no store.
+    #[error("this is no Bε-tree store: {0}; make one, or name another image")]
+    Foreign(String),
+    /// A store of a later version of the format.
+    #[error(
+        "this store has version {found} of the format and this program knows {known}; use a newer program"
+    )]
+    Future {
+        /// The version it says.
+        found: u32,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// The image is shorter than the store in it.
+    #[error("the image has {found} bytes and its store {expected}: it was truncated; bring the rest back")]
+    Truncated {
+        /// What the superblock says.
+        expected: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// Bytes that are not what was written.
+    #[error("{what} at {offset} is damaged: {why}; copy off what can be read, and restore from a backup")]
+    Damaged {
+        /// What lies there.
+        what: &'static str,
+        /// Where on the disk.
+        offset: u64,
+        /// How it was noticed.
+        why: String,
+    },
+    /// A key, value, patch or batch that is too long, or a range that is the wrong way round.
+    #[error("{0}")]
+    Limit(String),
+    /// Sizes of which no store can be made.
+    #[error("no store can be made so: {0}")]
+    Params(String),
+    /// The disk is full.
+    #[error("the store is full: no room for {bytes} bytes more; delete something first")]
+    NoSpace {
+        /// What was to be written.
+        bytes: u64,
+    },
+    /// Writing failed before, and nothing has been written since.
+    #[error("the store is read-only since this happened: {0}; mend the disk and open it again")]
+    ReadOnly(String),
+}
+
+impl Error {
+    pub(crate) fn io(doing: &'static str, offset: u64, bytes: usize, source: &io::Error) -> Self {
+        let errno = source.raw_os_error();
+        Self::Io { doing, offset, bytes: bytes as u64, why: source.to_string(), errno }
+    }
+
+    pub(crate) fn damaged(what: &'static str, offset: u64, why: impl Into<String>) -> Self {
+        Self::Damaged { what, offset, why: why.into() }
+    }
+}
+
+/// What operations on a store give.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,326 @@
+//! The thread that brings memory into the tree and makes checkpoints.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+
+use crate::aligned::Aligned;
+use crate::error::{Error, Result};
+use crate::node::{Key, Link};
+use crate::pointer::Pointer;
+use crate::run::Run;
+use crate::space::Space;
+use crate::store::Shared;
+use crate::superblock::Superblock;
+use crate::tree::{Writer, Writing};
+use crate::view::Version;
+
+/// What others want of the thread.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// Checkpoints asked for and made, counted.
+    pub checkpoints: u64,
+    pub made: u64,
+    /// The log is full: a checkpoint, so that its tail moves.
+    pub tail: bool,
+    /// Somebody lacks room: what is deleted is to give it back.
+    pub purge: bool,
+    /// The next checkpoint closes the store.
+    pub close: bool,
+    pub stop: bool,
+}
+
+/// What the thread works on.
+#[derive(Debug)]
+pub(crate) struct Flusher {
+    pub root: Link,
+    pub space: Space,
+    /// As on the disk, but for `next_birth`, `buffered` and the counters, which are as of now.
+    pub superblock: Superblock,
+    /// The number of the tree.
+    pub version: u64,
+    /// The number of the tree that is on the disk.
+    pub durable: u64,
+    /// Bytes in buffers up to which a purge gives nothing.
+    pub purged: u64,
+    pub log_bytes_before: u64,
+    pub given_before: u64,
+}
+
+/// Works until the store ends.
+pub(crate) fn run(shared: &Arc<Shared>) {
+    loop {
+        let (stop, checkpoints, tail, purge, close) = {
+            let mut wanted = shared.wanted.lock();
+            loop {
+                let failed = shared.failed.lock().is_some();
+                let frozen = shared.view.read().frozen.is_some();
+                let asked = wanted.checkpoints > wanted.made || wanted.tail;
+                if wanted.stop || (!failed && (frozen || asked)) {
+                    let purge = std::mem::take(&mut wanted.purge);
+                    break (wanted.stop, wanted.checkpoints, asked, purge, wanted.close);
+                }
+                shared.work.wait(&mut wanted);
+            }
+        };
+        if stop {
+            return;
+        }
+        if let Err(error) = turn(shared, tail, purge, close) {
+            shared.fail(error);
+            continue;
+        }
+        let mut wanted = shared.wanted.lock();
+        if tail {
+            wanted.made = wanted.made.max(checkpoints);
+            wanted.tail = false;
+        }
+        shared.done.notify_all();
+    }
+}
+
+/// Brings the frozen memtable into the tree, and makes a checkpoint where one is asked for or it is time.
+fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<()> {
+    let mut flusher = shared.flusher.lock();
+    flusher.drain(shared)?;
+    if purge {
+        flusher.purge(shared)?;
+    }
+    if checkpoint || shared.log.used() > 0.5 {
+        flusher.checkpoint(shared, close)?;
+    }
+    flusher.tell_room(shared);
+    Ok(())
+}
+
+impl Flusher {
+    /// Puts the store in use: from here on the log is of the next epoch.
+    pub fn begin(&mut self, shared: &Shared) -> Result<()> {
+        self.superblock.epoch = self.superblock.epoch.wrapping_add(1);
+        self.checkpoint(shared, false)?;
+        self.tell_room(shared);
+        Ok(())
+    }
+
+    /// Brings the frozen memtable into the tree, if there is one.
+    pub fn drain(&mut self, shared: &Shared) -> Result<()> {
+        let Some(memtable) = shared.view.read().frozen.clone() else { return Ok(()) };
+        let mut from = Vec::new();
+        loop {
+            let slice = shared.params.node_bytes as usize / if self.is_tight(shared) { 16 } else { 4 };
+            let (run, next) = memtable.read().run(&from, None, u64::MAX, slice, &shared.pager.cache.gauge);
+            self.apply(shared, &run)?;
+            let Some(key) = next else { break };
+            from = key;
+        }
+        if self.space.free_slots() + self.space.dropped_slots() < reserve(shared) {
+            // Deletes take room in buffers; at the leaves they give it.
+            self.purge(shared)?;
+        }
+        // What waits for the place looks under the same lock.
+        let _wanted = shared.wanted.lock();
+        shared.view.write().frozen = None;
+        shared.done.notify_all();
+        Ok(())
+    }
+
+    /// Applies messages to the tree.
+    fn apply(&mut self, shared: &Shared, run: &Run) -> Result<()> {
+        if run.is_empty() {
+            return Ok(());
+        }
+        self.have_room(shared)?;
+        let mut writer = Writer::new(&shared.pager, self.is_tight(shared));
+        self.root = writer.apply_to_root(&self.root, run)?;
+        let Writer { dropped, buffered, inner, .. } = writer;
+        self.changed(shared, dropped, (buffered, inner))
+    }
+
+    /// Sends all messages down to the leaves, where that may give room.
+    fn purge(&mut self, shared: &Shared) -> Result<()> {
+        if self.superblock.buffered <= self.purged {
+            return Ok(());
+        }
+        let mut from: Option<Key> = Some(Arc::from([]));
+        while let Some(key) = from {
+            self.have_room(shared)?;
+            let mut writer = Writer::new(&shared.pager, true);
+            let (root, next) = writer.purge(&self.root, &key)?;
+            self.root = root;
+            from = next;
+            let Writer { dropped, buffered, inner, .. } = writer;
+            self.changed(shared, dropped, (buffered, inner))?;
+        }
+        // It is worth the trouble again when there is much more.
+        self.purged = self.superblock.buffered + shared.params.node() / 8;
+        Ok(())
+    }
+
+    /// Each changed node needs a new extent while its old one is still held. Makes a checkpoint, which gives the old ones back, when there are few.
+    fn have_room(&mut self, shared: &Shared) -> Result<()> {
+        // A slice, or a step of a purge, changes a few nodes on each level.
+        let needed = changed(&self.root) + 4 * (u64::from(level(&self.root)) + 2);
+        if self.space.free_slots() < needed && self.space.dropped_slots() > 0 {
+            self.checkpoint(shared, false)?;
+        }
+        Ok(())
+    }
+
+    fn is_tight(&self, shared: &Shared) -> bool {
+        self.space.free_slots() + self.space.dropped_slots() < 2 * reserve(shared)
+    }
+
+    /// Takes note of what a change of the tree did, and shows it to readers.
+    fn changed(
+        &mut self,
+        shared: &Shared,
+        dropped: Vec<Pointer>,
+        (buffered, inner): (i64, i64),
+    ) -> Result<()> {
+        self.version += 1;
+        for extent in dropped {
+            self.space.drop_extent(extent.at, extent.bytes, self.version);
+        }
+        self.superblock.buffered = self.superblock.buffered.wrapping_add_signed(buffered);
+        self.superblock.inner = self.superblock.inner.wrapping_add_signed(inner);
+        self.publish(shared);
+        self.spare_memory(shared)?;
+        self.release(shared);
+        self.tell_room(shared);
+        Ok(())
+    }
+
+    /// Writes changed nodes when they take more than half of the memory: leaves first, which change more seldom than what is above them.
+    fn spare_memory(&mut self, shared: &Shared) -> Result<()> {
+        for up_to in [0, 1, u8::MAX] {
+            if self.unwritten_bytes(shared) <= shared.pager.cache.budget() / 2 {
+                break;
+            }
+            self.write_back(shared, up_to)?;
+            self.publish(shared);
+        }
+        shared.pager.cache.make_room();
+        Ok(())
+    }
+
+    /// Bytes of nodes in memory that are not on the disk.
+    fn unwritten_bytes(&self, shared: &Shared) -> usize {
+        let view = shared.view.read();
+        let memtables: usize =
+            view.active.read().bytes() + view.frozen.as_ref().map_or(0, |frozen| frozen.read().bytes());
+        let cache = &shared.pager.cache;
+        cache.gauge.bytes().saturating_sub(cache.bytes() + memtables)
+    }
+
+    fn write_back(&mut self, shared: &Shared, up_to: u8) -> Result<()> {
+        let writer = Writer::new(&shared.pager, false);
+        let mut writing = Writing {
+            space: &mut self.space,
+            next_birth: &mut self.superblock.next_birth,
+            written: &mut self.superblock.counters.nodes,
+            up_to,
+            hint: 0,
+        };
+        writer.write_back(&mut self.root, &mut writing)
+    }
+
+    /// Brings the tree to the disk, and the superblock that points to it.
+    pub fn checkpoint(&mut self, shared: &Shared, close: bool) -> Result<()> {
+        let tail = {
+            let view = shared.view.read();
+            let oldest = view.frozen.as_ref().unwrap_or(&view.active);
+            oldest.read().log_start
+        };
+        self.write_back(shared, u8::MAX)?;
+        self.version += 1;
+        self.publish(shared);
+        let Link::Disk(root) = self.root else { unreachable!("all was written") };
+        let map = self.write_map(shared)?;
+        flush(shared)?;
+        let superblock = &mut self.superblock;
+        superblock.closed = close;
+        superblock.generation += 1;
+        superblock.tail = tail;
+        superblock.root = root;
+        superblock.map = map;
+        superblock.counters.log = self.log_bytes_before + shared.log.written_bytes();
+        superblock.counters.given = self.given_before + shared.given.load(Relaxed);
+        superblock.counters.frame += u64::from(map.bytes) + 4096;
+        superblock.write(&*shared.pager.storage)?;
+        flush(shared)?;
+        self.durable = self.version;
+        shared.log.set_tail(tail);
+        self.release(shared);
+        Ok(())
+    }
+
+    fn write_map(&mut self, shared: &Shared) -> Result<Pointer> {
+        let old = self.superblock.map;
+        self.space.drop_extent(old.at, old.bytes, self.version);
+        let bytes = shared.params.blocks(self.space.map_bytes() as usize);
+        let at = self.space.take_last(bytes as u64).ok_or(Error::NoSpace { bytes: bytes as u64 })?;
+        let birth = self.superblock.next_birth;
+        self.superblock.next_birth += 1;
+        let map = self.space.encode();
+        let mut out = Aligned::zeroed(bytes);
+        out[..map.len()].copy_from_slice(&map);
+        let sum = shared.pager.layout.header_sum(at, birth, &map);
+        shared.pager.storage.write_at(&out, at).map_err(|e| Error::io("writing", at, bytes, &e))?;
+        Ok(Pointer { at, birth, bytes: bytes as u32, header: map.len() as u32, sum, level: Pointer::MAP })
+    }
+
+    /// Lets readers see the tree as it is now.
+    fn publish(&self, shared: &Shared) {
+        let version = Arc::new(Version { root: self.root.clone() });
+        shared.versions.lock().push_back((self.version, Arc::downgrade(&version)));
+        let before = std::mem::replace(&mut shared.view.write().version, version);
+        drop(before);
+    }
+
+    /// Frees the extents that neither the tree on the disk nor any reader uses.
+    fn release(&mut self, shared: &Shared) {
+        let oldest = {
+            let mut versions = shared.versions.lock();
+            let dead = |version: &(u64, Weak<Version>)| version.1.strong_count() == 0;
+            while versions.front().is_some_and(dead) {
+                versions.pop_front();
+            }
+            versions.front().map_or(self.version, |(number, _)| *number)
+        };
+        self.space.release(oldest.min(self.durable));
+    }
+
+    /// Says how much can still be written. A byte takes up to two, where it splits a leaf. Each inner node may come to need a
+    /// slot for its buffers, and some slots stay for the copies that a checkpoint makes, so that deletes always pass.
+    pub fn tell_room(&self, shared: &Shared) {
+        let free = (self.space.free_slots() + self.space.dropped_slots()) as i64;
+        let kept = reserve(shared) + changed(&self.root) + self.superblock.inner;
+        let spare = free - kept as i64;
+        let room = spare * shared.params.node() as i64 / 2 - self.superblock.buffered as i64;
+        shared.room.store(room, Relaxed);
+    }
+}
+
+/// Slots that inserts must leave.
+fn reserve(shared: &Shared) -> u64 {
+    (shared.pager.layout.area.1 / 16).max(12)
+}
+
+/// How many nodes of a tree are not on the disk.
+fn changed(link: &Link) -> u64 {
+    match link {
+        Link::Memory(node) => 1 + node.entries.iter().map(|entry| changed(&entry.child)).sum::<u64>(),
+        Link::Disk(_) | Link::None => 0,
+    }
+}
+
+fn level(link: &Link) -> u8 {
+    match link {
+        Link::Memory(node) => node.level,
+        Link::Disk(pointer) => pointer.level,
+        Link::None => 0,
+    }
+}
+
+fn flush(shared: &Shared) -> Result<()> {
+    shared.pager.storage.flush().map_err(|e| Error::io("flushing what was written,", 0, 0, &e))
+}

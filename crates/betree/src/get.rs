@@ -1,0 +1,56 @@
+//! Looks a key up: in memory first, then down the tree, until a message says what its value is.
+
+use crate::error::Result;
+use crate::memtable::Found;
+use crate::node::{Link, Part};
+use crate::pager::Pager;
+use crate::run::{Kind, patch};
+use crate::view::View;
+
+impl View {
+    /// The value of `key`.
+    pub(crate) fn get(&self, pager: &Pager, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        // Patches that were met on the way, the newest first.
+        let mut patches: Vec<Vec<u8>> = Vec::new();
+        for memtable in std::iter::once(&self.active).chain(&self.frozen) {
+            match memtable.read().get(key, self.number) {
+                Found::Value(value) => return Ok(apply(Some(value), &patches)),
+                Found::Absent => return Ok(apply(None, &patches)),
+                Found::Patch(payload) => patches.push(payload),
+                Found::Nothing => {}
+            }
+        }
+        let mut link = self.version.root.clone();
+        loop {
+            let node = pager.node(&link)?;
+            if node.entries.is_empty() {
+                return Ok(apply(None, &patches));
+            }
+            let entry = &node.entries[node.entry_of(key)];
+            if !matches!(entry.part, Part::Empty) {
+                let run = pager.run(&entry.part)?;
+                match run.find(key).map(|i| (run.kind(i), i)) {
+                    Some((Kind::Insert, i)) => return Ok(apply(Some(run.payload(i).to_vec()), &patches)),
+                    Some((Kind::Delete, _)) => return Ok(apply(None, &patches)),
+                    Some((Kind::Patch, i)) => patches.push(run.payload(i).to_vec()),
+                    None if run.deletes(key) => return Ok(apply(None, &patches)),
+                    None => {}
+                }
+            }
+            match &entry.child {
+                Link::None => return Ok(apply(None, &patches)),
+                child => link = child.clone(),
+            }
+        }
+    }
+}
+
+/// Applies patches to a value, the last of them first.
+fn apply(base: Option<Vec<u8>>, patches: &[Vec<u8>]) -> Option<Vec<u8>> {
+    if base.is_none() && patches.is_empty() {
+        return None;
+    }
+    let mut value = base.unwrap_or_default();
+    patches.iter().rev().for_each(|payload| patch(&mut value, payload));
+    Some(value)
+}

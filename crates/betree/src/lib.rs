@@ -1,0 +1,68 @@
+//! A key-value store that does not age: a Bε-tree in one image or device.
+//!
+//! Writes are messages. They go to a log and to memory, from there in batches into the buffers of a tree of large nodes, and from
+//! buffer to buffer down to the leaves. So a random write costs a small share of a large sequential one, and keys that follow each
+//! other lie beside each other, in pieces of megabytes, whatever the history. Reads merge what the buffers hold on
+//! the way down.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use senesce_betree::{MemoryStorage, Options, Params, Store};
+//!
+//! let disk = Arc::new(MemoryStorage::new(64 << 20));
+//! Store::create(&*disk, Params::for_image(64 << 20))?;
+//! let store = Store::open(disk.clone(), Options::default())?;
+//! store.insert(b"key", b"value")?;
+//! store.patch(b"key", 5, b"!")?;
+//! store.sync()?;
+//! assert_eq!(store.get(b"key")?.as_deref(), Some(&b"value!"[..]));
+//! for entry in store.scan(b"a", Some(b"z")) {
+//!     let (key, value) = entry?;
+//!     assert_eq!((&key[..], &value[..]), (&b"key"[..], &b"value!"[..]));
+//! }
+//! store.close()?;
+//! # Ok::<(), senesce_betree::Error>(())
+//! ```
+//!
+//! One process has a store open; its threads share a [`Store`] by reference. Writers take turns in memory; readers never wait for
+//! the disk that a writer uses. What lies on the disk is described in the book, in "The format of a Bε-tree store".
+
+mod aligned;
+mod arena;
+mod batch;
+mod cache;
+mod check;
+mod codec;
+mod error;
+mod flusher;
+mod get;
+mod log;
+mod memory;
+mod memtable;
+mod node;
+mod node_format;
+mod open;
+mod pager;
+mod params;
+mod pointer;
+mod prefetch;
+mod run;
+mod scan;
+mod space;
+mod stat;
+mod storage;
+mod store;
+mod sum;
+mod superblock;
+mod tree;
+mod view;
+
+pub use batch::Batch;
+pub use check::{Checked, check};
+pub use error::{Error, Result};
+pub use params::{Options, Params};
+pub use scan::Scan;
+pub use stat::{Fill, Stat, stat};
+pub use storage::{CrashStorage, FileStorage, MemoryStorage, PowerCut, Storage};
+pub use store::Store;
+pub use view::Snapshot;

@@ -1,0 +1,110 @@
+//! Nodes in memory. A node is never changed once others can see it: the writer makes another one.
+
+use std::sync::Arc;
+
+use crate::pointer::Pointer;
+use crate::run::Run;
+
+/// The keys of children and basements, shared by the versions of a node.
+pub(crate) type Key = Arc<[u8]>;
+
+/// A part on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartPlace {
+    /// Address on the disk.
+    pub at: u64,
+    pub bytes: u32,
+    pub sum: u64,
+    /// Of the node: they and the number of the part are in the seed.
+    pub node: u64,
+    pub birth: u64,
+    pub number: u32,
+}
+
+/// A run, wherever it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    /// No messages.
+    Empty,
+    Memory(Arc<Run>),
+    Disk(PartPlace),
+}
+
+impl Part {
+    /// Bytes of it on the disk.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::Memory(run) => run.bytes().len(),
+            Self::Disk(place) => place.bytes as usize,
+        }
+    }
+
+    /// The run where there are messages, and `Empty` where there are none.
+    pub fn of(run: Run) -> Self {
+        if run.is_empty() { Self::Empty } else { Self::Memory(Arc::new(run)) }
+    }
+}
+
+/// A child, wherever it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Link {
+    /// Of a basement, which has no child.
+    None,
+    /// Changed since it was written, if it ever was.
+    Memory(Arc<Node>),
+    Disk(Pointer),
+}
+
+/// A basement of a leaf, or a child of an inner node with its buffer.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// The least key that may lie in it; empty in the first, which begins where its node does.
+    pub key: Key,
+    pub part: Part,
+    pub child: Link,
+}
+
+/// A leaf (level 0) or an inner node.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub level: u8,
+    pub entries: Vec<Entry>,
+}
+
+/// Bytes of a header before its entries.
+pub(crate) const NODE_HEAD: usize = 40;
+
+impl Node {
+    pub fn empty_leaf() -> Self {
+        Self { level: 0, entries: Vec::new() }
+    }
+
+    /// Bytes of the header.
+    pub fn header_bytes(&self) -> usize {
+        let entry = entry_bytes(self.level);
+        NODE_HEAD + self.entries.iter().map(|e| entry + e.key.len()).sum::<usize>()
+    }
+
+    /// Bytes of the whole node on the disk, in blocks of `block`.
+    pub fn disk_bytes(&self, block: usize) -> usize {
+        self.header_bytes().next_multiple_of(block)
+            + self.entries.iter().map(|e| e.part.bytes().next_multiple_of(block)).sum::<usize>()
+    }
+
+    /// The entry in whose bounds `key` lies. There must be one.
+    pub fn entry_of(&self, key: &[u8]) -> usize {
+        // The first key stands for the lower bound of the node and is not compared.
+        self.entries[1..].partition_point(|entry| &*entry.key <= key)
+    }
+
+    /// The upper bound of entry `i` where it is within the node.
+    pub fn upper(&self, i: usize) -> Option<&[u8]> {
+        self.entries.get(i + 1).map(|entry| &*entry.key)
+    }
+}
+
+/// Bytes of an entry of the header without its key.
+pub(crate) fn entry_bytes(level: u8) -> usize {
+    if level == 0 { 24 } else { 24 + Pointer::BYTES }
+}

@@ -1,0 +1,210 @@
+//! Reads and writes nodes, through the cache.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::aligned::Aligned;
+use crate::cache::{Cache, Item, Name};
+use crate::error::{Error, Result};
+use crate::node::{Entry, Link, Node, Part, PartPlace};
+use crate::node_format::Layout;
+use crate::pointer::Pointer;
+use crate::run::{Run, RunBuilder};
+use crate::storage::Storage;
+
+/// See the module.
+pub(crate) struct Pager {
+    pub storage: Arc<dyn Storage>,
+    pub layout: Layout,
+    pub cache: Cache,
+    /// Bytes read of nodes since the store was opened, and requests for them.
+    pub read_bytes: AtomicU64,
+    pub reads: AtomicU64,
+    empty: Arc<Run>,
+}
+
+impl Pager {
+    pub fn new(storage: Arc<dyn Storage>, layout: Layout, cache_bytes: usize) -> Self {
+        let cache = Cache::new(cache_bytes);
+        let empty = Arc::new(RunBuilder::default().finish(&cache.gauge));
+        Self { storage, layout, cache, read_bytes: AtomicU64::new(0), reads: AtomicU64::new(0), empty }
+    }
+
+    /// Reads whole blocks.
+    fn read(&self, at: u64, bytes: usize) -> Result<Aligned> {
+        let mut buffer = Aligned::zeroed(self.layout.params.blocks(bytes));
+        self.storage.read_at(&mut buffer, at).map_err(|e| Error::io("reading", at, bytes, &e))?;
+        self.read_bytes.fetch_add(buffer.len() as u64, Relaxed);
+        self.reads.fetch_add(1, Relaxed);
+        Ok(buffer)
+    }
+
+    /// The node at `pointer`, its parts where they are.
+    pub fn header(&self, pointer: &Pointer) -> Result<Arc<Node>> {
+        let load = || {
+            let bytes = self.read(pointer.at, pointer.header as usize)?;
+            Ok(Item::Header(Arc::new(self.layout.decode(pointer, &bytes)?)))
+        };
+        match self.cache.get_or((pointer.at, pointer.birth), load)? {
+            Item::Header(node) => Ok(node),
+            Item::Run(_) => Err(Error::damaged("a node", pointer.at, "a part of another lies there")),
+        }
+    }
+
+    /// The node behind a link, its parts where they are.
+    pub fn node(&self, link: &Link) -> Result<Arc<Node>> {
+        match link {
+            Link::Memory(node) => Ok(Arc::clone(node)),
+            Link::Disk(pointer) => self.header(pointer),
+            Link::None => unreachable!("basements are not followed"),
+        }
+    }
+
+    /// The run of a part.
+    pub fn run(&self, part: &Part) -> Result<Arc<Run>> {
+        match part {
+            Part::Empty => Ok(Arc::clone(&self.empty)),
+            Part::Memory(run) => Ok(Arc::clone(run)),
+            Part::Disk(place) => {
+                let load = || {
+                    let bytes = self.read(place.at, place.bytes as usize)?;
+                    Ok(Item::Run(Arc::new(self.parse(place, &bytes)?)))
+                };
+                match self.cache.get_or(name(place), load)? {
+                    Item::Run(run) => Ok(run),
+                    Item::Header(_) => Err(Error::damaged("a part", place.at, "a node lies there")),
+                }
+            }
+        }
+    }
+
+    fn parse(&self, place: &PartPlace, bytes: &[u8]) -> Result<Run> {
+        let bytes = &bytes[..place.bytes as usize];
+        if self.layout.part_sum(place.node, place.birth, place.number, bytes) != place.sum {
+            return Err(Error::damaged("a part of a node", place.at, "it does not match its sum"));
+        }
+        Run::parse(bytes.into(), place.at, &self.cache.gauge)
+    }
+
+    /// A node with all its parts in memory, for the writer. What the cache has is taken from there; the rest is read at once and not
+    /// kept, since it is about to be changed.
+    pub fn whole(&self, pointer: &Pointer) -> Result<Node> {
+        let mut node = match self.cache.get((pointer.at, pointer.birth)) {
+            Some(Item::Header(node)) => (*node).clone(),
+            _ => {
+                let bytes = self.read(pointer.at, pointer.bytes as usize)?;
+                let mut node = self.layout.decode(pointer, &bytes)?;
+                self.layout.expect_zero_padding(&node, pointer, &bytes)?;
+                self.fill(&mut node.entries, pointer.at, &bytes)?;
+                return Ok(node);
+            }
+        };
+        for entry in &mut node.entries {
+            if let Part::Disk(place) = entry.part
+                && let Some(Item::Run(run)) = self.cache.get(name(&place))
+            {
+                entry.part = Part::Memory(run);
+            }
+        }
+        let missing = |entry: &Entry| matches!(entry.part, Part::Disk(_));
+        if let Some(first) = node.entries.iter().position(missing) {
+            let last = node.entries.iter().rposition(missing).expect("there is a first");
+            let (start, end) = span(&node.entries[first..=last]).expect("parts on the disk");
+            let bytes = self.read(start, (end - start) as usize)?;
+            self.fill(&mut node.entries[first..=last], start, &bytes)?;
+        }
+        Ok(node)
+    }
+
+    /// Takes the parts that are on the disk from `bytes`, which lie at `start`.
+    fn fill(&self, entries: &mut [Entry], start: u64, bytes: &[u8]) -> Result<()> {
+        for entry in entries {
+            if let Part::Disk(place) = entry.part {
+                let run = self.parse(&place, &bytes[(place.at - start) as usize..])?;
+                entry.part = Part::Memory(Arc::new(run));
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings parts of a node into the cache, with one request from the first to the last that is missing. Returns bytes read.
+    pub fn prefetch(&self, node: &Node, range: Range<usize>) -> Result<usize> {
+        let wanted: Vec<&PartPlace> = node.entries[range]
+            .iter()
+            .filter_map(|entry| match &entry.part {
+                Part::Disk(place) if self.cache.begin_loading(name(place)) => Some(place),
+                _ => None,
+            })
+            .collect();
+        let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else { return Ok(0) };
+        let bytes = (last.at - first.at) as usize + last.bytes as usize;
+        let read = self.read(first.at, bytes).and_then(|bytes| {
+            for place in &wanted {
+                let run = self.parse(place, &bytes[(place.at - first.at) as usize..])?;
+                self.cache.put(name(place), Item::Run(Arc::new(run)));
+            }
+            Ok(bytes.len())
+        });
+        for place in wanted {
+            self.cache.end_loading(name(place));
+        }
+        read
+    }
+
+    /// Brings a whole node into the cache with one request, unless its header is there.
+    pub fn prefetch_node(&self, pointer: &Pointer) -> Result<()> {
+        let own = (pointer.at, pointer.birth);
+        if !self.cache.begin_loading(own) {
+            let node = self.header(pointer)?;
+            return self.prefetch(&node, 0..node.entries.len()).map(drop);
+        }
+        let read = self.read(pointer.at, pointer.bytes as usize).and_then(|bytes| {
+            let node = self.layout.decode(pointer, &bytes)?;
+            for entry in &node.entries {
+                if let Part::Disk(place) = &entry.part
+                    && self.cache.begin_loading(name(place))
+                {
+                    let run = self.parse(place, &bytes[(place.at - pointer.at) as usize..]);
+                    let run = run.map(|run| self.cache.put(name(place), Item::Run(Arc::new(run))));
+                    self.cache.end_loading(name(place));
+                    run?;
+                }
+            }
+            self.cache.put(own, Item::Header(Arc::new(node)));
+            Ok(())
+        });
+        self.cache.end_loading(own);
+        read
+    }
+
+    /// Writes a node, whose parts are all in memory, and keeps it in the cache.
+    pub fn write(&self, node: &Node, at: u64, birth: u64) -> Result<Pointer> {
+        let bytes = node.disk_bytes(self.layout.params.block_bytes as usize);
+        let mut out = Aligned::zeroed(bytes);
+        let pointer = self.layout.encode(node, at, birth, &mut out);
+        self.storage.write_at(&out, at).map_err(|e| Error::io("writing", at, bytes, &e))?;
+        let kept = self.layout.decode(&pointer, &out)?;
+        for (entry, old) in kept.entries.iter().zip(&node.entries) {
+            if let (Part::Disk(place), Part::Memory(run)) = (&entry.part, &old.part) {
+                self.cache.put(name(place), Item::Run(Arc::clone(run)));
+            }
+        }
+        self.cache.put((at, birth), Item::Header(Arc::new(kept)));
+        Ok(pointer)
+    }
+}
+
+fn name(place: &PartPlace) -> Name {
+    (place.at, place.birth)
+}
+
+/// From where to where the parts on the disk lie.
+fn span(entries: &[Entry]) -> Option<(u64, u64)> {
+    let mut places = entries.iter().filter_map(|entry| match &entry.part {
+        Part::Disk(place) => Some((place.at, place.at + u64::from(place.bytes))),
+        _ => None,
+    });
+    let first = places.next()?;
+    Some(places.fold(first, |(start, _), (_, end)| (start, end)))
+}

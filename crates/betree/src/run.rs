@@ -1,0 +1,233 @@
+//! Runs: messages in order of their keys and the ranges deleted beneath them, in memory as they lie on the disk.
+
+mod build;
+mod compose;
+mod message;
+
+use std::sync::Arc;
+
+pub(crate) use build::RunBuilder;
+pub(crate) use compose::{Slice, Target, compose, union};
+pub(crate) use message::{Kind, join_patches, patch, patched, single_patch};
+
+use crate::codec::{get_u32, set_u32};
+use crate::error::{Error, Result};
+use crate::memory::{Charge, Gauge};
+
+/// Bytes before the index of a run.
+const HEAD: usize = 16;
+
+/// One run. See the format for what lies where.
+#[derive(Debug)]
+pub(crate) struct Run {
+    bytes: Box<[u8]>,
+    messages: usize,
+    ranges: usize,
+    body: usize,
+    _charge: Charge,
+}
+
+impl Run {
+    /// The run in `bytes`, which lie at `offset` on the disk and whose sum was right.
+    ///
+    /// # Errors
+    /// If it is not in order, so that whoever uses it can rely on that.
+    pub fn parse(bytes: Box<[u8]>, offset: u64, gauge: &Arc<Gauge>) -> Result<Self> {
+        let wrong = |why: &str| Error::damaged("a run", offset, why);
+        if bytes.len() < HEAD {
+            return Err(wrong("it is shorter than its head"));
+        }
+        let (messages, ranges) = (get_u32(&bytes, 0) as usize, get_u32(&bytes, 4) as usize);
+        let body = HEAD as u64 + 4 * (messages as u64 + ranges as u64);
+        if body + u64::from(get_u32(&bytes, 8)) != bytes.len() as u64 || get_u32(&bytes, 12) != 0 {
+            return Err(wrong("its lengths contradict each other"));
+        }
+        let charge = Charge::new(gauge, bytes.len());
+        let run = Self { messages, ranges, body: body as usize, bytes, _charge: charge };
+        run.validate().map_err(wrong)?;
+        Ok(run)
+    }
+
+    fn validate(&self) -> std::result::Result<(), &'static str> {
+        let body = &self.bytes[self.body..];
+        let mut end = 0;
+        for i in 0..self.messages + self.ranges {
+            let at = self.at(i);
+            if at != end || body.len() - at < 8 {
+                return Err("a message does not start where the one before ends");
+            }
+            let (first, second) = (get_u32(body, at), get_u32(body, at + 4));
+            let first = if i < self.messages { first & 0x00ff_ffff } else { first };
+            let len = 8 + u64::from(first) + u64::from(second);
+            if len > (body.len() - at) as u64 {
+                return Err("a message is longer than its run");
+            }
+            end = at + len as usize;
+        }
+        if end != body.len() {
+            return Err("there is more than its messages");
+        }
+        for i in 0..self.messages {
+            if i > 0 && self.key(i - 1) >= self.key(i) {
+                return Err("its keys do not rise");
+            }
+            let Some(kind) = Kind::of(self.bytes[self.body + self.at(i) + 3]) else {
+                return Err("a message is of no known kind");
+            };
+            if kind == Kind::Patch && !message::is_patch(self.payload(i)) {
+                return Err("a patch is not in order");
+            }
+        }
+        for i in 0..self.ranges {
+            let (from, to) = self.range(i);
+            if from >= to || (i > 0 && self.range(i - 1).1 >= from) {
+                return Err("its ranges do not rise");
+            }
+        }
+        Ok(())
+    }
+
+    /// A run of parts that are in order already.
+    fn assemble(
+        index: &[u32],
+        body: &[u8],
+        range_index: &[u32],
+        range_body: &[u8],
+        gauge: &Arc<Gauge>,
+    ) -> Self {
+        let start = HEAD + 4 * (index.len() + range_index.len());
+        let len = start + body.len() + range_body.len();
+        let mut bytes = Vec::with_capacity(len);
+        bytes.resize(HEAD, 0);
+        set_u32(&mut bytes, 0, index.len() as u32);
+        set_u32(&mut bytes, 4, range_index.len() as u32);
+        set_u32(&mut bytes, 8, (body.len() + range_body.len()) as u32);
+        bytes.extend(index.iter().flat_map(|at| at.to_le_bytes()));
+        bytes.extend(range_index.iter().flat_map(|at| (at + body.len() as u32).to_le_bytes()));
+        bytes.extend_from_slice(body);
+        bytes.extend_from_slice(range_body);
+        let charge = Charge::new(gauge, len);
+        Self {
+            bytes: bytes.into_boxed_slice(),
+            messages: index.len(),
+            ranges: range_index.len(),
+            body: start,
+            _charge: charge,
+        }
+    }
+
+    /// The bytes as they are written.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many messages it has.
+    pub fn messages(&self) -> usize {
+        self.messages
+    }
+
+    /// How many ranges it deletes.
+    pub fn ranges(&self) -> usize {
+        self.ranges
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.messages + self.ranges == 0
+    }
+
+    #[inline]
+    fn at(&self, i: usize) -> usize {
+        get_u32(&self.bytes, HEAD + 4 * i) as usize
+    }
+
+    /// Where message `i` starts in the body, and where all end for `i` behind the last.
+    #[inline]
+    fn start(&self, i: usize) -> usize {
+        if i < self.messages + self.ranges { self.at(i) } else { self.bytes.len() - self.body }
+    }
+
+    /// Bytes that messages `i..j` take, with their places in the index.
+    pub fn bytes_of(&self, i: usize, j: usize) -> usize {
+        self.start(j) - self.start(i) + 4 * (j - i)
+    }
+
+    #[inline]
+    pub fn key(&self, i: usize) -> &[u8] {
+        let at = self.body + self.at(i);
+        let len = (get_u32(&self.bytes, at) & 0x00ff_ffff) as usize;
+        &self.bytes[at + 8..at + 8 + len]
+    }
+
+    pub fn kind(&self, i: usize) -> Kind {
+        Kind::of(self.bytes[self.body + self.at(i) + 3]).expect("was looked at when the run was made")
+    }
+
+    /// What follows the key of message `i`.
+    pub fn payload(&self, i: usize) -> &[u8] {
+        let at = self.body + self.at(i);
+        let key = (get_u32(&self.bytes, at) & 0x00ff_ffff) as usize;
+        let len = get_u32(&self.bytes, at + 4) as usize;
+        &self.bytes[at + 8 + key..at + 8 + key + len]
+    }
+
+    /// The range `i`: from its lower key up to but without its upper.
+    pub fn range(&self, i: usize) -> (&[u8], &[u8]) {
+        let at = self.body + self.at(self.messages + i);
+        let (a, b) = (get_u32(&self.bytes, at) as usize, get_u32(&self.bytes, at + 4) as usize);
+        (&self.bytes[at + 8..at + 8 + a], &self.bytes[at + 8 + a..at + 8 + a + b])
+    }
+
+    /// The first message at or above `key`, from `from` on.
+    pub fn lower_bound(&self, from: usize, key: &[u8]) -> usize {
+        // Steps that double find near places fast, which merges ask for.
+        let (mut low, mut step) = (from, 1);
+        while low + step <= self.messages && self.key(low + step - 1) < key {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step).min(self.messages);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.key(middle) < key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The message at `key`.
+    pub fn find(&self, key: &[u8]) -> Option<usize> {
+        let (mut low, mut high) = (0, self.messages);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.key(middle).cmp(key) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// The first range that ends above `key`.
+    pub fn range_above(&self, key: &[u8]) -> usize {
+        let (mut low, mut high) = (0, self.ranges);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.range(middle).1 <= key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Whether a range deletes `key`.
+    pub fn deletes(&self, key: &[u8]) -> bool {
+        let i = self.range_above(key);
+        i < self.ranges && self.range(i).0 <= key
+    }
+}

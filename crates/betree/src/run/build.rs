@@ -1,0 +1,71 @@
+//! Makes runs of messages and ranges that come in order.
+
+use std::sync::Arc;
+
+use super::{HEAD, Kind, Run};
+use crate::codec::put_u32;
+use crate::memory::Gauge;
+
+/// A run that grows at its end.
+#[derive(Debug, Default)]
+pub(crate) struct RunBuilder {
+    index: Vec<u32>,
+    body: Vec<u8>,
+    range_index: Vec<u32>,
+    range_body: Vec<u8>,
+}
+
+impl RunBuilder {
+    /// One that takes `messages` of `bytes` without asking for more memory.
+    pub fn with_room(messages: usize, bytes: usize) -> Self {
+        Self { index: Vec::with_capacity(messages), body: Vec::with_capacity(bytes), ..Self::default() }
+    }
+
+    /// Adds a message; its key must be above the last one's.
+    pub fn push(&mut self, key: &[u8], kind: Kind, payload: &[u8]) {
+        self.index.push(self.body.len() as u32);
+        put_u32(&mut self.body, key.len() as u32 | (kind as u32) << 24);
+        put_u32(&mut self.body, payload.len() as u32);
+        self.body.extend_from_slice(key);
+        self.body.extend_from_slice(payload);
+    }
+
+    /// Adds messages `i..j` of another run as they are.
+    pub fn copy(&mut self, run: &Run, i: usize, j: usize) {
+        if i == j {
+            return;
+        }
+        let (start, end) = (run.start(i), run.start(j));
+        let moved = (self.body.len() as u32).wrapping_sub(start as u32);
+        self.index.extend((i..j).map(|k| (run.at(k) as u32).wrapping_add(moved)));
+        self.body.extend_from_slice(&run.bytes[run.body + start..run.body + end]);
+    }
+
+    /// Adds a range; its lower key must be above the upper key of the last one.
+    pub fn push_range(&mut self, from: &[u8], to: &[u8]) {
+        self.range_index.push(self.range_body.len() as u32);
+        put_u32(&mut self.range_body, from.len() as u32);
+        put_u32(&mut self.range_body, to.len() as u32);
+        self.range_body.extend_from_slice(from);
+        self.range_body.extend_from_slice(to);
+    }
+
+    /// Bytes of the run so far.
+    pub fn len(&self) -> usize {
+        HEAD + 4 * (self.index.len() + self.range_index.len()) + self.body.len() + self.range_body.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty() && self.range_index.is_empty()
+    }
+
+    /// The run of all that was added; the builder is empty again.
+    pub fn finish(&mut self, gauge: &Arc<Gauge>) -> Run {
+        let run = Run::assemble(&self.index, &self.body, &self.range_index, &self.range_body, gauge);
+        self.index.clear();
+        self.body.clear();
+        self.range_index.clear();
+        self.range_body.clear();
+        run
+    }
+}

@@ -1,0 +1,305 @@
+//! Scans: keys in order, merged from memory, the buffers on the way down, and the leaves.
+//!
+//! A scan goes basement by basement. Between the bounds of one basement, and of what is taken from memory at a time, all that
+//! matters is a handful of runs, the newest first.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::node::{Link, Node, Part};
+use crate::pointer::Pointer;
+use crate::run::{Kind, Run, patch};
+use crate::store::Shared;
+use crate::view::View;
+
+/// Bytes that are taken from memory at a time.
+const CHUNK: usize = 128 << 10;
+
+/// A run between the bounds of a window.
+struct Source {
+    run: Arc<Run>,
+    at: usize,
+    end: usize,
+}
+
+/// What was taken from a memtable, and up to which key that is all.
+struct Chunk {
+    run: Arc<Run>,
+    until: Option<Vec<u8>>,
+}
+
+/// Keys and values in order, as of the moment when it was made.
+pub struct Scan {
+    shared: Arc<Shared>,
+    view: View,
+    /// Where the next window starts; `None` at the end.
+    from: Option<Vec<u8>>,
+    to: Option<Vec<u8>>,
+    chunks: Vec<Chunk>,
+    sources: Vec<Source>,
+    /// Whether a run above the lowest has ranges.
+    ranges: bool,
+    /// A value that was patched together.
+    value: Vec<u8>,
+    ahead: Ahead,
+}
+
+/// How far ahead is read.
+#[derive(Default)]
+struct Ahead {
+    /// Basements: twice as many each time.
+    basements: usize,
+    /// The leaf that the scan was in last.
+    leaf: Option<Pointer>,
+    /// Leaves that were gone through.
+    leaves: usize,
+}
+
+/// Where the next entry is.
+enum At {
+    Value,
+    Run { source: usize, message: usize },
+}
+
+impl Scan {
+    pub(crate) fn new(shared: Arc<Shared>, view: View, from: &[u8], to: Option<&[u8]>) -> Self {
+        let empty = to.is_some_and(|to| to <= from);
+        Self {
+            shared,
+            view,
+            from: (!empty).then(|| from.to_vec()),
+            to: to.map(<[u8]>::to_vec),
+            chunks: Vec::new(),
+            sources: Vec::new(),
+            ranges: false,
+            value: Vec::new(),
+            ahead: Ahead::default(),
+        }
+    }
+
+    /// The next key and its value, without copying them.
+    ///
+    /// # Errors
+    /// If the disk fails or is damaged. The scan is at its end then.
+    pub fn next_entry(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let found = loop {
+            if let Some(found) = self.step() {
+                break found;
+            }
+            if self.from.is_none() {
+                return Ok(None);
+            }
+            if let Err(error) = self.next_window() {
+                self.from = None;
+                self.sources.clear();
+                return Err(error);
+            }
+        };
+        Ok(Some(match found {
+            (At::Run { source, message }, _) => {
+                let run = &self.sources[source].run;
+                (run.key(message), run.payload(message))
+            }
+            (At::Value, (source, message)) => (self.sources[source].run.key(message), &self.value),
+        }))
+    }
+
+    /// The next entry of this window: where its value is, and where its key.
+    fn step(&mut self) -> Option<(At, (usize, usize))> {
+        loop {
+            let mut least: Option<(usize, &[u8])> = None;
+            let mut several = false;
+            for (i, source) in self.sources.iter().enumerate() {
+                if source.at < source.end {
+                    let key = source.run.key(source.at);
+                    match least {
+                        Some((_, other)) if other < key => {}
+                        Some((_, other)) if other == key => several = true,
+                        _ => (least, several) = (Some((i, key)), false),
+                    }
+                }
+            }
+            let (first, key) = least?;
+            let message = self.sources[first].at;
+            let place = (first, message);
+            // By far the most: one message, which is a value, and nothing newer that deletes it.
+            if !several && self.sources[first].run.kind(message) == Kind::Insert {
+                let deleted =
+                    self.ranges && self.sources[..first].iter().any(|source| source.run.deletes(key));
+                self.sources[first].at += 1;
+                if deleted {
+                    continue;
+                }
+                return Some((At::Run { source: first, message }, place));
+            }
+            if let Some(at) = self.resolve(first) {
+                return Some((at, place));
+            }
+        }
+    }
+
+    /// The value at the key that source `first` is at, if there is one; goes past that key.
+    fn resolve(&mut self, first: usize) -> Option<At> {
+        let lead = Arc::clone(&self.sources[first].run);
+        let key = lead.key(self.sources[first].at);
+        let mut patches: Vec<(usize, usize)> = Vec::new();
+        let mut base = None;
+        let mut decided = false;
+        for (i, source) in self.sources.iter_mut().enumerate() {
+            let here = source.at < source.end && source.run.key(source.at) == key;
+            if here {
+                let message = source.at;
+                source.at += 1;
+                if !decided {
+                    match source.run.kind(message) {
+                        Kind::Insert => (base, decided) = (Some((i, message)), true),
+                        Kind::Delete => decided = true,
+                        Kind::Patch => patches.push((i, message)),
+                    }
+                }
+            }
+            decided |= self.ranges && !here && source.run.deletes(key);
+        }
+        if patches.is_empty() {
+            return base.map(|(source, message)| At::Run { source, message });
+        }
+        self.value.clear();
+        if let Some((source, message)) = base {
+            self.value.extend_from_slice(self.sources[source].run.payload(message));
+        }
+        for (source, message) in patches.into_iter().rev() {
+            patch(&mut self.value, self.sources[source].run.payload(message));
+        }
+        Some(At::Value)
+    }
+
+    /// Finds the runs for the next window.
+    fn next_window(&mut self) -> Result<()> {
+        let Some(from) = self.from.take() else { return Ok(()) };
+        self.sources.clear();
+        let mut until = self.to.clone();
+        let lower = |until: &mut Option<Vec<u8>>, bound: Option<&[u8]>| {
+            if let Some(bound) = bound
+                && until.as_deref().is_none_or(|until| bound < until)
+            {
+                *until = Some(bound.to_vec());
+            }
+        };
+        self.fill_chunks(&from);
+        let mut runs: Vec<Arc<Run>> = Vec::with_capacity(8);
+        for chunk in &self.chunks {
+            runs.push(Arc::clone(&chunk.run));
+            lower(&mut until, chunk.until.as_deref());
+        }
+        let pager = &self.shared.pager;
+        let mut link = self.view.version.root.clone();
+        let mut parent: Option<(Arc<Node>, usize)> = None;
+        loop {
+            let node = pager.node(&link)?;
+            if node.entries.is_empty() {
+                break;
+            }
+            let i = node.entry_of(&from);
+            lower(&mut until, node.upper(i));
+            if node.level > 0 && self.ahead.leaves > 0 && self.reaches(node.upper(i)) {
+                pager.prefetch(&node, i..node.entries.len())?;
+            } else if node.level == 0 {
+                Ahead::read(
+                    &mut self.ahead,
+                    &self.shared,
+                    &self.view,
+                    (&link, &node, i),
+                    parent.as_ref(),
+                    self.to.as_deref(),
+                )?;
+            }
+            let part = &node.entries[i].part;
+            if !matches!(part, Part::Empty) {
+                runs.push(pager.run(part)?);
+            }
+            let child = node.entries[i].child.clone();
+            parent = Some((node, i));
+            if matches!(child, Link::None) {
+                break;
+            }
+            link = child;
+        }
+        self.ranges = runs.iter().any(|run| run.ranges() > 0);
+        for run in runs {
+            let at = run.lower_bound(0, &from);
+            let end = until.as_deref().map_or(run.messages(), |until| run.lower_bound(at, until));
+            if at < end || run.ranges() > 0 {
+                self.sources.push(Source { run, at, end });
+            }
+        }
+        self.from = until.filter(|until| Some(until) != self.to.as_ref());
+        Ok(())
+    }
+
+    /// Whether the scan goes beyond `bound`.
+    fn reaches(&self, bound: Option<&[u8]>) -> bool {
+        bound.is_some_and(|bound| self.to.as_deref().is_none_or(|to| bound < to))
+    }
+
+    /// Takes from memory what begins at `from`.
+    fn fill_chunks(&mut self, from: &[u8]) {
+        let gauge = &self.shared.pager.cache.gauge;
+        let memtables = std::iter::once(&self.view.active).chain(&self.view.frozen);
+        for (i, memtable) in memtables.enumerate() {
+            let used_up = |chunk: &Chunk| chunk.until.as_deref().is_some_and(|until| until <= from);
+            if self.chunks.get(i).is_none_or(used_up) {
+                let (run, until) =
+                    memtable.read().run(from, self.to.as_deref(), self.view.number, CHUNK, gauge);
+                let chunk = Chunk { run: Arc::new(run), until };
+                if i < self.chunks.len() { self.chunks[i] = chunk } else { self.chunks.push(chunk) }
+            }
+        }
+    }
+}
+
+impl Ahead {
+    /// Reads the basement that the scan has come to and some after it with one request; asks for the next leaves once the scan has gone
+    /// through one.
+    fn read(
+        ahead: &mut Self,
+        shared: &Arc<Shared>,
+        view: &View,
+        (link, node, i): (&Link, &Node, usize),
+        parent: Option<&(Arc<Node>, usize)>,
+        to: Option<&[u8]>,
+    ) -> Result<()> {
+        let Link::Disk(pointer) = link else { return Ok(()) };
+        let within = |bound: &[u8]| to.is_none_or(|to| bound < to);
+        if ahead.leaf != Some(*pointer) {
+            ahead.leaves += usize::from(ahead.leaf.is_some());
+            ahead.leaf = Some(*pointer);
+            if ahead.leaves > 0
+                && let Some((parent, child)) = parent
+            {
+                let next = parent.entries.iter().skip(child + 1).take(2).filter(|entry| within(&entry.key));
+                for entry in next {
+                    if let Link::Disk(leaf) = &entry.child {
+                        shared.prefetcher.ask(shared, *leaf, &view.version);
+                    }
+                }
+            }
+        }
+        if ahead.leaves > 0 {
+            ahead.basements = node.entries.len();
+        }
+        let end = node.entries.len().min(i + ahead.basements.max(1));
+        let end = (i + 1..end).find(|j| !within(&node.entries[*j].key)).unwrap_or(end);
+        if shared.pager.prefetch(node, i..end)? > 0 {
+            ahead.basements = (2 * ahead.basements).max(2);
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<(Vec<u8>, Vec<u8>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_entry().map(|entry| entry.map(|(key, value)| (key.to_vec(), value.to_vec()))).transpose()
+    }
+}

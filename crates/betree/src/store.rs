@@ -1,0 +1,339 @@
+//! The store as its users see it: writes into the log and memory, reads from a view.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+
+use crate::batch::{Batch, ops};
+use crate::error::{Error, Result};
+use crate::flusher::{Flusher, Wanted};
+use crate::log::Log;
+use crate::memtable::Memtable;
+use crate::pager::Pager;
+use crate::params::Params;
+use crate::prefetch::Prefetcher;
+use crate::scan::Scan;
+use crate::stat::{Stat, stat_of};
+use crate::view::{Snapshot, Version, View};
+
+/// The log is written, without a flush, when so much waits in memory.
+const LOG_WRITE: usize = 1 << 20;
+
+/// What the threads of a store share.
+pub(crate) struct Shared {
+    pub pager: Pager,
+    pub params: Params,
+    pub log: Log,
+    pub view: RwLock<View>,
+    /// The number of the last write. Held while writing.
+    pub writer: Mutex<u64>,
+    /// Trees that were published, the oldest first.
+    pub versions: Mutex<VecDeque<(u64, Weak<Version>)>>,
+    pub flusher: Mutex<Flusher>,
+    pub wanted: Mutex<Wanted>,
+    /// Signalled when there is something to do for the thread that flushes.
+    pub work: Condvar,
+    /// Signalled when it has done something.
+    pub done: Condvar,
+    /// Bytes that can still be written beyond what is in memory.
+    pub room: AtomicI64,
+    /// Bytes of keys and values that were given since the store was opened.
+    pub given: AtomicU64,
+    pub memtable_bytes: usize,
+    /// What failed, and whether somebody was told.
+    pub failed: Mutex<Option<(Error, bool)>>,
+    pub prefetcher: Prefetcher,
+}
+
+impl Shared {
+    /// An error if writing failed before: what happened the first time, and from then on that the store is read-only.
+    pub fn usable(&self) -> Result<()> {
+        match &mut *self.failed.lock() {
+            None => Ok(()),
+            Some((error, told)) if !*told => {
+                *told = true;
+                Err(error.clone())
+            }
+            Some((error, _)) => Err(Error::ReadOnly(error.to_string())),
+        }
+    }
+
+    /// From now on nothing is written.
+    pub fn fail(&self, error: Error) {
+        self.failed.lock().get_or_insert((error, false));
+        let _wanted = self.wanted.lock();
+        self.work.notify_all();
+        self.done.notify_all();
+    }
+
+    /// `result`, after which nothing is written if it is an error.
+    pub fn failing<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(error) = result {
+            self.fail(error);
+            self.usable()?;
+            unreachable!("it has just failed");
+        }
+        result
+    }
+
+    pub fn view(&self) -> View {
+        self.view.read().clone()
+    }
+}
+
+/// An open store. Its methods may be called from many threads at once.
+pub struct Store {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) thread: Option<JoinHandle<()>>,
+}
+
+impl Store {
+    /// The sizes that it was made with, and the limits that follow from them.
+    pub fn params(&self) -> &Params {
+        &self.shared.params
+    }
+
+    /// The value of `key`, as of now.
+    ///
+    /// # Errors
+    /// If the disk fails or is damaged.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.shared.view().get(&self.shared.pager, key)
+    }
+
+    /// The store as it is now, for reading while others write.
+    pub fn snapshot(&self) -> Snapshot {
+        let shared = Arc::clone(&self.shared);
+        let number = self.shared.writer.lock();
+        let mut view = self.shared.view();
+        view.number = *number;
+        view.active.write().protect(*number);
+        drop(number);
+        Snapshot { shared, view }
+    }
+
+    /// All keys from `from` up to but without `to`, in order, as they are now; without an end if `to` is `None`.
+    pub fn scan(&self, from: &[u8], to: Option<&[u8]>) -> Scan {
+        self.snapshot().scan(from, to)
+    }
+
+    /// Sets the value of `key`.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn insert(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(Batch::new().insert(key, value))
+    }
+
+    /// Takes `key` away; it need not be there.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn delete(&self, key: &[u8]) -> Result<()> {
+        self.write(Batch::new().delete(key))
+    }
+
+    /// Writes `bytes` at `offset` into the value of `key`, without reading it: see [`Batch::patch`].
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn patch(&self, key: &[u8], offset: u32, bytes: &[u8]) -> Result<()> {
+        self.write(Batch::new().patch(key, offset, bytes))
+    }
+
+    /// Takes away all keys from `from` up to but without `to`, at the cost of one message.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn delete_range(&self, from: &[u8], to: &[u8]) -> Result<()> {
+        self.write(Batch::new().delete_range(from, to))
+    }
+
+    /// Applies a batch: readers see all of it or nothing, and so does whoever opens the store after a crash. It
+    /// survives a crash for sure after the next [`sync`](Self::sync).
+    ///
+    /// # Errors
+    /// If something in it is too long; if the store is full, in which case nothing of it was done, and batches of deletes alone still
+    /// pass; if writing failed, now or before.
+    pub fn write(&self, batch: &Batch) -> Result<()> {
+        let shared = &*self.shared;
+        if batch.is_empty() {
+            return shared.usable();
+        }
+        batch.check(&shared.params)?;
+        let mut writer = self.make_room(batch)?;
+        shared.log.append(batch.encoded());
+        *writer += 1;
+        {
+            let active = Arc::clone(&shared.view.read().active);
+            let mut memtable = active.write();
+            for op in ops(batch.encoded()) {
+                memtable.apply(*writer, &op.expect("a batch encodes what it is given"));
+            }
+        }
+        drop(writer);
+        shared.given.fetch_add((batch.bytes() - 9 * batch.len()) as u64, Relaxed);
+        if shared.log.waiting() >= LOG_WRITE {
+            return shared.failing(shared.log.write());
+        }
+        Ok(())
+    }
+
+    /// Waits until a batch fits into memory, the log and the disk; gives the right to write.
+    fn make_room(&self, batch: &Batch) -> Result<MutexGuard<'_, u64>> {
+        let shared = &*self.shared;
+        let mut tried = false;
+        loop {
+            let mut writer = shared.writer.lock();
+            shared.usable()?;
+            let (active, waiting) = {
+                let view = shared.view.read();
+                let waiting = view.frozen.as_ref().map(|frozen| frozen.read().bytes());
+                (view.active.read().bytes(), waiting)
+            };
+            let pending = (active + waiting.unwrap_or(0) + batch.bytes()) as i64;
+            if batch.grows() && pending > shared.room.load(Relaxed) {
+                if tried {
+                    return Err(Error::NoSpace { bytes: batch.bytes() as u64 });
+                }
+                // What is in memory may turn out to need less, or to give room.
+                tried = true;
+                drop(writer);
+                shared.wanted.lock().purge = true;
+                self.checkpoint()?;
+                continue;
+            }
+            let log = shared.log.has_room(batch.bytes());
+            if active < shared.memtable_bytes && log {
+                return Ok(writer);
+            }
+            if waiting.is_none() && active > 0 {
+                shared.freeze(&mut writer);
+            } else {
+                drop(writer);
+                let mut wanted = shared.wanted.lock();
+                wanted.tail |= !log;
+                shared.work.notify_one();
+                while if log { shared.view.read().frozen.is_some() } else { wanted.tail } {
+                    shared.usable()?;
+                    shared.done.wait(&mut wanted);
+                }
+            }
+        }
+    }
+
+    /// Makes all that was written before last through a crash. Callers at the same time share one flush of the disk.
+    ///
+    /// # Errors
+    /// If writing failed, now or before: then nothing is known of what was written since the last success.
+    pub fn sync(&self) -> Result<()> {
+        self.shared.usable()?;
+        self.shared.failing(self.shared.log.sync())
+    }
+
+    /// Brings all that was written before into the tree on the disk, and empties the log.
+    ///
+    /// # Errors
+    /// If writing failed, now or before.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.shared.checkpoint(false)
+    }
+
+    /// Ends with a checkpoint. A store that is dropped instead does the same, and keeps to itself what fails.
+    ///
+    /// # Errors
+    /// If writing failed, now or before; the store is on the disk as after a crash then.
+    pub fn close(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let closed = self.shared.checkpoint(true);
+        self.shared.wanted.lock().stop = true;
+        self.shared.work.notify_all();
+        let ended = thread.join();
+        self.shared.prefetcher.stop();
+        ended.expect("the thread that flushes does not panic");
+        closed
+    }
+
+    /// What it holds and how it lies.
+    ///
+    /// # Errors
+    /// If the disk fails or is damaged.
+    pub fn stat(&self) -> Result<Stat> {
+        self.checkpoint()?;
+        stat_of(&self.shared)
+    }
+
+    /// Bytes of memory that nodes and writes take now, and the most they ever took.
+    pub fn memory_bytes(&self) -> (usize, usize) {
+        let gauge = &self.shared.pager.cache.gauge;
+        (gauge.bytes(), gauge.peak())
+    }
+
+    /// About how many bytes of keys and values can still be written; deletes do not need any.
+    pub fn room_bytes(&self) -> u64 {
+        self.shared.room.load(Relaxed).max(0) as u64
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+impl Shared {
+    /// Begins a new memtable and leaves the old one to the thread that flushes. There must be no other on its way.
+    pub fn freeze(&self, _writer: &mut u64) {
+        let next = self.log.cut();
+        let fresh = Memtable::new(next, &self.pager.cache.gauge);
+        let mut view = self.view.write();
+        debug_assert!(view.frozen.is_none(), "one memtable at a time goes into the tree");
+        let full = std::mem::replace(&mut view.active, Arc::new(RwLock::new(fresh)));
+        view.frozen = Some(full);
+        drop(view);
+        let _wanted = self.wanted.lock();
+        self.work.notify_one();
+    }
+
+    /// Waits for a checkpoint of all that was written before.
+    fn checkpoint(&self, close: bool) -> Result<()> {
+        loop {
+            let mut writer = self.writer.lock();
+            self.usable()?;
+            let (active, frozen) = {
+                let view = self.view.read();
+                (!view.active.read().is_empty(), view.frozen.is_some())
+            };
+            if active && frozen {
+                drop(writer);
+                let mut wanted = self.wanted.lock();
+                while self.view.read().frozen.is_some() {
+                    self.usable()?;
+                    self.done.wait(&mut wanted);
+                }
+                continue;
+            }
+            if active {
+                self.freeze(&mut writer);
+            }
+            let mut wanted = self.wanted.lock();
+            drop(writer);
+            wanted.close |= close;
+            wanted.checkpoints += 1;
+            let mine = wanted.checkpoints;
+            self.work.notify_one();
+            while wanted.made < mine {
+                self.usable()?;
+                self.done.wait(&mut wanted);
+            }
+            return Ok(());
+        }
+    }
+}

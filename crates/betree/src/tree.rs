@@ -1,0 +1,65 @@
+//! What the writer does to the tree: messages go down, nodes split and merge, changed nodes are written.
+
+mod apply;
+mod join;
+mod leaf;
+mod purge;
+mod write_back;
+
+pub(crate) use write_back::Writing;
+
+use crate::error::Result;
+use crate::node::{Link, Node};
+use crate::pager::Pager;
+use crate::pointer::Pointer;
+
+/// Bounds of a node: at or above the first, below the second; `None` is without a bound.
+pub(crate) type Bounds<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+/// Levels that counters tell apart.
+pub(crate) const LEVELS: usize = 16;
+
+/// The writer's hands: changes trees and remembers what that did.
+pub(crate) struct Writer<'a> {
+    pub pager: &'a Pager,
+    /// Extents that the changed tree does without.
+    pub dropped: Vec<Pointer>,
+    /// By how much the bytes in buffers of inner nodes changed.
+    pub buffered: i64,
+    /// By how much the number of inner nodes changed.
+    pub inner: i64,
+    /// Room is short: splits take as little as can be.
+    pub tight: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(pager: &'a Pager, tight: bool) -> Self {
+        Self { pager, dropped: Vec::new(), buffered: 0, inner: 0, tight }
+    }
+
+    /// A node to change, with all its parts in memory. What lies on the disk is dropped; it counts again when it is done.
+    fn open(&mut self, link: &Link) -> Result<Node> {
+        let node = match link {
+            Link::Memory(node) => (**node).clone(),
+            Link::Disk(pointer) => {
+                let node = self.pager.whole(pointer)?;
+                // It is in memory for good, so something else must go.
+                self.pager.cache.make_room();
+                self.dropped.push(*pointer);
+                node
+            }
+            Link::None => unreachable!("basements have no children"),
+        };
+        self.inner -= i64::from(node.level > 0);
+        Ok(node)
+    }
+
+    fn block(&self) -> usize {
+        self.pager.layout.params.block_bytes as usize
+    }
+
+    /// The most bytes of a node.
+    fn room(&self) -> usize {
+        self.pager.layout.params.node_bytes as usize
+    }
+}

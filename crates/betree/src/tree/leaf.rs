@@ -1,0 +1,152 @@
+//! Messages arrive at a leaf: basements are made anew where there are any, and the leaf is divided where it became too long.
+
+use std::sync::Arc;
+
+use super::Writer;
+use crate::error::Result;
+use crate::memory::Gauge;
+use crate::node::{Entry, Key, Link, NODE_HEAD, Node, Part, entry_bytes};
+use crate::run::{Kind, Run, RunBuilder, Slice, Target, compose};
+
+/// Makes basements of values that come in order.
+struct Basements<'a> {
+    most: usize,
+    gauge: &'a Arc<Gauge>,
+    run: RunBuilder,
+    done: Vec<Entry>,
+}
+
+impl Basements<'_> {
+    /// Ends the basement at hand.
+    fn cut(&mut self) {
+        if !self.run.is_empty() {
+            let run = self.run.finish(self.gauge);
+            self.done.push(entry(run.key(0).into(), Arc::new(run)));
+        }
+    }
+
+    /// Takes a basement as it is, unless what is at hand is too little to stand alone.
+    fn keep(&mut self, old: &Entry, run: &Arc<Run>) {
+        let (pending, bytes) = (self.run.len(), run.bytes().len());
+        if self.run.is_empty() || pending >= self.most / 2 {
+            self.cut();
+            self.done.push(old.clone());
+        } else if pending + bytes <= self.most {
+            self.run.copy(run, 0, run.messages());
+            self.cut();
+        } else {
+            // Two of the same length, so that the next one need not be touched.
+            let half = (pending + bytes) / 2;
+            let mut first = 0;
+            while first < run.messages() && pending + run.bytes_of(0, first) < half {
+                first += 1;
+            }
+            self.run.copy(run, 0, first);
+            self.cut();
+            self.run.copy(run, first, run.messages());
+            self.cut();
+        }
+    }
+}
+
+impl Target for Basements<'_> {
+    const LEAF: bool = true;
+
+    fn push(&mut self, key: &[u8], kind: Kind, payload: &[u8]) {
+        if self.run.len() + 12 + key.len() + payload.len() > self.most * 3 / 4 {
+            self.cut();
+        }
+        self.run.push(key, kind, payload);
+    }
+
+    fn copy(&mut self, run: &Run, mut i: usize, j: usize) {
+        while i < j {
+            let room = (self.most * 3 / 4).saturating_sub(self.run.len());
+            let mut end = j;
+            if run.bytes_of(i, j) > room {
+                // The most messages that fit; one at least where nothing is at hand.
+                let (mut low, mut high) = (i, j);
+                while low < high {
+                    let middle = low + (high - low).div_ceil(2);
+                    if run.bytes_of(i, middle) <= room { low = middle } else { high = middle - 1 }
+                }
+                end = low.max(if self.run.is_empty() { i + 1 } else { i });
+            }
+            self.run.copy(run, i, end);
+            if end < j {
+                self.cut();
+            }
+            i = end;
+        }
+    }
+}
+
+fn entry(key: Key, run: Arc<Run>) -> Entry {
+    Entry { key, part: Part::Memory(run), child: Link::None }
+}
+
+impl Writer<'_> {
+    /// Applies messages to a leaf that is in memory. Gives the leaf, or the leaves that it was divided into, each with the key where it begins.
+    pub(super) fn apply_to_leaf(&mut self, leaf: &Node, batch: &Slice<'_>) -> Result<Vec<(Key, Node)>> {
+        let params = &self.pager.layout.params;
+        let gauge = &self.pager.cache.gauge;
+        let mut out = Basements {
+            most: params.basement_bytes as usize,
+            gauge,
+            run: RunBuilder::with_room(0, params.basement_bytes as usize),
+            done: Vec::with_capacity(leaf.entries.len() + 8),
+        };
+        let (mut next, mut touched) = (batch.first, 0);
+        if leaf.entries.is_empty() {
+            let nothing = RunBuilder::default().finish(gauge);
+            compose(batch, &Slice::all(&nothing), &mut out);
+        }
+        for (i, old) in leaf.entries.iter().enumerate() {
+            let lower = (i > 0).then_some(&*old.key);
+            let news = batch.sub(next, lower, leaf.upper(i));
+            next = news.last;
+            let run = self.pager.run(&old.part)?;
+            if news.is_empty() {
+                out.keep(old, &run);
+            } else {
+                touched += 1;
+                compose(&news, &Slice::all(&run), &mut out);
+            }
+        }
+        out.cut();
+        // News that all lie in one place will be followed by more in that place: what is before it is full for good.
+        let local = 4 * touched <= leaf.entries.len();
+        Ok(self.divide(out.done, local))
+    }
+
+    /// Makes leaves of basements.
+    fn divide(&self, entries: Vec<Entry>, fill: bool) -> Vec<(Key, Node)> {
+        let block = self.block();
+        let size = |e: &Entry| entry_bytes(0) + e.key.len() + e.part.bytes().next_multiple_of(block);
+        let total: usize = entries.iter().map(size).sum();
+        // The header is filled to whole blocks as well.
+        let room = self.room() - NODE_HEAD - block;
+        let target = if total <= room || fill || self.tight {
+            room
+        } else {
+            let parts = total.div_ceil(room * 15 / 16);
+            (total / parts + self.pager.layout.params.basement_bytes as usize / 2).min(room)
+        };
+        let mut leaves: Vec<(Key, Node)> = Vec::new();
+        let mut bytes = usize::MAX;
+        for mut entry in entries {
+            let more = size(&entry);
+            if leaves.is_empty() || bytes + more > target {
+                let key = std::mem::replace(&mut entry.key, Arc::from([]));
+                leaves.push((key, Node::empty_leaf()));
+                bytes = 0;
+            }
+            bytes += more;
+            leaves.last_mut().expect("was just made").1.entries.push(entry);
+        }
+        if leaves.is_empty() {
+            leaves.push((Arc::from([]), Node::empty_leaf()));
+        }
+        leaves
+    }
+}

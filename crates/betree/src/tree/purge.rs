@@ -1,0 +1,61 @@
+//! Sends all messages down to the leaves, bit by bit: what they delete gives room then.
+
+use std::sync::Arc;
+
+use super::{Bounds, Writer};
+use crate::error::Result;
+use crate::node::{Key, Link, Node, Part};
+
+/// Leaves that one step changes at most, and a few more where they are divided.
+const STEP: usize = 4;
+
+impl Writer<'_> {
+    /// Sends messages down to some leaves, the first of them that of `from`. Gives the tree and where to go on.
+    pub fn purge(&mut self, root: &Link, from: &[u8]) -> Result<(Link, Option<Key>)> {
+        let root = self.open(root)?;
+        let (nodes, next) = self.purge_node(root, from, (None, None))?;
+        Ok((self.grow(nodes)?, next))
+    }
+
+    fn purge_node(
+        &mut self,
+        mut node: Node,
+        from: &[u8],
+        bounds: Bounds<'_>,
+    ) -> Result<(Vec<(Key, Node)>, Option<Key>)> {
+        if node.level == 0 {
+            return Ok((vec![(Arc::from([]), node)], None));
+        }
+        let i = node.entry_of(from);
+        let mut next: Option<Key> = bounds.1.map(Key::from);
+        if node.level > 1 {
+            next = node.upper(i).map(Key::from).or(next);
+            let own = super::apply::inner_bounds(&node, i, bounds);
+            let (lower, upper) = (own.0.map(Key::from), own.1.map(Key::from));
+            let mut child = self.open(&node.entries[i].child)?;
+            if let Part::Memory(run) = std::mem::replace(&mut node.entries[i].part, Part::Empty) {
+                self.buffered -= run.bytes().len() as i64;
+                child = self.buffer(child, &crate::run::Slice::all(&run))?;
+                self.drop_deleted_children(&mut child, (lower.as_deref(), upper.as_deref()))?;
+            }
+            let (children, below) = self.purge_node(child, from, (lower.as_deref(), upper.as_deref()))?;
+            next = below.or(next);
+            self.replace_child(&mut node, i, children)?;
+        } else {
+            // From the last to the first, so that what is divided or joined does not move what is still to come.
+            let waiting: Vec<usize> =
+                (i..node.entries.len()).filter(|j| !matches!(node.entries[*j].part, Part::Empty)).collect();
+            if let Some(beyond) = waiting.get(STEP) {
+                next = Some(Arc::clone(&node.entries[*beyond].key));
+            }
+            for j in waiting.into_iter().take(STEP).rev() {
+                self.flush_child(&mut node, j, bounds)?;
+            }
+        }
+        while node.disk_bytes(self.block()) > self.room() {
+            let heaviest = (0..node.entries.len()).max_by_key(|i| node.entries[*i].part.bytes());
+            self.flush_child(&mut node, heaviest.expect("an inner node has children"), bounds)?;
+        }
+        Ok((self.divide_inner(node), next))
+    }
+}

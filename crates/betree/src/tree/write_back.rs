@@ -1,0 +1,81 @@
+//! Changed nodes are written: children before parents, the leaves of a node in a row.
+
+use std::sync::Arc;
+
+use super::{LEVELS, Writer};
+use crate::error::{Error, Result};
+use crate::node::{Link, Node};
+use crate::space::Space;
+
+/// Where nodes are written to and what that is counted in.
+pub(crate) struct Writing<'a> {
+    pub space: &'a mut Space,
+    pub next_birth: &'a mut u64,
+    /// Bytes of nodes written, by level.
+    pub written: &'a mut [u64; LEVELS],
+    /// Nodes up to this level are written.
+    pub up_to: u8,
+    /// Behind the leaf that comes before in the order of keys.
+    pub hint: u64,
+}
+
+impl Writer<'_> {
+    /// Writes what of a tree is in memory alone.
+    ///
+    /// # Errors
+    /// If the disk refuses or is full. The tree is whole then too, part of it on the disk.
+    pub fn write_back(&self, link: &mut Link, to: &mut Writing<'_>) -> Result<()> {
+        let node = match link {
+            Link::Disk(pointer) => {
+                if pointer.level == 0 && to.space.is_large(u64::from(pointer.bytes)) {
+                    to.hint = pointer.at + self.room() as u64;
+                }
+                return Ok(());
+            }
+            Link::Memory(node) => node,
+            Link::None => return Ok(()),
+        };
+        let level = node.level;
+        if level > 0 {
+            // A reader may hold this version: it keeps its own.
+            let node = Arc::make_mut(node);
+            for i in 0..node.entries.len() {
+                if level == 1 {
+                    self.place_row(node, i, to);
+                }
+                self.write_back(&mut node.entries[i].child, to)?;
+            }
+        }
+        if level <= to.up_to {
+            let bytes = node.disk_bytes(self.block()) as u64;
+            let at = if level == 0 { to.space.take(bytes, to.hint) } else { to.space.take_last(bytes) };
+            let at = at.ok_or(Error::NoSpace { bytes })?;
+            let pointer = self.pager.write(node, at, *to.next_birth)?;
+            *to.next_birth += 1;
+            to.written[usize::from(level).min(LEVELS - 1)] += bytes;
+            if level == 0 && to.space.is_large(bytes) {
+                to.hint = at + self.room() as u64;
+            }
+            *link = Link::Disk(pointer);
+        }
+        Ok(())
+    }
+
+    /// Where changed leaves follow each other from `i` on, looks for room for all of them in a row.
+    fn place_row(&self, node: &Node, i: usize, to: &mut Writing<'_>) {
+        let changed = |i: usize| matches!(node.entries[i].child, Link::Memory(_));
+        if !changed(i) {
+            return;
+        }
+        let row = node.entries[i..].iter().map_while(|entry| match &entry.child {
+            Link::Memory(leaf) => Some(to.space.is_large(leaf.disk_bytes(self.block()) as u64)),
+            _ => None,
+        });
+        let slots = row.filter(|large| *large).count() as u64;
+        if slots > 1
+            && let Some(at) = to.space.row(slots, to.hint)
+        {
+            to.hint = at;
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Power cuts at every write, and a disk that begins to refuse.
+
+use std::sync::Arc;
+
+use senesce_betree::{Batch, CrashStorage, Error, MemoryStorage, Options, Params, PowerCut, Store, check};
+
+use crate::model::{Model, bytes, key, patch, range};
+use crate::{small, times};
+
+const STEPS: usize = 260;
+
+fn params() -> Params {
+    Params { log_bytes: 32 << 10, ..small() }
+}
+
+fn options() -> Options {
+    Options { cache_bytes: 64 << 10 }
+}
+
+fn fresh() -> Vec<u8> {
+    let disk = MemoryStorage::new(2 << 20);
+    Store::create(&disk, params()).unwrap();
+    disk.image()
+}
+
+/// The writes of one step, in which the step writes itself down.
+fn batch(step: usize) -> Batch {
+    let mut batch = Batch::new();
+    let k = (step * 7919 % 211) as u16;
+    match step % 8 {
+        0 => batch.delete(&key(k)),
+        1 => batch.patch(&key(k), 100, &bytes(step, 60)),
+        2 if step % 24 == 2 => {
+            let (a, b) = range(k, 20);
+            batch.delete_range(&a, &b)
+        }
+        3 => batch.insert(&key(k), &bytes(step, 2000)),
+        _ => batch.insert(&key(k), &bytes(step, 300)).insert(&key(k + 1), &bytes(step, 10)),
+    };
+    batch.insert(b"step", &(step as u32).to_le_bytes());
+    batch
+}
+
+/// What the store holds after the first `steps` steps.
+fn model(steps: usize) -> Model {
+    let mut model = Model::new();
+    for step in 1..=steps {
+        let k = (step * 7919 % 211) as u16;
+        match step % 8 {
+            0 => drop(model.remove(&key(k))),
+            1 => patch(&mut model, key(k), 100, &bytes(step, 60)),
+            2 if step % 24 == 2 => {
+                let (a, b) = range(k, 20);
+                model.retain(|key, _| *key < a || *key >= b);
+            }
+            3 => drop(model.insert(key(k), bytes(step, 2000))),
+            _ => {
+                model.insert(key(k), bytes(step, 300));
+                model.insert(key(k + 1), bytes(step, 10));
+            }
+        }
+        model.insert(b"step".to_vec(), (step as u32).to_le_bytes().to_vec());
+    }
+    model
+}
+
+/// Runs the script until the power goes; returns the last step that was synced, and the last that was tried.
+fn script(disk: &Arc<CrashStorage>) -> (usize, usize) {
+    let mut synced = 0;
+    let Ok(store) = Store::open(disk.clone(), options()) else { return (0, 0) };
+    for step in 1..=STEPS {
+        if store.write(&batch(step)).is_err() {
+            return (synced, step);
+        }
+        if step % 3 == 0 {
+            if store.sync().is_err() {
+                return (synced, step);
+            }
+            synced = step;
+        }
+        if step % 90 == 0 {
+            let _ = store.checkpoint();
+        }
+    }
+    if store.close().is_ok() {
+        synced = STEPS;
+    }
+    (synced, STEPS)
+}
+
+/// Opens what a cut left; says what is wrong with it.
+fn verify(image: MemoryStorage, (synced, tried): (usize, usize)) -> Result<(), String> {
+    let disk = Arc::new(image);
+    check(disk.clone()).and_then(|found| found.result()).map_err(|e| format!("before the recovery: {e}"))?;
+    let store = Store::open(disk.clone(), options()).map_err(|e| e.to_string())?;
+    let step = store.get(b"step").map_err(|e| e.to_string())?;
+    let step = step.map_or(0, |step| u32::from_le_bytes(step.try_into().unwrap()) as usize);
+    if !(synced..=tried).contains(&step) {
+        return Err(format!("step {synced} was synced, {tried} tried, and {step} is there"));
+    }
+    let found: Result<Model, Error> = store.scan(b"", None).collect();
+    if found.map_err(|e| e.to_string())? != model(step) {
+        return Err(format!("it is not as it was after step {step}"));
+    }
+    store.close().map_err(|e| e.to_string())?;
+    check(disk).and_then(|found| found.result()).map_err(|e| format!("after the recovery: {e}"))
+}
+
+fn cuts(n: u64) -> [PowerCut; 5] {
+    let seed = n * 5 + 1;
+    [
+        PowerCut::KeepNone,
+        PowerCut::KeepAll,
+        PowerCut::SomeWrites(seed),
+        PowerCut::SomeSectors(seed),
+        PowerCut::SomeSectors(seed + 1),
+    ]
+}
+
+fn writes() -> u64 {
+    let disk = Arc::new(CrashStorage::of(fresh()));
+    script(&disk);
+    disk.writes()
+}
+
+#[test]
+fn after_a_power_cut_at_any_write_all_that_was_synced_is_there() {
+    let (fresh, writes) = (fresh(), writes());
+    for round in 0..u64::from(times()) {
+        for n in 0..writes {
+            let disk = Arc::new(CrashStorage::of(fresh.clone()));
+            disk.cut_at(n);
+            let steps = script(&disk);
+            // Each cut takes another way to lose what was not flushed; longer runs take them all.
+            let cuts = cuts(n + round * 1000);
+            for cut in cuts.iter().skip((n % 5) as usize).step_by(if times() > 1 { 1 } else { 5 }) {
+                if let Err(why) = verify(disk.after(*cut), steps) {
+                    panic!("cut at write {n}, {cut:?}: {why}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_during_the_recovery_does_no_harm() {
+    let fresh = fresh();
+    for n in (10..writes()).step_by(17) {
+        let disk = Arc::new(CrashStorage::of(fresh.clone()));
+        disk.cut_at(n);
+        let steps = script(&disk);
+        let image = disk.after(PowerCut::SomeSectors(n)).image();
+        for m in (0..24).step_by(3) {
+            let again = Arc::new(CrashStorage::of(image.clone()));
+            again.cut_at(m);
+            drop(Store::open(again.clone(), options()));
+            if let Err(why) = verify(again.after(PowerCut::SomeSectors(m)), steps) {
+                panic!("cut at write {n}, and at write {m} of the recovery: {why}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_ignores_flushes_is_found_out() {
+    let fresh = fresh();
+    let mut found = 0;
+    for n in (20..writes()).step_by(20) {
+        let disk = Arc::new(CrashStorage::of(fresh.clone()));
+        disk.ignore_flushes();
+        disk.cut_at(n);
+        let steps = script(&disk);
+        let cuts = [PowerCut::KeepNone, PowerCut::SomeWrites(n), PowerCut::SomeSectors(n)];
+        found += cuts.iter().filter(|cut| verify(disk.after(**cut), steps).is_err()).count();
+    }
+    assert!(found > 10, "the tests would pass on a disk that loses what it was told to keep");
+}
+
+#[test]
+fn a_disk_that_refuses_writes_makes_the_store_read_only_and_is_told_of_once() {
+    let disk = Arc::new(CrashStorage::of(fresh()));
+    let store = Store::open(disk.clone(), options()).unwrap();
+    store.insert(b"early", b"1").unwrap();
+    store.sync().unwrap();
+    disk.refuse_writes(Some(5));
+    store.insert(b"late", b"2").unwrap();
+    let first = store.sync().unwrap_err();
+    assert!(matches!(first, Error::Io { errno: Some(5), .. }), "{first}");
+    for error in [store.sync(), store.insert(b"later", b"3"), store.checkpoint(), store.delete(b"early")] {
+        let error = error.unwrap_err();
+        assert!(matches!(error, Error::ReadOnly(_)), "{error}");
+    }
+    // A disk that recovers by itself does not make it writable again: nobody knows what was lost.
+    disk.refuse_writes(None);
+    assert!(matches!(store.insert(b"later", b"3"), Err(Error::ReadOnly(_))));
+    assert_eq!(store.get(b"early").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(store.scan(b"", None).count(), 2);
+    drop(store);
+    let store = Store::open(Arc::new(disk.after(PowerCut::KeepAll)), options()).unwrap();
+    assert_eq!(store.get(b"early").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+#[test]
+fn a_disk_that_fails_while_a_checkpoint_is_written_is_told_of() {
+    let disk = Arc::new(CrashStorage::of(fresh()));
+    let store = Store::open(disk.clone(), options()).unwrap();
+    disk.refuse_writes(Some(5));
+    let mut errors = Vec::new();
+    for step in 1..STEPS {
+        errors.extend(store.write(&batch(step)).err());
+    }
+    errors.extend(store.checkpoint().err());
+    assert!(matches!(errors[0], Error::Io { errno: Some(5), .. }), "{:?}", errors[0]);
+    assert!(errors[1..].iter().all(|error| matches!(error, Error::ReadOnly(_))));
+}

@@ -1,0 +1,178 @@
+//! Flipped bits, cut off images, images that are something else: an error or the right answer, never a panic.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use senesce_betree::{Error, MemoryStorage, Options, Params, Storage, Store, check};
+
+use crate::model::{Model, bytes, key};
+use crate::{small, times};
+
+fn options() -> Options {
+    Options { cache_bytes: 1 << 20 }
+}
+
+/// A store on several levels, with messages of all kinds in its buffers; closed, or as after a crash with a log.
+fn image(closed: bool) -> (Vec<u8>, Model) {
+    let disk = Arc::new(MemoryStorage::new(2 << 20));
+    Store::create(&*disk, Params { log_bytes: 32 << 10, ..small() }).unwrap();
+    let store = Store::open(disk.clone(), options()).unwrap();
+    for step in 0..700usize {
+        let k = (step * 7919 % 997) as u16;
+        match step % 5 {
+            0 => store.patch(&key(k), 40, &bytes(step, 90)).unwrap(),
+            1 if step > 500 => store.delete_range(&key(k), &[&key(k)[..], &[255; 20]].concat()).unwrap(),
+            2 => store.delete(&key(k)).unwrap(),
+            _ => store.insert(&key(k), &bytes(step, 400)).unwrap(),
+        }
+        if step == 650 {
+            store.checkpoint().unwrap();
+        }
+    }
+    store.sync().unwrap();
+    if !closed {
+        let model = store.scan(b"", None).map(Result::unwrap).collect();
+        return (disk.image(), model);
+    }
+    let model = store.scan(b"", None).map(Result::unwrap).collect();
+    store.close().unwrap();
+    (disk.image(), model)
+}
+
+/// All that the store holds, if it says that it is whole.
+fn contents(disk: &Arc<MemoryStorage>) -> Result<Model, Error> {
+    check(disk.clone())?.result()?;
+    Store::open(disk.clone(), options())?.scan(b"", None).collect()
+}
+
+/// The same without the checker: what a user meets.
+fn read(disk: &Arc<MemoryStorage>) -> Result<Model, Error> {
+    Store::open(disk.clone(), options())?.scan(b"", None).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_flipped_bit_is_an_error_or_does_not_matter(seed in any::<u64>()) {
+        for closed in [true, false] {
+            let (image, model) = image(closed);
+            let mut random = seed | 1;
+            for _ in 0..400 * times() {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let (byte, bit) = ((random >> 20) % image.len() as u64, (random >> 8) as u8);
+                let disk = Arc::new(MemoryStorage::of(image.clone()));
+                disk.flip(byte, bit);
+                for found in [contents(&disk), read(&disk)].into_iter().flatten() {
+                    prop_assert!(found == model, "bit {} of byte {byte} (closed: {closed}) changes what is read", bit & 7);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_damaged_bytes_are_an_error_or_do_not_matter(seed in any::<u64>()) {
+        let (image, model) = image(true);
+        let mut random = seed | 1;
+        for _ in 0..100 * times() {
+            let mut image = image.clone();
+            for _ in 0..1 + random % 60 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = (random >> 20) as usize % image.len();
+                let end = image.len().min(at + (random >> 50) as usize % 700);
+                image[at..end].fill(random as u8);
+            }
+            if let Ok(found) = contents(&Arc::new(MemoryStorage::of(image))) {
+                prop_assert!(found == model);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_what_is_in_use_is_found_by_the_checker() {
+    let (image, _) = image(true);
+    let report = senesce_betree::stat(Arc::new(MemoryStorage::of(image.clone()))).unwrap();
+    // The superblocks, and the first and last block of each leaf.
+    let mut places: Vec<u64> = (0..512).step_by(37).chain((4096..4608).step_by(37)).collect();
+    places.extend(report.leaves.iter().flat_map(|(at, _)| [*at, at + 9, at + 30, at + 520]));
+    for byte in places {
+        let disk = Arc::new(MemoryStorage::of(image.clone()));
+        disk.flip(byte, 3);
+        let found = check(disk.clone()).and_then(|found| found.result());
+        assert!(found.is_err(), "byte {byte}");
+    }
+}
+
+#[test]
+fn a_truncated_image_is_said_to_be_one() {
+    let (image, _) = image(true);
+    for len in [0, 100, 4096, 8192, 9000, 50_000, 500_000, image.len() - 1] {
+        let disk = Arc::new(MemoryStorage::of(image[..len].to_vec()));
+        let error = Store::open(disk, options()).err().expect("it is too short");
+        match error {
+            Error::Truncated { expected, found } => assert_eq!((expected, found), (2 << 20, len as u64)),
+            Error::Foreign(_) => assert!(len < 8192),
+            other => panic!("{len}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn a_foreign_image_is_no_store() {
+    let ext4: Vec<u8> = (0..1 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let disk = Arc::new(MemoryStorage::of(ext4));
+    assert!(matches!(Store::open(disk.clone(), options()).err().unwrap(), Error::Foreign(_)));
+    assert!(matches!(check(disk).unwrap_err(), Error::Foreign(_)));
+}
+
+#[test]
+fn nodes_that_changed_places_are_found() {
+    let (mut image, _) = image(true);
+    let report = senesce_betree::stat(Arc::new(MemoryStorage::of(image.clone()))).unwrap();
+    let (a, b) = (report.leaves[1], report.leaves[2]);
+    let len = a.1.min(b.1) as usize;
+    for i in 0..len {
+        image.swap(a.0 as usize + i, b.0 as usize + i);
+    }
+    assert!(check(Arc::new(MemoryStorage::of(image))).unwrap().result().is_err());
+}
+
+#[test]
+fn an_old_node_in_the_place_of_a_new_one_is_found() {
+    // As when a drive says that it wrote and did not.
+    let (image, _) = image(true);
+    let disk = Arc::new(MemoryStorage::of(image.clone()));
+    let store = Store::open(disk.clone(), options()).unwrap();
+    for step in 0..700 {
+        store.insert(&key(step), &bytes(7, 400)).unwrap();
+    }
+    store.close().unwrap();
+    let mut newer = disk.image();
+    let report = senesce_betree::stat(disk).unwrap();
+    let spans = report.leaves.iter().map(|(at, len)| *at as usize..(at + len) as usize);
+    let mut changed = spans.filter(|span| {
+        image[span.clone()].starts_with(b"node") && image[span.clone()] != newer[span.clone()]
+    });
+    let span = changed.next().expect("some place was used again");
+    newer[span.clone()].copy_from_slice(&image[span]);
+    assert!(check(Arc::new(MemoryStorage::of(newer))).unwrap().result().is_err());
+}
+
+#[test]
+fn sizes_of_which_no_store_can_be_made_are_refused() {
+    let disk = MemoryStorage::new(1 << 20);
+    let wrong = [
+        Params { block_bytes: 1000, ..small() },
+        Params { node_bytes: 5000, ..small() },
+        Params { basement_bytes: 1 << 20, ..small() },
+        Params { fanout: 2, ..small() },
+        Params { log_bytes: 100, ..small() },
+        Params { log_bytes: 1 << 20, ..small() },
+        Params::for_image(1 << 40),
+    ];
+    for params in wrong {
+        assert!(matches!(Store::create(&disk, params), Err(Error::Params(_))), "{params:?}");
+    }
+    assert!(matches!(Store::open(Arc::new(disk) as Arc<dyn Storage>, options()), Err(Error::Foreign(_))));
+}

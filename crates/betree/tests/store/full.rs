@@ -1,0 +1,90 @@
+//! A full disk: what does not fit is refused, what was taken is kept, and deleting makes room.
+
+use std::sync::Arc;
+
+use senesce_betree::{Error, MemoryStorage, Options, Params, Store, check};
+
+/// 8 MiB with about 500 slots.
+fn params() -> Params {
+    Params { block_bytes: 512, node_bytes: 16 << 10, basement_bytes: 2 << 10, fanout: 8, log_bytes: 64 << 10 }
+}
+
+fn value(i: u32, len: usize) -> Vec<u8> {
+    (0..len as u32).map(|j| (i.wrapping_mul(31) + j) as u8).collect()
+}
+
+/// Keys in an order that looks random.
+fn key(i: u32) -> [u8; 8] {
+    u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+}
+
+fn fill_empty_and_fill_again(len: usize, key: impl Fn(u32) -> [u8; 8]) {
+    let disk = Arc::new(MemoryStorage::new(8 << 20));
+    Store::create(&*disk, params()).unwrap();
+    let mut store = Store::open(disk.clone(), Options { cache_bytes: 256 << 10 }).unwrap();
+    let mut last = 0;
+    for round in 0..3 {
+        let mut count = 0;
+        let error = loop {
+            match store.insert(&key(count), &value(count, len)) {
+                Ok(()) => count += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::NoSpace { .. }), "round {round}: {error}");
+        assert!(count as usize * (len + 8) > 3 << 20, "only {count} values of {len} bytes fit into 8 MiB");
+        assert!(round == 0 || count * 10 >= last * 7, "room is lost: {last}, then {count}");
+        last = count;
+        // What was refused did no harm, and what was taken is there, now and after closing.
+        for reopened in [false, true] {
+            if reopened {
+                store.close().unwrap();
+                check(disk.clone()).unwrap().result().unwrap();
+                store = Store::open(disk.clone(), Options { cache_bytes: 256 << 10 }).unwrap();
+            }
+            for i in (0..count).step_by(13) {
+                assert_eq!(store.get(&key(i)).unwrap(), Some(value(i, len)), "value {i} of {count}");
+            }
+            assert_eq!(store.scan(b"", None).count(), count as usize);
+        }
+        for i in 0..count {
+            store.delete(&key(i)).unwrap();
+        }
+        store.checkpoint().unwrap();
+        assert_eq!(store.scan(b"", None).count(), 0);
+    }
+    store.close().unwrap();
+    check(disk).unwrap().result().unwrap();
+}
+
+#[test]
+fn a_disk_full_of_small_values_in_random_order_recovers_by_deletes() {
+    fill_empty_and_fill_again(60, key);
+}
+
+#[test]
+fn a_disk_full_of_large_values_in_random_order_recovers_by_deletes() {
+    fill_empty_and_fill_again(1500, key);
+}
+
+#[test]
+fn a_disk_full_of_values_in_order_recovers_by_deletes() {
+    fill_empty_and_fill_again(300, |i| u64::from(i).to_be_bytes());
+}
+
+#[test]
+fn one_range_delete_empties_a_full_disk() {
+    let disk = Arc::new(MemoryStorage::new(8 << 20));
+    Store::create(&*disk, params()).unwrap();
+    let store = Store::open(disk, Options { cache_bytes: 256 << 10 }).unwrap();
+    let free = store.stat().unwrap().free_slots;
+    let fill = || (0..).find(|i| store.insert(&key(*i), &value(*i, 200)).is_err()).unwrap();
+    let count = fill();
+    store.delete_range(&[0], &[255; 9]).unwrap();
+    assert_eq!(store.scan(b"", None).count(), 0);
+    store.checkpoint().unwrap();
+    let after = store.stat().unwrap().free_slots;
+    assert!(after * 5 >= free * 4, "{free} slots were free at first and {after} are now");
+    let again = fill();
+    assert!(again * 10 >= count * 9, "{count} fitted at first, {again} then");
+}

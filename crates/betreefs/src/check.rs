@@ -1,0 +1,323 @@
+//! Walks a whole file system and proves what the book says is always true.
+
+use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use betree::{Options, Storage, Store};
+
+use crate::error::Result;
+use crate::key;
+use crate::overlay::Overlay;
+use crate::record::{Entry, Place, Record};
+use crate::superblock::Super;
+
+/// Problems that are told one by one; what comes after is only counted.
+const TOLD: usize = 100;
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// What is wrong with the store, and then with the file system; none where all is sound.
+    pub problems: Vec<String>,
+    /// How many problems there are beyond those.
+    pub more_problems: u64,
+    /// Whether the file system was unmounted, and not cut off.
+    pub closed: bool,
+    /// Directories, with the root.
+    pub directories: u64,
+    /// Everything else that has a name, or more.
+    pub files: u64,
+    /// Files without a name, which go at the next mount.
+    pub orphans: u64,
+    /// Bytes of data.
+    pub data_bytes: u64,
+}
+
+/// Checks the file system on `storage`, without changing it. Nobody may have it open.
+///
+/// # Errors
+/// If there is none that could be checked.
+pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
+    let store = betree::check(Arc::clone(&storage))?;
+    let mut found = Checked {
+        problems: store.problems.into_iter().map(|problem| format!("store: {problem}")).collect(),
+        more_problems: store.more_problems,
+        closed: store.closed,
+        ..Checked::default()
+    };
+    if !found.problems.is_empty() {
+        return Ok(found);
+    }
+    // What the log holds is brought back, in memory.
+    let store = Store::open(Arc::new(Overlay::new(storage)), Options::default())?;
+    let header = Super::read(&store)?;
+    let mut walk = Walk { store: &store, header, found, state: State::default() };
+    walk.records()?;
+    walk.directories();
+    walk.displaced();
+    walk.links();
+    walk.data()?;
+    found = walk.found;
+    Ok(found)
+}
+
+struct Directory {
+    displaced: bool,
+    home: bool,
+    /// The prefix of the directory that it is in, which the root has not.
+    parent: Option<Arc<[u8]>>,
+    entries: u64,
+    links: u32,
+}
+
+#[derive(Default)]
+struct Held {
+    entries: u64,
+    directories: u32,
+}
+
+struct File {
+    blocks: u64,
+    stored: u64,
+    seen: u64,
+}
+
+#[derive(Default)]
+struct State {
+    hasher: RandomState,
+    numbers: HashSet<u64>,
+    directories: HashMap<Arc<[u8]>, Directory>,
+    /// What the entries under a prefix are.
+    held: HashMap<Arc<[u8]>, Held>,
+    /// Files with data, by the sum of their prefixes, which are too many to keep.
+    files: HashMap<u64, File>,
+    away: Vec<Arc<[u8]>>,
+    /// Links of files under `i`, less redirects to them.
+    links: HashMap<u64, i64>,
+}
+
+struct Walk<'a> {
+    store: &'a Store,
+    header: Super,
+    found: Checked,
+    state: State,
+}
+
+impl Walk<'_> {
+    fn wrong(&mut self, why: String) {
+        if self.found.problems.len() < TOLD {
+            self.found.problems.push(why);
+        } else {
+            self.found.more_problems += 1;
+        }
+    }
+
+    /// Invariants 1 to 3, but for data.
+    fn records(&mut self) -> Result<()> {
+        let mut scan = self.store.scan(&[], None);
+        // Data is long and comes by itself.
+        let (data, behind) = key::below(key::DATA, &[]);
+        let mut parent: Arc<[u8]> = Arc::from([]);
+        let mut skipped = false;
+        while let Some((key, value)) = scan.next_entry()? {
+            if key >= &data[..] && !skipped {
+                skipped = true;
+                scan = self.store.scan(&behind, None);
+                continue;
+            }
+            let entry = Entry::decode(value);
+            match (key.first().copied(), entry) {
+                _ if key == key::SUPER => {}
+                (Some(key::META), Ok(entry)) => {
+                    let Some((prefix, name)) = key::split_meta(key) else {
+                        self.wrong(format!("{}: no key of a record", show(key)));
+                        continue;
+                    };
+                    if *parent != *prefix {
+                        parent = prefix.into();
+                    }
+                    let name = name.to_vec();
+                    self.entry(&parent, &name, entry);
+                }
+                (_, Ok(Entry::Record(record, place))) if key == key::ROOT => {
+                    self.record(&record, &place, None, "the root");
+                }
+                (Some(kind @ (key::LINKED | key::ORPHAN)), Ok(Entry::Record(record, place))) => {
+                    let what = format!("inode {}", record.ino);
+                    if key != key::number(kind, record.ino) {
+                        self.wrong(format!("{what}: its key has another number"));
+                    }
+                    if kind == key::LINKED {
+                        *self.state.links.entry(record.ino).or_default() += i64::from(record.links);
+                    } else {
+                        self.found.orphans += 1;
+                    }
+                    if !matches!(place, Place::Away(_)) || record.is_dir() {
+                        self.wrong(format!("{what}: it cannot be there without a name"));
+                        continue;
+                    }
+                    self.record(&record, &place, None, &what);
+                }
+                (_, Err(error)) => self.wrong(format!("{}: {error}", show(key))),
+                _ => self.wrong(format!("{}: no such key may be", show(key))),
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, parent: &Arc<[u8]>, name: &[u8], entry: Entry) {
+        let what = format!("{}{}", show(parent), show(name));
+        if name.is_empty() || name.len() > key::NAME_MAX || name.iter().any(|byte| matches!(byte, 0 | b'/')) {
+            self.wrong(format!("{what}: no name is like that"));
+        }
+        let held = self.state.held.entry(Arc::clone(parent)).or_default();
+        held.entries += 1;
+        match entry {
+            Entry::Record(record, place) => {
+                held.directories += u32::from(record.is_dir());
+                self.record(&record, &place, Some((parent, name)), &what);
+            }
+            Entry::Redirect { ino, .. } => *self.state.links.entry(ino).or_default() -= 1,
+        }
+    }
+
+    fn record(&mut self, record: &Record, place: &Place, home: Option<(&Arc<[u8]>, &[u8])>, what: &str) {
+        if record.ino >= self.header.next_number || !self.state.numbers.insert(record.ino) {
+            self.wrong(format!("{what}: its number {} is another's, or none's", record.ino));
+        }
+        let prefix: Arc<[u8]> = match (place, home) {
+            (Place::Away(prefix), _) => {
+                if !prefix.is_empty() {
+                    self.state.away.push(Arc::clone(prefix));
+                }
+                Arc::clone(prefix)
+            }
+            (place, Some((parent, name))) => {
+                let tag = if *place == Place::Tagged { record.ino } else { 0 };
+                crate::inode::home(parent, name, tag).into()
+            }
+            (_, None) => return self.wrong(format!("{what}: it has no home")),
+        };
+        if record.is_dir() {
+            self.found.directories += 1;
+            let directory = Directory {
+                displaced: record.displaced,
+                home: !matches!(place, Place::Away(_)),
+                parent: home.map(|(parent, _)| Arc::clone(parent)),
+                entries: record.size,
+                links: record.links,
+            };
+            if self.state.directories.insert(prefix, directory).is_some() {
+                self.wrong(format!("{what}: its prefix is another's"));
+            }
+            return;
+        }
+        self.found.files += 1;
+        if !record.is_file() || record.stored == 0 {
+            return;
+        }
+        let blocks = record.size.div_ceil(self.header.block_bytes.into());
+        let sum = self.state.hasher.hash_one(&*prefix);
+        match self.state.files.entry(sum) {
+            Slot::Occupied(_) => self.wrong(format!("{what}: its prefix is another's")),
+            Slot::Vacant(slot) => {
+                slot.insert(File { blocks, stored: record.stored, seen: 0 });
+            }
+        }
+    }
+
+    /// Invariants 1 and 4 of directories.
+    fn directories(&mut self) {
+        let state = std::mem::take(&mut self.state);
+        for (prefix, held) in &state.held {
+            if !state.directories.contains_key(prefix) {
+                self.wrong(format!("{}: {} entries lie in no directory", show(prefix), held.entries));
+            }
+        }
+        let none = Held::default();
+        // Those that lead to the root.
+        let mut rooted: HashSet<&[u8]> = HashSet::from([&[][..]]);
+        for (prefix, directory) in &state.directories {
+            let held = state.held.get(prefix).unwrap_or(&none);
+            let links = 2 + held.directories;
+            if (directory.entries, directory.links) != (held.entries, links) {
+                self.wrong(format!(
+                    "{}: it says {} entries and {} links, and has {} and {links}",
+                    show(prefix),
+                    directory.entries,
+                    directory.links,
+                    held.entries,
+                ));
+            }
+            let mut path: Vec<&[u8]> = Vec::new();
+            let mut at: &[u8] = prefix;
+            while !rooted.contains(at) && path.len() <= state.directories.len() {
+                path.push(at);
+                match state.directories.get(at).and_then(|found| found.parent.as_deref()) {
+                    Some(parent) => at = parent,
+                    None => break,
+                }
+            }
+            if rooted.contains(at) {
+                rooted.extend(path);
+            } else {
+                self.wrong(format!("{}: no way leads there from the root", show(prefix)));
+            }
+        }
+        self.state = state;
+    }
+
+    /// Invariant 6.
+    fn displaced(&mut self) {
+        let state = std::mem::take(&mut self.state);
+        for away in &state.away {
+            let ends = key::component_ends(away);
+            for (i, end) in ends.iter().enumerate() {
+                let Some(directory) = state.directories.get(&away[..*end]) else { continue };
+                let next = ends.get(i + 1).and_then(|next| state.directories.get(&away[..*next]));
+                if !directory.displaced && !next.is_some_and(|next| next.home) {
+                    let (at, away) = (show(&away[..*end]), show(away));
+                    self.wrong(format!("{at}: it is not displaced, though {away} lives elsewhere"));
+                }
+            }
+        }
+        self.state = state;
+    }
+
+    /// Invariant 4 of files.
+    fn links(&mut self) {
+        let links = std::mem::take(&mut self.state.links);
+        for (ino, missing) in links.into_iter().filter(|(_, missing)| *missing != 0) {
+            self.wrong(format!("inode {ino}: it says {missing} names more than it has"));
+        }
+    }
+
+    /// Invariants 3 and 5.
+    fn data(&mut self) -> Result<()> {
+        let block_bytes = self.header.block_bytes as usize;
+        let (from, to) = key::below(key::DATA, &[]);
+        let mut scan = self.store.scan(&from, Some(&to));
+        while let Some((key, value)) = scan.next_entry()? {
+            self.found.data_bytes += value.len() as u64;
+            let place = key::split_data(key).map(|(prefix, block)| (self.state.hasher.hash_one(prefix), block));
+            let file = place.and_then(|(sum, block)| Some((self.state.files.get_mut(&sum)?, block)));
+            match file {
+                Some((file, block)) if block < file.blocks && value.len() <= block_bytes => file.seen += 1,
+                Some(_) => self.wrong(format!("{}: data behind the end of the file", show(key))),
+                None => self.wrong(format!("{}: data of no file", show(key))),
+            }
+        }
+        let files = std::mem::take(&mut self.state.files);
+        for file in files.into_values().filter(|file| file.seen != file.stored) {
+            self.wrong(format!("a file says {} stored blocks and has {}", file.stored, file.seen));
+        }
+        Ok(())
+    }
+}
+
+/// A key for people: names as they are, the rest escaped.
+fn show(key: &[u8]) -> String {
+    format!("\"{}\"", key.escape_ascii())
+}

@@ -1,0 +1,224 @@
+//! Reading directories.
+//!
+//! Entries come in the order of their names. An offset is the number of a name that an open directory has given out; so it
+//! means the same place whatever is made or removed meanwhile. The names are kept as long as the directory is open.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+
+use crate::attr::Attr;
+use crate::error::{Result, fail};
+use crate::fs::Fs;
+use crate::inode::{Inode, Spot};
+use crate::key;
+use crate::record::Entry;
+
+/// Entries that are read at a time: first few, for whoever looks only at the first, then more.
+const FIRST: usize = 32;
+const MOST: usize = 1024;
+
+/// The offset of `..`, which follows `.`; those of names follow it.
+const DOT_DOT: u64 = 2;
+
+/// An entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirEntry<'a> {
+    /// Its name.
+    pub name: &'a [u8],
+    /// Where to go on from behind it.
+    pub offset: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Type, as in the mode.
+    pub kind: u32,
+    /// Attributes, where they were asked for, but not of `.` and `..`. The inode is known once more then, if the entry is taken.
+    pub attr: Option<Attr>,
+}
+
+/// Names that were given out, one behind the other.
+#[derive(Default)]
+struct Names {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    fn get(&self, i: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(i)?;
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        Some(&self.bytes[start..end])
+    }
+
+    fn push(&mut self, name: &[u8]) {
+        self.bytes.extend_from_slice(name);
+        self.ends.push(self.bytes.len());
+    }
+}
+
+/// An open directory.
+struct Stream {
+    inode: Arc<Inode>,
+    names: Names,
+    /// Entries that were read and not given out yet, the next one last, and the version of the directory that they are of.
+    ahead: Vec<(Box<[u8]>, Entry)>,
+    version: u64,
+    epoch: u64,
+    /// What was forgotten when they were read.
+    forgotten: u64,
+    /// The name that the next of them follows.
+    behind: Option<Box<[u8]>>,
+    /// How many are read next time.
+    batch: usize,
+}
+
+/// The open directories.
+#[derive(Default)]
+pub(crate) struct Streams {
+    open: Mutex<HashMap<u64, Arc<Mutex<Stream>>>>,
+    next: AtomicU64,
+}
+
+impl Fs {
+    /// Opens a directory; gives the handle to read it by.
+    ///
+    /// # Errors
+    /// `ENOTDIR`, `ESTALE`.
+    pub fn open_dir(&self, ino: u64) -> Result<u64> {
+        let inode = self.inode(ino)?;
+        if !inode.is_dir() {
+            return fail(libc::ENOTDIR);
+        }
+        let stream = Stream {
+            inode,
+            names: Names::default(),
+            ahead: Vec::new(),
+            version: 0,
+            epoch: 0,
+            forgotten: 0,
+            behind: None,
+            batch: FIRST,
+        };
+        let handle = self.streams.next.fetch_add(1, Relaxed);
+        self.streams.open.lock().insert(handle, Arc::new(Mutex::new(stream)));
+        Ok(handle)
+    }
+
+    /// Closes a directory.
+    pub fn close_dir(&self, handle: u64) {
+        self.streams.open.lock().remove(&handle);
+    }
+
+    /// Gives the entries behind `offset` (0 at first) to `take` until that says that it took one no more.
+    ///
+    /// # Errors
+    /// `EBADF`, `EINVAL` for an offset that was never given out.
+    pub fn read_dir(
+        &self,
+        handle: u64,
+        offset: u64,
+        attrs: bool,
+        mut take: impl FnMut(&DirEntry<'_>) -> bool,
+    ) -> Result<()> {
+        let Some(stream) = self.streams.open.lock().get(&handle).cloned() else { return fail(libc::EBADF) };
+        let stream = &mut *stream.lock();
+        let _tree = self.tree.read();
+        let mut offset = offset;
+        while offset < DOT_DOT {
+            let (name, ino) = match offset {
+                0 => (&b"."[..], stream.inode.ino),
+                _ => (&b".."[..], parent_of(&stream.inode)),
+            };
+            offset += 1;
+            if !take(&DirEntry { name, offset, ino, kind: libc::S_IFDIR, attr: None }) {
+                return Ok(());
+            }
+        }
+        if stream.inode.is_gone() {
+            return Ok(());
+        }
+        // Which name was given out last, and its number.
+        let mut at = offset - DOT_DOT;
+        let mut behind: Option<Box<[u8]>> = match at {
+            0 => None,
+            _ => match stream.names.get(at as usize - 1) {
+                Some(name) => Some(name.into()),
+                None => return fail(libc::EINVAL),
+            },
+        };
+        while self.read_ahead(stream, &behind)? {
+            let (name, entry) = stream.ahead.last().expect("there is one ahead").clone();
+            let mut inode = None;
+            let (ino, kind) = match &entry {
+                Entry::Record(record, _) => (record.ino, record.kind()),
+                Entry::Redirect { kind, ino } => (*ino, *kind),
+            };
+            if attrs {
+                inode = self.instantiate(&stream.inode, &name, entry, stream.forgotten)?;
+                if inode.is_none() {
+                    // It may have changed: once more from the store.
+                    stream.behind = None;
+                    stream.ahead.clear();
+                    continue;
+                }
+            }
+            // The number that follows may have this name already, if one went back.
+            let number = if stream.names.get(at as usize) == Some(&*name) {
+                at + 1
+            } else {
+                stream.names.push(&name);
+                stream.names.ends.len() as u64
+            };
+            let attr = inode.as_ref().map(|inode| self.attr_of(&inode.state.lock().record));
+            let taken = take(&DirEntry { name: &name, offset: number + DOT_DOT, ino, kind, attr });
+            if !taken {
+                return Ok(());
+            }
+            if let Some(inode) = &inode {
+                self.table.hold(inode);
+            }
+            at = number;
+            stream.ahead.pop();
+            stream.behind = Some(name.clone());
+            behind = Some(name);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that entries behind a name are ahead, as they are now; false if there are none.
+    fn read_ahead(&self, stream: &mut Stream, behind: &Option<Box<[u8]>>) -> Result<bool> {
+        let epoch = self.epoch();
+        let version = stream.inode.version.load(Relaxed);
+        let fresh = stream.version == version && stream.epoch == epoch && stream.forgotten == self.table.forgotten();
+        if fresh && stream.behind == *behind && !stream.ahead.is_empty() {
+            return Ok(true);
+        }
+        (stream.version, stream.epoch, stream.forgotten) = (version, epoch, self.table.forgotten());
+        stream.behind.clone_from(behind);
+        stream.ahead.clear();
+        let prefix = stream.inode.prefix(epoch)?;
+        let mut from = key::meta(&prefix, behind.as_deref().unwrap_or_default());
+        let names = from.len() - behind.as_ref().map_or(0, |name| name.len());
+        if behind.is_some() {
+            from.push(0);
+        }
+        let mut scan = self.store.scan(&from, Some(&key::entries_end(&prefix)));
+        while stream.ahead.len() < stream.batch
+            && let Some((key, value)) = scan.next_entry()?
+        {
+            stream.ahead.push((key[names..].into(), Entry::decode(value)?));
+        }
+        stream.ahead.reverse();
+        stream.batch = (2 * stream.batch).min(MOST);
+        Ok(!stream.ahead.is_empty())
+    }
+}
+
+fn parent_of(inode: &Inode) -> u64 {
+    match &inode.at.read().spot {
+        Spot::Name { parent, .. } => parent.ino,
+        _ => inode.ino,
+    }
+}

@@ -1,0 +1,290 @@
+//! The file system: what all operations share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::{Relaxed, SeqCst}};
+use std::time::{Duration, Instant};
+
+use betree::{Batch, Options, Storage, Store};
+use parking_lot::{Mutex, RwLock};
+
+use crate::dir::Streams;
+use crate::error::{Error, Result, fail};
+use crate::inode::{Inode, Spot, State};
+use crate::key;
+use crate::record::{Entry, Place, Record};
+use crate::superblock::Super;
+use crate::table::Table;
+
+/// The inode number of the root.
+pub const ROOT: u64 = 1;
+
+/// How much data is copied so that what is moved comes to lie in order: the zones of BetrFS 0.3.
+const ZONE_BYTES: u64 = 512 << 10;
+/// The longest prefix of a directory.
+const PREFIX_MAX: usize = 2048;
+/// The share of the store that only deleting and moving may use.
+const RESERVE: u64 = 50;
+/// Inode numbers that are reserved at a time.
+const NUMBERS: u64 = 4096;
+/// How long is waited between two looks for room in a full store.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Caller {
+    /// The user.
+    pub uid: u32,
+    /// The group.
+    pub gid: u32,
+}
+
+#[derive(Default)]
+struct Numbers {
+    next: u64,
+    /// From here on the store says that none are in use.
+    reserved: u64,
+}
+
+/// An open file system. Operations are named as the system calls that they serve; any number of threads may call them.
+///
+/// Inodes are named by numbers. Every operation that gives an [`Attr`](crate::Attr) of an inode by its name makes the inode known once
+/// more; [`forget`](Self::forget) takes that back.
+pub struct Fs {
+    pub(crate) store: Store,
+    /// Bytes of a block of data.
+    pub(crate) block: u64,
+    /// The largest thing that is copied when it is moved.
+    pub(crate) zone: u64,
+    /// Held for reading by operations that use keys, for writing by those that change what has which prefix.
+    pub(crate) tree: RwLock<()>,
+    /// How often prefixes of what may be in memory have changed.
+    epoch: AtomicU64,
+    pub(crate) table: Table,
+    pub(crate) streams: Streams,
+    numbers: Mutex<Numbers>,
+    prefix_max: usize,
+    read_only: bool,
+    /// What its own record says; inode numbers in it are older than those in `numbers`.
+    found: Super,
+    /// Bytes that the store can hold, and of those what only deleting may use.
+    pub(crate) bytes: u64,
+    pub(crate) reserve: u64,
+    /// When the full store was last looked at for room.
+    looked: Mutex<Option<Instant>>,
+    /// Whether something was written since the last look.
+    changed: AtomicBool,
+}
+
+impl Fs {
+    /// Opens the file system on a disk, and deletes files that were open without a name when it was last in use.
+    ///
+    /// # Errors
+    /// If there is none, it is of a later version, or damaged, or in use.
+    pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
+        let fs = Self::start(storage, options, false)?;
+        fs.delete_orphans()?;
+        Ok(fs)
+    }
+
+    /// The same, but every operation that would write fails with `EROFS`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_read_only(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
+        Self::start(storage, options, true)
+    }
+
+    fn start(storage: Arc<dyn Storage>, options: Options, read_only: bool) -> Result<Self> {
+        let store = Store::open(storage, options)?;
+        let found = Super::read(&store)?;
+        let params = *store.params();
+        let bytes = found.bytes.saturating_sub(params.log_bytes);
+        let fs = Self {
+            block: found.block_bytes.into(),
+            zone: ZONE_BYTES.min(params.max_batch_bytes() as u64 / 2),
+            tree: RwLock::new(()),
+            epoch: AtomicU64::new(0),
+            table: Table::default(),
+            streams: Streams::default(),
+            numbers: Mutex::new(Numbers { next: found.next_number, reserved: found.next_number }),
+            prefix_max: PREFIX_MAX.min(params.max_key_bytes() / 4),
+            bytes,
+            reserve: bytes / RESERVE,
+            looked: Mutex::new(None),
+            changed: AtomicBool::new(false),
+            found,
+            read_only,
+            store,
+        };
+        let root = fs.store.get(key::ROOT)?.ok_or_else(|| Error::Damaged("the root is missing".into()))?;
+        let (record, place) = Entry::decode_record(&root)?;
+        if record.ino != ROOT || !record.is_dir() {
+            return Err(Error::Damaged("the root is no directory".into()));
+        }
+        let root = fs.table.enter(ROOT, 0, || Inode::new(record, Spot::Root, place)).expect("nothing was forgotten yet");
+        fs.table.hold(&root);
+        Ok(fs)
+    }
+
+    /// Ends with all on the disk.
+    ///
+    /// # Errors
+    /// If writing failed, now or before.
+    pub fn close(self) -> Result<()> {
+        if self.read_only {
+            return Ok(self.store.close()?);
+        }
+        let numbers = self.numbers.lock().next;
+        self.superblock(numbers).write(&self.store)?;
+        Ok(self.store.close()?)
+    }
+
+    /// Makes all that was done before last through a crash.
+    ///
+    /// # Errors
+    /// If writing failed, now or before.
+    pub fn sync(&self) -> Result<()> {
+        Ok(self.store.sync()?)
+    }
+
+    /// Whether anything was written since this was last asked.
+    pub fn take_changed(&self) -> bool {
+        self.changed.swap(false, Relaxed)
+    }
+
+    /// Empties the log into the tree.
+    ///
+    /// # Errors
+    /// If writing failed, now or before.
+    pub fn checkpoint(&self) -> Result<()> {
+        Ok(self.store.checkpoint()?)
+    }
+
+    /// The kernel forgets `n` times that it was told of an inode.
+    pub fn forget(&self, ino: u64, n: u64) {
+        self.table.forget(ino, n);
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(SeqCst)
+    }
+
+    /// To be called with `tree` held for writing.
+    pub(crate) fn next_epoch(&self) {
+        self.epoch.fetch_add(1, SeqCst);
+    }
+
+    /// The inode with a number that the kernel was told of.
+    pub(crate) fn inode(&self, ino: u64) -> Result<Arc<Inode>> {
+        self.table.get(ino).map_or_else(|| fail(libc::ESTALE), Ok)
+    }
+
+    /// The same, of a directory that is there.
+    pub(crate) fn directory(&self, ino: u64) -> Result<Arc<Inode>> {
+        let inode = self.inode(ino)?;
+        if !inode.is_dir() {
+            return fail(libc::ENOTDIR);
+        }
+        if inode.is_gone() { fail(libc::ENOENT) } else { Ok(inode) }
+    }
+
+    /// What `name` in `parent` is, if it is there. `tree` is held.
+    pub(crate) fn child(&self, parent: &Arc<Inode>, name: &[u8]) -> Result<Option<Arc<Inode>>> {
+        let key = key::meta(&parent.prefix(self.epoch())?, name);
+        loop {
+            let forgotten = self.table.forgotten();
+            let Some(value) = self.store.get(&key)? else { return Ok(None) };
+            if let Some(inode) = self.instantiate(parent, name, Entry::decode(&value)?, forgotten)? {
+                return Ok(Some(inode));
+            }
+        }
+    }
+
+    /// The inode of an entry that was read after `forgotten` was asked; `None` if it has to be read again.
+    pub(crate) fn instantiate(
+        &self,
+        parent: &Arc<Inode>,
+        name: &[u8],
+        entry: Entry,
+        forgotten: u64,
+    ) -> Result<Option<Arc<Inode>>> {
+        match entry {
+            Entry::Record(record, place) => Ok(self.table.enter(record.ino, forgotten, || {
+                Inode::new(record, Spot::Name { parent: Arc::clone(parent), name: name.into() }, place)
+            })),
+            Entry::Redirect { ino, .. } => {
+                if let Some(inode) = self.table.get(ino) {
+                    return Ok(Some(inode));
+                }
+                let Some(value) = self.store.get(&key::number(key::LINKED, ino))? else {
+                    return Err(Error::Damaged(format!("a name leads to inode {ino}, which is not there")));
+                };
+                let (record, place) = Entry::decode_record(&value)?;
+                Ok(self.table.enter(ino, forgotten, || Inode::new(record, Spot::Linked, place)))
+            }
+        }
+    }
+
+    /// Where something that comes to `name` in a directory has its home.
+    pub(crate) fn place_in(&self, prefix: &[u8], displaced: bool, name: &[u8], ino: u64, dir: bool) -> Place {
+        if dir && prefix.len() + name.len() + 10 > self.prefix_max {
+            return Place::Away(key::far_prefix(ino).into());
+        }
+        if displaced { Place::Tagged } else { Place::Home }
+    }
+
+    fn superblock(&self, next_number: u64) -> Super {
+        Super { next_number, label: self.found.label.clone(), ..self.found }
+    }
+
+    /// A number for a new inode.
+    pub(crate) fn new_number(&self) -> Result<u64> {
+        let mut numbers = self.numbers.lock();
+        if numbers.next == numbers.reserved {
+            let reserved = numbers.reserved + NUMBERS;
+            self.superblock(reserved).write(&self.store)?;
+            numbers.reserved = reserved;
+        }
+        numbers.next += 1;
+        Ok(numbers.next - 1)
+    }
+
+    /// Writes a batch that takes more room, if there is more than what is kept back.
+    pub(crate) fn grow(&self, batch: &Batch) -> Result<()> {
+        let needed = self.reserve + batch.bytes() as u64;
+        if self.store.room_bytes() < needed {
+            let mut looked = self.looked.lock();
+            if looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN) {
+                // What is in memory may need less than it seems, or give room.
+                self.store.checkpoint()?;
+                *looked = Some(Instant::now());
+            }
+            if self.store.room_bytes() < needed {
+                return fail(libc::ENOSPC);
+            }
+        }
+        self.write_batch(batch)
+    }
+
+    /// Writes a batch.
+    pub(crate) fn write_batch(&self, batch: &Batch) -> Result<()> {
+        if self.read_only {
+            return fail(libc::EROFS);
+        }
+        self.store.write(batch)?;
+        self.changed.store(true, Relaxed);
+        Ok(())
+    }
+
+    /// The record of an inode is now this one, which was written.
+    pub(crate) fn settle(&self, inode: &Inode, state: &mut State, record: Record) {
+        state.record = record;
+        inode.changed.store(true, Relaxed);
+        inode.touched();
+    }
+
+    /// The longest batch that operations should make.
+    pub(crate) fn batch_max(&self) -> usize {
+        self.store.params().max_batch_bytes() / 2
+    }
+}

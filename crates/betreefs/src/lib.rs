@@ -1,0 +1,48 @@
+//! A POSIX file system that does not age: files and directories as keys of a Bε-tree, served through FUSE.
+//!
+//! Keys are full paths, so that what tools read one after the other lies one behind the other. What keys and values are, what is always true
+//! of them, and what a crash leaves is in the book, in "betreefs: a file system that does not age".
+//!
+//! [`mkfs`] makes a file system on a [`Storage`](betree::Storage), [`Fs`] is one that is open, with an operation for each of the
+//! system calls.
+
+mod attr;
+mod check;
+mod create;
+mod data;
+mod dir;
+mod error;
+mod fs;
+mod fuse;
+pub mod image;
+mod inode;
+mod key;
+mod mount;
+mod options;
+mod overlay;
+mod read_ahead;
+mod record;
+mod remove;
+mod rename;
+mod space;
+mod superblock;
+mod table;
+mod xattr;
+
+pub use attr::{Attr, SetAttr};
+pub use check::{Checked, check};
+pub use create::New;
+pub use data::FILE_MAX;
+pub use dir::DirEntry;
+pub use error::{Error, Result};
+pub use fs::{Caller, Fs, ROOT};
+pub use fuse::checkpoint;
+pub use key::NAME_MAX;
+pub use mount::{KIND, kernel_options, mount, serve};
+pub use options::MountOptions;
+pub use read_ahead::read_ahead;
+pub use record::Time;
+pub use rename::Rename;
+pub use space::Room;
+pub use superblock::{MIN_BYTES, label, mkfs};
+pub use xattr::SetXattr;

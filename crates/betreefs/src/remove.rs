@@ -1,0 +1,175 @@
+//! Taking names away, and what happens to what has none any more.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use betree::Batch;
+
+use crate::error::{Result, fail};
+use crate::fs::Fs;
+use crate::inode::{At, Inode, Spot, State};
+use crate::key;
+use crate::record::{Entry, Place, Record, Time};
+
+/// Files with so many blocks are deleted block by block; range deletes are for larger ones.
+const FEW_BLOCKS: u64 = 4;
+
+/// What becomes of an inode that loses a name.
+pub(crate) struct Loss {
+    pub inode: Arc<Inode>,
+    record: Record,
+    at: At,
+    /// Whether the directory that it was at home in is displaced from now on.
+    pub displaces: bool,
+}
+
+impl Fs {
+    /// Takes away a name of what is no directory.
+    ///
+    /// # Errors
+    /// `ENOENT`, `EISDIR`.
+    pub fn unlink(&self, parent: u64, name: &[u8]) -> Result<()> {
+        self.remove(parent, name, false)
+    }
+
+    /// Takes away an empty directory.
+    ///
+    /// # Errors
+    /// `ENOENT`, `ENOTDIR`, `ENOTEMPTY`.
+    pub fn rmdir(&self, parent: u64, name: &[u8]) -> Result<()> {
+        self.remove(parent, name, true)
+    }
+
+    fn remove(&self, parent: u64, name: &[u8], directory: bool) -> Result<()> {
+        let _tree = self.tree.read();
+        let parent = self.directory(parent)?;
+        let mut dir = parent.state.lock();
+        let Some(inode) = self.child(&parent, name)? else { return fail(libc::ENOENT) };
+        let mut state = inode.state.lock();
+        match (directory, inode.is_dir()) {
+            (false, true) => return fail(libc::EISDIR),
+            (true, false) => return fail(libc::ENOTDIR),
+            (true, true) if state.record.size > 0 => return fail(libc::ENOTEMPTY),
+            _ => {}
+        }
+        let now = Time::now();
+        let mut batch = Batch::new();
+        batch.delete(&key::meta(&parent.prefix(self.epoch())?, name));
+        let loss = self.lose(&inode, &state, now, &mut batch)?;
+        let mut changed = dir.record.clone();
+        changed.size -= 1;
+        changed.links -= u32::from(directory);
+        changed.displaced |= loss.displaces;
+        (changed.mtime, changed.ctime) = (now, now);
+        self.put(&mut batch, &parent, &changed)?;
+        self.write_batch(&batch)?;
+        self.settle(&parent, &mut dir, changed);
+        parent.version.fetch_add(1, Relaxed);
+        self.lost(loss, &mut state);
+        Ok(())
+    }
+
+    /// Adds to a batch what follows from taking a name from an inode, but for the name itself.
+    pub(crate) fn lose(&self, inode: &Arc<Inode>, state: &State, now: Time, batch: &mut Batch) -> Result<Loss> {
+        let mut record = state.record.clone();
+        record.ctime = now;
+        let at = inode.at.read().clone();
+        let linked = matches!(at.spot, Spot::Linked);
+        let home = !matches!(at.place, Place::Away(_));
+        let number = key::number(key::LINKED, inode.ino);
+        record.links = if inode.is_dir() { 0 } else { record.links - 1 };
+        let loss = |record, at, displaces| Loss { inode: Arc::clone(inode), record, at, displaces };
+        if record.links > 0 {
+            batch.insert(&number, &record.encode(&at.place));
+            return Ok(loss(record, at, false));
+        }
+        if linked {
+            batch.delete(&number);
+        }
+        if state.opens > 0 && !inode.is_dir() {
+            let place = Place::Away(inode.prefix(self.epoch())?);
+            batch.insert(&key::number(key::ORPHAN, inode.ino), &record.encode(&place));
+            return Ok(loss(record, At { spot: Spot::Orphan, place }, home));
+        }
+        self.delete_data(inode, &record, batch)?;
+        let displaces = record.displaced && home;
+        Ok(loss(record, At { spot: Spot::Gone, place: at.place }, displaces))
+    }
+
+    /// What was added to a batch by [`lose`](Self::lose) was written.
+    pub(crate) fn lost(&self, loss: Loss, state: &mut State) {
+        *loss.inode.at.write() = loss.at;
+        self.settle(&loss.inode, state, loss.record);
+    }
+
+    /// Deletes all blocks of a file.
+    fn delete_data(&self, inode: &Inode, record: &Record, batch: &mut Batch) -> Result<()> {
+        if record.stored > 0 {
+            self.delete_blocks(&inode.prefix(self.epoch())?, 0..record.size.div_ceil(self.block), batch);
+        }
+        Ok(())
+    }
+
+    /// Deletes the blocks of a file that are within `blocks`.
+    pub(crate) fn delete_blocks(&self, prefix: &[u8], blocks: std::ops::Range<u64>, batch: &mut Batch) {
+        if blocks.end.saturating_sub(blocks.start) <= FEW_BLOCKS {
+            blocks.for_each(|block| {
+                batch.delete(&key::data(prefix, block));
+            });
+        } else {
+            batch.delete_range(&key::data(prefix, blocks.start), &key::data(prefix, blocks.end));
+        }
+    }
+
+    /// A file is opened once more.
+    ///
+    /// # Errors
+    /// `ESTALE` if it was deleted.
+    pub fn open_file(&self, ino: u64) -> Result<()> {
+        let inode = self.inode(ino)?;
+        let mut state = inode.state.lock();
+        if inode.is_gone() {
+            return fail(libc::ESTALE);
+        }
+        state.opens += 1;
+        Ok(())
+    }
+
+    /// A file is closed once. Without a name and a handle it is deleted.
+    ///
+    /// # Errors
+    /// If writing fails; then it is deleted when the file system is opened next.
+    pub fn release(&self, ino: u64) -> Result<()> {
+        let _tree = self.tree.read();
+        let inode = self.inode(ino)?;
+        let mut state = inode.state.lock();
+        state.opens = state.opens.saturating_sub(1);
+        if state.opens > 0 || !matches!(inode.at.read().spot, Spot::Orphan) {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        batch.delete(&key::number(key::ORPHAN, ino));
+        self.delete_data(&inode, &state.record, &mut batch)?;
+        self.write_batch(&batch)?;
+        inode.at.write().spot = Spot::Gone;
+        Ok(())
+    }
+
+    /// Deletes files without a name, which nobody can have open yet.
+    pub(crate) fn delete_orphans(&self) -> Result<()> {
+        let (from, to) = key::below(key::ORPHAN, &[]);
+        for found in self.store.scan(&from, Some(&to)) {
+            let (key, value) = found?;
+            let (record, place) = Entry::decode_record(&value)?;
+            let mut batch = Batch::new();
+            batch.delete(&key);
+            if let Place::Away(prefix) = place
+                && record.stored > 0
+            {
+                self.delete_blocks(&prefix, 0..record.size.div_ceil(self.block), &mut batch);
+            }
+            self.write_batch(&batch)?;
+        }
+        Ok(())
+    }
+}

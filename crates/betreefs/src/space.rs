@@ -1,0 +1,148 @@
+//! Holes: making and finding them, and room.
+
+use betree::Batch;
+
+use crate::data::FILE_MAX;
+use crate::error::{Result, fail};
+use crate::fs::Fs;
+use crate::inode::State;
+use crate::key;
+use crate::record::{Record, Time};
+
+/// Room of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes of all.
+    pub bytes: u64,
+    /// Bytes that are free.
+    pub free: u64,
+    /// Bytes that files may still take.
+    pub available: u64,
+    /// Bytes of a block of data.
+    pub block: u64,
+}
+
+impl Fs {
+    /// How much room there is.
+    pub fn room(&self) -> Room {
+        let free = self.store.room_bytes().min(self.bytes);
+        Room { bytes: self.bytes, free, available: free.saturating_sub(self.reserve), block: self.block }
+    }
+
+    /// What `fallocate` does; `mode` is as there.
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP` for what is not done here, `EFBIG`, `ENOSPC`.
+    pub fn allocate(&self, ino: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
+        let keep = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
+        let punch = mode & libc::FALLOC_FL_PUNCH_HOLE != 0;
+        let zero = mode & libc::FALLOC_FL_ZERO_RANGE != 0;
+        let known = libc::FALLOC_FL_KEEP_SIZE | libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
+        if mode & !known != 0 || (punch && (zero || !keep)) {
+            return fail(libc::EOPNOTSUPP);
+        }
+        let inode = self.inode(ino)?;
+        if inode.kind != libc::S_IFREG {
+            return fail(libc::ENODEV);
+        }
+        let end = offset.saturating_add(len);
+        if end > FILE_MAX {
+            return fail(libc::EFBIG);
+        }
+        let _tree = self.tree.read();
+        let mut state = inode.state.lock();
+        let mut record = state.record.clone();
+        if !punch && !zero && len > self.room().available {
+            return fail(libc::ENOSPC);
+        }
+        let mut batch = Batch::new();
+        if punch || zero {
+            let prefix = inode.prefix(self.epoch())?;
+            self.punch(&mut state, &mut record, &prefix, (offset, end), &mut batch)?;
+        }
+        if !keep {
+            record.size = record.size.max(end);
+        }
+        let now = Time::now();
+        record.ctime = now;
+        if punch || zero || record.size != state.record.size {
+            record.mtime = now;
+        }
+        self.put(&mut batch, &inode, &record)?;
+        self.write_batch(&batch)?;
+        self.settle(&inode, &mut state, record);
+        Ok(())
+    }
+
+    /// Adds to a batch what makes a part of a file zeros.
+    fn punch(
+        &self,
+        state: &mut State,
+        record: &mut Record,
+        prefix: &[u8],
+        (offset, end): (u64, u64),
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let blocks = record.size.div_ceil(self.block);
+        // Where the file ends the last block is a whole one.
+        let end = if end >= record.size { blocks * self.block } else { end };
+        if record.stored == 0 || offset >= end {
+            return Ok(());
+        }
+        let whole = offset.div_ceil(self.block)..end / self.block;
+        let mut edge = |from: u64, to: u64, batch: &mut Batch| -> Result<()> {
+            let block = from / self.block;
+            if from < to && self.is_stored(state, record, prefix, block)? {
+                let zeros = vec![0; (to - from) as usize];
+                batch.patch(&key::data(prefix, block), (from % self.block) as u32, &zeros);
+            }
+            Ok(())
+        };
+        if whole.start > whole.end {
+            return edge(offset, end, batch);
+        }
+        edge(offset, whole.start * self.block, batch)?;
+        edge(whole.end * self.block, end, batch)?;
+        if !whole.is_empty() {
+            record.stored -= self.count_stored(record, prefix, whole.clone())?;
+            self.delete_blocks(prefix, whole.clone(), batch);
+            let above = state.known.split_off(&whole.end);
+            state.known.split_off(&whole.start);
+            state.known.extend(above);
+        }
+        Ok(())
+    }
+
+    /// Where from `offset` on the next data is (`hole` false), or the next hole.
+    ///
+    /// # Errors
+    /// `ENXIO` behind the end of the file, and where there is no data any more.
+    pub fn seek(&self, ino: u64, offset: u64, hole: bool) -> Result<u64> {
+        let inode = self.inode(ino)?;
+        let _tree = self.tree.read();
+        let record = inode.state.lock().record.clone();
+        if offset >= record.size {
+            return fail(libc::ENXIO);
+        }
+        let blocks = record.size.div_ceil(self.block);
+        if !record.is_file() || record.stored == blocks {
+            return Ok(if hole { record.size } else { offset });
+        }
+        let prefix = inode.prefix(self.epoch())?;
+        let first = offset / self.block;
+        let mut scan = self.store.scan(&key::data(&prefix, first), Some(&key::data(&prefix, blocks)));
+        drop(_tree);
+        let mut next = first;
+        while let Some((key, _)) = scan.next_entry()? {
+            let Some((_, block)) = key::split_data(key) else { break };
+            if !hole {
+                return Ok(offset.max(block * self.block));
+            }
+            if block != next {
+                break;
+            }
+            next += 1;
+        }
+        if hole { Ok(offset.max(next * self.block).min(record.size)) } else { fail(libc::ENXIO) }
+    }
+}

@@ -1,0 +1,251 @@
+//! What each operation does, one at a time.
+
+use super::*;
+use senesce_betreefs::{Rename, SetAttr, SetXattr};
+
+#[test]
+fn what_is_written_is_there_after_a_remount() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let sub = dir(&fs, ROOT, b"sub").unwrap().ino;
+    let made = file(&fs, sub, b"f").unwrap();
+    let data = bytes(1, 100_000);
+    fs.write(made.ino, 0, &data, false).unwrap();
+    fs.close().unwrap();
+    assert_clean(&disk);
+    let fs = open(&disk);
+    let sub = fs.lookup(ROOT, b"sub").unwrap();
+    assert_eq!((sub.links, sub.size), (2, 1));
+    let found = fs.lookup(sub.ino, b"f").unwrap();
+    assert_eq!((found.ino, found.size, found.mode), (made.ino, 100_000, libc::S_IFREG | 0o644));
+    assert_eq!(content(&fs, found.ino), data);
+    assert_eq!(errno(fs.lookup(sub.ino, b"g")), libc::ENOENT);
+}
+
+#[test]
+fn holes_take_no_room_and_are_found() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    let block = 16 << 10;
+    fs.write(ino, 10 * block + 5, b"x", false).unwrap();
+    let attr = fs.attr(ino).unwrap();
+    assert_eq!((attr.size, attr.sectors), (10 * block + 6, block / 512));
+    assert_eq!(fs.seek(ino, 0, false).unwrap(), 10 * block);
+    assert_eq!(fs.seek(ino, 10 * block, true).unwrap(), 10 * block + 6);
+    assert_eq!(fs.seek(ino, 3, true).unwrap(), 3);
+    assert_eq!(errno(fs.seek(ino, 10 * block + 6, false)), libc::ENXIO);
+    fs.write(ino, 3 * block, &bytes(1, 2 * block as usize), false).unwrap();
+    assert_eq!(fs.attr(ino).unwrap().sectors, 3 * block / 512);
+    let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    fs.allocate(ino, 2 * block, 2 * block + 7, punch).unwrap();
+    assert_eq!(fs.attr(ino).unwrap().sectors, 2 * block / 512);
+    let mut expected = vec![0; 10 * block as usize + 6];
+    expected[3 * block as usize..5 * block as usize].copy_from_slice(&bytes(1, 2 * block as usize));
+    expected[2 * block as usize..4 * block as usize + 7].fill(0);
+    expected[10 * block as usize + 5] = b'x';
+    assert!(content(&fs, ino) == expected);
+    assert_eq!(fs.seek(ino, 0, false).unwrap(), 4 * block);
+    fs.close().unwrap();
+    assert_clean(&disk);
+}
+
+#[test]
+fn what_is_cut_off_does_not_come_back() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.write(ino, 0, &bytes(2, 50_000), false).unwrap();
+    let cut = |size| fs.set_attr(ME, ino, &SetAttr { size: Some(size), ..SetAttr::default() }).unwrap();
+    assert_eq!(cut(20_000).size, 20_000);
+    assert_eq!(cut(60_000).size, 60_000);
+    let mut expected = bytes(2, 20_000);
+    expected.resize(60_000, 0);
+    assert!(content(&fs, ino) == expected);
+    fs.close().unwrap();
+    assert_clean(&disk);
+}
+
+#[test]
+fn an_open_file_without_a_name_lives_until_it_is_closed() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.open_file(ino).unwrap();
+    fs.write(ino, 0, b"old", false).unwrap();
+    fs.unlink(ROOT, b"f").unwrap();
+    let other = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.write(other, 0, b"new", false).unwrap();
+    fs.write(ino, 3, b"er", false).unwrap();
+    assert_eq!(content(&fs, ino), b"older");
+    assert_eq!(content(&fs, other), b"new");
+    assert_eq!(fs.attr(ino).unwrap().links, 0);
+    fs.release(ino).unwrap();
+    assert_eq!(errno(fs.open_file(ino)), libc::ESTALE);
+    assert_eq!(content(&fs, other), b"new");
+    fs.close().unwrap();
+    assert_eq!(check(disk.clone()).unwrap().orphans, 0);
+    assert_clean(&disk);
+}
+
+#[test]
+fn an_open_file_without_a_name_goes_at_the_next_mount() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.open_file(ino).unwrap();
+    fs.write(ino, 0, &bytes(1, 70_000), false).unwrap();
+    fs.unlink(ROOT, b"f").unwrap();
+    fs.close().unwrap();
+    assert_eq!(check(disk.clone()).unwrap().orphans, 1);
+    open(&disk).close().unwrap();
+    let found = check(disk.clone()).unwrap();
+    assert_eq!((found.orphans, found.data_bytes, found.problems), (0, 0, vec![]));
+}
+
+#[test]
+fn names_of_one_file_share_all_but_the_name() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let sub = dir(&fs, ROOT, b"sub").unwrap().ino;
+    let ino = file(&fs, sub, b"a").unwrap().ino;
+    fs.write(ino, 0, b"shared", false).unwrap();
+    assert_eq!(fs.link(ino, ROOT, b"b").unwrap().links, 2);
+    assert_eq!(errno(fs.link(sub, ROOT, b"d")), libc::EPERM);
+    fs.unlink(sub, b"a").unwrap();
+    // The place of the data is not given to a newcomer.
+    let other = file(&fs, sub, b"a").unwrap().ino;
+    fs.write(other, 0, b"another", false).unwrap();
+    fs.rename((ROOT, b"b"), (sub, b"c"), Rename::Replace).unwrap();
+    fs.close().unwrap();
+    assert_clean(&disk);
+    let fs = open(&disk);
+    fs.lookup(ROOT, b"sub").unwrap();
+    let found = fs.lookup(sub, b"c").unwrap();
+    assert_eq!((found.ino, found.links), (ino, 1));
+    assert_eq!(content(&fs, ino), b"shared");
+    fs.unlink(sub, b"c").unwrap();
+    let other = fs.lookup(sub, b"a").unwrap().ino;
+    assert_eq!(content(&fs, other), b"another");
+    fs.close().unwrap();
+    assert_clean(&disk);
+}
+
+#[test]
+fn small_trees_are_copied_home_and_large_ones_are_zones() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    for (name, len) in [(b"small", 1000), (b"large", 300_000)] {
+        let tree = dir(&fs, ROOT, name).unwrap().ino;
+        let sub = dir(&fs, tree, b"sub").unwrap().ino;
+        let ino = file(&fs, sub, b"f").unwrap().ino;
+        fs.write(ino, 0, &bytes(len, len as usize), false).unwrap();
+        let to = [b"new-", &name[..]].concat();
+        fs.rename((ROOT, name), (ROOT, &to), Rename::Replace).unwrap();
+        // Open inodes follow.
+        assert!(content(&fs, ino) == bytes(len, len as usize));
+        fs.write(ino, 0, b"y", false).unwrap();
+        // What comes to the old name has nothing to do with it.
+        let newcomer = dir(&fs, ROOT, name).unwrap().ino;
+        assert_eq!(names(&fs, newcomer), Vec::<Vec<u8>>::new());
+        let sub = dir(&fs, newcomer, b"sub").unwrap().ino;
+        let other = file(&fs, sub, b"f").unwrap().ino;
+        fs.write(other, 0, b"other", false).unwrap();
+        assert_eq!(content(&fs, ino)[..2], [b'y', bytes(len, 2)[1]]);
+    }
+    assert_eq!(names(&fs, ROOT), [&b"large"[..], b"new-large", b"new-small", b"small"]);
+    fs.close().unwrap();
+    assert_clean(&disk);
+}
+
+#[test]
+fn a_directory_does_not_come_into_itself() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let a = dir(&fs, ROOT, b"a").unwrap().ino;
+    let b = dir(&fs, a, b"b").unwrap().ino;
+    assert_eq!(errno(fs.rename((ROOT, b"a"), (b, b"a"), Rename::Replace)), libc::EINVAL);
+    assert_eq!(errno(fs.rename((a, b"b"), (ROOT, b"a"), Rename::Replace)), libc::ENOTEMPTY);
+    assert_eq!(errno(fs.rename((a, b"b"), (ROOT, b"a"), Rename::Exchange)), libc::EINVAL);
+    assert_eq!(errno(fs.rename((ROOT, b"a"), (ROOT, b"a"), Rename::NoReplace)), libc::EEXIST);
+    fs.rename((a, b"b"), (ROOT, b"b"), Rename::NoReplace).unwrap();
+    fs.rename((ROOT, b"a"), (ROOT, b"b"), Rename::Exchange).unwrap();
+    assert_eq!(fs.lookup(ROOT, b"a").unwrap().ino, b);
+    assert_eq!(fs.attr(ROOT).unwrap().links, 4);
+    fs.close().unwrap();
+    assert_clean(&disk);
+}
+
+#[test]
+fn a_path_of_any_length_can_be() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let name = [b'n'; 255];
+    let mut at = ROOT;
+    for _ in 0..40 {
+        at = dir(&fs, at, &name).unwrap().ino;
+    }
+    let ino = file(&fs, at, &name).unwrap().ino;
+    fs.write(ino, 0, b"deep", false).unwrap();
+    assert_eq!(errno(file(&fs, at, &[b'n'; 256])), libc::ENAMETOOLONG);
+    fs.rename((ROOT, &name), (ROOT, b"short"), Rename::Replace).unwrap();
+    fs.close().unwrap();
+    assert_clean(&disk);
+    let fs = open(&disk);
+    let mut at = fs.lookup(ROOT, b"short").unwrap().ino;
+    for _ in 1..40 {
+        at = fs.lookup(at, &name).unwrap().ino;
+    }
+    let ino = fs.lookup(at, &name).unwrap().ino;
+    assert_eq!(content(&fs, ino), b"deep");
+}
+
+#[test]
+fn extended_attributes_stay() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.set_xattr(ino, b"user.a", b"1", SetXattr::Create).unwrap();
+    assert_eq!(errno(fs.set_xattr(ino, b"user.a", b"2", SetXattr::Create)), libc::EEXIST);
+    assert_eq!(errno(fs.set_xattr(ino, b"user.b", b"2", SetXattr::Replace)), libc::ENODATA);
+    assert_eq!(errno(fs.set_xattr(ino, b"system.x", b"2", SetXattr::Any)), libc::EOPNOTSUPP);
+    fs.set_xattr(ino, b"trusted.b", b"", SetXattr::Any).unwrap();
+    fs.write(ino, 0, b"x", false).unwrap();
+    fs.close().unwrap();
+    let fs = open(&disk);
+    fs.lookup(ROOT, b"f").unwrap();
+    assert_eq!(fs.xattrs(ino).unwrap(), b"trusted.b\0user.a\0");
+    assert_eq!(fs.xattr(ino, b"user.a").unwrap(), b"1");
+    fs.remove_xattr(ino, b"user.a").unwrap();
+    assert_eq!(errno(fs.xattr(ino, b"user.a")), libc::ENODATA);
+}
+
+#[test]
+fn what_is_open_for_reading_alone_stays_as_it_is() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.write(ino, 0, b"x", false).unwrap();
+    fs.close().unwrap();
+    let fs = Fs::open_read_only(disk.clone(), Options { cache_bytes: 8 << 20 }).unwrap();
+    assert_eq!(fs.lookup(ROOT, b"f").unwrap().ino, ino);
+    assert_eq!(content(&fs, ino), b"x");
+    assert_eq!(errno(fs.write(ino, 0, b"y", false)), libc::EROFS);
+    assert_eq!(errno(file(&fs, ROOT, b"g")), libc::EROFS);
+    assert_eq!(errno(fs.unlink(ROOT, b"f")), libc::EROFS);
+    fs.close().unwrap();
+    let fs = open(&disk);
+    fs.lookup(ROOT, b"f").unwrap();
+    assert_eq!(content(&fs, ino), b"x");
+}
+
+#[test]
+fn what_was_forgotten_is_found_as_it_was_left() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.write(ino, 0, b"x", false).unwrap();
+    fs.forget(ino, 1);
+    assert_eq!(errno(fs.attr(ino)), libc::ESTALE);
+    assert_eq!(fs.lookup(ROOT, b"f").unwrap().size, 1);
+}

@@ -1,0 +1,54 @@
+//! A full disk, and one that fails.
+
+use super::*;
+use betree::CrashStorage;
+
+#[test]
+fn a_full_disk_is_said_and_deleting_still_works() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let data = bytes(3, 100_000);
+    let mut made = Vec::new();
+    let full = loop {
+        let name = format!("f{}", made.len()).into_bytes();
+        let written = file(&fs, ROOT, &name).and_then(|attr| {
+            made.push((name, attr.ino));
+            fs.write(attr.ino, 0, &data, false)
+        });
+        if let Err(error) = written {
+            break error.errno();
+        }
+    };
+    assert_eq!(full, libc::ENOSPC);
+    assert!(made.len() > 50, "{} files of 100 kB fit into 16 MiB", made.len());
+    for (name, ino) in &made[..made.len() - 1] {
+        assert!(content(&fs, *ino) == data);
+        fs.unlink(ROOT, name).unwrap();
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let ino = file(&fs, ROOT, b"again").unwrap().ino;
+    fs.write(ino, 0, &data, false).unwrap();
+    fs.close().unwrap();
+    assert_clean(&disk);
+}
+
+#[test]
+fn when_the_disk_fails_nothing_is_written_any_more_and_reading_goes_on() {
+    let memory = disk(SMALL);
+    let disk = Arc::new(CrashStorage::of(memory.image()));
+    let fs = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20 }).unwrap();
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    fs.write(ino, 0, b"kept", false).unwrap();
+    fs.sync().unwrap();
+    disk.refuse_writes(Some(libc::EIO));
+    fs.write(ino, 0, b"lost", false).unwrap();
+    assert_eq!(errno(fs.sync()), libc::EIO);
+    assert_eq!(errno(fs.write(ino, 0, b"more", false)), libc::EROFS);
+    assert_eq!(errno(file(&fs, ROOT, b"g")), libc::EROFS);
+    assert_eq!(content(&fs, ino), b"lost");
+    drop(fs);
+    let after = Arc::new(disk.after(betree::PowerCut::KeepAll));
+    let fs = open(&after);
+    assert_eq!(fs.lookup(ROOT, b"f").unwrap().ino, ino);
+    assert_eq!(content(&fs, ino), b"kept");
+}

@@ -1,0 +1,35 @@
+//! `senesce betreefs mount`, and the helper that `mount -t fuse.betreefs` calls.
+
+use crate::args::BetreefsMount;
+use anyhow::{Result, anyhow, bail};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::absolute;
+use std::process::{Command, Stdio};
+
+pub fn run(mount: &BetreefsMount) -> Result<()> {
+    let options = super::parsed(&mount.options)?;
+    if options.remount {
+        return Ok(betreefs::mount(&mount.image, &mount.dir, &options, || ())?);
+    }
+    if mount.foreground {
+        return Ok(betreefs::mount(&mount.image, &mount.dir, &options, disk::say_ready)?);
+    }
+    // The same once more with nobody waiting for its end. What it says comes through a pipe, which it closes when it is ready.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("senesce").args(["betreefs", "mount", "--foreground", "-o"]).arg(&mount.options);
+    command.arg("--").args([absolute(&mount.image)?, absolute(&mount.dir)?]).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
+    unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
+    let mut child = command.spawn()?;
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("it is a pipe")).read_line(&mut line)?;
+    if line.trim_end() == "ready" {
+        return Ok(());
+    }
+    let mut said = String::new();
+    child.stderr.take().ok_or_else(|| anyhow!("it is a pipe"))?.read_to_string(&mut said)?;
+    child.wait()?;
+    bail!("{}", said.trim_end().strip_prefix("senesce: ").unwrap_or(said.trim_end()))
+}

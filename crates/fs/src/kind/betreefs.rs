@@ -1,0 +1,100 @@
+//! betreefs, which this program makes, serves through FUSE and checks itself.
+
+use super::FileSystem;
+use crate::Error;
+use disk::{BlockDevice, Extent, LABEL, Serving, command};
+use std::path::Path;
+use std::process::Command;
+
+/// Options that are true of the mount and so are the kernel's; all others are for the server.
+const OF_THE_MOUNT: [&str; 6] = ["ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime"];
+
+/// The file system on a Bε-tree.
+pub struct Betreefs;
+
+impl FileSystem for Betreefs {
+    fn name(&self) -> &'static str {
+        "betreefs"
+    }
+
+    fn tools(&self) -> (&'static [&'static str], &'static str) {
+        (&[], "senesce")
+    }
+
+    fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
+        let mut command = this_program("mkfs");
+        command.args(["--label", LABEL]).args(opts).arg("--size").arg(size_bytes.to_string());
+        command.arg("--erase").arg(device).arg(device);
+        command
+    }
+
+    fn serving(&self, device: &Path, options: &[String]) -> Option<Serving> {
+        let options: Vec<&str> = options.iter().flat_map(|option| option.split(',')).collect();
+        let of_the_mount = options.iter().filter(|option| OF_THE_MOUNT.contains(option)).map(ToString::to_string);
+        let mut for_the_kernel = vec![betreefs::kernel_options()];
+        for_the_kernel.extend(of_the_mount);
+        let args = ["betreefs", "serve", "-o", &options.join(",")].map(Into::into);
+        Some(Serving {
+            what: format!("the betreefs on {}", device.display()),
+            source: device.to_owned(),
+            kind: betreefs::KIND,
+            options: for_the_kernel,
+            args: args.into_iter().chain([device.into()]).collect(),
+        })
+    }
+
+    fn check(&self, device: &Path) -> Command {
+        let mut command = this_program("check");
+        command.arg(device);
+        command
+    }
+
+    fn version_command(&self) -> Command {
+        let mut command = command("/proc/self/exe");
+        command.arg("--version");
+        command
+    }
+
+    fn is_ours(&self, device: &BlockDevice) -> Result<bool, Error> {
+        Ok(betreefs::label(device.path())? == LABEL)
+    }
+
+    fn min_size_bytes(&self) -> u64 {
+        betreefs::MIN_BYTES
+    }
+
+    /// Nothing is allocated before it is written, so every file is written.
+    fn inline_limit_bytes(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// A leaf.
+    fn max_extent_bytes(&self, _: u64) -> u64 {
+        4 << 20
+    }
+
+    fn maps_files(&self) -> bool {
+        false
+    }
+
+    /// Extents are those of the store: `senesce betreefs stat` counts the free ones.
+    fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        Ok(None)
+    }
+
+    /// What is cached there is read from the server's memory; the server reads ahead from the disk as the store is laid out.
+    fn set_read_ahead(&self, root: &Path, _kb: u32) -> Result<(), Error> {
+        Ok(betreefs::read_ahead(root)?)
+    }
+
+    fn settle(&self, root: &Path) -> Result<(), Error> {
+        crate::volume::settle(root)?;
+        Ok(betreefs::checkpoint(root)?)
+    }
+}
+
+fn this_program(action: &str) -> Command {
+    let mut command = command("/proc/self/exe");
+    command.args(["betreefs", action]);
+    command
+}

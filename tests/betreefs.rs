@@ -1,0 +1,259 @@
+//! betreefs as its users meet it: made, mounted, worked on, killed, filled, checked; aged and compared.
+
+use crate::common::{Lab, text};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A file system that is mounted on a directory of the lab.
+struct Mounted<'a> {
+    lab: &'a Lab,
+    dir: PathBuf,
+}
+
+impl<'a> Mounted<'a> {
+    fn new(lab: &'a Lab, image: &str, options: &str) -> Mounted<'a> {
+        let dir = lab.path().join("mnt");
+        std::fs::create_dir_all(&dir).unwrap();
+        lab.run(&format!("betreefs mount {image} mnt {options}"));
+        Mounted { lab, dir }
+    }
+
+    /// The process that serves it.
+    fn server(&self) -> i32 {
+        let here = self.dir.to_str().unwrap();
+        let ours = |pid: &i32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            text(&line).contains("--foreground") && text(&line).contains(here)
+        };
+        let pids = std::fs::read_dir("/proc").unwrap().flatten();
+        pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(ours).expect("it is served")
+    }
+
+    fn unmount(self) {
+        let server = self.server();
+        self.take_down();
+        // The store is closed when the server has ended.
+        let begun = Instant::now();
+        while Path::new(&format!("/proc/{server}")).exists() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the server does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn take_down(&self) {
+        let output = Command::new("umount").arg(&self.dir).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        // What a failed test leaves.
+        let _ = Command::new("umount").args(["-l", "-q"]).arg(&self.dir).output();
+        let _ = self.lab;
+    }
+}
+
+fn has_fuse() -> bool {
+    let fuse = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists();
+    if !fuse {
+        println!("skipped: it needs root and /dev/fuse");
+    }
+    fuse
+}
+
+/// Runs a shell script in a directory.
+fn shell(dir: &Path, script: &str) -> String {
+    let output = Command::new("sh").args(["-euc", script]).current_dir(dir).output().unwrap();
+    assert!(output.status.success(), "{script}\n{}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn what_users_do_lasts() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    lab.run("betreefs mkfs disk.img --size 256MiB");
+    let mounted = Mounted::new(&lab, "disk.img", "-o cache_mib=32");
+    let dir = mounted.dir.clone();
+    // A second mount would ruin both.
+    lab.refused_with("betreefs mount disk.img mnt", "it is mounted on");
+    lab.refused_with("betreefs check disk.img", "another process has it open");
+    let make = "mkdir -p a/b; for i in $(seq 200); do echo $i > a/b/$i; done; mv a/b a/c; rm a/c/1??; \
+                ln a/c/1 hard; ln -s a/c/2 soft; mkfifo pipe; chmod 640 a/c/3; chown 7:8 a/c/3; touch -d @1.5 a/c/4; \
+                truncate -s 5T sparse; echo end >> sparse; mkdir gone; rmdir gone; cp -r a copy; diff -r a copy";
+    shell(&dir, make);
+    let name = vec![0xff; 255];
+    let odd = dir.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&name));
+    std::fs::write(&odd, "odd").unwrap();
+    rustix::fs::setxattr(&odd, c"user.x", b"y", rustix::fs::XattrFlags::empty()).unwrap();
+    // Open without a name.
+    let mut unnamed = std::fs::File::options().read(true).write(true).create(true).truncate(true).open(dir.join("unnamed")).unwrap();
+    std::fs::remove_file(dir.join("unnamed")).unwrap();
+    unnamed.write_all(b"still here").unwrap();
+    let mut read = vec![0; 10];
+    unnamed.read_exact_at(&mut read, 0).unwrap();
+    assert_eq!(read, b"still here");
+    drop(unnamed);
+    mounted.unmount();
+    let checked = lab.json("betreefs check disk.img");
+    assert_eq!((&checked["clean"], &checked["unmounted"], &checked["files_without_a_name"]), (&true.into(), &true.into(), &0.into()));
+    // For reading alone it stays what it is.
+    let before = std::fs::read(lab.path().join("disk.img")).unwrap();
+    let mounted = Mounted::new(&lab, "disk.img", "-o ro");
+    shell(&dir, "diff -r a copy; cmp hard a/c/1");
+    assert!(std::fs::write(dir.join("new"), "").is_err());
+    let three = std::fs::metadata(dir.join("a/c/3")).unwrap();
+    assert_eq!((three.permissions().mode() & 0o777, three.uid(), three.gid()), (0o640, 7, 8));
+    let four = std::fs::metadata(dir.join("a/c/4")).unwrap();
+    assert_eq!((four.mtime(), four.mtime_nsec()), (1, 500_000_000));
+    assert_eq!(std::fs::metadata(dir.join("hard")).unwrap().nlink(), 2);
+    assert_eq!(std::fs::read_to_string(dir.join("soft")).unwrap(), "2\n");
+    let sparse = std::fs::metadata(dir.join("sparse")).unwrap();
+    assert!(sparse.len() == (5 << 40) + 4 && sparse.blocks() < 1024, "{sparse:?}");
+    let mut value = [0; 8];
+    assert_eq!(rustix::fs::getxattr(&odd, c"user.x", &mut value[..]).unwrap(), 1);
+    mounted.unmount();
+    assert!(std::fs::read(lab.path().join("disk.img")).unwrap() == before, "it was written to");
+    assert!(lab.json("betreefs stat disk.img")["free_slots"].as_u64().unwrap() > 100);
+    lab.nothing_left();
+}
+
+#[test]
+fn after_a_kill_what_was_synced_is_there() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    lab.run("betreefs mkfs disk.img --size 128MiB");
+    let mounted = Mounted::new(&lab, "disk.img", "");
+    let dir = mounted.dir.clone();
+    for i in 0..50 {
+        let mut file = std::fs::File::create(dir.join(format!("{i}.new"))).unwrap();
+        file.write_all(&vec![i; 5000]).unwrap();
+        file.sync_all().unwrap();
+        std::fs::rename(dir.join(format!("{i}.new")), dir.join(i.to_string())).unwrap();
+    }
+    std::fs::File::open(&dir).unwrap().sync_all().unwrap();
+    let server = rustix::process::Pid::from_raw(mounted.server()).unwrap();
+    rustix::process::kill_process(server, rustix::process::Signal::KILL).unwrap();
+    let begun = Instant::now();
+    while std::fs::metadata(dir.join("0")).is_ok() && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // What is mounted without a server is what cleaning up is for.
+    assert!(lab.run("cleanup").contains("unmounted"));
+    std::mem::forget(mounted);
+    assert_eq!(lab.json("betreefs check disk.img")["unmounted"], false);
+    let mounted = Mounted::new(&lab, "disk.img", "");
+    for i in 0..50 {
+        assert!(std::fs::read(dir.join(i.to_string())).unwrap() == vec![i; 5000], "{i} is not what was synced");
+    }
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 50);
+    mounted.unmount();
+    assert_eq!(lab.json("betreefs check disk.img")["clean"], true);
+    lab.nothing_left();
+}
+
+#[test]
+fn a_full_file_system_says_so_and_what_is_deleted_makes_room() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    lab.run("betreefs mkfs disk.img --size 64MiB");
+    let mounted = Mounted::new(&lab, "disk.img", "");
+    let dir = mounted.dir.clone();
+    let fill = || -> usize {
+        let mut written = 0;
+        for i in 0.. {
+            match std::fs::write(dir.join(format!("f{i}")), vec![1; 1 << 20]) {
+                Ok(()) => written += 1,
+                Err(error) => {
+                    assert_eq!(error.raw_os_error(), Some(28), "{error}");
+                    break;
+                }
+            }
+        }
+        written
+    };
+    let first = fill();
+    assert!(first > 32, "{first} MiB fit into 64");
+    let room = rustix::fs::statvfs(&dir).unwrap();
+    assert!(room.f_bavail * room.f_frsize < 2 << 20);
+    shell(&dir, "rm f*");
+    std::thread::sleep(Duration::from_secs(1));
+    let second = fill();
+    assert!(second * 10 >= first * 9, "{second} MiB after {first}");
+    let mut file = std::fs::File::open(dir.join("f0")).unwrap();
+    let mut data = Vec::new();
+    file.read_to_end(&mut data).unwrap();
+    assert!(data == vec![1; 1 << 20]);
+    drop(file);
+    mounted.unmount();
+    assert_eq!(lab.json("betreefs check disk.img")["clean"], true);
+}
+
+#[test]
+fn what_is_no_betreefs_is_left_alone() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("text"), vec![b'x'; 1 << 20]).unwrap();
+    std::fs::create_dir(lab.path().join("mnt")).unwrap();
+    lab.refused("betreefs mkfs text", "erases all that is in it; confirm with --erase text");
+    lab.refused("betreefs mkfs new.img", "give --size");
+    lab.refused("betreefs mkfs new.img --size 1MiB", "at least 16 MiB");
+    lab.refused("betreefs check text", "text");
+    lab.refused("betreefs stat text", "text");
+    lab.refused("betreefs mount text mnt", "text");
+    lab.refused("betreefs mount text mnt -o compress", "compress is no option of betreefs");
+    lab.refused("betreefs mount nothing mnt", "nothing");
+    assert_eq!(std::fs::read(lab.path().join("text")).unwrap(), vec![b'x'; 1 << 20]);
+}
+
+#[test]
+fn mount_finds_its_helper() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    lab.run("betreefs mkfs disk.img --size 32MiB");
+    let dir = lab.path().join("mnt");
+    std::fs::create_dir(&dir).unwrap();
+    // As `mount -t fuse.betreefs` calls what is at /sbin/mount.fuse.betreefs.
+    let helper = lab.path().join("mount.fuse.betreefs");
+    symlink(env!("CARGO_BIN_EXE_senesce"), &helper).unwrap();
+    let mut command = Command::new(&helper);
+    command.arg(lab.path().join("disk.img")).arg(&dir).args(["-o", "rw,nosuid,noatime"]);
+    let output = command.env("SENESCE_RUN_DIR", lab.path().join("run")).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let mounted = Mounted { lab: &lab, dir: dir.clone() };
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let line = table.lines().find(|line| line.contains(dir.to_str().unwrap())).unwrap();
+    assert!(line.contains("nosuid") && line.contains("fuse.betreefs"), "{line}");
+    mounted.unmount();
+}
+
+#[test]
+fn it_ages_and_is_compared_like_any_other() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    needs!("ext4");
+    lab.run("age --fs betreefs --size 256MiB --disk hdd-7200 --intrafile 50 --every 50 --work work");
+    lab.nothing_left();
+    lab.run("age --fs betreefs --size 128MiB --profile agrawal --overwrites 1 --name b --work work");
+    let compared = lab.json("compare b --work work");
+    assert!(compared.to_string().contains("aged"), "{compared}");
+    let probed = lab.json("probe scan work/b.img");
+    assert!(probed["census"]["files"].as_u64().unwrap() > 50, "{probed}");
+    lab.refused_with("probe layout work/b.img", "does not tell where files lie");
+    lab.refused_with("probe free-space work/b.img", "does not tell where its free extents lie");
+    assert_eq!(lab.json("betreefs check work/b.img")["clean"], true);
+    lab.nothing_left();
+}
