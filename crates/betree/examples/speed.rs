@@ -8,9 +8,14 @@ use std::time::Instant;
 
 use senesce_betree::{FileStorage, Options, Params, Store, check};
 
+/// The next number of SplitMix64 (Steele, Lea and Flood 2014), and the number that it is known by.
 fn key(i: u64) -> [u8; 16] {
+    let mut mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^= mixed >> 31;
     let mut key = [0; 16];
-    key[..8].copy_from_slice(&i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+    key[..8].copy_from_slice(&mixed.to_be_bytes());
     key[8..].copy_from_slice(&i.to_be_bytes());
     key
 }

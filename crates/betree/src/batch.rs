@@ -80,7 +80,7 @@ impl Batch {
         self.count == 0
     }
 
-    /// Bytes of it: those of keys and values, and 13 (a patch 17) for each write.
+    /// Bytes of it: those of keys and values, and 9 (a patch 13) for each write.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }

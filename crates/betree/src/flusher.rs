@@ -14,6 +14,9 @@ use crate::superblock::Superblock;
 use crate::tree::{Writer, Writing};
 use crate::view::Version;
 
+/// A checkpoint is made when so much of the log is in use. What is left takes the writes that come meanwhile.
+const CHECKPOINT: f64 = 0.7;
+
 /// What others want of the thread.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
@@ -85,7 +88,7 @@ fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<(
     if purge {
         flusher.purge(shared)?;
     }
-    if checkpoint || shared.log.used() > 0.5 {
+    if checkpoint || shared.log.used() > CHECKPOINT {
         flusher.checkpoint(shared, close)?;
     }
     flusher.tell_room(shared);
@@ -189,10 +192,10 @@ impl Flusher {
         Ok(())
     }
 
-    /// Writes changed nodes when they take more than half of the memory: leaves first, which change more seldom than what is above them.
+    /// Writes changed nodes when they take more than five eighths of the memory: leaves first, which change more seldom than what is above them.
     fn spare_memory(&mut self, shared: &Shared) -> Result<()> {
         for up_to in [0, 1, u8::MAX] {
-            if self.unwritten_bytes(shared) <= shared.pager.cache.budget() / 2 {
+            if self.unwritten_bytes(shared) <= shared.pager.cache.budget() / 8 * 5 {
                 break;
             }
             self.write_back(shared, up_to)?;
@@ -235,7 +238,7 @@ impl Flusher {
         self.publish(shared);
         let Link::Disk(root) = self.root else { unreachable!("all was written") };
         let map = self.write_map(shared)?;
-        flush(shared)?;
+        shared.pager.flush()?;
         let superblock = &mut self.superblock;
         superblock.closed = close;
         superblock.generation += 1;
@@ -246,7 +249,7 @@ impl Flusher {
         superblock.counters.given = self.given_before + shared.given.load(Relaxed);
         superblock.counters.frame += u64::from(map.bytes) + 4096;
         superblock.write(&*shared.pager.storage)?;
-        flush(shared)?;
+        shared.pager.flush()?;
         self.durable = self.version;
         shared.log.set_tail(tail);
         self.release(shared);
@@ -319,8 +322,4 @@ fn level(link: &Link) -> u8 {
         Link::Disk(pointer) => pointer.level,
         Link::None => 0,
     }
-}
-
-fn flush(shared: &Shared) -> Result<()> {
-    shared.pager.storage.flush().map_err(|e| Error::io("flushing what was written,", 0, 0, &e))
 }

@@ -56,6 +56,7 @@ mod sum;
 mod superblock;
 mod tree;
 mod view;
+mod write_behind;
 
 pub use batch::Batch;
 pub use check::{Checked, check};

@@ -12,6 +12,7 @@ use crate::node_format::Layout;
 use crate::pointer::Pointer;
 use crate::run::{Run, RunBuilder};
 use crate::storage::Storage;
+use crate::write_behind::WriteBehind;
 
 /// See the module.
 pub(crate) struct Pager {
@@ -21,6 +22,7 @@ pub(crate) struct Pager {
     /// Bytes read of nodes since the store was opened, and requests for them.
     pub read_bytes: AtomicU64,
     pub reads: AtomicU64,
+    behind: WriteBehind,
     empty: Arc<Run>,
 }
 
@@ -28,12 +30,22 @@ impl Pager {
     pub fn new(storage: Arc<dyn Storage>, layout: Layout, cache_bytes: usize) -> Self {
         let cache = Cache::new(cache_bytes);
         let empty = Arc::new(RunBuilder::default().finish(&cache.gauge));
-        Self { storage, layout, cache, read_bytes: AtomicU64::new(0), reads: AtomicU64::new(0), empty }
+        let behind = WriteBehind::new(Arc::clone(&storage));
+        Self {
+            storage,
+            layout,
+            cache,
+            read_bytes: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+            behind,
+            empty,
+        }
     }
 
     /// Reads whole blocks.
     fn read(&self, at: u64, bytes: usize) -> Result<Aligned> {
         let mut buffer = Aligned::zeroed(self.layout.params.blocks(bytes));
+        self.behind.settle(at, buffer.len());
         self.storage.read_at(&mut buffer, at).map_err(|e| Error::io("reading", at, bytes, &e))?;
         self.read_bytes.fetch_add(buffer.len() as u64, Relaxed);
         self.reads.fetch_add(1, Relaxed);
@@ -178,13 +190,23 @@ impl Pager {
         read
     }
 
-    /// Writes a node, whose parts are all in memory, and keeps it in the cache.
+    /// Waits until all nodes were written, and makes them last.
+    ///
+    /// # Errors
+    /// If one could not be written, or the disk refuses.
+    pub fn flush(&self) -> Result<()> {
+        self.behind.drain()?;
+        self.storage.flush().map_err(|e| Error::io("flushing what was written,", 0, 0, &e))
+    }
+
+    /// Writes a node, whose parts are all in memory, and keeps it in the cache. It is on the disk after the next
+    /// [`flush`](Self::flush).
     pub fn write(&self, node: &Node, at: u64, birth: u64) -> Result<Pointer> {
         let bytes = node.disk_bytes(self.layout.params.block_bytes as usize);
         let mut out = Aligned::zeroed(bytes);
         let pointer = self.layout.encode(node, at, birth, &mut out);
-        self.storage.write_at(&out, at).map_err(|e| Error::io("writing", at, bytes, &e))?;
         let kept = self.layout.decode(&pointer, &out)?;
+        self.behind.write(at, out, &self.cache.gauge)?;
         for (entry, old) in kept.entries.iter().zip(&node.entries) {
             if let (Part::Disk(place), Part::Memory(run)) = (&entry.part, &old.part) {
                 self.cache.put(name(place), Item::Run(Arc::clone(run)));

@@ -23,15 +23,16 @@ pub struct Params {
 }
 
 impl Params {
-    /// What suits an image of `image_bytes`: nodes of 4 MiB from 1 GiB on, and a log of a sixteenth, at most 256 MiB.
+    /// What suits an image of `image_bytes`: nodes of 4 MiB from 1 GiB on, few children for large buffers, so that much comes to a leaf when it
+    /// is written, and a log of a sixteenth, at most 512 MiB.
     pub fn for_image(image_bytes: u64) -> Self {
-        let node = (image_bytes / 256).next_power_of_two().clamp(16 << 10, 4 << 20) as u32;
-        let log = (image_bytes / 16).clamp(4 * u64::from(node), 256 << 20) & !4095;
+        let node = (image_bytes / 256).next_power_of_two().clamp(32 << 10, 4 << 20) as u32;
+        let log = (image_bytes / 16).clamp(4 * u64::from(node), 512 << 20) & !4095;
         Self {
             block_bytes: 4096,
             node_bytes: node,
             basement_bytes: (node / 32).clamp(4096, 128 << 10),
-            fanout: 16,
+            fanout: 8,
             log_bytes: log,
         }
     }
@@ -46,7 +47,7 @@ impl Params {
         (self.node_bytes / 4).min(1 << 20) as usize
     }
 
-    /// The longest batch in bytes of its keys, values and 13 bytes for each message.
+    /// The longest batch in bytes: those of its keys and values, and 9 (a patch 13) for each write.
     pub fn max_batch_bytes(&self) -> usize {
         (self.log_bytes / 8).min(64 << 20) as usize
     }

@@ -204,3 +204,29 @@ impl Superblock {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::storage::MemoryStorage;
+    use crate::store::Store;
+
+    #[test]
+    fn a_version_of_the_future_is_refused_by_its_number_whatever_else_it_has() {
+        let disk = MemoryStorage::new(4 << 20);
+        Store::create(&disk, Params::for_image(4 << 20)).unwrap();
+        let mut image = disk.image();
+        for at in [0, SPREAD as usize] {
+            image[at + 8] = 9;
+            image[at + 16..at + BYTES - 8].fill(0xa5);
+            let right = sum(at as u64, &image[at..at + BYTES - 8]);
+            set_u64(&mut image, at + BYTES - 8, right);
+        }
+        let disk = Arc::new(MemoryStorage::of(image));
+        let error = Store::open(disk.clone(), crate::Options::default()).err().unwrap();
+        assert!(matches!(error, Error::Future { found: 9, known: 1 }), "{error}");
+        assert!(matches!(crate::check(disk).unwrap_err(), Error::Future { .. }));
+    }
+}

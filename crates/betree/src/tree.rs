@@ -9,12 +9,15 @@ mod write_back;
 pub(crate) use write_back::Writing;
 
 use crate::error::Result;
-use crate::node::{Link, Node};
+use crate::node::{Key, Link, Node};
 use crate::pager::Pager;
 use crate::pointer::Pointer;
 
 /// Bounds of a node: at or above the first, below the second; `None` is without a bound.
 pub(crate) type Bounds<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+/// What became of a node: it, or those that it was divided into, each with the key where it begins.
+pub(crate) type Nodes = Vec<(Key, Node)>;
 
 /// Levels that counters tell apart.
 pub(crate) const LEVELS: usize = 16;

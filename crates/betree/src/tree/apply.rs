@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bounds, Writer};
+use super::{Bounds, Nodes, Writer};
 use crate::error::Result;
 use crate::node::{Entry, Key, Link, Node, Part};
 use crate::run::{Kind, Run, RunBuilder, Slice, compose, union};
@@ -16,7 +16,7 @@ impl Writer<'_> {
     }
 
     /// The tree above nodes that are one level.
-    pub(super) fn grow(&mut self, mut nodes: Vec<(Key, Node)>) -> Result<Link> {
+    pub(super) fn grow(&mut self, mut nodes: Nodes) -> Result<Link> {
         loop {
             while nodes.len() > 1 {
                 let level = nodes[0].1.level + 1;
@@ -46,7 +46,7 @@ impl Writer<'_> {
     }
 
     /// Applies messages to a node. Gives the node, or those that it was divided into, each with the key where it begins.
-    fn apply(&mut self, node: Node, batch: &Slice<'_>, bounds: Bounds<'_>) -> Result<Vec<(Key, Node)>> {
+    fn apply(&mut self, node: Node, batch: &Slice<'_>, bounds: Bounds<'_>) -> Result<Nodes> {
         if node.level == 0 {
             return self.apply_to_leaf(&node, batch);
         }
@@ -114,12 +114,7 @@ impl Writer<'_> {
     }
 
     /// Puts children in the place of child `i`, and lets one that became small join a neighbour.
-    pub(super) fn replace_child(
-        &mut self,
-        node: &mut Node,
-        i: usize,
-        children: Vec<(Key, Node)>,
-    ) -> Result<()> {
+    pub(super) fn replace_child(&mut self, node: &mut Node, i: usize, children: Nodes) -> Result<()> {
         let count = children.len();
         let key = Arc::clone(&node.entries[i].key);
         let mut children = children.into_iter().map(|(key, child)| Entry {
@@ -227,11 +222,11 @@ impl Writer<'_> {
     }
 
     /// A node with too many children becomes several.
-    pub(super) fn divide_inner(&mut self, node: Node) -> Vec<(Key, Node)> {
+    pub(super) fn divide_inner(&mut self, node: Node) -> Nodes {
         let parts = node.entries.len().div_ceil(self.pager.layout.params.fanout as usize).max(1);
         let each = node.entries.len().div_ceil(parts);
         self.inner += node.entries.len().div_ceil(each) as i64;
-        let mut out: Vec<(Key, Node)> = Vec::with_capacity(parts);
+        let mut out: Nodes = Vec::with_capacity(parts);
         for (i, mut entry) in node.entries.into_iter().enumerate() {
             if i % each == 0 {
                 let key = std::mem::replace(&mut entry.key, Arc::from([]));

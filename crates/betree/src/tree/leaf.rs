@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Writer;
+use super::{Nodes, Writer};
 use crate::error::Result;
 use crate::memory::Gauge;
 use crate::node::{Entry, Key, Link, NODE_HEAD, Node, Part, entry_bytes};
@@ -87,7 +87,7 @@ fn entry(key: Key, run: Arc<Run>) -> Entry {
 
 impl Writer<'_> {
     /// Applies messages to a leaf that is in memory. Gives the leaf, or the leaves that it was divided into, each with the key where it begins.
-    pub(super) fn apply_to_leaf(&mut self, leaf: &Node, batch: &Slice<'_>) -> Result<Vec<(Key, Node)>> {
+    pub(super) fn apply_to_leaf(&mut self, leaf: &Node, batch: &Slice<'_>) -> Result<Nodes> {
         let params = &self.pager.layout.params;
         let gauge = &self.pager.cache.gauge;
         let mut out = Basements {
@@ -120,7 +120,7 @@ impl Writer<'_> {
     }
 
     /// Makes leaves of basements.
-    fn divide(&self, entries: Vec<Entry>, fill: bool) -> Vec<(Key, Node)> {
+    fn divide(&self, entries: Vec<Entry>, fill: bool) -> Nodes {
         let block = self.block();
         let size = |e: &Entry| entry_bytes(0) + e.key.len() + e.part.bytes().next_multiple_of(block);
         let total: usize = entries.iter().map(size).sum();
@@ -132,7 +132,7 @@ impl Writer<'_> {
             let parts = total.div_ceil(room * 15 / 16);
             (total / parts + self.pager.layout.params.basement_bytes as usize / 2).min(room)
         };
-        let mut leaves: Vec<(Key, Node)> = Vec::new();
+        let mut leaves: Nodes = Vec::new();
         let mut bytes = usize::MAX;
         for mut entry in entries {
             let more = size(&entry);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bounds, Writer};
+use super::{Bounds, Nodes, Writer};
 use crate::error::Result;
 use crate::node::{Key, Link, Node, Part};
 
@@ -22,7 +22,7 @@ impl Writer<'_> {
         mut node: Node,
         from: &[u8],
         bounds: Bounds<'_>,
-    ) -> Result<(Vec<(Key, Node)>, Option<Key>)> {
+    ) -> Result<(Nodes, Option<Key>)> {
         if node.level == 0 {
             return Ok((vec![(Arc::from([]), node)], None));
         }

@@ -1,8 +1,10 @@
-//! The store against a `BTreeMap`, against power cuts, damage, full and failing disks.
+//! The store against a `BTreeMap`, against power cuts, damage, full and failing disks. `SENESCE_TEST_TIMES=100` makes the random
+//! ones longer: see the book, "Bε-tree stores".
 
 mod crash;
 mod damage;
 mod full;
+mod limits;
 mod model;
 mod threads;
 

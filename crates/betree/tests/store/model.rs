@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use senesce_betree::{Batch, MemoryStorage, Options, Snapshot, Storage, Store, check};
+use senesce_betree::{
+    Batch, CrashStorage, MemoryStorage, Options, PowerCut, Snapshot, Storage, Store, check,
+};
 
 use crate::{small, times};
 
@@ -26,6 +28,8 @@ pub enum Op {
     Sync,
     Checkpoint,
     Reopen,
+    /// The power goes; what was not flushed arrives or does not by the seed.
+    Crash(u64),
 }
 
 pub fn ops(keys: u16, most: usize) -> impl Strategy<Value = Vec<Op>> {
@@ -37,7 +41,7 @@ pub fn ops(keys: u16, most: usize) -> impl Strategy<Value = Vec<Op>> {
         3 => (key.clone(), 1..keys / 8).prop_map(|(k, n)| Op::DeleteRange(k, n)),
         1 => (key.clone(), keys / 8..keys).prop_map(|(k, n)| Op::DeleteRange(k, n)),
         3 => prop::collection::vec((key.clone(), 0u16..200), 1..10).prop_map(Op::Batch),
-        4 => (key.clone(), 1u16..60).prop_map(|(k, n)| Op::Row(k, n)),
+        4 => (key.clone(), 1u16..45).prop_map(|(k, n)| Op::Row(k, n)),
         8 => key.clone().prop_map(Op::Get),
         3 => (key.clone(), 0..keys).prop_map(|(k, n)| Op::Scan(k, n)),
         2 => Just(Op::Snapshot),
@@ -45,6 +49,7 @@ pub fn ops(keys: u16, most: usize) -> impl Strategy<Value = Vec<Op>> {
         1 => Just(Op::Sync),
         1 => Just(Op::Checkpoint),
         1 => Just(Op::Reopen),
+        1 => any::<u64>().prop_map(Op::Crash),
     ];
     prop::collection::vec(op, 1..most)
 }
@@ -79,86 +84,140 @@ fn options() -> Options {
     Options { cache_bytes: 96 << 10 }
 }
 
+/// Where a write writes down which it is, so that after a crash it is seen how many of them are there.
+const COUNT: &[u8] = b"which";
+
 struct Run {
-    disk: Arc<MemoryStorage>,
+    disk: Arc<CrashStorage>,
     store: Option<Store>,
     model: Model,
     snapshots: Vec<(Snapshot, Model)>,
+    /// Writes so far, what the store held at the last sync, and the writes since then.
+    writes: u64,
+    synced: (u64, Model),
+    since: Vec<(usize, Op)>,
+}
+
+/// Adds a write to a batch, and does it to the model.
+fn write(step: usize, op: &Op, batch: &mut Batch, model: &mut Model) {
+    match op {
+        Op::Insert(k, n) => {
+            let value = bytes(step, usize::from(*n));
+            batch.insert(&key(*k), &value);
+            model.insert(key(*k), value);
+        }
+        Op::Delete(k) => {
+            batch.delete(&key(*k));
+            model.remove(&key(*k));
+        }
+        Op::Patch(k, at, n) => {
+            let piece = bytes(step, usize::from(*n));
+            batch.patch(&key(*k), u32::from(*at), &piece);
+            patch(model, key(*k), usize::from(*at), &piece);
+        }
+        Op::DeleteRange(k, n) => {
+            let (a, b) = range(*k, *n);
+            batch.delete_range(&a, &b);
+            model.retain(|key, _| *key < a || *key >= b);
+        }
+        Op::Batch(writes) => {
+            for (k, n) in writes {
+                let op = if n % 3 == 0 { Op::Delete(*k) } else { Op::Insert(*k, *n) };
+                write(step, &op, batch, model);
+            }
+        }
+        Op::Row(k, n) => {
+            for i in 0..*n {
+                let key = [&key(*k)[..], &i.to_be_bytes()].concat();
+                batch.insert(&key, &bytes(step, 100));
+                model.insert(key, bytes(step, 100));
+            }
+        }
+        _ => unreachable!("it writes nothing"),
+    }
 }
 
 impl Run {
     fn step(&mut self, step: usize, op: &Op) {
         let store = self.store.as_ref().unwrap();
-        let model = &mut self.model;
         match op {
-            Op::Insert(k, n) => {
-                let value = bytes(step, usize::from(*n));
-                store.insert(&key(*k), &value).unwrap();
-                model.insert(key(*k), value);
-            }
-            Op::Delete(k) => {
-                store.delete(&key(*k)).unwrap();
-                model.remove(&key(*k));
-            }
-            Op::Patch(k, at, n) => {
-                let piece = bytes(step, usize::from(*n));
-                store.patch(&key(*k), u32::from(*at), &piece).unwrap();
-                patch(model, key(*k), usize::from(*at), &piece);
-            }
-            Op::DeleteRange(k, n) => {
-                let (a, b) = range(*k, *n);
-                store.delete_range(&a, &b).unwrap();
-                model.retain(|key, _| *key < a || *key >= b);
-            }
-            Op::Batch(writes) => {
-                let mut batch = Batch::new();
-                for (k, n) in writes {
-                    if n % 3 == 0 {
-                        batch.delete(&key(*k));
-                        model.remove(&key(*k));
-                    } else {
-                        batch.insert(&key(*k), &bytes(step, usize::from(*n)));
-                        model.insert(key(*k), bytes(step, usize::from(*n)));
-                    }
-                }
-                store.write(&batch).unwrap();
-            }
-            Op::Row(k, n) => {
-                for i in 0..*n {
-                    let key = [&key(*k)[..], &i.to_be_bytes()].concat();
-                    store.insert(&key, &bytes(step, 100)).unwrap();
-                    model.insert(key, bytes(step, 100));
-                }
-            }
             Op::Get(k) => {
-                assert_eq!(store.get(&key(*k)).unwrap().as_ref(), model.get(&key(*k)), "get of {k}")
+                assert_eq!(store.get(&key(*k)).unwrap().as_ref(), self.model.get(&key(*k)), "get of {k}");
             }
             Op::Scan(k, n) => {
                 let (a, b) = range(*k, *n);
                 let found: Vec<_> = store.scan(&a, Some(&b)).map(Result::unwrap).collect();
-                let right: Vec<_> = model.range(a..b).map(|(k, v)| (k.clone(), v.clone())).collect();
+                let right: Vec<_> = self.model.range(a..b).map(|(k, v)| (k.clone(), v.clone())).collect();
                 same(&found, &right);
             }
             Op::Snapshot => {
                 if self.snapshots.len() == 2 {
                     self.snapshots.remove(0);
                 }
-                self.snapshots.push((store.snapshot(), model.clone()));
+                self.snapshots.push((store.snapshot(), self.model.clone()));
             }
             Op::LookAtSnapshot => {
                 for (snapshot, model) in &self.snapshots {
                     whole(snapshot, model);
                 }
             }
-            Op::Sync => store.sync().unwrap(),
-            Op::Checkpoint => store.checkpoint().unwrap(),
+            Op::Sync => {
+                store.sync().unwrap();
+                self.is_synced();
+            }
+            Op::Checkpoint => {
+                store.checkpoint().unwrap();
+                self.is_synced();
+            }
             Op::Reopen => {
                 self.snapshots.clear();
                 self.store.take().unwrap().close().unwrap();
+                self.is_synced();
                 check(self.disk.clone()).unwrap().result().unwrap();
                 self.store = Some(Store::open(self.disk.clone(), options()).unwrap());
             }
+            Op::Crash(seed) => self.crash(*seed),
+            op => {
+                let mut batch = Batch::new();
+                write(step, op, &mut batch, &mut self.model);
+                self.writes += 1;
+                batch.insert(COUNT, &self.writes.to_le_bytes());
+                self.model.insert(COUNT.to_vec(), self.writes.to_le_bytes().to_vec());
+                store.write(&batch).unwrap();
+                self.since.push((step, op.clone()));
+            }
         }
+    }
+
+    fn is_synced(&mut self) {
+        self.synced = (self.writes, self.model.clone());
+        self.since.clear();
+    }
+
+    /// What was synced is there, and of the rest the first so many writes.
+    fn crash(&mut self, seed: u64) {
+        self.snapshots.clear();
+        let cut =
+            if seed.is_multiple_of(2) { PowerCut::SomeSectors(seed) } else { PowerCut::SomeWrites(seed) };
+        let left = self.disk.after(cut).image();
+        // The old disk is not looked at any more, whatever the store does to it when it ends.
+        drop(self.store.take());
+        self.disk = Arc::new(CrashStorage::of(left));
+        check(self.disk.clone()).unwrap().result().unwrap();
+        let store = Store::open(self.disk.clone(), options()).unwrap();
+        let found = store.get(COUNT).unwrap().map_or(0, |n| u64::from_le_bytes(n.try_into().unwrap()));
+        let kept = found.checked_sub(self.synced.0).expect("what was synced is there") as usize;
+        self.model = std::mem::take(&mut self.synced.1);
+        for (step, op) in &self.since[..kept] {
+            write(*step, op, &mut Batch::new(), &mut self.model);
+        }
+        if found > 0 {
+            self.model.insert(COUNT.to_vec(), found.to_le_bytes().to_vec());
+        }
+        self.writes = found;
+        whole(&store.snapshot(), &self.model);
+        self.store = Some(store);
+        self.is_synced();
     }
 }
 
@@ -180,10 +239,20 @@ pub fn whole(snapshot: &Snapshot, model: &Model) {
 }
 
 fn run(ops: &[Op]) {
-    let disk = Arc::new(MemoryStorage::new(24 << 20));
-    Store::create(&*disk, small()).unwrap();
-    let store = Store::open(disk.clone(), options()).unwrap();
-    let mut run = Run { disk, store: Some(store), model: Model::new(), snapshots: Vec::new() };
+    let fresh = MemoryStorage::new(24 << 20);
+    Store::create(&fresh, small()).unwrap();
+    let disk = Arc::new(CrashStorage::of(fresh.image()));
+    let store = Some(Store::open(disk.clone(), options()).unwrap());
+    let model = Model::new();
+    let mut run = Run {
+        disk,
+        store,
+        model,
+        snapshots: Vec::new(),
+        writes: 0,
+        synced: (0, Model::new()),
+        since: Vec::new(),
+    };
     for (step, op) in ops.iter().enumerate() {
         run.step(step, op);
     }

@@ -1,0 +1,86 @@
+//! What was found, as lines.
+
+use std::fmt::Write;
+
+use crate::place::Took;
+use crate::stores::Kind;
+use crate::work::ENTRY_BYTES;
+
+pub struct Row {
+    pub store: Kind,
+    pub inserts: Took,
+    pub scan: Took,
+}
+
+impl Row {
+    fn given(&self, count: u64) -> f64 {
+        (count * ENTRY_BYTES) as f64
+    }
+
+    fn amplification(&self, count: u64) -> f64 {
+        self.inserts.moved.written_bytes as f64 / self.given(count)
+    }
+
+    pub fn line(&self, count: u64) -> String {
+        let mut line = format!(
+            "{:<8?} inserts {:>8.0}/s, {:.2} written and {:.2} read for each byte, {} MiB; scan {:>8.0}/s, {:.2} read for each byte, {} MiB",
+            self.store,
+            count as f64 / self.inserts.seconds,
+            self.amplification(count),
+            self.inserts.moved.read_bytes as f64 / self.given(count),
+            self.inserts.memory_mib,
+            count as f64 / self.scan.seconds,
+            self.scan.moved.read_bytes as f64 / self.given(count),
+            self.scan.memory_mib,
+        );
+        for (inserts, scan) in self.inserts.priced.iter().zip(&self.scan.priced) {
+            let (inserts, name, scan) = (inserts.total_s(), &inserts.model, scan.total_s());
+            write!(line, "\n         on {name}: inserts {inserts:.1} s, scan {scan:.1} s")
+                .expect("text grows");
+        }
+        line
+    }
+}
+
+/// Says where ours reaches its limits: inserts of RocksDB's rate and write amplification, scans at twice the rate of RocksDB and redb.
+pub fn verdicts(rows: &[Row]) {
+    let find = |kind: Kind| rows.iter().find(|row| row.store == kind);
+    let Some(ours) = find(Kind::Betree) else { return };
+    let say = |what: &str, ratio: f64, limit: f64| {
+        println!("{} {what}: {ratio:.2}, limit {limit}", if ratio >= limit { "PASS" } else { "MISS" });
+    };
+    for (kind, inserts) in [(Kind::RocksDb, true), (Kind::Redb, false)] {
+        let Some(other) = find(kind) else { continue };
+        let ratio = |ours: f64, other: f64| other / ours.max(1e-9);
+        if inserts {
+            say(
+                &format!("inserts/s over those of {kind:?}"),
+                ratio(ours.inserts.seconds, other.inserts.seconds),
+                1.0,
+            );
+            let written = |row: &Row| row.inserts.moved.written_bytes as f64;
+            say(
+                &format!("write amplification of {kind:?} over ours"),
+                ratio(written(ours), written(other)),
+                1.0,
+            );
+        }
+        say(&format!("scan over that of {kind:?}"), ratio(ours.scan.seconds, other.scan.seconds), 2.0);
+        for (a, b) in [(&ours.inserts, &other.inserts), (&ours.scan, &other.scan)]
+            .map(|(a, b)| (&a.priced, &b.priced))
+            .into_iter()
+            .enumerate()
+            .flat_map(|(i, (a, b))| a.iter().zip(b).map(move |pair| (i, pair)))
+            .filter(|(i, _)| inserts || *i == 1)
+            .map(|(i, (a, b))| ((i, a), b))
+        {
+            let (i, a) = a;
+            let (what, limit) = if i == 0 { ("inserts", 1.0) } else { ("scan", 2.0) };
+            say(
+                &format!("{what} on {} over those of {kind:?}", a.model),
+                ratio(a.total_s(), b.total_s()),
+                limit,
+            );
+        }
+    }
+}

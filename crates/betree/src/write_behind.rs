@@ -1,0 +1,137 @@
+//! Nodes on their way to the disk: a thread writes one while the next is made.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::aligned::Aligned;
+use crate::error::{Error, Result};
+use crate::memory::{Charge, Gauge};
+use crate::storage::Storage;
+
+/// Nodes that wait beside the one that is being written.
+const MOST: usize = 2;
+
+struct Job {
+    at: u64,
+    bytes: Aligned,
+    _charge: Charge,
+}
+
+#[derive(Default)]
+struct State {
+    /// The first is being written.
+    jobs: VecDeque<Arc<Job>>,
+    failed: Option<Error>,
+    stop: bool,
+}
+
+struct Inner {
+    storage: Arc<dyn Storage>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// See the module. The thread starts with the first node.
+pub(crate) struct WriteBehind {
+    inner: Arc<Inner>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl WriteBehind {
+    pub fn new(storage: Arc<dyn Storage>) -> Self {
+        let inner = Inner { storage, state: Mutex::default(), changed: Condvar::new() };
+        Self { inner: Arc::new(inner), thread: Mutex::new(None) }
+    }
+
+    /// Takes a node to be written, as soon as there are few enough before it.
+    ///
+    /// # Errors
+    /// If one before it could not be written, or no thread can be had.
+    pub fn write(&self, at: u64, bytes: Aligned, gauge: &Arc<Gauge>) -> Result<()> {
+        self.start()?;
+        let charge = Charge::new(gauge, bytes.len());
+        let job = Arc::new(Job { at, bytes, _charge: charge });
+        let mut state = self.inner.state.lock();
+        while state.jobs.len() > MOST && state.failed.is_none() {
+            self.inner.changed.wait(&mut state);
+        }
+        state.result()?;
+        state.jobs.push_back(job);
+        self.inner.changed.notify_all();
+        Ok(())
+    }
+
+    fn start(&self) -> Result<()> {
+        let mut thread = self.thread.lock();
+        if thread.is_none() {
+            let inner = Arc::clone(&self.inner);
+            let started = std::thread::Builder::new().name("betree-write".into()).spawn(move || inner.run());
+            *thread = Some(started.map_err(|e| Error::io("starting a thread, writing", 0, 0, &e))?);
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing of `bytes` at `at` is on its way, so that it can be read.
+    pub fn settle(&self, at: u64, bytes: usize) {
+        let mut state = self.inner.state.lock();
+        while state.jobs.iter().any(|job| job.at < at + bytes as u64 && at < job.at + job.bytes.len() as u64)
+        {
+            self.inner.changed.wait(&mut state);
+        }
+    }
+
+    /// Waits until all nodes were written.
+    ///
+    /// # Errors
+    /// If one could not be.
+    pub fn drain(&self) -> Result<()> {
+        let mut state = self.inner.state.lock();
+        while !state.jobs.is_empty() {
+            self.inner.changed.wait(&mut state);
+        }
+        state.result()
+    }
+}
+
+impl Drop for WriteBehind {
+    fn drop(&mut self) {
+        self.inner.state.lock().stop = true;
+        self.inner.changed.notify_all();
+        if let Some(thread) = self.thread.get_mut().take() {
+            thread.join().expect("the thread that writes does not panic");
+        }
+    }
+}
+
+impl Inner {
+    fn run(&self) {
+        let mut state = self.state.lock();
+        loop {
+            let Some(job) = state.jobs.front().cloned() else {
+                if state.stop {
+                    return;
+                }
+                self.changed.wait(&mut state);
+                continue;
+            };
+            // After a failure nothing more is written: the rest would only lie there.
+            if state.failed.is_none() {
+                drop(state);
+                let written = self.storage.write_at(&job.bytes, job.at);
+                state = self.state.lock();
+                state.failed = written.err().map(|e| Error::io("writing", job.at, job.bytes.len(), &e));
+            }
+            state.jobs.pop_front();
+            self.changed.notify_all();
+        }
+    }
+}
+
+impl State {
+    fn result(&self) -> Result<()> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,169 @@
+//! What a store promises in numbers: sizes of keys and values, flushes that are shared, the time that an opening takes.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use senesce_betree::{FileStorage, MemoryStorage, Options, Params, Storage, Store, check};
+
+use crate::small;
+
+#[test]
+fn keys_of_64_kib_and_values_of_1_mib_fit_into_nodes_of_4_mib() {
+    let params = Params { log_bytes: 16 << 20, ..Params::for_image(1 << 30) };
+    assert_eq!((params.max_key_bytes(), params.max_value_bytes()), (64 << 10, 1 << 20));
+    assert!(params.node_bytes == 4 << 20 && (64 << 10..=128 << 10).contains(&params.basement_bytes));
+    let disk = Arc::new(MemoryStorage::new(224 << 20));
+    Store::create(&*disk, params).unwrap();
+    let options = Options { cache_bytes: 24 << 20 };
+    let store = Store::open(disk.clone(), options).unwrap();
+    let key = |i: u8| [&[i.wrapping_mul(53)][..], &vec![i; (64 << 10) - 1]].concat();
+    for i in 0..60 {
+        store.insert(&key(i), &vec![i; 1 << 20]).unwrap();
+    }
+    for i in 0..20 {
+        store.delete(&key(i)).unwrap();
+        store.patch(&key(20 + i), (1 << 20) - 1, &[255]).unwrap();
+    }
+    let right = |i: u8, value: &[u8]| {
+        value.len() == 1 << 20 && value[0] == i && *value.last().unwrap() == if i < 40 { 255 } else { i }
+    };
+    for i in 20..60 {
+        assert!(right(i, &store.get(&key(i)).unwrap().unwrap()));
+    }
+    store.close().unwrap();
+    check(disk.clone()).unwrap().result().unwrap();
+    let store = Store::open(disk, options).unwrap();
+    let found: Vec<_> = store.scan(b"", None).map(Result::unwrap).collect();
+    assert_eq!(found.len(), 40);
+    assert!(found.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    assert!(found.iter().all(|(key, value)| key.len() == 64 << 10 && right(key[1], value)));
+}
+
+/// A disk in memory that can be slow in flushing, or hold back all writes behind a place.
+struct Awkward {
+    disk: MemoryStorage,
+    flushes: AtomicU64,
+    flush_time: Duration,
+    /// Where writes begin to wait, and whether they do.
+    from: u64,
+    held: AtomicBool,
+}
+
+impl Awkward {
+    fn of(disk: MemoryStorage, flush_time: Duration, from: u64) -> Arc<Self> {
+        Arc::new(Self { disk, flushes: AtomicU64::new(0), flush_time, from, held: AtomicBool::new(false) })
+    }
+}
+
+impl Storage for Awkward {
+    fn len(&self) -> io::Result<u64> {
+        self.disk.len()
+    }
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.disk.read_at(buffer, offset)
+    }
+    fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()> {
+        while offset >= self.from && self.held.load(Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.disk.write_at(buffer, offset)
+    }
+    fn flush(&self) -> io::Result<()> {
+        std::thread::sleep(self.flush_time);
+        self.flushes.fetch_add(1, Relaxed);
+        self.disk.flush()
+    }
+}
+
+#[test]
+fn threads_that_sync_at_the_same_time_share_one_flush() {
+    let disk = MemoryStorage::new(16 << 20);
+    Store::create(&disk, small()).unwrap();
+    let disk = Awkward::of(disk, Duration::from_millis(4), u64::MAX);
+    let store = Store::open(disk.clone(), Options::default()).unwrap();
+    let before = disk.flushes.load(Relaxed);
+    let (threads, each) = (8u8, 20u8);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let store = &store;
+            scope.spawn(move || {
+                for i in 0..each {
+                    store.insert(&[thread, i], b"value").unwrap();
+                    store.sync().unwrap();
+                }
+            });
+        }
+    });
+    let flushes = disk.flushes.load(Relaxed) - before;
+    let syncs = u64::from(threads) * u64::from(each);
+    assert!(flushes * 2 < syncs, "{syncs} syncs took {flushes} flushes");
+}
+
+/// Processor time of this thread in seconds: other tests run beside this one.
+fn busy() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+#[test]
+fn a_full_log_of_64_mib_is_replayed_within_5_seconds() {
+    let params = Params { log_bytes: 64 << 20, ..Params::for_image(512 << 20) };
+    let disk = MemoryStorage::new(512 << 20);
+    Store::create(&disk, params).unwrap();
+    // Nodes do not reach the disk, so that no checkpoint is made and the log becomes as full as it ever may.
+    let disk = Awkward::of(disk, Duration::ZERO, 64 << 20);
+    let options = Options { cache_bytes: 256 << 20 };
+    let store = Store::open(disk.clone(), options).unwrap();
+    disk.held.store(true, Relaxed);
+    let (written, done) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0..600_000u64 {
+                store.insert(&i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes(), &[7; 92]).unwrap();
+                written.store(i + 1, Relaxed);
+            }
+            store.sync().unwrap();
+            done.store(true, Relaxed);
+        });
+        // Until it waits for room, or is done.
+        let mut before = u64::MAX;
+        while !done.load(Relaxed) && before != written.load(Relaxed) {
+            before = written.load(Relaxed);
+            std::thread::sleep(Duration::from_millis(400));
+        }
+        let left = MemoryStorage::of(disk.disk.image());
+        disk.held.store(false, Relaxed);
+        let written = written.load(Relaxed);
+        assert!(written > 400_000, "{written} inserts of 100 bytes do not fill 64 MiB");
+        let began = busy();
+        let again = Store::open(Arc::new(left), options).unwrap();
+        let took = busy() - began;
+        println!("{written} inserts were written to a log of 64 MiB; opening took {took:.2} s");
+        assert!(took < 5.0, "opening took {took:.1} s");
+        // What the log's memory still held is not there, for nobody synced it.
+        assert!(again.scan(b"", None).count() as u64 + 20_000 > written);
+    });
+}
+
+#[test]
+fn a_file_is_a_store_for_one_process_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("image");
+    let open = || FileStorage::open(&path).map(Arc::new);
+    let disk = Arc::new(FileStorage::create(&path, 16 << 20).unwrap());
+    Store::create(&*disk, small()).unwrap();
+    let store = Store::open(disk.clone(), Options::default()).unwrap();
+    store.insert(b"key", b"value").unwrap();
+    assert!(open().unwrap_err().to_string().contains("another process"));
+    store.close().unwrap();
+    drop(disk);
+    let store = Store::open(open().unwrap(), Options::default()).unwrap();
+    assert_eq!(store.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+    store.close().unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(9 << 20).unwrap();
+    let error = Store::open(open().unwrap(), Options::default()).err().unwrap();
+    assert!(error.to_string().contains("truncated"), "{error}");
+}
