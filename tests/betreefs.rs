@@ -93,7 +93,13 @@ fn what_users_do_lasts() {
     std::fs::write(&odd, "odd").unwrap();
     rustix::fs::setxattr(&odd, c"user.x", b"y", rustix::fs::XattrFlags::empty()).unwrap();
     // Open without a name.
-    let mut unnamed = std::fs::File::options().read(true).write(true).create(true).truncate(true).open(dir.join("unnamed")).unwrap();
+    let mut unnamed = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(dir.join("unnamed"))
+        .unwrap();
     std::fs::remove_file(dir.join("unnamed")).unwrap();
     unnamed.write_all(b"still here").unwrap();
     let mut read = vec![0; 10];
@@ -102,7 +108,10 @@ fn what_users_do_lasts() {
     drop(unnamed);
     mounted.unmount();
     let checked = lab.json("betreefs check disk.img");
-    assert_eq!((&checked["clean"], &checked["unmounted"], &checked["files_without_a_name"]), (&true.into(), &true.into(), &0.into()));
+    assert_eq!(
+        (&checked["clean"], &checked["unmounted"], &checked["files_without_a_name"]),
+        (&true.into(), &true.into(), &0.into())
+    );
     // For reading alone it stays what it is.
     let before = std::fs::read(lab.path().join("disk.img")).unwrap();
     let mounted = Mounted::new(&lab, "disk.img", "-o ro");
@@ -152,7 +161,10 @@ fn after_a_kill_what_was_synced_is_there() {
     assert_eq!(lab.json("betreefs check disk.img")["unmounted"], false);
     let mounted = Mounted::new(&lab, "disk.img", "");
     for i in 0..50 {
-        assert!(std::fs::read(dir.join(i.to_string())).unwrap() == vec![i; 5000], "{i} is not what was synced");
+        assert!(
+            std::fs::read(dir.join(i.to_string())).unwrap() == vec![i; 5000],
+            "{i} is not what was synced"
+        );
     }
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 50);
     mounted.unmount();

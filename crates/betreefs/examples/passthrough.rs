@@ -14,15 +14,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{
     BsdFileFlags, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, SessionACL, TimeOrNow, WriteFlags,
+    InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, SessionACL,
+    TimeOrNow, WriteFlags,
 };
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, Stat, fstat, openat, statat};
 
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 const GENERATION: Generation = Generation(0);
-const FLAGS: FopenFlags =
-    FopenFlags::FOPEN_KEEP_CACHE.union(FopenFlags::FOPEN_NOFLUSH).union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
+const FLAGS: FopenFlags = FopenFlags::FOPEN_KEEP_CACHE
+    .union(FopenFlags::FOPEN_NOFLUSH)
+    .union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
 
 /// An inode below: by a handle that only names it.
 struct Below {
@@ -82,8 +84,9 @@ impl Passthrough {
     }
 
     fn find(&self, parent: INodeNo, name: &OsStr) -> Result<FileAttr> {
-        let path = self
-            .at(parent, |dir| openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()))?;
+        let path = self.at(parent, |dir| {
+            openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+        })?;
         let stat = fstat(&path).map_err(errno)?;
         let mut inodes = self.inodes.write().unwrap();
         inodes.entry(stat.st_ino).or_insert(Below { path, lookups: 0 }).lookups += 1;
@@ -108,7 +111,9 @@ impl Passthrough {
 
     fn reopen(&self, ino: INodeNo, flags: OFlags) -> Result<OwnedFd> {
         use std::os::fd::AsRawFd;
-        self.at(ino, |path| openat(CWD, format!("/proc/self/fd/{}", path.as_raw_fd()), flags | OFlags::CLOEXEC, Mode::empty()))
+        self.at(ino, |path| {
+            openat(CWD, format!("/proc/self/fd/{}", path.as_raw_fd()), flags | OFlags::CLOEXEC, Mode::empty())
+        })
     }
 }
 
@@ -187,9 +192,9 @@ impl Filesystem for Passthrough {
         reply: ReplyAttr,
     ) {
         let set = match size {
-            Some(size) => {
-                self.reopen(ino, OFlags::WRONLY).and_then(|file| rustix::fs::ftruncate(file, size).map_err(errno))
-            }
+            Some(size) => self
+                .reopen(ino, OFlags::WRONLY)
+                .and_then(|file| rustix::fs::ftruncate(file, size).map_err(errno)),
             None => Ok(()),
         };
         match set.and_then(|()| self.at(ino, |path| fstat(path))) {
@@ -206,7 +211,16 @@ impl Filesystem for Passthrough {
         }
     }
 
-    fn create(&self, _: &Request, parent: INodeNo, name: &OsStr, mode: u32, _: u32, _: i32, reply: ReplyCreate) {
+    fn create(
+        &self,
+        _: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _: u32,
+        _: i32,
+        reply: ReplyCreate,
+    ) {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let made = self
             .at(parent, |dir| openat(dir, name, flags, Mode::from_raw_mode(mode & 0o7777)))
@@ -249,7 +263,9 @@ impl Filesystem for Passthrough {
         }
         BUFFER.with_borrow_mut(|buffer| {
             let part = &mut buffer[..size as usize];
-            let read = self.file(handle).and_then(|file| rustix::io::pread(&*file, &mut *part, offset).map_err(errno));
+            let read = self
+                .file(handle)
+                .and_then(|file| rustix::io::pread(&*file, &mut *part, offset).map_err(errno));
             match read {
                 Ok(n) => reply.data(&part[..n]),
                 Err(error) => reply.error(error),
@@ -367,7 +383,8 @@ fn main() {
     let (Some(below), Some(dir)) = (args.next(), args.next()) else {
         return eprintln!("passthrough DIRECTORY MOUNTPOINT");
     };
-    let path = openat(CWD, Path::new(&below), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).expect("it is there");
+    let path =
+        openat(CWD, Path::new(&below), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).expect("it is there");
     let root = fstat(&path).expect("it was just opened").st_ino;
     let mut fs = Passthrough { root, ..Passthrough::default() };
     fs.inodes.get_mut().unwrap().insert(root, Below { path, lookups: 1 });
@@ -375,7 +392,6 @@ fn main() {
     config.n_threads = Some(4);
     config.clone_fd = true;
     config.acl = SessionACL::All;
-    config.mount_options =
-        vec![MountOption::FSName("passthrough".into()), MountOption::DefaultPermissions];
+    config.mount_options = vec![MountOption::FSName("passthrough".into()), MountOption::DefaultPermissions];
     fuser::mount(fs, Path::new(&dir), &config).expect("it can be mounted");
 }

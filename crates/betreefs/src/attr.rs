@@ -121,7 +121,11 @@ impl Fs {
         record.mtime = set.mtime.unwrap_or(record.mtime);
         record.ctime = set.ctime.unwrap_or(now);
         self.put(&mut batch, &inode, &record)?;
-        if grows { self.grow(&batch)? } else { self.write_batch(&batch)? }
+        if grows {
+            self.grow(&batch)?
+        } else {
+            self.write_batch(&batch)?
+        }
         let attr = self.attr_of(&record);
         self.settle(&inode, &mut state, record);
         Ok(attr)

@@ -301,7 +301,8 @@ impl Walk<'_> {
         let mut scan = self.store.scan(&from, Some(&to));
         while let Some((key, value)) = scan.next_entry()? {
             self.found.data_bytes += value.len() as u64;
-            let place = key::split_data(key).map(|(prefix, block)| (self.state.hasher.hash_one(prefix), block));
+            let place =
+                key::split_data(key).map(|(prefix, block)| (self.state.hasher.hash_one(prefix), block));
             let file = place.and_then(|(sum, block)| Some((self.state.files.get_mut(&sum)?, block)));
             match file {
                 Some((file, block)) if block < file.blocks && value.len() <= block_bytes => file.seen += 1,

@@ -70,7 +70,8 @@ impl Fs {
             }
             return Ok(());
         }
-        let mut scan = self.store.scan(&key::data(prefix, blocks.start), Some(&key::data(prefix, blocks.end)));
+        let mut scan =
+            self.store.scan(&key::data(prefix, blocks.start), Some(&key::data(prefix, blocks.end)));
         while let Some((key, value)) = scan.next_entry()? {
             if let Some((_, block)) = key::split_data(key) {
                 add(block, value);
@@ -93,6 +94,22 @@ impl Fs {
         }
         let _tree = self.tree.read();
         let mut state = inode.state.lock();
+        let written = self.write_locked(&inode, &mut state, offset, data, unprivileged);
+        if written.is_err() {
+            // Blocks that were to be stored are not.
+            state.known.clear();
+        }
+        written
+    }
+
+    fn write_locked(
+        &self,
+        inode: &Inode,
+        state: &mut State,
+        offset: u64,
+        data: &[u8],
+        unprivileged: bool,
+    ) -> Result<()> {
         let prefix = inode.prefix(self.epoch())?;
         let now = Time::now();
         let mut at = offset;
@@ -103,7 +120,7 @@ impl Fs {
             while !rest.is_empty() && batch.bytes() < self.batch_max() {
                 let n = (self.block - at % self.block).min(rest.len() as u64) as usize;
                 let (piece, more) = rest.split_at(n);
-                self.write_piece(&mut state, &mut record, &prefix, at, piece, &mut batch)?;
+                self.write_piece(state, &mut record, &prefix, at, piece, &mut batch)?;
                 at += n as u64;
                 rest = more;
             }
@@ -111,9 +128,9 @@ impl Fs {
             if unprivileged {
                 drop_privileges(&mut record);
             }
-            self.put(&mut batch, &inode, &record)?;
+            self.put(&mut batch, inode, &record)?;
             self.grow(&batch)?;
-            self.settle(&inode, &mut state, record);
+            self.settle(inode, state, record);
             batch.clear();
         }
         Ok(())
@@ -159,7 +176,13 @@ impl Fs {
     }
 
     /// Whether a block of a file is in the store, or in the batch that `record` goes with.
-    pub(crate) fn is_stored(&self, state: &mut State, record: &Record, prefix: &[u8], block: u64) -> Result<bool> {
+    pub(crate) fn is_stored(
+        &self,
+        state: &mut State,
+        record: &Record,
+        prefix: &[u8],
+        block: u64,
+    ) -> Result<bool> {
         let blocks = record.size.div_ceil(self.block);
         if record.stored == 0 || block >= blocks {
             return Ok(false);
@@ -207,7 +230,12 @@ impl Fs {
     }
 
     /// How many of these blocks, which are below the file's end, are stored.
-    pub(crate) fn count_stored(&self, record: &Record, prefix: &[u8], blocks: std::ops::Range<u64>) -> Result<u64> {
+    pub(crate) fn count_stored(
+        &self,
+        record: &Record,
+        prefix: &[u8],
+        blocks: std::ops::Range<u64>,
+    ) -> Result<u64> {
         let all = record.size.div_ceil(self.block);
         if record.stored == all {
             return Ok(blocks.end - blocks.start);
@@ -218,7 +246,8 @@ impl Fs {
         if blocks == (0..all) {
             return Ok(record.stored);
         }
-        let mut scan = self.store.scan(&key::data(prefix, blocks.start), Some(&key::data(prefix, blocks.end)));
+        let mut scan =
+            self.store.scan(&key::data(prefix, blocks.start), Some(&key::data(prefix, blocks.end)));
         let mut count = 0;
         while scan.next_entry()?.is_some() {
             count += 1;

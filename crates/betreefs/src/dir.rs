@@ -191,7 +191,8 @@ impl Fs {
     fn read_ahead(&self, stream: &mut Stream, behind: &Option<Box<[u8]>>) -> Result<bool> {
         let epoch = self.epoch();
         let version = stream.inode.version.load(Relaxed);
-        let fresh = stream.version == version && stream.epoch == epoch && stream.forgotten == self.table.forgotten();
+        let fresh =
+            stream.version == version && stream.epoch == epoch && stream.forgotten == self.table.forgotten();
         if fresh && stream.behind == *behind && !stream.ahead.is_empty() {
             return Ok(true);
         }

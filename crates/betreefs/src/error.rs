@@ -15,7 +15,9 @@ pub enum Error {
     #[error("this store holds no betreefs: {0}; make one with `senesce betreefs mkfs`")]
     Foreign(String),
     /// A file system of a later version.
-    #[error("this file system has version {found} of the layout and this program knows {known}; use a newer program")]
+    #[error(
+        "this file system has version {found} of the layout and this program knows {known}; use a newer program"
+    )]
     Future {
         /// The version it says.
         found: u32,

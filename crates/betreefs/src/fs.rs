@@ -1,7 +1,10 @@
 //! The file system: what all operations share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::{Relaxed, SeqCst}};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::time::{Duration, Instant};
 
 use betree::{Batch, Options, Storage, Store};
@@ -121,7 +124,10 @@ impl Fs {
         if record.ino != ROOT || !record.is_dir() {
             return Err(Error::Damaged("the root is no directory".into()));
         }
-        let root = fs.table.enter(ROOT, 0, || Inode::new(record, Spot::Root, place)).expect("nothing was forgotten yet");
+        let root = fs
+            .table
+            .enter(ROOT, 0, || Inode::new(record, Spot::Root, place))
+            .expect("nothing was forgotten yet");
         fs.table.hold(&root);
         Ok(fs)
     }

@@ -40,7 +40,8 @@ pub fn create(path: &Path, size: Option<u64>, erase: Option<&Path>) -> Result<Ar
         let erase = erase.map(|erase| erase.to_string_lossy());
         BlockDevice::claim(path, erase.as_deref())?;
     } else if erase != Some(path) {
-        let why = format!("making a file system erases all that is in it; confirm with --erase {}", path.display());
+        let why =
+            format!("making a file system erases all that is in it; confirm with --erase {}", path.display());
         return Err(refuse(why).into());
     }
     let storage = FileStorage::open(path).context("opening", path)?;

@@ -18,7 +18,10 @@ use crate::record::{Place, Record};
 pub(crate) enum Spot {
     Root,
     /// In a directory.
-    Name { parent: Arc<Inode>, name: Box<[u8]> },
+    Name {
+        parent: Arc<Inode>,
+        name: Box<[u8]>,
+    },
     /// By its number: it had several names.
     Linked,
     /// By its number: it has no name, but is open.
@@ -90,7 +93,9 @@ impl Inode {
                 let tag = if *place == Place::Tagged { self.ino } else { 0 };
                 home(&parent.prefix(epoch)?, name, tag).into()
             }
-            (_, Spot::Root | Spot::Linked | Spot::Orphan) => unreachable!("without a directory it is not at home"),
+            (_, Spot::Root | Spot::Linked | Spot::Orphan) => {
+                unreachable!("without a directory it is not at home")
+            }
         };
         if self.is_dir() {
             *self.prefix.lock() = Some((epoch, Arc::clone(&prefix)));

@@ -80,7 +80,8 @@ pub fn serve(image: &Path, device: OwnedFd, options: &MountOptions, ready: impl 
     let fs = open(image, options)?;
     let (tell, events) = channel();
     let served = Served::new(Arc::clone(&fs), image.display().to_string());
-    let session = Session::from_fd(served, device, SessionACL::All, config(options)).context("serving", image)?;
+    let session =
+        Session::from_fd(served, device, SessionACL::All, config(options)).context("serving", image)?;
     run(session, tell);
     ready();
     serve_until_end(fs, || (), &events, image)
@@ -91,7 +92,11 @@ fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     let storage = if options.read_only { image::open_read_only(image)? } else { image::open(image)? };
     let mut store = Options::default();
     store.cache_bytes = options.cache_bytes.unwrap_or(store.cache_bytes);
-    Ok(Arc::new(if options.read_only { Fs::open_read_only(storage, store)? } else { Fs::open(storage, store)? }))
+    Ok(Arc::new(if options.read_only {
+        Fs::open_read_only(storage, store)?
+    } else {
+        Fs::open(storage, store)?
+    }))
 }
 
 fn run(session: Session<Served>, tell: Sender<Event>) {
@@ -135,10 +140,12 @@ fn attach(served: Served, image: &Path, dir: &Path, options: &MountOptions) -> R
         return Ok(Session::new(served, dir, &config).context("mounting on", dir)?);
     }
     let path = Path::new("/dev/fuse");
-    let device: OwnedFd = OpenOptions::new().read(true).write(true).open(path).context("opening", path)?.into();
+    let device: OwnedFd =
+        OpenOptions::new().read(true).write(true).open(path).context("opening", path)?.into();
     let data = format!("fd={},rootmode=40000,user_id=0,group_id=0,{}", device.as_raw_fd(), kernel_options());
     let data = CString::new(data).expect("no zero byte is in it");
-    rustix::mount::mount(image, dir, KIND, options.flags(), Some(data.as_c_str())).context("mounting on", dir)?;
+    rustix::mount::mount(image, dir, KIND, options.flags(), Some(data.as_c_str()))
+        .context("mounting on", dir)?;
     Session::from_fd(served, device, SessionACL::All, config)
         .inspect_err(|_| {
             let _ = unmount(dir);

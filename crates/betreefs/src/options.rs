@@ -20,7 +20,19 @@ pub struct MountOptions {
 
 /// Options that say nothing about this: to `mount`, to the system's start, or what is so anyway.
 const MEANINGLESS: [&str; 14] = [
-    "relatime", "defaults", "rw", "suid", "dev", "exec", "async", "noatime", "nodiratime", "auto", "noauto", "nofail", "_netdev",
+    "relatime",
+    "defaults",
+    "rw",
+    "suid",
+    "dev",
+    "exec",
+    "async",
+    "noatime",
+    "nodiratime",
+    "auto",
+    "noauto",
+    "nofail",
+    "_netdev",
     "default_permissions",
 ];
 
@@ -83,11 +95,18 @@ mod tests {
 
     #[test]
     fn what_mount_gives_is_understood() {
-        let options = MountOptions::parse("rw,nosuid,noatime,x-systemd.automount,cache_mib=64,threads=3").unwrap();
-        assert_eq!((options.cache_bytes, options.threads, options.read_only), (Some(64 << 20), Some(3), false));
+        let options =
+            MountOptions::parse("rw,nosuid,noatime,x-systemd.automount,cache_mib=64,threads=3").unwrap();
+        assert_eq!(
+            (options.cache_bytes, options.threads, options.read_only),
+            (Some(64 << 20), Some(3), false)
+        );
         assert_eq!(options.flags(), MountFlags::NOSUID);
         assert_eq!(MountOptions::parse("nodev,ro").unwrap().flags(), MountFlags::NODEV | MountFlags::RDONLY);
-        assert_eq!(MountOptions::parse("compress=zstd").unwrap_err(), "compress=zstd is no option of betreefs");
+        assert_eq!(
+            MountOptions::parse("compress=zstd").unwrap_err(),
+            "compress=zstd is no option of betreefs"
+        );
         assert!(MountOptions::parse("threads=none").unwrap_err().contains("a number from 1"));
     }
 }

@@ -146,7 +146,10 @@ impl Record {
 pub(crate) enum Entry {
     Record(Record, Place),
     /// The name is one of several of this inode, of this type.
-    Redirect { kind: u32, ino: u64 },
+    Redirect {
+        kind: u32,
+        ino: u64,
+    },
 }
 
 impl Entry {
@@ -224,8 +227,7 @@ impl<'a> Reader<'a> {
         let displaced = self.u8()? & DISPLACED != 0;
         self.take(2)?;
         let mut record = Record { displaced, ..Record::default() };
-        for field in
-            [&mut record.mode, &mut record.uid, &mut record.gid, &mut record.links, &mut record.rdev]
+        for field in [&mut record.mode, &mut record.uid, &mut record.gid, &mut record.links, &mut record.rdev]
         {
             *field = self.u32()?;
         }

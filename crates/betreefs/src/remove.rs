@@ -70,7 +70,13 @@ impl Fs {
     }
 
     /// Adds to a batch what follows from taking a name from an inode, but for the name itself.
-    pub(crate) fn lose(&self, inode: &Arc<Inode>, state: &State, now: Time, batch: &mut Batch) -> Result<Loss> {
+    pub(crate) fn lose(
+        &self,
+        inode: &Arc<Inode>,
+        state: &State,
+        now: Time,
+        batch: &mut Batch,
+    ) -> Result<Loss> {
         let mut record = state.record.clone();
         record.ctime = now;
         let at = inode.at.read().clone();

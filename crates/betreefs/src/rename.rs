@@ -72,7 +72,13 @@ impl Fs {
         }
     }
 
-    fn move_over(&self, from: &Name<'_>, to: &Name<'_>, inode: Arc<Inode>, other: Option<Arc<Inode>>) -> Result<()> {
+    fn move_over(
+        &self,
+        from: &Name<'_>,
+        to: &Name<'_>,
+        inode: Arc<Inode>,
+        other: Option<Arc<Inode>>,
+    ) -> Result<()> {
         let (now, epoch) = (Time::now(), self.epoch());
         let mut batch = Batch::new();
         let mut changes = Changes::default();

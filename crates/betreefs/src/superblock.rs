@@ -104,7 +104,10 @@ pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32), label: &str) -> Result
     };
     let block_bytes = BLOCK_BYTES.min(params.max_value_bytes() as u32);
     let mut batch = Batch::new();
-    batch.insert(key::SUPER, &Super { block_bytes, next_number: ROOT + 1, bytes, label: label.to_owned() }.encode());
+    batch.insert(
+        key::SUPER,
+        &Super { block_bytes, next_number: ROOT + 1, bytes, label: label.to_owned() }.encode(),
+    );
     batch.insert(key::ROOT, &root.encode(&Place::Away(Arc::from([]))));
     store.write(&batch)?;
     Ok(store.close()?)

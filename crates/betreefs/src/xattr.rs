@@ -94,7 +94,11 @@ impl Fs {
         record.ctime = Time::now();
         let mut batch = Batch::new();
         self.put(&mut batch, &inode, &record)?;
-        if record.xattrs.len() < before { self.write_batch(&batch)? } else { self.grow(&batch)? }
+        if record.xattrs.len() < before {
+            self.write_batch(&batch)?
+        } else {
+            self.grow(&batch)?
+        }
         self.settle(&inode, &mut state, record);
         Ok(())
     }

@@ -82,7 +82,10 @@ impl ServedMount {
         }
         let path = Path::new("/dev/fuse");
         let device = File::options().read(true).write(true).open(path).map_err(|e| {
-            self.wrong(format!("it needs FUSE, and {} cannot be opened ({e}); as root try `modprobe fuse`", path.display()))
+            self.wrong(format!(
+                "it needs FUSE, and {} cannot be opened ({e}); as root try `modprobe fuse`",
+                path.display()
+            ))
         })?;
         let mut options = self.serving.options.clone();
         options.push(format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd()));

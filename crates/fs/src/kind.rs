@@ -79,7 +79,9 @@ pub trait FileSystem: Sync {
 
     /// The free extents of the file system mounted at `root`, by address, if it tells.
     fn free_extents(&self, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
-        crate::ioctl::fsmap::free_extents(root).map(Some).map_err(Error::io("listing the free space of", root))
+        crate::ioctl::fsmap::free_extents(root)
+            .map(Some)
+            .map_err(Error::io("listing the free space of", root))
     }
 
     /// Writes back all that is delayed in the file system mounted at `root`.

@@ -6,8 +6,8 @@ use crate::mounted::Mounted;
 use crate::target::{Check, Spec, Target};
 use disk::modelled::{DiskSettings, ModelledDisk};
 use disk::{
-    BlockDevice, Extent, Image, LoopDevice, ReadAhead, Residue, Session, drop_device_cache,
-    drop_file_cache, drop_inode_cache, in_memory, run_tool,
+    BlockDevice, Extent, Image, LoopDevice, ReadAhead, Residue, Session, drop_device_cache, drop_file_cache,
+    drop_inode_cache, in_memory, run_tool,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};

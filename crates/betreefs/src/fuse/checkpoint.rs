@@ -20,5 +20,9 @@ pub fn checkpoint(dir: &Path) -> Result<()> {
     let file = File::open(dir).context(doing, dir)?;
     // SAFETY: the request takes no argument and gives none back.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), COMMAND.into()) };
-    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()).context(doing, dir).map_err(Into::into) }
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error()).context(doing, dir).map_err(Into::into)
+    }
 }

@@ -87,7 +87,8 @@ fn cut_at_every(step: usize) {
             let _ = work(&fs, &mut synced);
         }
         let seed = seed as u64;
-        let cut = [PowerCut::KeepNone, PowerCut::SomeWrites(seed), PowerCut::SomeSectors(seed), PowerCut::KeepAll];
+        let cut =
+            [PowerCut::KeepNone, PowerCut::SomeWrites(seed), PowerCut::SomeSectors(seed), PowerCut::KeepAll];
         inspect(disk.after(cut[seed as usize % cut.len()]), synced);
     }
 }

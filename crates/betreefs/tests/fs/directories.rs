@@ -19,7 +19,8 @@ fn some(fs: &Fs, handle: u64, offset: u64, n: usize) -> Vec<(String, u64)> {
 fn entries_come_in_the_order_of_their_bytes_each_once() {
     let disk = disk(SMALL);
     let fs = open(&disk);
-    let mut expected: Vec<Vec<u8>> = (0..3000).map(|i| format!("{:x}", i * 7919 % 3000).into_bytes()).collect();
+    let mut expected: Vec<Vec<u8>> =
+        (0..3000).map(|i| format!("{:x}", i * 7919 % 3000).into_bytes()).collect();
     expected.extend([b"new\nline".to_vec(), vec![0xff, 0xfe], vec![1], b"a.c".to_vec()]);
     for name in &expected {
         let made = file(&fs, ROOT, name).unwrap();

@@ -6,7 +6,8 @@ use super::*;
 use proptest::prelude::*;
 use senesce_betreefs::{Rename, SetAttr};
 
-const NAMES: [&[u8]; 7] = [b"a", b"a.c", b"b", b"\x01", b"long name that is longer than others", b"z\xff", b"0"];
+const NAMES: [&[u8]; 7] =
+    [b"a", b"a.c", b"b", b"\x01", b"long name that is longer than others", b"z\xff", b"0"];
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -85,7 +86,8 @@ impl Model {
     fn files(&self) -> Vec<usize> {
         let mut found: BTreeSet<usize> = self.held.iter().copied().collect();
         for dir in self.dirs() {
-            found.extend(self.entries(dir).values().filter(|n| matches!(self.nodes[**n].kind, Kind::File(_))));
+            found
+                .extend(self.entries(dir).values().filter(|n| matches!(self.nodes[**n].kind, Kind::File(_))));
         }
         found.into_iter().collect()
     }
@@ -117,10 +119,16 @@ impl Model {
 
     fn is_in(&self, dir: usize, node: usize) -> bool {
         dir == node
-            || (self.is_dir(node) && self.entries(node).values().any(|child| self.is_dir(*child) && self.is_in(dir, *child)))
+            || (self.is_dir(node)
+                && self.entries(node).values().any(|child| self.is_dir(*child) && self.is_in(dir, *child)))
     }
 
-    fn rename(&mut self, from: (usize, usize), to: (usize, usize), how: Rename) -> std::result::Result<(), i32> {
+    fn rename(
+        &mut self,
+        from: (usize, usize),
+        to: (usize, usize),
+        how: Rename,
+    ) -> std::result::Result<(), i32> {
         let node = *self.entries(from.0).get(&from.1).ok_or(libc::ENOENT)?;
         let other = self.entries(to.0).get(&to.1).copied();
         if self.is_in(to.0, node) {
@@ -172,7 +180,8 @@ impl Both {
 
     fn make(&mut self, dir: u8, name: u8, mode: u32, kind: Kind) {
         let dir = pick(&self.model.dirs(), dir).unwrap();
-        let new = New { mode: mode | 0o644, rdev: 0, target: if mode == libc::S_IFLNK { b"to" } else { b"" } };
+        let new =
+            New { mode: mode | 0o644, rdev: 0, target: if mode == libc::S_IFLNK { b"to" } else { b"" } };
         let made = self.fs().make(ME, self.model.nodes[dir].ino, NAMES[name as usize], new);
         if self.model.entries(dir).contains_key(&name.into()) {
             return assert_eq!(errno(made), libc::EEXIST);

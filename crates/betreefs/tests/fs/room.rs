@@ -33,6 +33,31 @@ fn a_full_disk_is_said_and_deleting_still_works() {
 }
 
 #[test]
+fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let sparse = file(&fs, ROOT, b"sparse").unwrap().ino;
+    fs.write(sparse, 1 << 20, b"end", false).unwrap();
+    let filler = file(&fs, ROOT, b"filler").unwrap().ino;
+    let mut at = 0;
+    let full = loop {
+        match fs.write(filler, at, &bytes(at, 16 << 10), false) {
+            Ok(()) => at += 16 << 10,
+            Err(error) => break error.errno(),
+        }
+    };
+    assert_eq!(full, libc::ENOSPC);
+    assert_eq!(errno(fs.write(sparse, 0, &bytes(1, 64 << 10), false)), libc::ENOSPC);
+    fs.unlink(ROOT, b"filler").unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    // A part of a block, which would be a patch if the block were there.
+    fs.write(sparse, 100, b"part", false).unwrap();
+    assert_eq!(fs.attr(sparse).unwrap().sectors, 2 * (16 << 10) / 512);
+    fs.close().unwrap();
+    assert_clean(&disk);
+}
+
+#[test]
 fn when_the_disk_fails_nothing_is_written_any_more_and_reading_goes_on() {
     let memory = disk(SMALL);
     let disk = Arc::new(CrashStorage::of(memory.image()));

@@ -30,7 +30,8 @@ impl FileSystem for Betreefs {
 
     fn serving(&self, device: &Path, options: &[String]) -> Option<Serving> {
         let options: Vec<&str> = options.iter().flat_map(|option| option.split(',')).collect();
-        let of_the_mount = options.iter().filter(|option| OF_THE_MOUNT.contains(option)).map(ToString::to_string);
+        let of_the_mount =
+            options.iter().filter(|option| OF_THE_MOUNT.contains(option)).map(ToString::to_string);
         let mut for_the_kernel = vec![betreefs::kernel_options()];
         for_the_kernel.extend(of_the_mount);
         let args = ["betreefs", "serve", "-o", &options.join(",")].map(Into::into);
