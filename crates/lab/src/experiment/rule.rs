@@ -32,6 +32,10 @@ pub struct Rule {
     pub spread_above: Option<f64>,
     /// The greatest value of all rounds over the least lies below this.
     pub spread_below: Option<f64>,
+    /// The least value of all rounds lies above this.
+    pub least_above: Option<f64>,
+    /// The greatest value of all rounds lies below this.
+    pub greatest_below: Option<f64>,
     /// The 95 % interval of Pearson's correlation with this other measure over the rounds …
     pub correlates_with: Option<String>,
     /// … lies below this.
@@ -40,6 +44,8 @@ pub struct Rule {
     pub over_options: Vec<String>,
     /// … or over that of each of these other disks …
     pub over_disks: Vec<String>,
+    /// … or over that of the unaged side of each of these other file systems …
+    pub over_unaged_fs: Vec<String>,
     /// … or the growth, last over first, over that of each of these other file systems …
     pub growth_over_fs: Vec<String>,
     /// … lies above this.
@@ -47,6 +53,9 @@ pub struct Rule {
     /// … lies below this.
     pub ratio_below: Option<f64>,
 }
+
+/// What others are compared with by.
+const COMPARED: &str = "over_options, over_disks, over_unaged_fs and growth_over_fs";
 
 impl Rule {
     /// Refuses a rule of which a part says nothing.
@@ -56,11 +65,10 @@ impl Rule {
             return Err("has a rule that says nothing".to_owned());
         }
         let at = self.at_round.is_some();
-        let compared = [&self.over_options, &self.over_disks, &self.growth_over_fs];
+        let compared = [&self.over_options, &self.over_disks, &self.over_unaged_fs, &self.growth_over_fs];
         let compared = compared.into_iter().filter(|others| !others.is_empty()).count();
         if compared > 1 {
-            let why = "has a rule with more than one of over_options, over_disks and growth_over_fs; make two claims of it";
-            return Err(why.to_owned());
+            return Err(format!("has a rule with more than one of {COMPARED}; make two claims of it"));
         }
         let pairs = [
             (
@@ -70,12 +78,7 @@ impl Rule {
                 "at_above, at_below or at_over_unaged_below",
             ),
             (self.correlates_with.is_some(), "correlates_with", self.correlation_below, "correlation_below"),
-            (
-                compared > 0,
-                "over_options, over_disks or growth_over_fs",
-                self.ratio_above.or(self.ratio_below),
-                "ratio_above or ratio_below",
-            ),
+            (compared > 0, COMPARED, self.ratio_above.or(self.ratio_below), "ratio_above or ratio_below"),
         ];
         pairs.into_iter().try_for_each(|(what, named, bound, bounds)| match (what, bound.is_some()) {
             (true, false) => Err(format!("has a rule with {named}, but without {bounds}")),
@@ -106,6 +109,7 @@ mod tests {
             "over_options = ['x']",
             "growth_over_fs = ['x']",
             "over_disks = ['x']",
+            "over_unaged_fs = ['x']",
             "ratio_above = 1.0",
             "ratio_below = 1.0",
             "first_above = 1.0\nat_round = 60",
@@ -127,6 +131,8 @@ mod tests {
             "growth_over_fs = ['x']\nratio_below = 1.0",
             "over_disks = ['x']\nratio_above = 1.0",
             "spread_below = 2.0",
+            "least_above = 2.0",
+            "over_unaged_fs = ['x']\nratio_below = 1.0",
         ] {
             assert_eq!(refused(whole), None, "{whole}");
         }

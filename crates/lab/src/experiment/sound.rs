@@ -126,6 +126,7 @@ impl Experiment {
             ("fs", &check.fs, &fs),
             ("options", &check.options, &options),
             ("over_options", &rule.over_options, &options),
+            ("over_unaged_fs", &rule.over_unaged_fs, &fs),
             ("growth_over_fs", &rule.growth_over_fs, &fs),
         ] {
             if let Some(unknown) = named.iter().find(|name| !there.contains(&name.as_str())) {

@@ -175,6 +175,40 @@ fn rounds_differ_by_the_greatest_over_the_least() {
 }
 
 #[test]
+fn every_round_is_held_to_a_bound() {
+    let costs = [(1, 4.0), (2, 6.0), (3, 3.0)];
+    let mut three = outcome(costs.map(|(round, cost)| at("xfs", "hdd", "", round, 0.5, cost)).to_vec());
+    let least = |outcome: &Outcome, bound| {
+        holds(&claim(MODELLED, Rule { least_above: Some(bound), ..Rule::default() }), outcome)
+    };
+    let greatest = Rule { greatest_below: Some(6.1), ..Rule::default() };
+    assert_eq!((least(&three, 2.9), least(&three, 3.1)), (vec![Some(true)], vec![Some(false)]));
+    assert_eq!(holds(&claim(MODELLED, greatest), &three), [Some(true)]);
+    three.checkpoints[0].values.clear();
+    assert_eq!(least(&three, 1.0), [None], "a round is missing");
+}
+
+#[test]
+fn an_aged_file_system_is_compared_with_another_unaged_one() {
+    let side = |fs: &str, side: &str, cost| CheckpointSide {
+        side: side.to_owned(),
+        ..at(fs, "hdd", "", 1, 0.5, cost)
+    };
+    let two = outcome(vec![
+        side("betreefs", "aged", 8.0),
+        side("betreefs", "unaged", 7.0),
+        side("ext4", "aged", 90.0),
+        side("ext4", "unaged", 10.0),
+    ]);
+    let under = |ratio_below| {
+        let over_unaged_fs = vec!["ext4".to_owned()];
+        let rule = Rule { over_unaged_fs, ratio_below: Some(ratio_below), ..Rule::default() };
+        holds(&Check { fs: vec!["betreefs".to_owned()], ..claim(MODELLED, rule) }, &two)
+    };
+    assert_eq!((under(0.81), under(0.79)), (vec![Some(true)], vec![Some(false)]));
+}
+
+#[test]
 fn a_rule_without_bounds_is_not_met() {
     let one = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0)]);
     let rule = Rule { at_round: Some(0), correlates_with: Some(SCORE.to_owned()), ..Rule::default() };

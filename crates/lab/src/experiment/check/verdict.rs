@@ -34,10 +34,13 @@ impl Judge<'_> {
             over_unaged_below,
             spread_above,
             spread_below,
+            least_above,
+            greatest_below,
             correlates_with,
             correlation_below,
             over_options,
             over_disks,
+            over_unaged_fs,
             growth_over_fs,
             ratio_above,
             ratio_below,
@@ -69,6 +72,13 @@ impl Judge<'_> {
             let value = |line| self.value(line, &check.side, &check.measure, last);
             Ok((format!("over that of {disk}, round {last}"), value(line)? / value(other)?))
         };
+        let over_unaged_of = |fs: &String| {
+            let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
+            let other = self.beside(line, |other| same(other) && other.fs == *fs)?;
+            let value = self.value(line, &check.side, &check.measure, last)?;
+            let of_other = self.value(other, SUBJECTS[1], &check.measure, last)?;
+            Ok((format!("over that of {fs}, unaged, round {last}"), value / of_other))
+        };
         let over_fs = |fs: &String| {
             let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
             let other = self.beside(line, |other| same(other) && other.fs == *fs)?;
@@ -79,17 +89,24 @@ impl Judge<'_> {
         let ratios = || {
             let options = over_options.iter().map(over_option);
             let disks = over_disks.iter().map(over_disk);
-            options.chain(disks).chain(growth_over_fs.iter().map(over_fs)).collect::<Vec<Found>>()
+            let unaged = over_unaged_fs.iter().map(over_unaged_of);
+            let grown = growth_over_fs.iter().map(over_fs);
+            options.chain(disks).chain(unaged).chain(grown).collect::<Vec<Found>>()
         };
-        let spread = || {
+        let extremes = || -> Result<(f64, f64), String> {
             let all = self.rounds.iter().map(|round| self.value(line, &check.side, &check.measure, *round));
             let all = all.collect::<Result<Vec<f64>, String>>()?;
-            let (least, most) =
-                all.iter().fold((f64::INFINITY, 0.0), |(low, high), value| (value.min(low), value.max(high)));
-            let what =
-                format!("{least:.0} to {most:.0} over {} rounds, the greatest over the least", all.len());
+            let extremes = (f64::INFINITY, f64::NEG_INFINITY);
+            Ok(all.iter().fold(extremes, |(low, high), value| (value.min(low), value.max(high))))
+        };
+        let rounds = self.rounds.len();
+        let spread = || {
+            let (least, most) = extremes()?;
+            let what = format!("{least:.0} to {most:.0} over {rounds} rounds, the greatest over the least");
             Ok((what, most / least))
         };
+        let least = || Ok((format!("the least of {rounds} rounds"), extremes()?.0));
+        let greatest = || Ok((format!("the greatest of {rounds} rounds"), extremes()?.1));
         let within: Vec<Found> = at_round.map(at).into_iter().collect();
         let parts = [
             (first_above, true, vec![at(first)]),
@@ -104,6 +121,8 @@ impl Judge<'_> {
             (over_unaged_below, false, vec![over_unaged(last)]),
             (spread_above, true, vec![spread()]),
             (spread_below, false, vec![spread()]),
+            (least_above, true, vec![least()]),
+            (greatest_below, false, vec![greatest()]),
             (ratio_above, true, ratios()),
             (ratio_below, false, ratios()),
         ];
