@@ -90,6 +90,8 @@ fn run() -> Result<()> {
         On::Disk => std::env::current_dir().unwrap_or_default(),
         On::Model => "/dev/shm".into(),
     });
+    // What is mounted and attached is taken down also then.
+    disk::catch_interrupts();
     let session = disk::Session::begin()?;
     println!(
         "{count} inserts of {} bytes in random order; {} MiB of cache; {}",

@@ -10,7 +10,7 @@ use disk::model::{Priced, price};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{DeviceCounters, Image, LoopDevice, MemoryLimit, Model, Mount, Scratch, Session};
 
-use crate::stores::Kind;
+use crate::stores::{self, Kind};
 use crate::work::Phase;
 
 /// The models that requests are priced on.
@@ -74,6 +74,9 @@ impl Place {
             let made = disk::run_tool(command.arg(this.device.device()), "e2fsprogs")?;
             ensure!(made.status.success(), "mkfs.ext4: {}", String::from_utf8_lossy(&made.stderr));
             this.mount = Some(Mount::new(session, this.device.device(), "ext4", &["noatime".into()])?);
+        } else {
+            // As `mkfs` does for the others.
+            stores::make_betree(this.device.device())?;
         }
         Ok(this)
     }

@@ -8,6 +8,8 @@ mod fjall;
 mod redb;
 mod rocksdb;
 
+pub use self::betree::make as make_betree;
+
 use std::path::Path;
 
 use anyhow::Result;

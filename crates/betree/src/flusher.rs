@@ -192,13 +192,16 @@ impl Flusher {
         Ok(())
     }
 
-    /// Writes changed nodes when they take more than five eighths of the memory: leaves first, which change more seldom than what is above them.
+    /// Writes changed nodes when they take more than five eighths of the memory: leaves first, which change more seldom than what is above
+    /// them; of the rest only what is too much, because it will soon change again.
     fn spare_memory(&mut self, shared: &Shared) -> Result<()> {
+        let most = shared.pager.cache.budget() / 8 * 5;
         for up_to in [0, 1, u8::MAX] {
-            if self.unwritten_bytes(shared) <= shared.pager.cache.budget() / 8 * 5 {
+            let excess = self.unwritten_bytes(shared).saturating_sub(most);
+            if excess == 0 {
                 break;
             }
-            self.write_back(shared, up_to)?;
+            self.write_back(shared, up_to, excess as u64)?;
             self.publish(shared);
         }
         shared.pager.cache.make_room();
@@ -214,13 +217,14 @@ impl Flusher {
         cache.gauge.bytes().saturating_sub(cache.bytes() + memtables)
     }
 
-    fn write_back(&mut self, shared: &Shared, up_to: u8) -> Result<()> {
+    fn write_back(&mut self, shared: &Shared, up_to: u8, inner_bytes: u64) -> Result<()> {
         let writer = Writer::new(&shared.pager, false);
         let mut writing = Writing {
             space: &mut self.space,
             next_birth: &mut self.superblock.next_birth,
             written: &mut self.superblock.counters.nodes,
             up_to,
+            inner_bytes,
             hint: 0,
         };
         writer.write_back(&mut self.root, &mut writing)
@@ -233,7 +237,7 @@ impl Flusher {
             let oldest = view.frozen.as_ref().unwrap_or(&view.active);
             oldest.read().log_start
         };
-        self.write_back(shared, u8::MAX)?;
+        self.write_back(shared, u8::MAX, u64::MAX)?;
         self.version += 1;
         self.publish(shared);
         let Link::Disk(root) = self.root else { unreachable!("all was written") };

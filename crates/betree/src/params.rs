@@ -32,7 +32,7 @@ impl Params {
             block_bytes: 4096,
             node_bytes: node,
             basement_bytes: (node / 32).clamp(4096, 128 << 10),
-            fanout: 8,
+            fanout: 6,
             log_bytes: log,
         }
     }

@@ -8,16 +8,19 @@ use betree::{FileStorage, Options, Params, Storage, Store};
 
 use super::{Each, Entries, TOGETHER};
 
-fn open(place: &Path, cache_bytes: u64, make: bool) -> Result<Store> {
-    let disk = Arc::new(FileStorage::open(place)?);
-    if make {
-        Store::create(&*disk, Params::for_image(disk.len()?))?;
-    }
+/// Makes an empty store on a device.
+pub fn make(device: &Path) -> Result<()> {
+    let disk = FileStorage::open(device)?;
+    Ok(Store::create(&disk, Params::for_image(disk.len()?))?)
+}
+
+fn open(device: &Path, cache_bytes: u64) -> Result<Store> {
+    let disk = Arc::new(FileStorage::open(device)?);
     Ok(Store::open(disk, Options { cache_bytes: cache_bytes as usize })?)
 }
 
-pub fn insert(place: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Result<()> {
-    let store = open(place, cache_bytes, true)?;
+pub fn insert(device: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Result<()> {
+    let store = open(device, cache_bytes)?;
     for (i, (key, value)) in entries.enumerate() {
         store.insert(&key, &value)?;
         if i % TOGETHER == TOGETHER - 1 {
@@ -27,8 +30,8 @@ pub fn insert(place: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Resu
     Ok(store.close()?)
 }
 
-pub fn scan(place: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
-    let store = open(place, cache_bytes, false)?;
+pub fn scan(device: &Path, cache_bytes: u64, each: &mut Each<'_>) -> Result<()> {
+    let store = open(device, cache_bytes)?;
     let mut scan = store.scan(b"", None);
     while let Some((key, value)) = scan.next_entry()? {
         each(key, value);

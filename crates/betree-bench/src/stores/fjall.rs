@@ -8,10 +8,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use super::{Each, Entries, TOGETHER};
 
 fn open(place: &Path, cache_bytes: u64) -> Result<(Database, Keyspace)> {
-    let store = Database::builder(place.join("fjall"))
-        .cache_size(cache_bytes / 2)
-        .max_write_buffer_size(Some(cache_bytes / 2))
-        .open()?;
+    let store = Database::builder(place.join("fjall")).cache_size(cache_bytes / 2).open()?;
     let entries =
         store.keyspace("entries", || KeyspaceCreateOptions::default().max_memtable_size(cache_bytes / 4))?;
     Ok((store, entries))

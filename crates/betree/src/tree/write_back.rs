@@ -13,8 +13,10 @@ pub(crate) struct Writing<'a> {
     pub next_birth: &'a mut u64,
     /// Bytes of nodes written, by level.
     pub written: &'a mut [u64; LEVELS],
-    /// Nodes up to this level are written.
+    /// Nodes up to this level are written,
     pub up_to: u8,
+    /// inner ones only until they are so many bytes.
+    pub inner_bytes: u64,
     /// Behind the leaf that comes before in the order of keys.
     pub hint: u64,
 }
@@ -46,8 +48,12 @@ impl Writer<'_> {
                 self.write_back(&mut node.entries[i].child, to)?;
             }
         }
-        if level <= to.up_to {
+        let whole = |node: &Node| !node.entries.iter().any(|entry| matches!(entry.child, Link::Memory(_)));
+        if level == 0 || (level <= to.up_to && to.inner_bytes > 0 && whole(node)) {
             let bytes = node.disk_bytes(self.block()) as u64;
+            if level > 0 {
+                to.inner_bytes = to.inner_bytes.saturating_sub(bytes);
+            }
             let at = if level == 0 { to.space.take(bytes, to.hint) } else { to.space.take_last(bytes) };
             let at = at.ok_or(Error::NoSpace { bytes })?;
             let pointer = self.pager.write(node, at, *to.next_birth)?;
