@@ -195,7 +195,8 @@ fn a_full_file_system_says_so_and_what_is_deleted_makes_room() {
         written
     };
     let first = fill();
-    assert!(first > 32, "{first} MiB fit into 64");
+    // A small store keeps much of its room for deleting.
+    assert!(first > 20, "{first} MiB fit into 64");
     let room = rustix::fs::statvfs(&dir).unwrap();
     assert!(room.f_bavail * room.f_frsize < 2 << 20);
     shell(&dir, "rm f*");
@@ -259,7 +260,7 @@ fn it_ages_and_is_compared_like_any_other() {
     needs!("ext4");
     lab.run("age --fs betreefs --size 256MiB --disk hdd-7200 --intrafile 50 --every 50 --work work");
     lab.nothing_left();
-    lab.run("age --fs betreefs --size 128MiB --profile agrawal --overwrites 1 --name b --work work");
+    lab.run("age --fs betreefs --size 128MiB --profile agrawal --fullness 0.25 --overwrites 1 --name b --work work");
     let compared = lab.json("compare b --work work");
     assert!(compared.to_string().contains("aged"), "{compared}");
     let probed = lab.json("probe scan work/b.img");

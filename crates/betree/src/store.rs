@@ -202,8 +202,7 @@ impl Store {
                 // What is in memory may turn out to need less, or to give room.
                 tried = true;
                 drop(writer);
-                shared.wanted.lock().purge = true;
-                self.checkpoint()?;
+                self.reclaim()?;
                 continue;
             }
             let log = shared.log.has_room(batch.bytes());
@@ -242,6 +241,16 @@ impl Store {
         self.shared.checkpoint(false)
     }
 
+    /// The same, and sends deletes down to the leaves first, where they give back the room of what they delete. A write that does not fit does this by
+    /// itself.
+    ///
+    /// # Errors
+    /// If writing failed, now or before.
+    pub fn reclaim(&self) -> Result<()> {
+        self.shared.wanted.lock().purge = true;
+        self.checkpoint()
+    }
+
     /// Ends with a checkpoint. A store that is dropped instead does the same, and keeps to itself what fails.
     ///
     /// # Errors
@@ -278,7 +287,10 @@ impl Store {
 
     /// About how many bytes of keys and values can still be written; deletes do not need any.
     pub fn room_bytes(&self) -> u64 {
-        self.shared.room.load(Relaxed).max(0) as u64
+        let view = self.shared.view();
+        let memtables = std::iter::once(&view.active).chain(&view.frozen);
+        let waiting: usize = memtables.map(|memtable| memtable.read().bytes()).sum();
+        (self.shared.room.load(Relaxed) - waiting as i64).max(0) as u64
     }
 }
 

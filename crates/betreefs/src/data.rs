@@ -62,6 +62,9 @@ impl Fs {
             }
         };
         let blocks = offset / self.block..end.div_ceil(self.block);
+        if self.stream.read(&self.store, prefix, &blocks, &mut add)? {
+            return Ok(());
+        }
         if blocks.end - blocks.start <= FEW_BLOCKS {
             for block in blocks {
                 if let Some(value) = self.store.get(&key::data(prefix, block))? {

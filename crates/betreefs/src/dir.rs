@@ -101,14 +101,14 @@ impl Fs {
             behind: None,
             batch: FIRST,
         };
-        let handle = self.streams.next.fetch_add(1, Relaxed);
-        self.streams.open.lock().insert(handle, Arc::new(Mutex::new(stream)));
+        let handle = self.directories.next.fetch_add(1, Relaxed);
+        self.directories.open.lock().insert(handle, Arc::new(Mutex::new(stream)));
         Ok(handle)
     }
 
     /// Closes a directory.
     pub fn close_dir(&self, handle: u64) {
-        self.streams.open.lock().remove(&handle);
+        self.directories.open.lock().remove(&handle);
     }
 
     /// Gives the entries behind `offset` (0 at first) to `take` until that says that it took one no more.
@@ -122,7 +122,9 @@ impl Fs {
         attrs: bool,
         mut take: impl FnMut(&DirEntry<'_>) -> bool,
     ) -> Result<()> {
-        let Some(stream) = self.streams.open.lock().get(&handle).cloned() else { return fail(libc::EBADF) };
+        let Some(stream) = self.directories.open.lock().get(&handle).cloned() else {
+            return fail(libc::EBADF);
+        };
         let stream = &mut *stream.lock();
         let _tree = self.tree.read();
         let mut offset = offset;

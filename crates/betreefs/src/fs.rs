@@ -15,6 +15,7 @@ use crate::error::{Error, Result, fail};
 use crate::inode::{Inode, Spot, State};
 use crate::key;
 use crate::record::{Entry, Place, Record};
+use crate::stream::Stream;
 use crate::superblock::Super;
 use crate::table::Table;
 
@@ -63,7 +64,8 @@ pub struct Fs {
     /// How often prefixes of what may be in memory have changed.
     epoch: AtomicU64,
     pub(crate) table: Table,
-    pub(crate) streams: Streams,
+    pub(crate) directories: Streams,
+    pub(crate) stream: Stream,
     numbers: Mutex<Numbers>,
     prefix_max: usize,
     read_only: bool,
@@ -108,7 +110,8 @@ impl Fs {
             tree: RwLock::new(()),
             epoch: AtomicU64::new(0),
             table: Table::default(),
-            streams: Streams::default(),
+            directories: Streams::default(),
+            stream: Stream::default(),
             numbers: Mutex::new(Numbers { next: found.next_number, reserved: found.next_number }),
             prefix_max: PREFIX_MAX.min(params.max_key_bytes() / 4),
             bytes,
@@ -262,7 +265,7 @@ impl Fs {
             let mut looked = self.looked.lock();
             if looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN) {
                 // What is in memory may need less than it seems, or give room.
-                self.store.checkpoint()?;
+                self.store.reclaim()?;
                 *looked = Some(Instant::now());
             }
             if self.store.room_bytes() < needed {
@@ -278,6 +281,7 @@ impl Fs {
             return fail(libc::EROFS);
         }
         self.store.write(batch)?;
+        self.stream.wrote();
         self.changed.store(true, Relaxed);
         Ok(())
     }

@@ -34,6 +34,7 @@ pub fn create(path: &Path, size: Option<u64>, erase: Option<&Path>) -> Result<Ar
     };
     let Some(there) = there else {
         let size = size.ok_or_else(|| refuse("it is not there; give --size to make an image".to_owned()))?;
+        crate::superblock::large_enough(size)?;
         return Ok(Arc::new(FileStorage::create(path, size).context("creating the image", path)?));
     };
     if there.file_type().is_block_device() {

@@ -25,6 +25,7 @@ mod record;
 mod remove;
 mod rename;
 mod space;
+mod stream;
 mod superblock;
 mod table;
 mod xattr;

@@ -28,6 +28,9 @@ const LOG: Duration = Duration::from_secs(1);
 /// How often all that changed is brought into the tree.
 const CHECKPOINT: Duration = Duration::from_secs(60);
 
+/// How long is waited for what FUSE lets go of later.
+const LETTING_GO: Duration = Duration::from_secs(2);
+
 /// The type that the mount table shows.
 pub const KIND: &str = "fuse.betreefs";
 
@@ -45,7 +48,7 @@ enum Event {
 pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnce()) -> Result<()> {
     let dir = std::fs::canonicalize(dir).context("mounting on", dir)?;
     if options.remount {
-        rustix::mount::mount_remount(&dir, options.flags(), c"").context("changing the options of", &dir)?;
+        remount(&dir, options).context("changing the options of", &dir)?;
         ready();
         return Ok(());
     }
@@ -70,6 +73,19 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
     let ended = serve_until_end(fs, unmount, &events, &image);
     recorded.forget();
     ended
+}
+
+/// Changes the options of what is mounted. Files that were closed without a name a moment ago, which FUSE lets go of later, are waited for.
+fn remount(dir: &Path, options: &MountOptions) -> std::io::Result<()> {
+    let start = Instant::now();
+    loop {
+        match rustix::mount::mount_remount(dir, options.flags(), c"") {
+            Err(rustix::io::Errno::BUSY) if start.elapsed() < LETTING_GO => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            done => return Ok(done?),
+        }
+    }
 }
 
 /// Serves the file system in `image`, which is mounted already by `device`, until it is unmounted. Calls `ready` when it can be used.

@@ -70,6 +70,8 @@ impl MountOptions {
                         this.threads = Some(number(option, n, 1..=256)?);
                         continue;
                     }
+                    // As the kernel shows them, and `mount` gives them back when options change.
+                    Some(("user_id" | "group_id" | "max_read", _)) => continue,
                     _ if MEANINGLESS.contains(&option) || option.starts_with("x-") => continue,
                     _ => return Err(format!("{option} is no option of betreefs")),
                 },
@@ -102,6 +104,9 @@ mod tests {
             (Some(64 << 20), Some(3), false)
         );
         assert_eq!(options.flags(), MountFlags::NOSUID);
+        let again =
+            MountOptions::parse("ro,relatime,remount,user_id=0,group_id=0,allow_other,max_read=1048576");
+        assert!(again.is_ok_and(|options| options.remount && options.read_only));
         assert_eq!(MountOptions::parse("nodev,ro").unwrap().flags(), MountFlags::NODEV | MountFlags::RDONLY);
         assert_eq!(
             MountOptions::parse("compress=zstd").unwrap_err(),

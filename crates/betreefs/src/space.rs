@@ -14,9 +14,9 @@ use crate::record::{Record, Time};
 pub struct Room {
     /// Bytes of all.
     pub bytes: u64,
-    /// Bytes that are free.
+    /// Bytes that nothing lies in.
     pub free: u64,
-    /// Bytes that files may still take.
+    /// Bytes that files may surely still take: half of that, as leaves may be half full, less what is kept for deleting.
     pub available: u64,
     /// Bytes of a block of data.
     pub block: u64,
@@ -25,8 +25,9 @@ pub struct Room {
 impl Fs {
     /// How much room there is.
     pub fn room(&self) -> Room {
-        let free = self.store.room_bytes().min(self.bytes);
-        Room { bytes: self.bytes, free, available: free.saturating_sub(self.reserve), block: self.block }
+        let room = self.store.room_bytes();
+        let available = room.saturating_sub(self.reserve);
+        Room { bytes: self.bytes, free: (2 * room).min(self.bytes), available, block: self.block }
     }
 
     /// What `fallocate` does; `mode` is as there.

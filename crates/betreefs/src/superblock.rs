@@ -82,10 +82,7 @@ fn short() -> Error {
 /// If it is too small, or the disk refuses.
 pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32), label: &str) -> Result<()> {
     let bytes = storage.len().map_err(|e| Error::Number(e.raw_os_error().unwrap_or(libc::EIO)))?;
-    if bytes < MIN_BYTES {
-        let why = format!("{bytes} bytes; a file system takes at least {} MiB", MIN_BYTES >> 20);
-        return Err(betree::Error::Params(why).into());
-    }
+    large_enough(bytes)?;
     let params = params(bytes);
     Store::create(&*storage, params)?;
     let store = Store::open(storage, betree::Options::default())?;
@@ -111,6 +108,15 @@ pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32), label: &str) -> Result
     batch.insert(key::ROOT, &root.encode(&Place::Away(Arc::from([]))));
     store.write(&batch)?;
     Ok(store.close()?)
+}
+
+/// An error if an image of so many bytes cannot have a file system.
+pub(crate) fn large_enough(bytes: u64) -> Result<()> {
+    if bytes >= MIN_BYTES {
+        return Ok(());
+    }
+    let why = format!("{bytes} bytes; a file system takes at least {} MiB", MIN_BYTES >> 20);
+    Err(betree::Error::Params(why).into())
 }
 
 /// The label of the file system in an image or on a device, which need not be unmounted cleanly.

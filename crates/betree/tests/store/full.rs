@@ -88,3 +88,29 @@ fn one_range_delete_empties_a_full_disk() {
     let again = fill();
     assert!(again * 10 >= count * 9, "{count} fitted at first, {again} then");
 }
+
+#[test]
+fn what_waits_in_memory_takes_room_and_deletes_give_it_back() {
+    let disk = Arc::new(MemoryStorage::new(8 << 20));
+    Store::create(&*disk, params()).unwrap();
+    let store = Store::open(disk, Options { cache_bytes: 8 << 20 }).unwrap();
+    let before = store.room_bytes();
+    // Less than is brought into the tree before somebody asks.
+    for i in 0..3 {
+        store.insert(&key(i), &value(i, 1000)).unwrap();
+    }
+    let after = store.room_bytes();
+    assert!(after + 3000 <= before, "{before} bytes, and {after} after 3000 were written");
+    for i in 3..1500 {
+        store.insert(&key(i), &value(i, 1000)).unwrap();
+    }
+    store.checkpoint().unwrap();
+    let full = store.room_bytes();
+    store.delete_range(&[0; 8], &[0xff; 9]).unwrap();
+    store.reclaim().unwrap();
+    let empty = store.room_bytes();
+    assert!(
+        full + (1 << 20) < empty && before < empty + (1 << 20),
+        "{before} at first, {full} full, {empty} empty"
+    );
+}

@@ -249,3 +249,47 @@ fn what_was_forgotten_is_found_as_it_was_left() {
     assert_eq!(errno(fs.attr(ino)), libc::ESTALE);
     assert_eq!(fs.lookup(ROOT, b"f").unwrap().size, 1);
 }
+
+#[test]
+fn files_read_in_order_are_as_they_were_written_last() {
+    let disk = disk(SMALL);
+    let fs = open(&disk);
+    let name = |i: u64| format!("f{i:03}").into_bytes();
+    let inos: Vec<u64> = (0..60).map(|i| file(&fs, ROOT, &name(i)).unwrap().ino).collect();
+    let len = |i: u64| (i as usize * 1777) % 50_000;
+    for (i, ino) in (0..).zip(&inos) {
+        fs.write(*ino, 0, &bytes(i, len(i)), false).unwrap();
+    }
+    for changed in [None, Some(40), None] {
+        for (i, ino) in (0..).zip(&inos) {
+            if let Some(behind) = changed
+                && i == 30
+            {
+                // While the reads go on, what they come to changes, and what they come from.
+                fs.write(inos[behind], 0, b"new", false).unwrap();
+                fs.unlink(ROOT, &name(50)).unwrap();
+                fs.write(inos[2], 5, b"new", false).unwrap();
+            }
+            if i == 50 && fs.lookup(ROOT, &name(i)).is_err() {
+                continue;
+            }
+            // In two pieces within one block, and the first of them once more.
+            let mut out = Vec::new();
+            for (at, n) in [(0, 1000), (1000, 60_000), (0, 1000)] {
+                fs.read(*ino, at, n, &mut out).unwrap();
+            }
+            let data = content(&fs, *ino);
+            assert!(out[..out.len().min(1000)] == data[..data.len().min(1000)]);
+            assert!(out.len() == data.len() + data.len().min(1000), "{i}");
+            let mut expected = bytes(i, len(i));
+            if fs.attr(*ino).unwrap().mtime > fs.attr(inos[59]).unwrap().mtime {
+                let at = if i == 2 { 5 } else { 0 };
+                expected[at..at + 3].copy_from_slice(b"new");
+            }
+            assert!(data == expected, "file {i} is not what was written last");
+        }
+    }
+    // Files that are read in order do not keep the room of what is deleted.
+    fs.close().unwrap();
+    assert_clean(&disk);
+}
