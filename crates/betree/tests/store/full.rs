@@ -82,7 +82,7 @@ fn one_range_delete_empties_a_full_disk() {
     let count = fill();
     store.delete_range(&[0], &[255; 9]).unwrap();
     assert_eq!(store.scan(b"", None).count(), 0);
-    store.checkpoint().unwrap();
+    store.reclaim().unwrap();
     let after = store.stat().unwrap().free_slots;
     assert!(after * 5 >= free * 4, "{free} slots were free at first and {after} are now");
     let again = fill();

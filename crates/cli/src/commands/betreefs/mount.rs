@@ -1,7 +1,7 @@
 //! `senesce betreefs mount`, and the helper that `mount -t fuse.betreefs` calls.
 
 use crate::args::BetreefsMount;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::absolute;
@@ -13,7 +13,8 @@ pub fn run(mount: &BetreefsMount) -> Result<()> {
         return Ok(betreefs::mount(&mount.image, &mount.dir, &options, || ())?);
     }
     if mount.foreground {
-        return Ok(betreefs::mount(&mount.image, &mount.dir, &options, disk::say_ready)?);
+        return betreefs::mount(&mount.image, &mount.dir, &options, disk::say_ready)
+            .with_context(|| format!("mounting {}", mount.image.display()));
     }
     // The same once more with nobody waiting for its end. What it says comes through a pipe, which it closes when it is ready.
     let mut command = Command::new("/proc/self/exe");

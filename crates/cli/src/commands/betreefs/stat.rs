@@ -1,14 +1,15 @@
 //! `senesce betreefs stat`.
 
 use crate::output::{self, number};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use betree::{Fill, Stat};
 use betreefs::image;
 use serde_json::{Value, json};
 use std::path::Path;
 
 pub fn run(path: &Path, json: bool) -> Result<()> {
-    let stat = betree::stat(image::open_read_only(path)?)?;
+    let stat = betree::stat(image::open_read_only(path)?)
+        .with_context(|| format!("reading {}", path.display()))?;
     if json {
         return output::json(&document(&stat));
     }
