@@ -54,8 +54,8 @@ pub trait Policy: Clone {
         true
     }
 
-    /// Whether [`cluster_place`](Policy::cluster_place) looks at nothing before `from`. If it does, blocks that are to be left
-    /// must be hidden from it, which takes time.
+    /// Whether [`cluster_place`](Policy::cluster_place) looks at nothing before `from`. Of one that does, blocks that are
+    /// to be left must be hidden, which takes time.
     const CLUSTERS_BEHIND: bool = true;
 
     /// Where in its group, at `from` or behind it, a cluster of `len` blocks goes: the first place that is large enough. So

@@ -119,13 +119,20 @@ pub trait Target: Send {
     fn close(self: Box<Self>) -> Result<(), Error>;
 }
 
+/// Refuses a file system that cannot be made here, or not of that size.
+pub fn can_make(kind: &dyn FileSystem, size_bytes: u64) -> Result<(), Error> {
+    ready(kind)?;
+    let least = kind.min_size_bytes();
+    if size_bytes < least {
+        return Err(Error::TooSmall { kind: kind.name(), least_mib: least >> 20, size_bytes });
+    }
+    Ok(())
+}
+
 /// Makes a file system and mounts it. If that fails, what was made is removed.
 pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
-    ready(spec.kind)?;
-    let (kind, least, size_bytes) = (spec.kind.name(), spec.kind.min_size_bytes(), spec.size_bytes);
-    if size_bytes < least {
-        return Err(Error::TooSmall { kind, least_mib: least >> 20, size_bytes });
-    }
+    let size_bytes = spec.size_bytes;
+    can_make(spec.kind, size_bytes)?;
     match &spec.place {
         Place::Image(path) => {
             let image = Image::create(path, size_bytes)?;

@@ -106,6 +106,30 @@ impl Identity {
         store.last_done(CHECKPOINT, &self.name, &self.at(at))
     }
 
+    /// Whether all these rounds were.
+    pub fn has_all(&self, store: &Store, rounds: &[u64]) -> Result<bool, Error> {
+        for round in rounds {
+            if self.find(store, At::Round(*round))?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Records all that was measured of a round.
+    pub fn record(
+        &self,
+        store: &Store,
+        round: u64,
+        (command, seed): (&str, u64),
+        numbers: &[Measurement],
+    ) -> Result<(), Error> {
+        let run = self.begin(store, At::Round(round), command, seed)?;
+        let recorded = store.record_all(run, numbers);
+        store.end_by(run, &recorded)?;
+        recorded
+    }
+
     /// Records that a checkpoint is being measured.
     pub fn begin(&self, store: &Store, at: At, command: &str, seed: u64) -> Result<RunId, Error> {
         store.begin(&NewRun {

@@ -84,21 +84,16 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         )));
     }
     if let Case::Replayed { made, .. } | Case::Office { made, .. } = &spec.case {
-        let kind = fs::find(&made.fs)?;
-        fs::ready(kind)?;
-        let (least, size_bytes) = (kind.min_size_bytes(), made.size_bytes);
-        if size_bytes < least {
-            let kind = kind.name();
-            return Err(fs::Error::TooSmall { kind, least_mib: least >> 20, size_bytes }.into());
-        }
+        fs::can_make(fs::find(&made.fs)?, made.size_bytes)?;
     }
     // What is given is looked at before anything is made.
-    let given = match &spec.case {
-        Case::Given { real, .. } | Case::Replayed { real, .. } => Some(seen::of_files(real)?),
-        Case::Office { .. } => None,
-    };
-    if let (Case::Given { replayed, .. }, Some(real)) = (&spec.case, &given) {
-        agree::agree(&spec.name, real, &seen::of_files(replayed)?)?;
+    let (mut agreed, mut given) = (None, None);
+    match &spec.case {
+        Case::Given { real, replayed } => {
+            agreed = Some(agree::agree(&spec.name, &seen::of_files(real)?, &seen::of_files(replayed)?)?);
+        }
+        Case::Replayed { real, .. } => given = Some(seen::of_files(real)?),
+        Case::Office { .. } => {}
     }
     let work = Work::take(&spec.work)?;
     let store = work.store()?;
@@ -110,13 +105,11 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         parameters: parameters(&spec.case),
     })?;
     work.keep();
-    let verified = match (&spec.case, given) {
-        (Case::Given { replayed, .. }, Some(real)) => {
-            seen::of_files(replayed).and_then(|replayed| agree::agree(&spec.name, &real, &replayed))
-        }
-        (case, given) => Session::begin()
+    let verified = match agreed {
+        Some(agreed) => Ok(agreed),
+        None => Session::begin()
             .map_err(Error::from)
-            .and_then(|session| made(&session, &spec.work, &spec.name, case, given, watch)),
+            .and_then(|session| made(&session, &spec.work, &spec.name, &spec.case, given, watch)),
     };
     let verified = unless_interrupted(verified).map_err(|error| match error {
         Error::Interrupted(_) => Error::Interrupted("nothing is left of it; begin it anew".to_owned()),

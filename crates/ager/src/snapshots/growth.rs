@@ -1,7 +1,7 @@
 //! In how many pieces a file grew. A file system gives blocks when data is written back, so what was written over a longer time has
 //! others' blocks between its own. Snapshots tell from when to when at most a file was written.
 
-use snapshot::{Entry, Kind, Snapshot};
+use snapshot::{Kind, Snapshot};
 
 use super::data::{Update, is_full};
 use super::options::Options;
@@ -31,7 +31,7 @@ pub(super) fn of_new(
     if entry.kind != Kind::File || !is_full(options, snapshot, place) {
         return Vec::new();
     }
-    parts(options, entry.size, born, modified(entry, to))
+    parts(options, entry.size, born, entry.modified_ns.min(to))
 }
 
 /// The parts by which the file that is at `place` afterwards was appended to, if there are several: from the earlier snapshot
@@ -49,10 +49,6 @@ pub(super) fn of_appended(
     }
     let parts = parts(options, snapshot.entries()[place as usize].size - size, from, last);
     (!parts.is_empty()).then_some(parts)
-}
-
-fn modified(entry: &Entry, to: i64) -> i64 {
-    entry.modified_ns.min(to)
 }
 
 /// Parts of `len` bytes that were written from `first` to `last`; none if one is all.

@@ -66,11 +66,9 @@ impl<P: Policy> FastFs<P> {
         let preferred = self.preferred(file, first);
         let end =
             end.min(first + geometry.cluster_blocks.max(self.clusters_free_at(file, first, end, preferred)));
-        let preferred = if file.end() <= first * FRAGMENTS {
-            self.behind_indirect(file, first, preferred)?
-        } else {
-            preferred
-        };
+        let is_new = file.end() <= first * FRAGMENTS;
+        let behind = if is_new { self.add_indirect(file, first, preferred)? } else { None };
+        let preferred = behind.unwrap_or(preferred);
         let gathers = self.policy.clusters() && grows && end <= whole_end && end - first > 1;
         if gathers && self.write_gathered(file, first, end, preferred) {
             return Ok(end);
@@ -109,8 +107,7 @@ impl<P: Policy> FastFs<P> {
                 continue;
             }
             let hole_end = file.next_piece(block * FRAGMENTS).map_or(end, |at| end.min(at / FRAGMENTS));
-            let behind = self.behind_indirect(file, block, next)?;
-            if behind != next {
+            if let Some(behind) = self.add_indirect(file, block, next)? {
                 (begin, next) = (behind, behind);
             }
             let (place, len) = self.take_run(next, hole_end - block)?;
@@ -137,19 +134,17 @@ impl<P: Policy> FastFs<P> {
         found.ok_or(NoSpace)
     }
 
-    /// Makes the indirect blocks that the block needs and the file lacks, where `next` is. Where the block is wanted then: what
-    /// an indirect block names follows it, so that the disk reads on, unless that has a group of its own choice.
-    fn behind_indirect(&mut self, file: &mut Layout, block: u32, next: u32) -> Result<u32, NoSpace> {
+    /// Makes the indirect blocks that the block needs and the file lacks. If there were any, the block is wanted behind the
+    /// last of them, so that the disk reads on, unless it goes to a group of its own choice.
+    fn add_indirect(&mut self, file: &mut Layout, block: u32, next: u32) -> Result<Option<u32>, NoSpace> {
         let needed = Geometry::indirect_blocks(block + 1) as usize;
-        let mut wanted = next;
+        let mut last = None;
         while file.indirect.len() < needed {
             let (place, _) = self.take_run(next, 1)?;
             file.indirect.push(place * FRAGMENTS);
-            if !self.moves_on(block) {
-                wanted = place + 1;
-            }
+            last = Some(place);
         }
-        Ok(wanted)
+        Ok(last.filter(|_| !self.moves_on(block)).map(|place| place + 1))
     }
 
     /// Whether the block is the first of a section that goes to a group of its own choice.

@@ -45,19 +45,11 @@ pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Res
 }
 
 fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Result<(), Error> {
+    let all = || plan.models.iter().map(|model| model.name().to_owned()).collect();
     let (fs, option, seed, disks) = match &job.work {
-        Work::Cell(cell) => {
-            let disks = plan.models.iter().map(|model| model.name().to_owned()).collect();
-            (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, disks)
-        }
-        Work::Laboratory(cell) => {
-            let disks = plan.models.iter().map(|model| model.name().to_owned()).collect();
-            (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, disks)
-        }
-        Work::Verification(cell) => {
-            let disks = plan.models.iter().map(|model| model.name().to_owned()).collect();
-            (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, disks)
-        }
+        Work::Cell(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
+        Work::Laboratory(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
+        Work::Verification(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Metadata { cell, model, .. } => {
             (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, vec![model.name().to_owned()])
         }

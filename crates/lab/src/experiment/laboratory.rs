@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::compare::SUBJECTS;
-use crate::series::{At, Identity, MODELLED, ON};
+use crate::series::{Identity, MODELLED, ON};
 use crate::store::{Measurement, Store, number};
 use crate::{Error, Watch};
 use disk::model::Model;
@@ -130,9 +130,7 @@ type Found = BTreeMap<u64, Vec<Measurement>>;
 impl Simulating<'_> {
     /// Measures all rounds, unless they are in the store.
     pub fn run(&mut self) -> Result<(), Error> {
-        let rounds = &self.scale.rounds;
-        let found = rounds.iter().map(|round| self.identity.find(self.store, At::Round(*round)));
-        if found.collect::<Result<Vec<_>, _>>()?.iter().all(Option::is_some) {
+        if self.identity.has_all(self.store, &self.scale.rounds)? {
             return Ok(());
         }
         let Cell { fs, task, .. } = self.cell;
@@ -145,10 +143,7 @@ impl Simulating<'_> {
             By::Fullness => self.fullnesses(),
         }?;
         for (round, numbers) in found {
-            let run = self.identity.begin(self.store, At::Round(round), self.command, self.cell.seed)?;
-            let recorded = self.store.record_all(run, &numbers);
-            self.store.end_by(run, &recorded)?;
-            recorded?;
+            self.identity.record(self.store, round, (self.command, self.cell.seed), &numbers)?;
         }
         Ok(())
     }

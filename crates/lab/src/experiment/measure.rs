@@ -79,13 +79,6 @@ pub fn is_by_disk(measure: &str) -> bool {
 
 /// Refuses a name that no measure has.
 pub(super) fn known(measure: &str) -> Result<(), String> {
-    if is_by_disk(measure)
-        || ALIKE.contains(&measure)
-        || laboratory::ALIKE.contains(&measure)
-        || verification::ALIKE.contains(&measure)
-    {
-        return Ok(());
-    }
     let mut all = [
         &BY_DISK[..],
         &ALIKE[..],
@@ -94,6 +87,9 @@ pub(super) fn known(measure: &str) -> Result<(), String> {
         &verification::ALIKE[..],
     ]
     .concat();
+    if all.contains(&measure) {
+        return Ok(());
+    }
     all.sort_unstable();
     Err(format!("there is no measure {measure:?}; there are {}", all.join(", ")))
 }

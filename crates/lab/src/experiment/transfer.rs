@@ -3,8 +3,8 @@
 
 use super::outcome::ONLY;
 use super::spec::Scale;
-use crate::series::{At, Identity, ON};
-use crate::store::{RunId, Store, number};
+use crate::series::{Identity, ON};
+use crate::store::{Measurement, Store, number};
 use crate::{Error, Watch};
 use disk::Session;
 use disk::model::Model;
@@ -43,8 +43,7 @@ impl Alone<'_> {
     /// Measures the disk that the experiment calls `disk`, unless all of it is in the store.
     pub fn measure(&mut self, disk: &str, model: &Model, seed: u64) -> Result<(), Error> {
         let (scale, name) = (self.scale, model.name());
-        let found = scale.rounds.iter().map(|size| self.identity.find(self.store, At::Round(*size)));
-        if found.collect::<Result<Vec<_>, _>>()?.iter().all(Option::is_some) {
+        if self.identity.has_all(self.store, &scale.rounds)? {
             return Ok(());
         }
         self.watch.phase(&format!("{name}: reads of {} sizes", scale.rounds.len()), None);
@@ -56,33 +55,25 @@ impl Alone<'_> {
         let measured = probe::transfer_size_of_modelled(&disk, &plan, &mut |_| ())?;
         disk.detach()?;
         for point in &measured.points {
-            let at = At::Round(point.read_bytes);
-            let run = self.identity.begin(self.store, at, self.command, seed)?;
-            let recorded = self.record(run, name, &measured, point);
-            self.store.end_by(run, &recorded)?;
-            recorded?;
+            let numbers = numbers(name, &measured, point);
+            self.identity.record(self.store, point.read_bytes, (self.command, seed), &numbers)?;
         }
         Ok(())
     }
+}
 
-    fn record(
-        &self,
-        run: RunId,
-        name: &str,
-        measured: &TransferSize,
-        point: &TransferPoint,
-    ) -> Result<(), Error> {
-        let one =
-            |measure: &str, unit: &str, value| number(ONLY, &format!("{measure}{ON}{name}"), unit, 1, value);
-        let mut numbers = Vec::new();
-        if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
-            numbers.push(one(BANDWIDTH, "B/s", bandwidth));
-            numbers.push(one(SHARE_OF_BEST, "share", bandwidth / best));
-        }
-        let natural = [measured.natural_50_bytes, measured.natural_90_bytes];
-        for (measure, bytes) in NATURAL.into_iter().zip(natural) {
-            numbers.extend(bytes.map(|bytes| one(measure, "B", bytes as f64)));
-        }
-        self.store.record_all(run, &numbers)
+/// What was measured with reads of one size on the disk of that name.
+fn numbers(name: &str, measured: &TransferSize, point: &TransferPoint) -> Vec<Measurement> {
+    let one =
+        |measure: &str, unit: &str, value| number(ONLY, &format!("{measure}{ON}{name}"), unit, 1, value);
+    let mut numbers = Vec::new();
+    if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
+        numbers.push(one(BANDWIDTH, "B/s", bandwidth));
+        numbers.push(one(SHARE_OF_BEST, "share", bandwidth / best));
     }
+    let natural = [measured.natural_50_bytes, measured.natural_90_bytes];
+    for (measure, bytes) in NATURAL.into_iter().zip(natural) {
+        numbers.extend(bytes.map(|bytes| one(measure, "B", bytes as f64)));
+    }
+    numbers
 }

@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::manifest::Home;
-use crate::series::{At, Identity};
+use crate::series::Identity;
 use crate::store::{Measurement, Store, number};
 use crate::verify::{Case, Verified, made};
 use crate::{Error, Watch};
@@ -133,8 +133,7 @@ impl Verifying<'_> {
     /// Measures all rounds, unless they are in the store.
     pub fn run(&mut self) -> Result<(), Error> {
         let rounds = &self.scale.rounds;
-        let found = rounds.iter().map(|round| self.identity.find(self.store, At::Round(*round)));
-        if found.collect::<Result<Vec<_>, _>>()?.iter().all(Option::is_some) {
+        if self.identity.has_all(self.store, rounds)? {
             return Ok(());
         }
         let (task, size_bytes, seed) = (&self.cell.task, self.scale.size_bytes, self.cell.seed);
@@ -157,10 +156,7 @@ impl Verifying<'_> {
             By::SizeClass => size_classes(&verified),
         };
         for (round, numbers) in found.into_iter().filter(|(round, _)| rounds.contains(round)) {
-            let run = self.identity.begin(self.store, At::Round(round), self.command, seed)?;
-            let recorded = self.store.record_all(run, &numbers);
-            self.store.end_by(run, &recorded)?;
-            recorded?;
+            self.identity.record(self.store, round, (self.command, seed), &numbers)?;
         }
         Ok(())
     }
