@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (path, count) = (Path::new(path), millions.parse::<u64>()? * 1_000_000);
     let bytes = gib.parse::<u64>()? << 30;
-    let options = Options { cache_bytes: cache.parse::<usize>()? << 20 };
+    let options = Options { cache_bytes: cache.parse::<usize>()? << 20, ..Options::default() };
     let disk = Arc::new(FileStorage::create(path, bytes)?);
     println!("direct I/O: {}", disk.is_direct());
     Store::create(&*disk, Params::for_image(bytes))?;

@@ -8,7 +8,8 @@ use crate::params::Params;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Op<'a> {
     Insert(&'a [u8], &'a [u8]),
-    Delete(&'a [u8]),
+    /// The key, and nothing or 4 bytes: how many bytes that takes away.
+    Delete(&'a [u8], &'a [u8]),
     Patch(&'a [u8], u32, &'a [u8]),
     DeleteRange(&'a [u8], &'a [u8]),
 }
@@ -36,7 +37,13 @@ impl Batch {
 
     /// Takes `key` away; it need not be there.
     pub fn delete(&mut self, key: &[u8]) -> &mut Self {
-        self.push(&Op::Delete(key))
+        self.push(&Op::Delete(key, &[]))
+    }
+
+    /// The same, where it is known that the value has about so many bytes. They are room that comes back when the delete is at its leaf, so
+    /// it is sent there as early as an insert of that length.
+    pub fn delete_sized(&mut self, key: &[u8], bytes: u32) -> &mut Self {
+        self.push(&Op::Delete(key, &bytes.to_le_bytes()))
     }
 
     /// Writes `bytes` at `offset` into the value of `key`, without reading it. The value becomes longer as needed; what lies between its
@@ -80,7 +87,7 @@ impl Batch {
         self.count == 0
     }
 
-    /// Bytes of it: those of keys and values, and 9 (a patch 13) for each write.
+    /// Bytes of it: those of keys and values, and 9 (a patch or a sized delete 13) for each write.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -124,7 +131,7 @@ pub(crate) fn check(op: &Op<'_>, params: &Params) -> Result<()> {
     };
     match *op {
         Op::Insert(k, v) => key(k).and(value(v.len())),
-        Op::Delete(k) => key(k),
+        Op::Delete(k, _) => key(k),
         Op::Patch(k, offset, bytes) => key(k).and(value(bytes.len().saturating_add(offset as usize))),
         Op::DeleteRange(from, to) if from >= to => {
             Err(Error::Limit("a range to delete that ends before it starts".into()))
@@ -137,7 +144,7 @@ pub(crate) fn check(op: &Op<'_>, params: &Params) -> Result<()> {
 pub(crate) fn encode(op: &Op<'_>, out: &mut Vec<u8>) {
     let (kind, a, b, offset) = match *op {
         Op::Insert(key, value) => (1, key, value, None),
-        Op::Delete(key) => (2, key, &[][..], None),
+        Op::Delete(key, freed) => (2, key, freed, None),
         Op::Patch(key, offset, bytes) => (3, key, bytes, Some(offset)),
         Op::DeleteRange(from, to) => (4, from, to, None),
     };
@@ -165,7 +172,7 @@ fn next<'a>(reader: &mut Reader<'a>) -> Result<Op<'a>> {
     let (a, b) = (reader.take(a)?, reader.take(b)?);
     match kind {
         1 => Ok(Op::Insert(a, b)),
-        2 if b.is_empty() => Ok(Op::Delete(a)),
+        2 if matches!(b.len(), 0 | 4) => Ok(Op::Delete(a, b)),
         3 => Ok(Op::Patch(a, offset, b)),
         4 => Ok(Op::DeleteRange(a, b)),
         _ => Err(reader.wrong("a write of no known kind")),

@@ -11,11 +11,14 @@ use crate::run::Run;
 use crate::space::Space;
 use crate::store::Shared;
 use crate::superblock::Superblock;
-use crate::tree::{Writer, Writing};
+use crate::tree::{Packing, Writer, Writing};
 use crate::view::Version;
 
 /// A checkpoint is made when so much of the log is in use. What is left takes the writes that come meanwhile.
 const CHECKPOINT: f64 = 0.7;
+
+/// Nodes that are looked at, when a store is closed, for the next messages that wait.
+const VISITS: u32 = 256;
 
 /// What others want of the thread.
 #[derive(Debug, Default)]
@@ -88,6 +91,9 @@ fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<(
     if purge {
         flusher.purge(shared)?;
     }
+    if close && shared.in_rows {
+        flusher.settle(shared)?;
+    }
     if checkpoint || shared.log.used() > CHECKPOINT {
         flusher.checkpoint(shared, close)?;
     }
@@ -132,7 +138,7 @@ impl Flusher {
             return Ok(());
         }
         self.have_room(shared)?;
-        let mut writer = Writer::new(&shared.pager, self.is_tight(shared));
+        let mut writer = Writer::new(&shared.pager, self.packing(shared));
         self.root = writer.apply_to_root(&self.root, run)?;
         let Writer { dropped, buffered, inner, .. } = writer;
         self.changed(shared, dropped, (buffered, inner))
@@ -145,27 +151,59 @@ impl Flusher {
         }
         let mut from: Option<Key> = Some(Arc::from([]));
         while let Some(key) = from {
-            self.have_room(shared)?;
-            let mut writer = Writer::new(&shared.pager, true);
-            let (root, next) = writer.purge(&self.root, &key)?;
-            self.root = root;
-            from = next;
-            let Writer { dropped, buffered, inner, .. } = writer;
-            self.changed(shared, dropped, (buffered, inner))?;
+            from = self.purge_step(shared, &key, Packing::Tight)?.0;
         }
         // It is worth the trouble again when there is much more.
         self.purged = self.superblock.buffered + shared.params.node() / 8;
         Ok(())
     }
 
+    /// Sends messages from `from` on down to some leaves. Tells where to go on, and how many bytes of leaves were made anew in rows.
+    fn purge_step(&mut self, shared: &Shared, from: &[u8], packing: Packing) -> Result<(Option<Key>, u64)> {
+        self.have_room(shared)?;
+        let mut writer = Writer::new(&shared.pager, packing);
+        let (root, next) = writer.purge(&self.root, from)?;
+        self.root = root;
+        let Writer { dropped, buffered, inner, made, .. } = writer;
+        self.changed(shared, dropped, (buffered, inner))?;
+        Ok((next, made))
+    }
+
+    /// Sends down what waits, before a store in rows is closed, as far as no more is written than the log could have held: who opens it next
+    /// reads leaves alone.
+    fn settle(&mut self, shared: &Shared) -> Result<()> {
+        let mut left = shared.params.log_bytes;
+        let mut from: Option<Key> = Some(Arc::from([]));
+        while let Some(key) = from
+            && left > 0
+            && !self.is_tight(shared)
+        {
+            let writer = Writer::new(&shared.pager, Packing::Rows);
+            let Some(key) = writer.next_waiting(&self.root, &key, &mut { VISITS })? else { break };
+            let (next, made) = self.purge_step(shared, &key, Packing::Rows)?;
+            from = next;
+            left = left.saturating_sub(made);
+        }
+        Ok(())
+    }
+
     /// Each changed node needs a new extent while its old one is still held. Makes a checkpoint, which gives the old ones back, when there are few.
     fn have_room(&mut self, shared: &Shared) -> Result<()> {
-        // A slice, or a step of a purge, changes a few nodes on each level.
-        let needed = changed(&self.root) + 4 * (u64::from(level(&self.root)) + 2);
+        // A slice, or a step of a purge, changes a few nodes on each level, and maybe all leaves of some.
+        let leaves = if shared.in_rows { u64::from(shared.params.fanout) } else { 1 };
+        let needed = changed(&self.root) + 4 * (u64::from(level(&self.root)) + 1 + leaves);
         if self.space.free_slots() < needed && self.space.dropped_slots() > 0 {
             self.checkpoint(shared, false)?;
         }
         Ok(())
+    }
+
+    fn packing(&self, shared: &Shared) -> Packing {
+        match shared.in_rows {
+            _ if self.is_tight(shared) => Packing::Tight,
+            true => Packing::Rows,
+            false => Packing::Split,
+        }
     }
 
     fn is_tight(&self, shared: &Shared) -> bool {
@@ -218,7 +256,7 @@ impl Flusher {
     }
 
     fn write_back(&mut self, shared: &Shared, up_to: u8, inner_bytes: u64) -> Result<()> {
-        let writer = Writer::new(&shared.pager, false);
+        let writer = Writer::new(&shared.pager, Packing::Split);
         let mut writing = Writing {
             space: &mut self.space,
             next_birth: &mut self.superblock.next_birth,

@@ -189,7 +189,7 @@ impl Memtable {
     pub fn apply(&mut self, number: u64, op: &Op<'_>) {
         match *op {
             Op::Insert(key, value) => self.set(number, key, Kind::Insert, value),
-            Op::Delete(key) => self.set(number, key, Kind::Delete, &[]),
+            Op::Delete(key, freed) => self.set(number, key, Kind::Delete, freed),
             Op::Patch(key, offset, bytes) => self.patch(number, key, offset, bytes),
             Op::DeleteRange(from, to) => self.delete_range(number, from, to),
         }

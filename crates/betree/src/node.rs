@@ -40,6 +40,14 @@ impl Part {
         }
     }
 
+    /// What it weighs: its bytes, and those that its deletes take away once they are at their leaves.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Memory(run) => run.bytes().len() + run.freed(),
+            Self::Empty | Self::Disk(_) => self.bytes(),
+        }
+    }
+
     /// The run where there are messages, and `Empty` where there are none.
     pub fn of(run: Run) -> Self {
         if run.is_empty() { Self::Empty } else { Self::Memory(Arc::new(run)) }
@@ -90,6 +98,11 @@ impl Node {
     pub fn disk_bytes(&self, block: usize) -> usize {
         self.header_bytes().next_multiple_of(block)
             + self.entries.iter().map(|e| e.part.bytes().next_multiple_of(block)).sum::<usize>()
+    }
+
+    /// Bytes of the node on the disk, and of what its deletes take away.
+    pub fn weight(&self, block: usize) -> usize {
+        self.disk_bytes(block) + self.entries.iter().map(|e| e.part.weight() - e.part.bytes()).sum::<usize>()
     }
 
     /// The entry in whose bounds `key` lies. There must be one.

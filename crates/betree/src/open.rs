@@ -130,6 +130,7 @@ impl Store {
             room: AtomicI64::new(0),
             given: AtomicU64::new(0),
             memtable_bytes,
+            in_rows: options.in_rows,
             failed: Mutex::new(None),
             prefetcher: Prefetcher::default(),
             pager,

@@ -117,15 +117,18 @@ impl Params {
     }
 }
 
-/// How an open store uses the machine.
+/// How an open store uses the machine and the disk.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// Bytes of memory for nodes, changed and unchanged, and for what was written last. Kept within a fifth more.
     pub cache_bytes: usize,
+    /// Leaves are made anew together and full, whenever a tenth of what lies below a node changed. Scans stay as fast as those of a store that was
+    /// written in order, and about ten bytes are written for one in random order; without it the least is written, about two.
+    pub in_rows: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cache_bytes: 256 << 20 }
+        Self { cache_bytes: 256 << 20, in_rows: false }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Run {
     messages: usize,
     ranges: usize,
     body: usize,
+    /// Bytes that its deletes take away at most, as those who wrote them knew.
+    freed: usize,
     _charge: Charge,
 }
 
@@ -43,14 +45,15 @@ impl Run {
             return Err(wrong("its lengths contradict each other"));
         }
         let charge = Charge::new(gauge, bytes.len());
-        let run = Self { messages, ranges, body: body as usize, bytes, _charge: charge };
-        run.validate().map_err(wrong)?;
+        let mut run = Self { messages, ranges, body: body as usize, freed: 0, bytes, _charge: charge };
+        run.freed = run.validate().map_err(wrong)?;
         Ok(run)
     }
 
-    fn validate(&self) -> std::result::Result<(), &'static str> {
+    /// What its deletes take away, if all is in order.
+    fn validate(&self) -> std::result::Result<usize, &'static str> {
         let body = &self.bytes[self.body..];
-        let mut end = 0;
+        let (mut end, mut freed) = (0, 0);
         for i in 0..self.messages + self.ranges {
             let at = self.at(i);
             if at != end || body.len() - at < 8 {
@@ -74,8 +77,13 @@ impl Run {
             let Some(kind) = Kind::of(self.bytes[self.body + self.at(i) + 3]) else {
                 return Err("a message is of no known kind");
             };
-            if kind == Kind::Patch && !message::is_patch(self.payload(i)) {
-                return Err("a patch is not in order");
+            match kind {
+                Kind::Patch if !message::is_patch(self.payload(i)) => return Err("a patch is not in order"),
+                Kind::Delete if !matches!(self.payload(i).len(), 0 | 4) => {
+                    return Err("a delete is not in order");
+                }
+                Kind::Delete => freed += message::freed(self.payload(i)),
+                Kind::Insert | Kind::Patch => {}
             }
         }
         for i in 0..self.ranges {
@@ -84,7 +92,7 @@ impl Run {
                 return Err("its ranges do not rise");
             }
         }
-        Ok(())
+        Ok(freed)
     }
 
     /// A run of parts that are in order already.
@@ -93,6 +101,7 @@ impl Run {
         body: &[u8],
         range_index: &[u32],
         range_body: &[u8],
+        freed: usize,
         gauge: &Arc<Gauge>,
     ) -> Self {
         let start = HEAD + 4 * (index.len() + range_index.len());
@@ -112,6 +121,7 @@ impl Run {
             messages: index.len(),
             ranges: range_index.len(),
             body: start,
+            freed,
             _charge: charge,
         }
     }
@@ -119,6 +129,11 @@ impl Run {
     /// The bytes as they are written.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// How many bytes its deletes take away at most, as those who wrote them knew.
+    pub fn freed(&self) -> usize {
+        self.freed
     }
 
     /// How many messages it has.

@@ -181,11 +181,12 @@ impl Space {
         Some(self.address(slot) + first * self.params.block())
     }
 
-    /// Where `n` slots in a row are free, directly behind `hint` or else as soon as can be.
+    /// Where `n` slots in a row are free, directly behind `hint` or else as soon as can be; where there are not so many, half as many.
     pub fn row(&self, n: u64, hint: u64) -> Option<u64> {
         let from = self.slot(hint.max(self.start)).min(self.slots);
-        let row = self.used.zeros(n, from, self.slots).or_else(|| self.used.zeros(n, 0, self.slots))?;
-        Some(self.address(row))
+        let row = |n| self.used.zeros(n, from, self.slots).or_else(|| self.used.zeros(n, 0, self.slots));
+        let halves = std::iter::successors(Some(n), |n| (*n > 1).then_some(n / 2));
+        halves.into_iter().find_map(row).map(|slot| self.address(slot))
     }
 
     /// Whether an extent of `bytes` gets a slot of its own.

@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     /// Bytes of keys and values that were given since the store was opened.
     pub given: AtomicU64,
     pub memtable_bytes: usize,
+    /// See [`Options`](crate::Options).
+    pub in_rows: bool,
     /// What failed, and whether somebody was told.
     pub failed: Mutex<Option<(Error, bool)>>,
     pub prefetcher: Prefetcher,

@@ -4,6 +4,7 @@ mod apply;
 mod join;
 mod leaf;
 mod purge;
+mod row;
 mod write_back;
 
 pub(crate) use write_back::Writing;
@@ -22,6 +23,17 @@ pub(crate) type Nodes = Vec<(Key, Node)>;
 /// Levels that counters tell apart.
 pub(crate) const LEVELS: usize = 16;
 
+/// How leaves are made of what does not fit into one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    /// A full leaf becomes two that can take more: the least is written.
+    Split,
+    /// The leaves of a node are made anew together, full: scans read the least.
+    Rows,
+    /// Room is short: leaves are divided into as few as can be.
+    Tight,
+}
+
 /// The writer's hands: changes trees and remembers what that did.
 pub(crate) struct Writer<'a> {
     pub pager: &'a Pager,
@@ -31,13 +43,14 @@ pub(crate) struct Writer<'a> {
     pub buffered: i64,
     /// By how much the number of inner nodes changed.
     pub inner: i64,
-    /// Room is short: splits take as little as can be.
-    pub tight: bool,
+    pub packing: Packing,
+    /// Bytes of leaves that were made anew in rows.
+    pub made: u64,
 }
 
 impl<'a> Writer<'a> {
-    pub fn new(pager: &'a Pager, tight: bool) -> Self {
-        Self { pager, dropped: Vec::new(), buffered: 0, inner: 0, tight }
+    pub fn new(pager: &'a Pager, packing: Packing) -> Self {
+        Self { pager, dropped: Vec::new(), buffered: 0, inner: 0, packing, made: 0 }
     }
 
     /// A node to change, with all its parts in memory. What lies on the disk is dropped; it counts again when it is done.

@@ -16,7 +16,7 @@ pub fn make(device: &Path) -> Result<()> {
 
 fn open(device: &Path, cache_bytes: u64) -> Result<Store> {
     let disk = Arc::new(FileStorage::open(device)?);
-    Ok(Store::open(disk, Options { cache_bytes: cache_bytes as usize })?)
+    Ok(Store::open(disk, Options { cache_bytes: cache_bytes as usize, ..Options::default() })?)
 }
 
 pub fn insert(device: &Path, cache_bytes: u64, entries: &mut Entries<'_>) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{HEAD, Kind, Run};
+use super::{HEAD, Kind, Run, message};
 use crate::codec::put_u32;
 use crate::memory::Gauge;
 
@@ -13,6 +13,7 @@ pub(crate) struct RunBuilder {
     body: Vec<u8>,
     range_index: Vec<u32>,
     range_body: Vec<u8>,
+    freed: usize,
 }
 
 impl RunBuilder {
@@ -23,6 +24,9 @@ impl RunBuilder {
 
     /// Adds a message; its key must be above the last one's.
     pub fn push(&mut self, key: &[u8], kind: Kind, payload: &[u8]) {
+        if kind == Kind::Delete {
+            self.freed += message::freed(payload);
+        }
         self.index.push(self.body.len() as u32);
         put_u32(&mut self.body, key.len() as u32 | (kind as u32) << 24);
         put_u32(&mut self.body, payload.len() as u32);
@@ -34,6 +38,10 @@ impl RunBuilder {
     pub fn copy(&mut self, run: &Run, i: usize, j: usize) {
         if i == j {
             return;
+        }
+        if run.freed > 0 {
+            let deletes = (i..j).filter(|k| run.kind(*k) == Kind::Delete);
+            self.freed += deletes.map(|k| message::freed(run.payload(k))).sum::<usize>();
         }
         let (start, end) = (run.start(i), run.start(j));
         let moved = (self.body.len() as u32).wrapping_sub(start as u32);
@@ -61,7 +69,14 @@ impl RunBuilder {
 
     /// The run of all that was added; the builder is empty again.
     pub fn finish(&mut self, gauge: &Arc<Gauge>) -> Run {
-        let run = Run::assemble(&self.index, &self.body, &self.range_index, &self.range_body, gauge);
+        let run = Run::assemble(
+            &self.index,
+            &self.body,
+            &self.range_index,
+            &self.range_body,
+            std::mem::take(&mut self.freed),
+            gauge,
+        );
         self.index.clear();
         self.body.clear();
         self.range_index.clear();

@@ -24,6 +24,11 @@ impl Kind {
     }
 }
 
+/// The bytes that a delete takes away, as its payload says.
+pub(crate) fn freed(payload: &[u8]) -> usize {
+    if payload.len() < 4 { 0 } else { get_u32(payload, 0) as usize }
+}
+
 /// The pieces of a patch, each an offset and its bytes.
 fn pieces(payload: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bounds, Nodes, Writer};
+use super::{Bounds, Nodes, Packing, Writer};
 use crate::error::Result;
 use crate::node::{Entry, Key, Link, Node, Part};
 use crate::run::{Kind, Run, RunBuilder, Slice, compose, union};
@@ -25,7 +25,7 @@ impl Writer<'_> {
                     part: Part::Empty,
                     child: Link::Memory(Arc::new(node)),
                 });
-                nodes = self.divide_inner(Node { level, entries: entries.collect() });
+                nodes = self.divide_inner(Node { level, entries: entries.collect() }, false);
             }
             let (_, mut root) = nodes.pop().expect("a tree has a root");
             if root.level == 0 || root.entries.len() > 1 {
@@ -53,15 +53,19 @@ impl Writer<'_> {
         let mut node = self.buffer(node, batch)?;
         self.drop_deleted_children(&mut node, bounds)?;
         self.send_wide_ranges(&mut node, bounds)?;
-        while node.disk_bytes(self.block()) > self.room() {
-            let heaviest = (0..node.entries.len()).max_by_key(|i| node.entries[*i].part.bytes());
+        if node.level == 1 && self.packing == Packing::Rows {
+            let fill = self.is_heavy(&node) && self.flush_row(&mut node)?;
+            return Ok(self.divide_inner(node, fill));
+        }
+        while node.weight(self.block()) > self.room() {
+            let heaviest = (0..node.entries.len()).max_by_key(|i| node.entries[*i].part.weight());
             let heaviest = heaviest.expect("an inner node has children");
             if matches!(node.entries[heaviest].part, Part::Empty) {
                 break;
             }
             self.flush_child(&mut node, heaviest, bounds)?;
         }
-        Ok(self.divide_inner(node))
+        Ok(self.divide_inner(node, false))
     }
 
     /// Puts messages into the buffers of the children that they are for.
@@ -221,10 +225,11 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A node with too many children becomes several.
-    pub(super) fn divide_inner(&mut self, node: Node) -> Nodes {
-        let parts = node.entries.len().div_ceil(self.pager.layout.params.fanout as usize).max(1);
-        let each = node.entries.len().div_ceil(parts);
+    /// A node with too many children becomes several: of the same number, or all but the last full, where more comes behind it.
+    pub(super) fn divide_inner(&mut self, node: Node, fill: bool) -> Nodes {
+        let fanout = self.pager.layout.params.fanout as usize;
+        let parts = node.entries.len().div_ceil(fanout).max(1);
+        let each = if fill { fanout } else { node.entries.len().div_ceil(parts) };
         self.inner += node.entries.len().div_ceil(each) as i64;
         let mut out: Nodes = Vec::with_capacity(parts);
         for (i, mut entry) in node.entries.into_iter().enumerate() {

@@ -2,21 +2,32 @@
 
 use std::sync::Arc;
 
-use super::{Nodes, Writer};
+use super::{Nodes, Packing, Writer};
 use crate::error::Result;
 use crate::memory::Gauge;
 use crate::node::{Entry, Key, Link, NODE_HEAD, Node, Part, entry_bytes};
 use crate::run::{Kind, Run, RunBuilder, Slice, Target, compose};
 
 /// Makes basements of values that come in order.
-struct Basements<'a> {
+pub(super) struct Basements<'a> {
     most: usize,
     gauge: &'a Arc<Gauge>,
     run: RunBuilder,
     done: Vec<Entry>,
 }
 
-impl Basements<'_> {
+impl<'a> Basements<'a> {
+    pub fn new(writer: &Writer<'a>) -> Self {
+        let most = writer.pager.layout.params.basement_bytes as usize;
+        Self { most, gauge: &writer.pager.cache.gauge, run: RunBuilder::with_room(0, most), done: Vec::new() }
+    }
+
+    /// All of them.
+    pub fn finish(mut self) -> Vec<Entry> {
+        self.cut();
+        self.done
+    }
+
     /// Ends the basement at hand.
     fn cut(&mut self) {
         if !self.run.is_empty() {
@@ -88,18 +99,24 @@ fn entry(key: Key, run: Arc<Run>) -> Entry {
 impl Writer<'_> {
     /// Applies messages to a leaf that is in memory. Gives the leaf, or the leaves that it was divided into, each with the key where it begins.
     pub(super) fn apply_to_leaf(&mut self, leaf: &Node, batch: &Slice<'_>) -> Result<Nodes> {
-        let params = &self.pager.layout.params;
-        let gauge = &self.pager.cache.gauge;
-        let mut out = Basements {
-            most: params.basement_bytes as usize,
-            gauge,
-            run: RunBuilder::with_room(0, params.basement_bytes as usize),
-            done: Vec::with_capacity(leaf.entries.len() + 8),
-        };
+        let mut out = Basements::new(self);
+        let touched = self.apply_to_basements(leaf, batch, &mut out)?;
+        // News that all lie in one place will be followed by more in that place: what is before it is full for good.
+        let local = 4 * touched <= leaf.entries.len();
+        Ok(self.divide(out.finish(), local))
+    }
+
+    /// Applies messages to the basements of a leaf, and tells how many of them that changes.
+    pub(super) fn apply_to_basements(
+        &self,
+        leaf: &Node,
+        batch: &Slice<'_>,
+        out: &mut Basements<'_>,
+    ) -> Result<usize> {
         let (mut next, mut touched) = (batch.first, 0);
         if leaf.entries.is_empty() {
-            let nothing = RunBuilder::default().finish(gauge);
-            compose(batch, &Slice::all(&nothing), &mut out);
+            let nothing = RunBuilder::default().finish(&self.pager.cache.gauge);
+            compose(batch, &Slice::all(&nothing), out);
         }
         for (i, old) in leaf.entries.iter().enumerate() {
             let lower = (i > 0).then_some(&*old.key);
@@ -110,23 +127,20 @@ impl Writer<'_> {
                 out.keep(old, &run);
             } else {
                 touched += 1;
-                compose(&news, &Slice::all(&run), &mut out);
+                compose(&news, &Slice::all(&run), out);
             }
         }
-        out.cut();
-        // News that all lie in one place will be followed by more in that place: what is before it is full for good.
-        let local = 4 * touched <= leaf.entries.len();
-        Ok(self.divide(out.done, local))
+        Ok(touched)
     }
 
     /// Makes leaves of basements.
-    fn divide(&self, entries: Vec<Entry>, fill: bool) -> Nodes {
+    pub(super) fn divide(&self, entries: Vec<Entry>, fill: bool) -> Nodes {
         let block = self.block();
         let size = |e: &Entry| entry_bytes(0) + e.key.len() + e.part.bytes().next_multiple_of(block);
         let total: usize = entries.iter().map(size).sum();
         // The header is filled to whole blocks as well.
         let room = self.room() - NODE_HEAD - block;
-        let target = if total <= room || fill || self.tight {
+        let target = if total <= room || fill || self.packing == Packing::Tight {
             room
         } else {
             let parts = total.div_ceil(room * 15 / 16);

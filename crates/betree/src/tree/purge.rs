@@ -1,8 +1,8 @@
-//! Sends all messages down to the leaves, bit by bit: what they delete gives room then.
+//! Sends all messages down to the leaves, bit by bit: what they delete gives room then, and scans need not read them apart.
 
 use std::sync::Arc;
 
-use super::{Bounds, Nodes, Writer};
+use super::{Bounds, Nodes, Packing, Writer};
 use crate::error::Result;
 use crate::node::{Key, Link, Node, Part};
 
@@ -10,6 +10,31 @@ use crate::node::{Key, Link, Node, Part};
 const STEP: usize = 4;
 
 impl Writer<'_> {
+    /// The least key from `from` on below which messages wait, if there is one among the next `visits` nodes.
+    pub fn next_waiting(&self, link: &Link, from: &[u8], visits: &mut u32) -> Result<Option<Key>> {
+        let level = match link {
+            Link::Disk(pointer) => pointer.level,
+            Link::Memory(node) => node.level,
+            Link::None => 0,
+        };
+        if level == 0 || *visits == 0 {
+            return Ok(None);
+        }
+        *visits -= 1;
+        let node = self.pager.node(link)?;
+        let first = node.entry_of(from);
+        for (i, entry) in node.entries.iter().enumerate().skip(first) {
+            let from = if i == first { from } else { &entry.key };
+            if !matches!(entry.part, Part::Empty) {
+                return Ok(Some(from.into()));
+            }
+            if let Some(key) = self.next_waiting(&entry.child, from, visits)? {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+
     /// Sends messages down to some leaves, the first of them that of `from`. Gives the tree and where to go on.
     pub fn purge(&mut self, root: &Link, from: &[u8]) -> Result<(Link, Option<Key>)> {
         let root = self.open(root)?;
@@ -41,6 +66,9 @@ impl Writer<'_> {
             let (children, below) = self.purge_node(child, from, (lower.as_deref(), upper.as_deref()))?;
             next = below.or(next);
             self.replace_child(&mut node, i, children)?;
+        } else if self.packing == Packing::Rows {
+            let fill = self.flush_row(&mut node)?;
+            return Ok((self.divide_inner(node, fill), next));
         } else {
             // From the last to the first, so that what is divided or joined does not move what is still to come.
             let waiting: Vec<usize> =
@@ -56,6 +84,6 @@ impl Writer<'_> {
             let heaviest = (0..node.entries.len()).max_by_key(|i| node.entries[*i].part.bytes());
             self.flush_child(&mut node, heaviest.expect("an inner node has children"), bounds)?;
         }
-        Ok((self.divide_inner(node), next))
+        Ok((self.divide_inner(node, false), next))
     }
 }

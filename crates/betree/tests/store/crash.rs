@@ -13,8 +13,8 @@ fn params() -> Params {
     Params { log_bytes: 32 << 10, ..small() }
 }
 
-fn options() -> Options {
-    Options { cache_bytes: 64 << 10 }
+fn options(in_rows: bool) -> Options {
+    Options { cache_bytes: 64 << 10, in_rows }
 }
 
 fn fresh() -> Vec<u8> {
@@ -65,9 +65,9 @@ fn model(steps: usize) -> Model {
 }
 
 /// Runs the script until the power goes; returns the last step that was synced, and the last that was tried.
-fn script(disk: &Arc<CrashStorage>) -> (usize, usize) {
+fn script(disk: &Arc<CrashStorage>, in_rows: bool) -> (usize, usize) {
     let mut synced = 0;
-    let Ok(store) = Store::open(disk.clone(), options()) else { return (0, 0) };
+    let Ok(store) = Store::open(disk.clone(), options(in_rows)) else { return (0, 0) };
     for step in 1..=STEPS {
         if store.write(&batch(step)).is_err() {
             return (synced, step);
@@ -92,7 +92,7 @@ fn script(disk: &Arc<CrashStorage>) -> (usize, usize) {
 fn verify(image: MemoryStorage, (synced, tried): (usize, usize)) -> Result<(), String> {
     let disk = Arc::new(image);
     check(disk.clone()).and_then(|found| found.result()).map_err(|e| format!("before the recovery: {e}"))?;
-    let store = Store::open(disk.clone(), options()).map_err(|e| e.to_string())?;
+    let store = Store::open(disk.clone(), options(tried % 2 == 0)).map_err(|e| e.to_string())?;
     let step = store.get(b"step").map_err(|e| e.to_string())?;
     let step = step.map_or(0, |step| u32::from_le_bytes(step.try_into().unwrap()) as usize);
     if !(synced..=tried).contains(&step) {
@@ -117,20 +117,22 @@ fn cuts(n: u64) -> [PowerCut; 5] {
     ]
 }
 
-fn writes() -> u64 {
+fn writes(in_rows: bool) -> u64 {
     let disk = Arc::new(CrashStorage::of(fresh()));
-    script(&disk);
+    script(&disk, in_rows);
     disk.writes()
 }
 
 #[test]
 fn after_a_power_cut_at_any_write_all_that_was_synced_is_there() {
-    let (fresh, writes) = (fresh(), writes());
+    let fresh = fresh();
     for round in 0..u64::from(times()) {
-        for n in 0..writes {
+        for (n, in_rows) in
+            [false, true].into_iter().flat_map(|rows| (0..writes(rows)).map(move |n| (n, rows)))
+        {
             let disk = Arc::new(CrashStorage::of(fresh.clone()));
             disk.cut_at(n);
-            let steps = script(&disk);
+            let steps = script(&disk, in_rows);
             // Each cut takes another way to lose what was not flushed; longer runs take them all.
             let cuts = cuts(n + round * 1000);
             for cut in cuts.iter().skip((n % 5) as usize).step_by(if times() > 1 { 1 } else { 5 }) {
@@ -145,15 +147,15 @@ fn after_a_power_cut_at_any_write_all_that_was_synced_is_there() {
 #[test]
 fn a_power_cut_during_the_recovery_does_no_harm() {
     let fresh = fresh();
-    for n in (10..writes()).step_by(17) {
+    for n in (10..writes(false)).step_by(17) {
         let disk = Arc::new(CrashStorage::of(fresh.clone()));
         disk.cut_at(n);
-        let steps = script(&disk);
+        let steps = script(&disk, n % 2 == 0);
         let image = disk.after(PowerCut::SomeSectors(n)).image();
         for m in (0..24).step_by(3) {
             let again = Arc::new(CrashStorage::of(image.clone()));
             again.cut_at(m);
-            drop(Store::open(again.clone(), options()));
+            drop(Store::open(again.clone(), options(m % 2 == 0)));
             if let Err(why) = verify(again.after(PowerCut::SomeSectors(m)), steps) {
                 panic!("cut at write {n}, and at write {m} of the recovery: {why}");
             }
@@ -165,11 +167,11 @@ fn a_power_cut_during_the_recovery_does_no_harm() {
 fn a_disk_that_ignores_flushes_is_found_out() {
     let fresh = fresh();
     let mut found = 0;
-    for n in (20..writes()).step_by(20) {
+    for n in (20..writes(false)).step_by(20) {
         let disk = Arc::new(CrashStorage::of(fresh.clone()));
         disk.ignore_flushes();
         disk.cut_at(n);
-        let steps = script(&disk);
+        let steps = script(&disk, n % 2 == 0);
         let cuts = [PowerCut::KeepNone, PowerCut::SomeWrites(n), PowerCut::SomeSectors(n)];
         found += cuts.iter().filter(|cut| verify(disk.after(**cut), steps).is_err()).count();
     }
@@ -179,7 +181,7 @@ fn a_disk_that_ignores_flushes_is_found_out() {
 #[test]
 fn a_disk_that_refuses_writes_makes_the_store_read_only_and_is_told_of_once() {
     let disk = Arc::new(CrashStorage::of(fresh()));
-    let store = Store::open(disk.clone(), options()).unwrap();
+    let store = Store::open(disk.clone(), options(false)).unwrap();
     store.insert(b"early", b"1").unwrap();
     store.sync().unwrap();
     disk.refuse_writes(Some(5));
@@ -196,14 +198,14 @@ fn a_disk_that_refuses_writes_makes_the_store_read_only_and_is_told_of_once() {
     assert_eq!(store.get(b"early").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(store.scan(b"", None).count(), 2);
     drop(store);
-    let store = Store::open(Arc::new(disk.after(PowerCut::KeepAll)), options()).unwrap();
+    let store = Store::open(Arc::new(disk.after(PowerCut::KeepAll)), options(true)).unwrap();
     assert_eq!(store.get(b"early").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
 #[test]
 fn a_disk_that_fails_while_a_checkpoint_is_written_is_told_of() {
     let disk = Arc::new(CrashStorage::of(fresh()));
-    let store = Store::open(disk.clone(), options()).unwrap();
+    let store = Store::open(disk.clone(), options(false)).unwrap();
     disk.refuse_writes(Some(5));
     let mut errors = Vec::new();
     for step in 1..STEPS {

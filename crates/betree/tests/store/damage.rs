@@ -9,7 +9,7 @@ use crate::model::{Model, bytes, key};
 use crate::{small, times};
 
 fn options() -> Options {
-    Options { cache_bytes: 1 << 20 }
+    Options { cache_bytes: 1 << 20, ..Options::default() }
 }
 
 /// Smaller than those of other tests, so that most bits of an image matter and many images are looked at in little time.

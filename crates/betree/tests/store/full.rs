@@ -19,9 +19,15 @@ fn key(i: u32) -> [u8; 8] {
 }
 
 fn fill_empty_and_fill_again(len: usize, key: impl Fn(u32) -> [u8; 8]) {
+    for in_rows in [false, true] {
+        fill_and_empty(len, &key, Options { cache_bytes: 256 << 10, in_rows });
+    }
+}
+
+fn fill_and_empty(len: usize, key: impl Fn(u32) -> [u8; 8], options: Options) {
     let disk = Arc::new(MemoryStorage::new(8 << 20));
     Store::create(&*disk, params()).unwrap();
-    let mut store = Store::open(disk.clone(), Options { cache_bytes: 256 << 10 }).unwrap();
+    let mut store = Store::open(disk.clone(), options).unwrap();
     let mut last = 0;
     for round in 0..3 {
         let mut count = 0;
@@ -31,16 +37,19 @@ fn fill_empty_and_fill_again(len: usize, key: impl Fn(u32) -> [u8; 8]) {
                 Err(error) => break error,
             }
         };
-        assert!(matches!(error, Error::NoSpace { .. }), "round {round}: {error}");
-        assert!(count as usize * (len + 8) > 3 << 20, "only {count} values of {len} bytes fit into 8 MiB");
-        assert!(round == 0 || count * 10 >= last * 7, "room is lost: {last}, then {count}");
+        assert!(matches!(error, Error::NoSpace { .. }), "{options:?}, round {round}: {error}");
+        assert!(
+            count as usize * (len + 8) > 3 << 20,
+            "{options:?}: only {count} values of {len} bytes fit into 8 MiB"
+        );
+        assert!(round == 0 || count * 10 >= last * 7, "{options:?}: room is lost: {last}, then {count}");
         last = count;
         // What was refused did no harm, and what was taken is there, now and after closing.
         for reopened in [false, true] {
             if reopened {
                 store.close().unwrap();
                 check(disk.clone()).unwrap().result().unwrap();
-                store = Store::open(disk.clone(), Options { cache_bytes: 256 << 10 }).unwrap();
+                store = Store::open(disk.clone(), options).unwrap();
             }
             for i in (0..count).step_by(13) {
                 assert_eq!(store.get(&key(i)).unwrap(), Some(value(i, len)), "value {i} of {count}");
@@ -76,7 +85,7 @@ fn a_disk_full_of_values_in_order_recovers_by_deletes() {
 fn one_range_delete_empties_a_full_disk() {
     let disk = Arc::new(MemoryStorage::new(8 << 20));
     Store::create(&*disk, params()).unwrap();
-    let store = Store::open(disk, Options { cache_bytes: 256 << 10 }).unwrap();
+    let store = Store::open(disk, Options { cache_bytes: 256 << 10, ..Options::default() }).unwrap();
     let free = store.stat().unwrap().free_slots;
     let fill = || (0..).find(|i| store.insert(&key(*i), &value(*i, 200)).is_err()).unwrap();
     let count = fill();
@@ -93,7 +102,7 @@ fn one_range_delete_empties_a_full_disk() {
 fn what_waits_in_memory_takes_room_and_deletes_give_it_back() {
     let disk = Arc::new(MemoryStorage::new(8 << 20));
     Store::create(&*disk, params()).unwrap();
-    let store = Store::open(disk, Options { cache_bytes: 8 << 20 }).unwrap();
+    let store = Store::open(disk, Options { cache_bytes: 8 << 20, ..Options::default() }).unwrap();
     let before = store.room_bytes();
     // Less than is brought into the tree before somebody asks.
     for i in 0..3 {

@@ -17,7 +17,7 @@ fn keys_of_64_kib_and_values_of_1_mib_fit_into_nodes_of_4_mib() {
     assert!(params.node_bytes == 4 << 20 && (64 << 10..=128 << 10).contains(&params.basement_bytes));
     let disk = Arc::new(MemoryStorage::new(224 << 20));
     Store::create(&*disk, params).unwrap();
-    let options = Options { cache_bytes: 24 << 20 };
+    let options = Options { cache_bytes: 24 << 20, ..Options::default() };
     let store = Store::open(disk.clone(), options).unwrap();
     let key = |i: u8| [&[i.wrapping_mul(53)][..], &vec![i; (64 << 10) - 1]].concat();
     for i in 0..60 {
@@ -115,7 +115,7 @@ fn a_full_log_of_64_mib_is_replayed_within_5_seconds() {
     Store::create(&disk, params).unwrap();
     // Nodes do not reach the disk, so that no checkpoint is made and the log becomes as full as it ever may.
     let disk = Awkward::of(disk, Duration::ZERO, 64 << 20);
-    let options = Options { cache_bytes: 256 << 20 };
+    let options = Options { cache_bytes: 256 << 20, ..Options::default() };
     let store = Store::open(disk.clone(), options).unwrap();
     disk.held.store(true, Relaxed);
     let (written, done) = (AtomicU64::new(0), AtomicBool::new(false));

@@ -80,8 +80,9 @@ pub fn range(k: u16, n: u16) -> (Vec<u8>, Vec<u8>) {
     if a < b { (a, b) } else { (b, a) }
 }
 
-fn options() -> Options {
-    Options { cache_bytes: 96 << 10 }
+/// A store may be opened in rows today and without tomorrow.
+fn options(n: u64) -> Options {
+    Options { cache_bytes: 96 << 10, in_rows: n % 2 == 1 }
 }
 
 /// Where a write writes down which it is, so that after a crash it is seen how many of them are there.
@@ -107,7 +108,11 @@ fn write(step: usize, op: &Op, batch: &mut Batch, model: &mut Model) {
             model.insert(key(*k), value);
         }
         Op::Delete(k) => {
-            batch.delete(&key(*k));
+            if k % 2 == 0 {
+                batch.delete(&key(*k))
+            } else {
+                batch.delete_sized(&key(*k), u32::from(*k))
+            };
             model.remove(&key(*k));
         }
         Op::Patch(k, at, n) => {
@@ -174,7 +179,7 @@ impl Run {
                 self.store.take().unwrap().close().unwrap();
                 self.is_synced();
                 check(self.disk.clone()).unwrap().result().unwrap();
-                self.store = Some(Store::open(self.disk.clone(), options()).unwrap());
+                self.store = Some(Store::open(self.disk.clone(), options(self.writes)).unwrap());
             }
             Op::Crash(seed) => self.crash(*seed),
             op => {
@@ -204,7 +209,7 @@ impl Run {
         drop(self.store.take());
         self.disk = Arc::new(CrashStorage::of(left));
         check(self.disk.clone()).unwrap().result().unwrap();
-        let store = Store::open(self.disk.clone(), options()).unwrap();
+        let store = Store::open(self.disk.clone(), options(seed)).unwrap();
         let found = store.get(COUNT).unwrap().map_or(0, |n| u64::from_le_bytes(n.try_into().unwrap()));
         let kept = found.checked_sub(self.synced.0).expect("what was synced is there") as usize;
         self.model = std::mem::take(&mut self.synced.1);
@@ -242,7 +247,7 @@ fn run(ops: &[Op]) {
     let fresh = MemoryStorage::new(24 << 20);
     Store::create(&fresh, small()).unwrap();
     let disk = Arc::new(CrashStorage::of(fresh.image()));
-    let store = Some(Store::open(disk.clone(), options()).unwrap());
+    let store = Some(Store::open(disk.clone(), options(ops.len() as u64)).unwrap());
     let model = Model::new();
     let mut run = Run {
         disk,
@@ -282,6 +287,6 @@ proptest! {
 #[test]
 fn a_disk_of_zeros_is_no_store() {
     let disk = Arc::new(MemoryStorage::new(1 << 20));
-    let error = Store::open(disk.clone() as Arc<dyn Storage>, options()).err().unwrap();
+    let error = Store::open(disk.clone() as Arc<dyn Storage>, options(0)).err().unwrap();
     assert!(error.to_string().contains("no Bε-tree store"), "{error}");
 }

@@ -10,7 +10,7 @@ use crate::small;
 fn open(bytes: u64, cache_bytes: usize) -> Arc<Store> {
     let disk = Arc::new(MemoryStorage::new(bytes));
     Store::create(&*disk, small()).unwrap();
-    Arc::new(Store::open(disk, Options { cache_bytes }).unwrap())
+    Arc::new(Store::open(disk, Options { cache_bytes, ..Options::default() }).unwrap())
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn writers_that_sync_at_once_share_flushes_and_lose_nothing() {
     let disk = MemoryStorage::new(16 << 20);
     Store::create(&disk, small()).unwrap();
     let disk = Arc::new(CrashStorage::of(disk.image()));
-    let store = Store::open(disk.clone(), Options { cache_bytes: 1 << 20 }).unwrap();
+    let store = Store::open(disk.clone(), Options { cache_bytes: 1 << 20, ..Options::default() }).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4u8 {
             let store = &store;
@@ -84,7 +84,7 @@ fn memory_stays_within_its_budget() {
     };
     Store::create(&*disk, params).unwrap();
     let budget = 4 << 20;
-    let store = Store::open(disk, Options { cache_bytes: budget }).unwrap();
+    let store = Store::open(disk, Options { cache_bytes: budget, ..Options::default() }).unwrap();
     for i in 0..150_000u64 {
         store.insert(&i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes(), &[5; 100]).unwrap();
     }

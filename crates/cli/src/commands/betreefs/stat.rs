@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 pub fn run(path: &Path, json: bool) -> Result<()> {
-    let stat = betree::stat(image::open_read_only(path)?)
-        .with_context(|| format!("reading {}", path.display()))?;
+    let stat =
+        betree::stat(image::open_read_only(path)?).with_context(|| format!("reading {}", path.display()))?;
     if json {
         return output::json(&document(&stat));
     }

@@ -1,0 +1,103 @@
+//! The leaves of a node are made anew together: full, so that a key lies as if all had been written in order, and at the same time, so
+//! that there is a row of slots for them.
+//!
+//! What a scan reads too much, or seeks, is bounded by this whatever happened to the keys: messages that wait weigh at most
+//! [`SHARE`] of what lies below them, and the leaves of a node lie in two rows, three at most.
+
+use std::sync::Arc;
+
+use super::leaf::Basements;
+use super::{Nodes, Writer};
+use crate::error::Result;
+use crate::node::{Entry, Link, Node, Part};
+use crate::run::Slice;
+
+/// The part of the leaves of a node that messages above them may weigh: a byte is written again that many times at most.
+const SHARE: usize = 10;
+
+impl Writer<'_> {
+    /// Whether the messages in a node above leaves have to go down to them.
+    pub(super) fn is_heavy(&self, node: &Node) -> bool {
+        let waiting: usize = node.entries.iter().map(|entry| entry.part.weight()).sum();
+        let below: usize = node.entries.iter().map(|entry| self.leaf_bytes(&entry.child)).sum();
+        node.disk_bytes(self.block()) > self.room()
+            || waiting > (below / SHARE).clamp(self.room() / 32, self.room())
+    }
+
+    /// Sends all messages of a node down to its leaves, which are made anew from the first that changes, or from where there would be too many rows.
+    /// Tells whether the last leaf alone changed, as where keys come in order.
+    pub(super) fn flush_row(&mut self, node: &mut Node) -> Result<bool> {
+        let Some(touched) = node.entries.iter().position(|entry| !matches!(entry.part, Part::Empty)) else {
+            return Ok(false);
+        };
+        let at_end = touched > 0 && touched + 1 == node.entries.len();
+        let gaps = self.gaps(&node.entries[..=touched]);
+        // Where keys come in order only the end is written, unless that has become too many rows.
+        let first = if gaps.len() > usize::from(at_end) { gaps[0] } else { touched };
+        let key = Arc::clone(&node.entries[first].key);
+        let mut out = Basements::new(self);
+        for i in first..node.entries.len() {
+            let entry = &mut node.entries[i];
+            let part = std::mem::replace(&mut entry.part, Part::Empty);
+            // The old leaf goes before the next one is read, if nobody else sees it.
+            let link = std::mem::replace(&mut entry.child, Link::None);
+            self.buffered -= part.bytes() as i64;
+            let run = self.pager.run(&part)?;
+            let mut leaf = self.open(&link)?;
+            drop(link);
+            if let Some(basement) = leaf.entries.first_mut() {
+                basement.key = Arc::clone(&entry.key);
+            }
+            self.apply_to_basements(&leaf, &Slice::all(&run), &mut out)?;
+        }
+        let basements = out.finish();
+        node.entries.truncate(first);
+        if !basements.is_empty() || first == 0 {
+            let mut leaves = self.divide(basements, true);
+            self.even_out_the_last(&mut leaves);
+            leaves[0].0 = key;
+            self.made += leaves.iter().map(|(_, leaf)| leaf.disk_bytes(self.block()) as u64).sum::<u64>();
+            let entries = leaves.into_iter().map(|(key, leaf)| Entry {
+                key,
+                part: Part::Empty,
+                child: Link::Memory(Arc::new(leaf)),
+            });
+            node.entries.extend(entries);
+        }
+        Ok(at_end)
+    }
+
+    /// The leaves that do not lie behind those before them. What is not on the disk yet will be written in a row.
+    fn gaps(&self, entries: &[Entry]) -> Vec<usize> {
+        let is_gap = |i: &usize| match (&entries[i - 1].child, &entries[*i].child) {
+            (Link::Disk(before), Link::Disk(after)) => before.at + self.room() as u64 != after.at,
+            (_, Link::Disk(_)) => true,
+            _ => false,
+        };
+        (1..entries.len()).filter(is_gap).collect()
+    }
+
+    fn leaf_bytes(&self, link: &Link) -> usize {
+        match link {
+            Link::Disk(pointer) => pointer.bytes as usize,
+            Link::Memory(leaf) => leaf.disk_bytes(self.block()),
+            Link::None => 0,
+        }
+    }
+
+    /// A last leaf that would share a slot with others, apart from its row, takes some from the one before it.
+    fn even_out_the_last(&self, leaves: &mut Nodes) {
+        let least = self.room() / 3;
+        let [.., (_, before), (key, last)] = &mut leaves[..] else { return };
+        let mut bytes = last.disk_bytes(self.block());
+        while bytes < least && before.entries.len() > 1 {
+            let mut basement = before.entries.pop().expect("there are two at least");
+            bytes += basement.part.bytes().next_multiple_of(self.block());
+            if let Some(first) = last.entries.first_mut() {
+                first.key = Arc::clone(key);
+            }
+            *key = std::mem::replace(&mut basement.key, Arc::from([]));
+            last.entries.insert(0, basement);
+        }
+    }
+}
