@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use crate::aligned::Aligned;
 use crate::error::{Error, Result};
@@ -16,6 +17,9 @@ use crate::view::Version;
 
 /// A checkpoint is made when so much of the log is in use. What is left takes the writes that come meanwhile.
 const CHECKPOINT: f64 = 0.7;
+
+/// How long a full store waits for readers of older trees.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Nodes that are looked at, when a store is closed, for the next messages that wait.
 const VISITS: u32 = 256;
@@ -121,7 +125,7 @@ impl Flusher {
             let Some(key) = next else { break };
             from = key;
         }
-        if self.space.free_slots() + self.space.dropped_slots() < reserve(shared) {
+        if self.spare_slots() < reserve(shared) {
             // Deletes take room in buffers; at the leaves they give it.
             self.purge(shared)?;
         }
@@ -151,7 +155,8 @@ impl Flusher {
         }
         let mut from: Option<Key> = Some(Arc::from([]));
         while let Some(key) = from {
-            from = self.purge_step(shared, &key, Packing::Tight)?.0;
+            let packing = if shared.in_rows { Packing::Rows } else { Packing::Tight };
+            from = self.purge_step(shared, &key, packing)?.0;
         }
         // It is worth the trouble again when there is much more.
         self.purged = self.superblock.buffered + shared.params.node() / 8;
@@ -195,19 +200,31 @@ impl Flusher {
         if self.space.free_slots() < needed && self.space.dropped_slots() > 0 {
             self.checkpoint(shared, false)?;
         }
+        // A scan, or what is read ahead for one, may still hold an older tree. It is soon done.
+        let patience = Instant::now() + PATIENCE;
+        while self.space.free_slots() < needed && self.space.dropped_slots() > 0 && Instant::now() < patience
+        {
+            std::thread::sleep(Duration::from_millis(1));
+            self.release(shared);
+        }
         Ok(())
     }
 
     fn packing(&self, shared: &Shared) -> Packing {
         match shared.in_rows {
-            _ if self.is_tight(shared) => Packing::Tight,
             true => Packing::Rows,
+            false if self.is_tight(shared) => Packing::Tight,
             false => Packing::Split,
         }
     }
 
     fn is_tight(&self, shared: &Shared) -> bool {
-        self.space.free_slots() + self.space.dropped_slots() < 2 * reserve(shared)
+        self.spare_slots() < 2 * reserve(shared)
+    }
+
+    /// Slots that will be free after the next checkpoint.
+    fn spare_slots(&self) -> u64 {
+        (self.space.free_slots() + self.space.dropped_slots()).saturating_sub(changed(&self.root))
     }
 
     /// Takes note of what a change of the tree did, and shows it to readers.
@@ -230,7 +247,7 @@ impl Flusher {
         Ok(())
     }
 
-    /// Writes changed nodes when they take more than five eighths of the memory: leaves first, which change more seldom than what is above
+    /// Writes changed nodes when they take more than five sixteenths of the memory: leaves first, which change more seldom than what is above
     /// them; of the rest only what is too much, because it will soon change again.
     fn spare_memory(&mut self, shared: &Shared) -> Result<()> {
         let most = shared.pager.cache.budget() / 8 * 5;
@@ -334,20 +351,32 @@ impl Flusher {
         self.space.release(oldest.min(self.durable));
     }
 
-    /// Says how much can still be written. A byte takes up to two, where it splits a leaf. Each inner node may come to need a
-    /// slot for its buffers, and some slots stay for the copies that a checkpoint makes, so that deletes always pass.
+    /// Says how much can still be written. Some slots stay for the copies that a checkpoint makes, so that deletes always pass. Each inner node
+    /// may come to need a slot for its buffers, but in rows, where so much does not come to wait.
     pub fn tell_room(&self, shared: &Shared) {
-        let free = (self.space.free_slots() + self.space.dropped_slots()) as i64;
-        let kept = reserve(shared) + changed(&self.root) + self.superblock.inner;
-        let spare = free - kept as i64;
-        let room = spare * shared.params.node() as i64 / 2 - self.superblock.buffered as i64;
-        shared.room.store(room, Relaxed);
+        let buffers = if shared.in_rows { 0 } else { self.superblock.inner };
+        let spare = self.spare_slots() as i64 - (reserve(shared) + buffers) as i64;
+        shared.room.store(bytes_in(shared, spare) - self.superblock.buffered as i64, Relaxed);
     }
+}
+
+/// Bytes of keys and values that so many slots surely hold: half of them, as a leaf that is split is half full; in rows eleven sixteenths,
+/// as the last leaf of five may be empty, and they have a node above them.
+fn bytes_in(shared: &Shared, slots: i64) -> i64 {
+    let sixteenths = if shared.in_rows { 11 } else { 8 };
+    slots * shared.params.node() as i64 / 16 * sixteenths
+}
+
+/// Bytes of keys and values that an empty store surely takes.
+pub(crate) fn capacity(shared: &Shared) -> u64 {
+    let slots = shared.pager.layout.area.1.saturating_sub(reserve(shared));
+    bytes_in(shared, slots as i64) as u64
 }
 
 /// Slots that inserts must leave.
 fn reserve(shared: &Shared) -> u64 {
-    (shared.pager.layout.area.1 / 16).max(12)
+    let leaves = if shared.in_rows { u64::from(shared.params.fanout) } else { 0 };
+    (shared.pager.layout.area.1 / 16).max(12 + leaves)
 }
 
 /// How many nodes of a tree are not on the disk.

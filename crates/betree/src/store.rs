@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 
 use crate::batch::{Batch, ops};
 use crate::error::{Error, Result};
-use crate::flusher::{Flusher, Wanted};
+use crate::flusher::{Flusher, Wanted, capacity};
 use crate::log::Log;
 use crate::memtable::Memtable;
 use crate::pager::Pager;
@@ -285,6 +285,11 @@ impl Store {
     pub fn memory_bytes(&self) -> (usize, usize) {
         let gauge = &self.shared.pager.cache.gauge;
         (gauge.bytes(), gauge.peak())
+    }
+
+    /// About how many bytes of keys and values it takes when it is empty.
+    pub fn capacity_bytes(&self) -> u64 {
+        capacity(&self.shared)
     }
 
     /// About how many bytes of keys and values can still be written; deletes do not need any.

@@ -216,7 +216,7 @@ impl Fs {
             let prefix = inode.prefix(self.epoch())?;
             let (keep, end) = (size.div_ceil(self.block), record.size.div_ceil(self.block));
             record.stored -= self.count_stored(record, &prefix, keep..end)?;
-            self.delete_blocks(&prefix, keep..end, batch);
+            self.delete_blocks(&prefix, keep..end, record.size, batch);
             state.known.split_off(&keep);
             let within = (size % self.block) as usize;
             // What is cut off must not come back when the file grows again.

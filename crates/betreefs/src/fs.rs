@@ -71,8 +71,7 @@ pub struct Fs {
     read_only: bool,
     /// What its own record says; inode numbers in it are older than those in `numbers`.
     found: Super,
-    /// Bytes that the store can hold, and of those what only deleting may use.
-    pub(crate) bytes: u64,
+    /// Bytes that only deleting may use.
     pub(crate) reserve: u64,
     /// When the full store was last looked at for room.
     looked: Mutex<Option<Instant>>,
@@ -114,7 +113,6 @@ impl Fs {
             stream: Stream::default(),
             numbers: Mutex::new(Numbers { next: found.next_number, reserved: found.next_number }),
             prefix_max: PREFIX_MAX.min(params.max_key_bytes() / 4),
-            bytes,
             reserve: bytes / RESERVE,
             looked: Mutex::new(None),
             changed: AtomicBool::new(false),

@@ -376,7 +376,7 @@ impl Filesystem for Served {
         let (files, free) = (room.bytes / UNIT, room.available / UNIT);
         reply.statfs(
             room.bytes / UNIT,
-            room.free / UNIT,
+            room.available / UNIT,
             room.available / UNIT,
             files,
             free,

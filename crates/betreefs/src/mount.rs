@@ -106,7 +106,8 @@ pub fn serve(image: &Path, device: OwnedFd, options: &MountOptions, ready: impl 
 /// Opens the file system.
 fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     let storage = if options.read_only { image::open_read_only(image)? } else { image::open(image)? };
-    let mut store = Options::default();
+    // Files are read in the order of their keys far more often than in random order.
+    let mut store = Options { in_rows: true, ..Options::default() };
     store.cache_bytes = options.cache_bytes.unwrap_or(store.cache_bytes);
     Ok(Arc::new(if options.read_only {
         Fs::open_read_only(storage, store)?

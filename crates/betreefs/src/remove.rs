@@ -111,16 +111,24 @@ impl Fs {
     /// Deletes all blocks of a file.
     fn delete_data(&self, inode: &Inode, record: &Record, batch: &mut Batch) -> Result<()> {
         if record.stored > 0 {
-            self.delete_blocks(&inode.prefix(self.epoch())?, 0..record.size.div_ceil(self.block), batch);
+            let blocks = 0..record.size.div_ceil(self.block);
+            self.delete_blocks(&inode.prefix(self.epoch())?, blocks, record.size, batch);
         }
         Ok(())
     }
 
-    /// Deletes the blocks of a file that are within `blocks`.
-    pub(crate) fn delete_blocks(&self, prefix: &[u8], blocks: std::ops::Range<u64>, batch: &mut Batch) {
+    /// Deletes the blocks of a file of `size` bytes that are within `blocks`.
+    pub(crate) fn delete_blocks(
+        &self,
+        prefix: &[u8],
+        blocks: std::ops::Range<u64>,
+        size: u64,
+        batch: &mut Batch,
+    ) {
         if blocks.end.saturating_sub(blocks.start) <= FEW_BLOCKS {
             blocks.for_each(|block| {
-                batch.delete(&key::data(prefix, block));
+                let bytes = size.saturating_sub(block * self.block).min(self.block);
+                batch.delete_sized(&key::data(prefix, block), bytes as u32);
             });
         } else {
             batch.delete_range(&key::data(prefix, blocks.start), &key::data(prefix, blocks.end));
@@ -172,7 +180,8 @@ impl Fs {
             if let Place::Away(prefix) = place
                 && record.stored > 0
             {
-                self.delete_blocks(&prefix, 0..record.size.div_ceil(self.block), &mut batch);
+                let blocks = 0..record.size.div_ceil(self.block);
+                self.delete_blocks(&prefix, blocks, record.size, &mut batch);
             }
             self.write_batch(&batch)?;
         }

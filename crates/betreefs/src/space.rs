@@ -12,11 +12,9 @@ use crate::record::{Record, Time};
 /// Room of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes of all.
+    /// Bytes that files may surely take where there is nothing.
     pub bytes: u64,
-    /// Bytes that nothing lies in.
-    pub free: u64,
-    /// Bytes that files may surely still take: half of that, as leaves may be half full, less what is kept for deleting.
+    /// Bytes that they may surely still take, less what is kept for deleting.
     pub available: u64,
     /// Bytes of a block of data.
     pub block: u64,
@@ -25,9 +23,9 @@ pub struct Room {
 impl Fs {
     /// How much room there is.
     pub fn room(&self) -> Room {
-        let room = self.store.room_bytes();
-        let available = room.saturating_sub(self.reserve);
-        Room { bytes: self.bytes, free: (2 * room).min(self.bytes), available, block: self.block }
+        let files = |bytes: u64| bytes.saturating_sub(self.reserve);
+        let bytes = files(self.store.capacity_bytes());
+        Room { bytes, available: files(self.store.room_bytes()).min(bytes), block: self.block }
     }
 
     /// What `fallocate` does; `mode` is as there.
@@ -106,7 +104,7 @@ impl Fs {
         edge(whole.end * self.block, end, batch)?;
         if !whole.is_empty() {
             record.stored -= self.count_stored(record, prefix, whole.clone())?;
-            self.delete_blocks(prefix, whole.clone(), batch);
+            self.delete_blocks(prefix, whole.clone(), record.size, batch);
             let above = state.known.split_off(&whole.end);
             state.known.split_off(&whole.start);
             state.known.extend(above);

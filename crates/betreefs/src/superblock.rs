@@ -129,7 +129,8 @@ pub fn label(image: &Path) -> Result<String> {
 }
 
 fn params(bytes: u64) -> Params {
-    let mut params = Params::for_image(bytes);
+    // The leaves of a node are made anew together: more of them lie in a row.
+    let mut params = Params { fanout: 8, ..Params::for_image(bytes) };
     // Keys of 1 KiB at least, and values of 16 KiB.
     if params.node_bytes < 64 << 10 {
         params.node_bytes = 64 << 10;

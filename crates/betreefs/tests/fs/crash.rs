@@ -74,7 +74,7 @@ fn after_a_power_cut_at_any_write_each_operation_was_done_or_not() {
 fn cut_at_every(step: usize) {
     let image = disk(SMALL).image();
     let whole = Arc::new(CrashStorage::of(image.clone()));
-    let fs = Fs::open(whole.clone(), Options { cache_bytes: 8 << 20 }).unwrap();
+    let fs = Fs::open(whole.clone(), Options { cache_bytes: 8 << 20, in_rows: true }).unwrap();
     work(&fs, &mut 0).unwrap();
     fs.close().unwrap();
     let writes = whole.writes();
@@ -83,7 +83,7 @@ fn cut_at_every(step: usize) {
         let disk = Arc::new(CrashStorage::of(image.clone()));
         disk.cut_at(at);
         let mut synced = 0;
-        if let Ok(fs) = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20 }) {
+        if let Ok(fs) = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true }) {
             let _ = work(&fs, &mut synced);
         }
         let seed = seed as u64;

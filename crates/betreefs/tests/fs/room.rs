@@ -61,7 +61,7 @@ fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
 fn when_the_disk_fails_nothing_is_written_any_more_and_reading_goes_on() {
     let memory = disk(SMALL);
     let disk = Arc::new(CrashStorage::of(memory.image()));
-    let fs = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20 }).unwrap();
+    let fs = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true }).unwrap();
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
     fs.write(ino, 0, b"kept", false).unwrap();
     fs.sync().unwrap();
