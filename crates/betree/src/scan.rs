@@ -53,6 +53,9 @@ struct Ahead {
     leaf: Option<Pointer>,
     /// Leaves that were gone through.
     leaves: usize,
+    /// Basements of this leaf that the scan came to, and whether the leaves behind it were asked for.
+    gone: usize,
+    asked: bool,
 }
 
 /// Where the next entry is.
@@ -258,8 +261,8 @@ impl Scan {
 }
 
 impl Ahead {
-    /// Reads the basement that the scan has come to and some after it with one request; asks for the next leaves once the scan has gone
-    /// through one.
+    /// Reads the basement that the scan has come to and some after it with one request. Asks for the next leaves once the scan has gone
+    /// through one, or through half of its first.
     fn read(
         ahead: &mut Self,
         shared: &Arc<Shared>,
@@ -273,17 +276,9 @@ impl Ahead {
         if ahead.leaf != Some(*pointer) {
             ahead.leaves += usize::from(ahead.leaf.is_some());
             ahead.leaf = Some(*pointer);
-            if ahead.leaves > 0
-                && let Some((parent, child)) = parent
-            {
-                let next = parent.entries.iter().skip(child + 1).take(2).filter(|entry| within(&entry.key));
-                for entry in next {
-                    if let Link::Disk(leaf) = &entry.child {
-                        shared.prefetcher.ask(shared, *leaf, &view.version);
-                    }
-                }
-            }
+            (ahead.gone, ahead.asked) = (0, false);
         }
+        ahead.gone += 1;
         if ahead.leaves > 0 {
             ahead.basements = node.entries.len();
         }
@@ -291,6 +286,18 @@ impl Ahead {
         let end = (i + 1..end).find(|j| !within(&node.entries[*j].key)).unwrap_or(end);
         if shared.pager.prefetch(node, i..end)? > 0 {
             ahead.basements = (2 * ahead.basements).max(2);
+        }
+        // Only now: the disk gets requests in the order of keys, which is that of its blocks.
+        let far = ahead.leaves > 0 || 2 * ahead.gone >= node.entries.len();
+        if far
+            && !std::mem::replace(&mut ahead.asked, true)
+            && let Some((parent, child)) = parent
+        {
+            for entry in parent.entries.iter().skip(child + 1).take(2).filter(|entry| within(&entry.key)) {
+                if let Link::Disk(leaf) = &entry.child {
+                    shared.prefetcher.ask(shared, *leaf, &view.version);
+                }
+            }
         }
         Ok(())
     }
