@@ -17,7 +17,7 @@ mod write_cache;
 pub use clock::ModelClock;
 pub use device::Device;
 pub use price::{
-    KindCost, Priced, Pricing, TransferCurve, TransferPoint, price, price_extents, transfer_curve,
+    KindCost, Priced, Pricing, TransferCurve, TransferPoint, expected_s, price, price_extents, transfer_curve,
 };
 
 use crate::Error;
@@ -121,6 +121,11 @@ impl Model {
     pub fn costs_nothing(&self) -> bool {
         let Parameters { hdd, smr, ssd, .. } = &self.parameters;
         hdd.is_none() && smr.is_none() && ssd.is_none()
+    }
+
+    /// Nanoseconds of a turn; 0 where nothing turns.
+    pub fn turn_ns(&self) -> u64 {
+        self.parameters.hdd.as_ref().map_or(0, |hdd| (60e9 / hdd.rpm) as u64)
     }
 
     /// A fresh device with a disk of `size_bytes` on it.

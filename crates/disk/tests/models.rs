@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
-use senesce_disk::model::{Device, Model, ModelClock, price, price_extents, transfer_curve};
+use senesce_disk::model::{Device, Model, ModelClock, expected_s, price, price_extents, transfer_curve};
 use senesce_disk::{Extent, Request, RequestKind};
 use std::path::Path;
 
@@ -108,6 +108,23 @@ fn a_drive_turns_on_while_nobody_asks() {
     };
     within(wait_ms(0), 8.2..=8.4);
     within(wait_ms(4_000_000), 4.2..=4.4);
+}
+
+#[test]
+fn where_a_short_read_lies_on_its_track_does_not_change_what_it_is_expected_to_cost() {
+    let disk = model("hdd-7200");
+    let turn_s = 60.0 / 7200.0;
+    let costs = |cost: &dyn Fn(&[Request]) -> f64| -> Vec<f64> {
+        (0..40).map(|n| cost(&[read(64 * MIB + n * 32_768, 4096)])).collect()
+    };
+    let spread = |costs: Vec<f64>| {
+        costs.iter().copied().fold(0.0, f64::max) - costs.iter().copied().fold(f64::MAX, f64::min)
+    };
+    // From a single angle it is up to a turn.
+    within(spread(costs(&|requests| seconds(&disk, requests))), 0.8 * turn_s..=1.05 * turn_s);
+    within(spread(costs(&|requests| expected_s(&disk, 20 * GIB, requests))), 0.0..=0.15 * turn_s);
+    let ssd = model("ssd-sata");
+    assert_eq!(expected_s(&ssd, 20 * GIB, &[read(0, 4096)]), seconds(&ssd, &[read(0, 4096)]));
 }
 
 #[test]

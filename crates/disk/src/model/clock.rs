@@ -21,7 +21,12 @@ pub struct ModelClock {
 impl ModelClock {
     /// A clock at 0 with a fresh device.
     pub fn new(device: Device) -> ModelClock {
-        ModelClock { device, arrived_ns: 0, ends_ns: BinaryHeap::new(), horizon_ns: 0 }
+        ModelClock::at(device, 0)
+    }
+
+    /// A clock at `now_ns` with a fresh device: a disk has turned meanwhile.
+    pub fn at(device: Device, now_ns: u64) -> ModelClock {
+        ModelClock { device, arrived_ns: now_ns, ends_ns: BinaryHeap::new(), horizon_ns: now_ns }
     }
 
     /// Which of the requests that wait is issued next; see [`Device::choose`].

@@ -88,6 +88,25 @@ pub fn price<'a>(model: &Model, size_bytes: u64, requests: impl IntoIterator<Ite
     pricing.finish()
 }
 
+/// Angles from which requests are priced where a disk turns.
+const ANGLES: u64 = 8;
+
+/// Seconds that `requests` take, in their order, on a fresh device with a disk of `size_bytes`. A disk stands at any angle when the first one
+/// comes, so this is the mean over angles an eighth of a turn apart: by a single one, the order of two short scans would be chance.
+pub fn expected_s(model: &Model, size_bytes: u64, requests: &[Request]) -> f64 {
+    let turn_ns = model.turn_ns();
+    let angles = if turn_ns > 0 { ANGLES } else { 1 };
+    let took_ns = |angle: u64| {
+        let begin_ns = angle * turn_ns / ANGLES;
+        let mut clock = ModelClock::at(model.device(size_bytes), begin_ns);
+        for request in requests {
+            clock.issue(request);
+        }
+        clock.now_ns() - begin_ns
+    };
+    (0..angles).map(took_ns).sum::<u64>() as f64 / angles as f64 / 1e9
+}
+
 /// Prices the reading of `extents`, one after another: the scan cost of a tree from extent maps alone.
 pub fn price_extents(model: &Model, size_bytes: u64, extents: &[Extent]) -> Priced {
     // No extent is longer than a request may say.
