@@ -4,6 +4,7 @@ use super::laboratory;
 use super::transfer::{BANDWIDTH, NATURAL, SHARE_OF_BEST};
 use super::verification;
 use crate::series::MODELLED;
+use crate::tree;
 
 /// Aged over unaged scan cost on a modelled disk.
 pub(super) const AGING_RATIO: &str = "aging_ratio";
@@ -81,6 +82,7 @@ pub fn is_by_disk(measure: &str) -> bool {
 pub(super) fn known(measure: &str) -> Result<(), String> {
     if is_by_disk(measure)
         || ALIKE.contains(&measure)
+        || tree::MEASURES.contains(&measure)
         || laboratory::ALIKE.contains(&measure)
         || verification::ALIKE.contains(&measure)
     {
@@ -89,6 +91,7 @@ pub(super) fn known(measure: &str) -> Result<(), String> {
     let mut all = [
         &BY_DISK[..],
         &ALIKE[..],
+        &tree::MEASURES[..],
         &laboratory::BY_DISK[..],
         &laboratory::ALIKE[..],
         &verification::ALIKE[..],

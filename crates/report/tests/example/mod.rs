@@ -36,7 +36,7 @@ pub fn page() -> Page {
                 mkfs: "mkfs.btrfs disk.img".into(),
                 size_bytes: SIZE,
                 profile: "douceur".into(),
-                fullness: 0.5,
+                fullness: Some(0.5),
                 ..Comparison::default()
             },
         ],
@@ -57,7 +57,7 @@ fn full(name: &str, seed: u64, modelled: f64, measured: f64, score: f64, scatter
         mkfs: format!("mkfs.{} -q disk.img", &name[..3]),
         size_bytes: SIZE,
         profile: "agrawal".into(),
-        fullness: 0.7,
+        fullness: Some(0.7),
         seed,
         aged: side(9.0 * modelled, 2.1 * measured, score, scatter),
         unaged: side(9.0, 2.1, 0.995, 0.0),

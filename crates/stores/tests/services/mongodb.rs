@@ -15,7 +15,9 @@ fn program() -> Option<PathBuf> {
     let dirs = std::iter::once(installed).chain(std::env::split_paths(&path));
     let found = dirs.map(|dir| dir.join("secantusd-py")).find(|program| program.is_file());
     if found.is_none() {
-        println!("skipped: there is no server that speaks as MongoDB does (`scripts/setup features` installs one)");
+        println!(
+            "skipped: there is no server that speaks as MongoDB does (`scripts/setup features` installs one)"
+        );
     }
     found
 }
