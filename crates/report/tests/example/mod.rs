@@ -107,6 +107,7 @@ fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
         by_size: (12..29).map(class).collect(),
         new_file_fragments: Some(if aged { 212 } else { 1 }),
         new_file_bytes: Some(64 << 20),
+        tree: None,
         block_map: block_map(scatter),
         raw: (1..=5).map(scan).collect(),
     }
