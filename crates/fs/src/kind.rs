@@ -10,6 +10,9 @@ use disk::{BlockDevice, Extent, Serving, require_tool, run_tool};
 use std::path::Path;
 use std::process::Command;
 
+/// Tells how the tree on a device lies.
+pub type LookAtTree = fn(device: &Path) -> Result<TreeStat, Error>;
+
 /// A kind of file system: what there is to know about it.
 pub trait FileSystem: Sync {
     /// Its name, which is the one that mount takes too if the kernel has it.
@@ -86,7 +89,7 @@ pub trait FileSystem: Sync {
 
     /// Tells how the tree lies that it keeps everything in, on a device where it is not mounted; `None` where it is no tree
     /// that could be told of.
-    fn tree(&self) -> Option<fn(device: &Path) -> Result<TreeStat, Error>> {
+    fn tree(&self) -> Option<LookAtTree> {
         None
     }
 

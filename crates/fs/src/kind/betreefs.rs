@@ -1,7 +1,7 @@
 //! betreefs, which this program makes, serves through FUSE and checks itself.
 
-use super::FileSystem;
-use crate::{Error, TreeStat};
+use super::{FileSystem, LookAtTree};
+use crate::Error;
 use disk::{BlockDevice, Extent, LABEL, Serving, command};
 use std::path::Path;
 use std::process::Command;
@@ -83,7 +83,7 @@ impl FileSystem for Betreefs {
         Ok(None)
     }
 
-    fn tree(&self) -> Option<fn(&Path) -> Result<TreeStat, Error>> {
+    fn tree(&self) -> Option<LookAtTree> {
         Some(|device| {
             let disk = betreefs::image::open_read_only(device)?;
             Ok(betree::stat(disk).map_err(betreefs::Error::from)?)
