@@ -18,10 +18,12 @@ test: setup
 	scripts/test
 
 # What is not built in unless asked for: MPI, object stores, databases.
-test-features: setup
+test-features:
+	scripts/setup features
 	scripts/test-features
 
-bench: setup build
+bench: build
+	scripts/setup features
 	scripts/bench
 
 clean:

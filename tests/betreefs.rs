@@ -8,13 +8,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A file system that is mounted on a directory of the lab.
-struct Mounted<'a> {
+pub struct Mounted<'a> {
     lab: &'a Lab,
     dir: PathBuf,
 }
 
 impl<'a> Mounted<'a> {
-    fn new(lab: &'a Lab, image: &str, options: &str) -> Mounted<'a> {
+    pub fn new(lab: &'a Lab, image: &str, options: &str) -> Mounted<'a> {
         let dir = lab.path().join("mnt");
         std::fs::create_dir_all(&dir).unwrap();
         lab.run(&format!("betreefs mount {image} mnt {options}"));
@@ -32,7 +32,7 @@ impl<'a> Mounted<'a> {
         pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(ours).expect("it is served")
     }
 
-    fn unmount(self) {
+    pub fn unmount(self) {
         let server = self.server();
         self.take_down();
         // The store is closed when the server has ended.
@@ -57,7 +57,7 @@ impl Drop for Mounted<'_> {
     }
 }
 
-fn has_fuse() -> bool {
+pub fn has_fuse() -> bool {
     let fuse = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists();
     if !fuse {
         println!("skipped: it needs root and /dev/fuse");

@@ -1,5 +1,7 @@
 //! Tests of the whole program, in one binary: it links once, and short tests run beside long ones.
 
+#[path = "../crates/report/tests/chromium/mod.rs"]
+mod chromium;
 #[macro_use]
 mod common;
 
@@ -7,6 +9,8 @@ mod activity;
 mod age;
 mod bench;
 mod betreefs;
+mod betreefs_pictures;
+mod betreefs_probes;
 mod compare;
 mod crash;
 mod disk;

@@ -1,6 +1,6 @@
 //! Ranks that mpirun starts: they do what threads and processes do, and none goes on alone.
 //!
-//! The program must be built with the feature `mpi` for most of these, which `scripts/test` does where there is an MPI.
+//! The program must be built with the feature `mpi` for most of these, which `scripts/test-features` does where there is an MPI.
 
 use crate::common::{Lab, text};
 
@@ -53,7 +53,7 @@ mod ranks {
     macro_rules! needs_mpirun {
         () => {
             if !Command::new("mpirun").arg("--version").output().is_ok_and(|o| o.status.success()) {
-                println!("skipped: there is no mpirun (scripts/setup installs Open MPI)");
+                println!("skipped: there is no mpirun (`scripts/setup features` installs Open MPI)");
                 return;
             }
         };

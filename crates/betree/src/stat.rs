@@ -26,7 +26,12 @@ pub struct Fill {
     pub buffer_bytes: u64,
     /// Bytes of this level that were written since the store was made.
     pub written_bytes: u64,
+    /// How many of them are how full: a tenth of the largest node each, the last with those that are wholly full.
+    pub occupancy: [u64; TENTHS],
 }
+
+/// Bins of [`Fill::occupancy`].
+const TENTHS: usize = 10;
 
 /// What [`Store::stat`](crate::Store::stat) tells.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,7 +63,7 @@ pub struct Stat {
     pub leaves: Vec<(u64, u64)>,
     /// Bytes of keys and values that users gave since the store was made.
     pub given_bytes: u64,
-    /// Bytes written to the log, and of maps and superblocks.
+    /// Bytes written to the log.
     pub log_bytes: u64,
     /// Bytes written of maps and superblocks.
     pub frame_bytes: u64,
@@ -147,6 +152,8 @@ fn walk(pager: &Pager, pointer: &Pointer, stat: &mut Stat) -> Result<()> {
     let fill = &mut stat.levels[usize::from(pointer.level)];
     fill.nodes += 1;
     fill.bytes += u64::from(pointer.bytes);
+    let tenth = u64::from(pointer.bytes) * TENTHS as u64 / stat.node_bytes;
+    fill.occupancy[(tenth as usize).min(TENTHS - 1)] += 1;
     if pointer.level == 0 {
         stat.leaves.push((pointer.at, u64::from(pointer.bytes)));
         return Ok(());

@@ -108,6 +108,12 @@ impl Target for DirTarget {
             Err(e) => format!("could not drop cached directory entries and inodes: {e}"),
         });
         said.push("could not drop cached metadata blocks: a directory cannot be unmounted".to_owned());
+        if self.kind.starts_with("fuse.") {
+            said.push(format!(
+                "could not drop what the process keeps in memory that serves it: {}",
+                self.kind
+            ));
+        }
         Ok(said)
     }
 

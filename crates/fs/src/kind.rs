@@ -5,10 +5,13 @@ mod btrfs;
 mod ext4;
 mod xfs;
 
-use crate::Error;
+use crate::{Error, TreeStat};
 use disk::{BlockDevice, Extent, Serving, require_tool, run_tool};
 use std::path::Path;
 use std::process::Command;
+
+/// Tells how the tree on a device lies.
+pub type LookAtTree = fn(device: &Path) -> Result<TreeStat, Error>;
 
 /// A kind of file system: what there is to know about it.
 pub trait FileSystem: Sync {
@@ -82,6 +85,12 @@ pub trait FileSystem: Sync {
         crate::ioctl::fsmap::free_extents(root)
             .map(Some)
             .map_err(Error::io("listing the free space of", root))
+    }
+
+    /// Tells how the tree lies that it keeps everything in, on a device where it is not mounted; `None` where it is no tree
+    /// that could be told of.
+    fn tree(&self) -> Option<LookAtTree> {
+        None
     }
 
     /// Writes back all that is delayed in the file system mounted at `root`.

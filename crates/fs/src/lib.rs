@@ -15,6 +15,7 @@ mod tree_fds;
 mod volume;
 mod walk;
 
+pub use betree::Stat as TreeStat;
 pub use bulk::{Bulk, Each, bulk};
 pub use copy::{Copied, copy_tree};
 pub use detect::{detect, detect_modelled};

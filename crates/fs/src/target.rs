@@ -1,8 +1,8 @@
 //! What is aged and measured: a file system of our own in an image or on a device, or a plain directory.
 
-use crate::Error;
 use crate::kind::{FileSystem, ready};
 use crate::volume::{Disk, Volume};
+use crate::{Error, TreeStat};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{BlockDevice, Extent, Image, Session};
 use std::path::{Path, PathBuf};
@@ -84,6 +84,12 @@ pub trait Target: Send {
     /// The free extents, by address, if the file system tells. What was deleted a moment ago may not be among them
     /// yet, for some free it in the background: chill first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
+
+    /// How the tree lies on the disk that the file system keeps everything in; `None` where it is no tree that could be told
+    /// of. It is unmounted meanwhile.
+    fn tree(&mut self) -> Result<Option<TreeStat>, Error> {
+        Ok(None)
+    }
 
     /// The name of the file system.
     fn kind_name(&self) -> &str;

@@ -1,9 +1,9 @@
 //! A file system of our own: mounted on a directory nobody else uses, on a disk nobody else uses.
 
-use crate::Error;
 use crate::kind::FileSystem;
 use crate::mounted::Mounted;
 use crate::target::{Check, Spec, Target};
+use crate::{Error, TreeStat};
 use disk::modelled::{DiskSettings, ModelledDisk};
 use disk::{
     BlockDevice, Extent, Image, LoopDevice, ReadAhead, Residue, Session, drop_device_cache, drop_file_cache,
@@ -219,6 +219,14 @@ impl Target for Volume {
 
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
         self.kind.free_extents(self.root())
+    }
+
+    fn tree(&mut self) -> Result<Option<TreeStat>, Error> {
+        let Some(look) = self.kind.tree() else { return Ok(None) };
+        self.mount.unmount()?;
+        let stat = look(self.disk.path());
+        self.mount_again()?;
+        stat.map(Some)
     }
 
     fn maps_files(&self) -> bool {

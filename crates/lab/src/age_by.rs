@@ -1,6 +1,6 @@
 //! Ages one file system by a workload and keeps it: what `compare` and the probes then measure.
 
-use crate::experiment::{CheckpointPair, CheckpointSide, Of, read_checkpoint};
+use crate::experiment::{CheckpointPair, CheckpointSide, Of, TreeAt, read_checkpoint, read_trees};
 use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
 use crate::store::{NewRun, Store};
@@ -59,6 +59,9 @@ pub struct AgedByWorkload {
     pub checkpoints: Vec<CheckpointSide>,
     /// Aged and unaged side by side.
     pub pairs: Vec<CheckpointPair>,
+    /// How the trees lay of a file system that is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<TreeAt>,
     /// Whether the file system's own checker found no fault; `None` where there is none.
     pub checker_clean: Option<bool>,
 }
@@ -146,6 +149,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         round: spec.round,
         checkpoints: Vec::new(),
         pairs: Vec::new(),
+        trees: Vec::new(),
         checker_clean,
     };
     let disks: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
@@ -157,6 +161,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
             let (sides, pairs) = read_checkpoint(&store, run, of, at.number(), &disks)?;
             outcome.checkpoints.extend(sides);
             outcome.pairs.extend(pairs);
+            outcome.trees.extend(read_trees(&store, run, of, at.number())?);
         }
     }
     store.record_document(manifest.run(), "", OUTCOME, &outcome)?;

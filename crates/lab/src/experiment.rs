@@ -23,8 +23,8 @@ mod verification;
 
 pub use check::Checked;
 pub use measure::is_by_disk;
-pub use outcome::{CheckpointPair, CheckpointSide, Correlated, FailedCell, Outcome, Picture};
-pub(crate) use outcome::{Of, read_checkpoint};
+pub use outcome::{CheckpointPair, CheckpointSide, Correlated, FailedCell, Outcome, Picture, TreeAt};
+pub(crate) use outcome::{Of, read_checkpoint, read_trees};
 pub use plan::Plan;
 pub use rule::Rule;
 pub use run::{RunSpec, run};

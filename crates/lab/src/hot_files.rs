@@ -5,12 +5,12 @@ use crate::kept::Kept;
 use crate::manifest::Manifest;
 use crate::sides::{self, Access, On, Side, Sides, Task};
 use crate::store::number;
-use crate::throughput::{Rates, Ratios};
+use crate::throughput::{Rates, Ratios, settled};
 use crate::{Error, Watch};
+use fs::Target;
 use probe::{Age, Heat, HotFiles, HotLayout, Transfer};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// The days within which a hot file of the published file system was modified.
 pub const PUBLISHED_DAYS: f64 = 30.0;
@@ -141,9 +141,9 @@ fn measure(sides: &mut Sides, heat: &Heat, runs: u64, overwrites: bool) -> Resul
     };
     let layouts: Vec<Option<HotLayout>> = sides.sides.iter().map(layout).collect::<Result<_, _>>()?;
     record(sides, &hot, &layouts)?;
-    let read = rates(sides, "read", runs, |root| hot.read(root))?;
-    let overwrite =
-        overwrites.then(|| rates(sides, "overwrite", runs, |root| hot.overwrite(root))).transpose()?;
+    let read = rates(sides, "read", runs, |target| Ok(hot.read(target.root())?))?;
+    let overwrite = |target: &dyn Target| settled(target, hot.overwrite(target.root())?);
+    let overwrite = overwrites.then(|| rates(sides, "overwrite", runs, overwrite)).transpose()?;
     let of_side = |side: usize| HotFilesSide {
         layout: layouts[side],
         read: read[side],
@@ -188,10 +188,10 @@ fn rates(
     sides: &mut Sides,
     phase: &str,
     runs: u64,
-    work: impl Fn(&Path) -> probe::Result<Transfer>,
+    work: impl Fn(&dyn Target) -> Result<Transfer, Error>,
 ) -> Result<Vec<Rates>, Error> {
     let all = sides.repeat(&format!("{phase} hot files"), runs, |sides, side, repetition| {
-        sides.cold(side, &format!("hot_{phase}"), repetition, |root| Ok(work(root)?))
+        sides.cold(side, &format!("hot_{phase}"), repetition, &work)
     })?;
     Ok(all.iter().map(|once| Rates::of(once)).collect())
 }

@@ -24,6 +24,7 @@ mod space;
 mod stats;
 mod store;
 mod throughput;
+mod tree;
 mod verify;
 mod watch;
 mod watched;
@@ -40,7 +41,7 @@ pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
 pub use experiment::{
     Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment, FailedCell, Outcome,
-    Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, is_by_disk, run,
+    Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, TreeAt, is_by_disk, run,
 };
 pub use export::{Format, export};
 pub use hot_files::{
@@ -58,6 +59,7 @@ pub use sides::On;
 pub use stats::{Correlation, Interval, Spread, correlation, median_interval, spread};
 pub use store::{Measurement, NewRun, Run, RunId, Store};
 pub use throughput::{Rates, Ratios};
+pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};
 pub use watch::{Unwatched, Watch};
 pub use work::{STORE, Work};

@@ -3,7 +3,7 @@
 
 use crate::kept::Kept;
 use crate::sides::{self, Access, On, SCRATCH, Sides, Task};
-use crate::throughput::{Once, Rates, Ratios};
+use crate::throughput::{Once, Rates, Ratios, settled};
 use crate::{Error, Watch};
 use disk::Scratch;
 use probe::{FileSet, SequentialPlan};
@@ -133,7 +133,8 @@ fn one(sides: &mut Sides, side: usize, set: &FileSet, repetition: u64) -> Result
     let scratch = Scratch::make(sides.session, sides.sides[side].target().root(), SCRATCH)?;
     let place = scratch.path();
     let named = |phase: &str| format!("{phase}_{}", set.size_bytes);
-    let create = sides.cold(side, &named("create"), repetition, |_| Ok(set.create(place)?))?;
+    let create =
+        sides.cold(side, &named("create"), repetition, |target| settled(target, set.create(place)?))?;
     let read = sides.cold(side, &named("read"), repetition, |_| Ok(set.read(place)?))?;
     set.delete(place)?;
     Ok((create, read))

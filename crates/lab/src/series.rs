@@ -6,7 +6,7 @@ use crate::manifest::{Home, Made};
 use crate::scanned::{self, Scanned};
 use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::workload::{Workload, interrupted, unless_interrupted};
-use crate::{Error, Watch};
+use crate::{Error, Watch, tree};
 use disk::model::Model;
 use disk::{DeviceCounters, MemoryLimit, Session};
 use fs::Target;
@@ -282,10 +282,21 @@ impl Series<'_> {
         let mut targets: Vec<&mut dyn Target> = vec![aged];
         targets.extend(copy.as_mut().map(|copy| copy.target_mut()));
         self.layout(run, &mut targets, self.schedule.pictures.contains(&round))?;
+        if let At::Round(_) = at {
+            for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
+                tree::record(self.store, run, subject, *target)?;
+            }
+        }
         self.phase(round, "scans");
         let traced = probe::blocktrace::available().is_ok();
         let census =
             targets.iter().map(|target| probe::census(target.root())).collect::<Result<Vec<_>, _>>()?;
+        for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
+            // Else they were counted with their extents.
+            if !target.maps_files() {
+                self.store.record(run, &number(subject, "files", "files", 1, census.files as f64))?;
+            }
+        }
         for repetition in 1..=self.schedule.repeat {
             let mut order: Vec<usize> = (0..targets.len()).collect();
             // Each repetition begins with the other side.

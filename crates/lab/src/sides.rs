@@ -306,7 +306,7 @@ impl Sides<'_> {
         side: usize,
         what: &str,
         repetition: u64,
-        phase: impl FnOnce(&Path) -> Result<Transfer, Error>,
+        phase: impl FnOnce(&dyn Target) -> Result<Transfer, Error>,
     ) -> Result<Once, Error> {
         let side = &mut self.sides[side];
         side.target.chill()?;

@@ -8,7 +8,7 @@ use disk::model::Model;
 use fs::Target;
 use probe::Transfer;
 use serde::Serialize;
-use std::path::Path;
+use std::time::Instant;
 
 /// A phase of a benchmark that was done once. The rates are in bytes a second.
 #[derive(Clone, Copy)]
@@ -24,15 +24,23 @@ pub(crate) fn once(
     traced: bool,
     model: &Model,
     disk_bytes: Option<u64>,
-    phase: impl FnOnce(&Path) -> Result<Transfer, Error>,
+    phase: impl FnOnce(&dyn Target) -> Result<Transfer, Error>,
 ) -> Result<Once, Error> {
-    let (Transfer { bytes, wall_s }, seen) = watched(target, traced, |target| phase(target.root()))?;
+    let (Transfer { bytes, wall_s }, seen) = watched(target, traced, phase)?;
     let rate = |seconds: f64| (seconds > 0.0).then(|| bytes as f64 / seconds);
     Ok(Once {
         modelled: disk_bytes.and_then(|size| seen.modelled_s(model, size)).and_then(rate),
         disk_clock: seen.disk_clock_s.and_then(rate),
         wall: rate(wall_s),
     })
+}
+
+/// What was written, with the time until all of it is in its place: `syncfs`, with which writing ends, does not reach what is served
+/// through FUSE.
+pub(crate) fn settled(target: &dyn Target, written: Transfer) -> Result<Transfer, Error> {
+    let begun = Instant::now();
+    target.settle()?;
+    Ok(Transfer { wall_s: written.wall_s + begun.elapsed().as_secs_f64(), ..written })
 }
 
 impl Once {

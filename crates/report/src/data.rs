@@ -3,8 +3,10 @@
 //! A measure that was not taken is `None`: the page then says that it was not measured. Shares are between 0 and 1.
 
 mod experiment;
+mod tree;
 
 pub use experiment::{Axis, Check, Experiment, FailedCell, Line, Panels, Picture, Plot, Point};
+pub use tree::{Tree, TreeAt, TreeLevel};
 
 use serde::{Deserialize, Serialize};
 
@@ -49,8 +51,8 @@ pub struct Comparison {
     pub size_bytes: u64,
     /// Profile the file system was aged to.
     pub profile: String,
-    /// Share of the capacity in use.
-    pub fullness: f64,
+    /// Share of the capacity in use; `None` where neither a profile nor the file system tells it.
+    pub fullness: Option<f64>,
     /// Seed of everything random. Text in JSON, for a browser's numbers end at 2⁵³.
     #[serde(with = "text")]
     pub seed: u64,
@@ -108,6 +110,9 @@ pub struct Side {
     pub new_file_fragments: Option<u64>,
     /// Size of that new file.
     pub new_file_bytes: Option<u64>,
+    /// How its tree lies on the disk, of a file system that is one.
+    #[serde(default)]
+    pub tree: Option<Tree>,
     /// Where files lie, in the order in which the scan visits them.
     pub block_map: Vec<FileRow>,
     /// Every single measurement.

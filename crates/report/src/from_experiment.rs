@@ -1,6 +1,7 @@
 //! The part of a page that shows experiments: outcomes as curves, judged claims and pictures.
 
-use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point};
+use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, TreeAt};
+use crate::from_tree;
 use lab::{CheckpointSide, Error, Outcome, Run, Store};
 use std::collections::HashSet;
 
@@ -28,6 +29,7 @@ pub fn experiment(store: &Store, run: &Run) -> Result<Experiment, Error> {
 /// What the page shows of an outcome.
 pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
     let several_seeds = outcome.pictures.iter().any(|one| one.seed != outcome.pictures[0].seed);
+    let several_trees = outcome.trees.iter().any(|one| one.seed != outcome.trees[0].seed);
     Experiment {
         plots: outcome
             .plots
@@ -50,6 +52,8 @@ pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
                 why: c.why,
             })
             .collect(),
+        round: axis(&outcome.round),
+        trees: outcome.trees.into_iter().map(|one| tree(one, several_trees)).collect(),
         pictures: outcome.pictures.into_iter().map(|one| picture(one, several_seeds)).collect(),
         failed: outcome.failed.into_iter().map(|f| FailedCell { cell: f.cell, why: f.why }).collect(),
         method: method(run),
@@ -122,6 +126,20 @@ fn picture(picture: lab::Picture, several_seeds: bool) -> Picture {
     }
 }
 
+fn tree(at: lab::TreeAt, several_seeds: bool) -> TreeAt {
+    TreeAt {
+        option: setting(&at.option, at.seed, several_seeds),
+        fs: at.fs,
+        side: at.side,
+        round: at.round,
+        tree: from_tree::tree(at.tree),
+    }
+}
+
+fn axis(axis: &lab::Axis) -> Axis {
+    Axis { label: axis.label.clone(), unit: axis.unit.clone(), log: axis.log }
+}
+
 /// A figure: a line for each file system, disk, setting and side that has the measure. A measure that does not depend on
 /// the disk is drawn once.
 fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
@@ -151,7 +169,6 @@ fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
     for line in &mut lines {
         line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
-    let axis = |axis: &lab::Axis| Axis { label: axis.label.clone(), unit: axis.unit.clone(), log: axis.log };
     Plot {
         title: plot.title.clone(),
         x: axis(&outcome.round),

@@ -36,6 +36,7 @@ pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
         correlations: Vec::new(),
         checkpoints: aged.checkpoints.clone(),
         pairs: aged.pairs.clone(),
+        trees: aged.trees.clone(),
         pictures: Vec::new(),
         failed: Vec::new(),
         round: Axis { label: "round".to_owned(), unit: String::new(), log: false },

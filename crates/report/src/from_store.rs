@@ -1,7 +1,7 @@
 //! Drawing a page from the result store: every number on it was recorded there.
 
 use crate::data::{self, Page};
-use crate::{from_experiment, from_metadata, from_series, from_verify};
+use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
 use ager::Fit;
 use lab::{Aged, Error, Manifest, Run, RunId, SUBJECTS, Store};
 use serde::de::DeserializeOwned;
@@ -180,7 +180,7 @@ fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let aged: Option<Aged> = store.document(run.id, "", "aged")?;
     let numbers = store.measurements(run.id)?;
     let free_bytes = lab::interval(&numbers, SUBJECTS[0], "free_bytes").map(|free| free.median);
-    let used = free_bytes.map_or(0.0, |free| 1.0 - free / manifest.made.size_bytes as f64);
+    let used = free_bytes.map(|free| 1.0 - free / manifest.made.size_bytes as f64);
     let ratio = |measure| lab::ratio(&numbers, measure).map(interval);
     // A modelled scan that was never read comes from extent maps.
     let modelled = ratio("modelled_hdd_s_per_gib").or_else(|| ratio("extent_map_hdd_s_per_gib"));
@@ -191,7 +191,7 @@ fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
         mkfs: manifest.mkfs.clone().unwrap_or_else(|| "none: an existing directory".to_owned()),
         size_bytes: manifest.made.size_bytes,
         profile: manifest.source().to_owned(),
-        fullness: manifest.conditions().map_or(used, |conditions| conditions.fullness),
+        fullness: manifest.conditions().map(|conditions| conditions.fullness).or(used),
         seed: manifest.seed().unwrap_or(0),
         aged: side(store, run.id, SUBJECTS[0], &numbers)?,
         unaged: side(store, run.id, SUBJECTS[1], &numbers)?,
@@ -222,6 +222,7 @@ fn side(store: &Store, run: RunId, subject: &str, numbers: &[lab::Measurement]) 
         by_size: part(&layout, "by_size"),
         new_file_fragments: median("new_file_fragments").map(|n| n as u64),
         new_file_bytes: median("new_file_bytes").map(|n| n as u64),
+        tree: lab::tree_layout(store, run, subject)?.map(from_tree::tree),
         block_map: part(&layout, "block_map"),
         raw: numbers.iter().filter(|m| m.subject == subject).map(measurement).collect(),
     })

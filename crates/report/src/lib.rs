@@ -8,6 +8,7 @@ mod from_experiment;
 mod from_metadata;
 mod from_series;
 mod from_store;
+mod from_tree;
 mod from_verify;
 mod page;
 

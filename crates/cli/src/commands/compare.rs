@@ -72,23 +72,39 @@ pub fn show(pairs: &[Pair]) -> Result<()> {
         let own_time = pair.modelled_disk != lab::HDD_MODEL;
         let name = format!("scan s/GiB, modelled {}", pair.modelled_disk);
         let own_time = own_time.then(|| row(&name, aged.modelled_s_per_gib, unaged.modelled_s_per_gib));
+        // Of a file system that is a tree alone.
+        let tree = [
+            ("key-order layout score", aged.key_order_layout_score, unaged.key_order_layout_score),
+            ("leaves full", aged.leaf_occupancy, unaged.leaf_occupancy),
+            ("inner nodes full", aged.inner_node_occupancy, unaged.inner_node_occupancy),
+            ("bytes written for each given", aged.tree_write_amplification, unaged.tree_write_amplification),
+        ];
+        let tree = tree.into_iter().filter(|(_, a, u)| a.or(*u).is_some());
+        let tree: Vec<_> = tree.map(|(name, a, u)| row(name, a, u)).collect();
         output::table(
             &[&pair.name, "aged", "unaged", "aged/unaged"],
-            own_time.into_iter().chain([
-                row(
-                    "scan s/GiB, modelled 7200 rpm disk",
-                    aged.modelled_hdd_s_per_gib,
-                    unaged.modelled_hdd_s_per_gib,
-                ),
-                row("scan s/GiB, measured here", aged.scan_s_per_gib, unaged.scan_s_per_gib),
-                row("dynamic layout score", aged.dynamic_layout_score, unaged.dynamic_layout_score),
-                row("layout score", aged.layout_score, unaged.layout_score),
-                row("scan layout score", aged.scan_layout_score, unaged.scan_layout_score),
-                row("degree of fragmentation", aged.degree_of_fragmentation, unaged.degree_of_fragmentation),
-                row("read requests", aged.scan_requests, unaged.scan_requests),
-                row("free extents", aged.free_extents, unaged.free_extents),
-                row("fragments of a new file", aged.new_file_fragments, unaged.new_file_fragments),
-            ]),
+            own_time
+                .into_iter()
+                .chain([
+                    row(
+                        "scan s/GiB, modelled 7200 rpm disk",
+                        aged.modelled_hdd_s_per_gib,
+                        unaged.modelled_hdd_s_per_gib,
+                    ),
+                    row("scan s/GiB, measured here", aged.scan_s_per_gib, unaged.scan_s_per_gib),
+                    row("dynamic layout score", aged.dynamic_layout_score, unaged.dynamic_layout_score),
+                    row("layout score", aged.layout_score, unaged.layout_score),
+                    row("scan layout score", aged.scan_layout_score, unaged.scan_layout_score),
+                    row(
+                        "degree of fragmentation",
+                        aged.degree_of_fragmentation,
+                        unaged.degree_of_fragmentation,
+                    ),
+                    row("read requests", aged.scan_requests, unaged.scan_requests),
+                    row("free extents", aged.free_extents, unaged.free_extents),
+                    row("fragments of a new file", aged.new_file_fragments, unaged.new_file_fragments),
+                ])
+                .chain(tree),
         )?;
     }
     Ok(())

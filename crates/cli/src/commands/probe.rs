@@ -63,7 +63,19 @@ fn disk_bytes(open: &dyn Target) -> Option<u64> {
     open.device().and_then(|(device, _)| subject::size_bytes(&device).ok())
 }
 
+/// Refuses what does not tell where files lie, before anything is done to it.
+fn needs_maps(open: &dyn Target) -> Result<()> {
+    if !open.maps_files() {
+        bail!(
+            "{} does not tell where files lie; `senesce betreefs stat` tells how its tree does",
+            open.kind_name()
+        );
+    }
+    Ok(())
+}
+
 fn layout(open: &mut dyn Target, models: &Models, json: bool) -> Result<()> {
+    needs_maps(open)?;
     let mut layout = ::probe::static_layout(open.root(), open.block_bytes(), open.max_extent_bytes())?;
     let disk_bytes = disk_bytes(open);
     let cost = |model| lab::scanned::extents_s_per_gib(&layout, model, disk_bytes?);
@@ -104,7 +116,7 @@ fn layout(open: &mut dyn Target, models: &Models, json: bool) -> Result<()> {
 
 fn free_space(open: &mut dyn Target, json: bool) -> Result<()> {
     let Some(extents) = open.free_extents()? else {
-        bail!("{} does not tell where its free extents lie", open.root().display());
+        bail!("{} does not tell where its free extents lie", open.kind_name());
     };
     let free = ::probe::free_space(&extents);
     if json {
@@ -128,6 +140,7 @@ fn free_space(open: &mut dyn Target, json: bool) -> Result<()> {
 }
 
 fn new_file(open: &mut dyn Target, size: Option<u64>, json: bool) -> Result<()> {
+    needs_maps(open)?;
     let free = disk::free_bytes(open.root())?;
     let new = ::probe::new_file(open.root(), size.unwrap_or_else(|| ::probe::new_file_bytes(free)))?;
     if json {

@@ -1,6 +1,6 @@
 //! betreefs, which this program makes, serves through FUSE and checks itself.
 
-use super::FileSystem;
+use super::{FileSystem, LookAtTree};
 use crate::Error;
 use disk::{BlockDevice, Extent, LABEL, Serving, command};
 use std::path::Path;
@@ -81,6 +81,13 @@ impl FileSystem for Betreefs {
     /// Extents are those of the store: `senesce betreefs stat` counts the free ones.
     fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
+    }
+
+    fn tree(&self) -> Option<LookAtTree> {
+        Some(|device| {
+            let disk = betreefs::image::open_read_only(device)?;
+            Ok(betree::stat(disk).map_err(betreefs::Error::from)?)
+        })
     }
 
     /// What is cached there is read from the server's memory; the server reads ahead from the disk as the store is laid out.

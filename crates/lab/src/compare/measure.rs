@@ -6,7 +6,7 @@ use crate::scanned;
 use crate::store::{Measurement, RunId, Store, number};
 use crate::watched::device_bytes;
 use crate::workload::interrupted;
-use crate::{Error, Watch};
+use crate::{Error, Watch, tree};
 use fs::Target;
 
 /// A comparison on its way.
@@ -25,6 +25,9 @@ impl Measuring<'_> {
         for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
             self.static_layout(*target, subject)?;
             self.free_space(*target, subject)?;
+            if tree::tree_layout(self.store, self.run, subject)?.is_none() {
+                tree::record(self.store, self.run, subject, *target)?;
+            }
         }
         if self.manifest.fill {
             self.scans(targets)?;
@@ -109,6 +112,12 @@ impl Measuring<'_> {
             self.watch.say(&format!("block requests cannot be traced, so no dynamic layout score: {why}"));
         }
         let census = [probe::census(targets[0].root())?, probe::census(targets[1].root())?];
+        for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
+            // Else they were counted with their extents.
+            if !target.maps_files() {
+                self.store.record(self.run, &number(subject, "files", "files", 1, census.files as f64))?;
+            }
+        }
         let done = self.store.measurements(self.run)?;
         let name = self.manifest.name.clone();
         self.watch.phase(&format!("{name}: cold scans"), Some(2 * self.spec.repeat));

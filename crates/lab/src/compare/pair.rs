@@ -7,6 +7,7 @@ use crate::manifest::{Home, Manifest};
 use crate::scanned::HDD_MODEL;
 use crate::stats::{Interval, median_interval};
 use crate::store::{Measurement, RunId, Store};
+use crate::tree::{INNER_NODE_OCCUPANCY, KEY_ORDER, LEAF_OCCUPANCY, WRITE_AMPLIFICATION};
 use serde::Serialize;
 use std::path::Path;
 
@@ -93,6 +94,14 @@ pub struct Side {
     pub free_mean_bytes: Option<f64>,
     /// The longest in bytes.
     pub free_largest_bytes: Option<f64>,
+    /// Of a file system that is a tree, the share of leaves that follow the leaf before them, in the order of keys, on the disk.
+    pub key_order_layout_score: Option<f64>,
+    /// Likewise, how full leaves are in the mean.
+    pub leaf_occupancy: Option<f64>,
+    /// How full inner nodes are.
+    pub inner_node_occupancy: Option<f64>,
+    /// Bytes written for each byte of keys and values that was given since it was made.
+    pub tree_write_amplification: Option<f64>,
     /// Size of the new file that was written.
     pub new_file_bytes: Option<f64>,
     /// Extents that it broke into.
@@ -164,6 +173,10 @@ impl Side {
             free_bytes: median("free_bytes"),
             free_mean_bytes: median("free_mean_bytes"),
             free_largest_bytes: median("free_largest_bytes"),
+            key_order_layout_score: median(KEY_ORDER),
+            leaf_occupancy: median(LEAF_OCCUPANCY),
+            inner_node_occupancy: median(INNER_NODE_OCCUPANCY),
+            tree_write_amplification: median(WRITE_AMPLIFICATION),
             new_file_bytes: median("new_file_bytes"),
             new_file_fragments: median("new_file_fragments"),
             ..Side::default()

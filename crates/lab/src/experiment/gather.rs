@@ -2,7 +2,9 @@
 
 use super::check::Judge;
 use super::measure::{COLD, SHARE_OF_COLD};
-use super::outcome::{CheckpointPair, CheckpointSide, FailedCell, Of, Outcome, Picture, read_checkpoint};
+use super::outcome::{
+    CheckpointPair, CheckpointSide, FailedCell, Of, Outcome, Picture, read_checkpoint, read_trees,
+};
 use super::plan::{Job, Plan, Work};
 use crate::Error;
 use crate::compare::SUBJECTS;
@@ -22,6 +24,7 @@ pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Res
         correlations: Vec::new(),
         checkpoints: Vec::new(),
         pairs: Vec::new(),
+        trees: Vec::new(),
         pictures: Vec::new(),
         failed,
         round: experiment.round.clone(),
@@ -66,6 +69,7 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
             let (fs, option) = (fs.to_owned(), option.to_owned());
             outcome.pictures.push(Picture { fs, option, seed, round, files });
         }
+        outcome.trees.extend(read_trees(store, run, of, at.number())?);
         match at {
             // No place on an axis of memory, but what a warm scan is compared with.
             At::Round(_) if !plan.schedule.memory_bytes.is_empty() => cold = sides,

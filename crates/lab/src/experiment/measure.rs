@@ -4,6 +4,7 @@ use super::laboratory;
 use super::transfer::{BANDWIDTH, NATURAL, SHARE_OF_BEST};
 use super::verification;
 use crate::series::MODELLED;
+use crate::tree;
 
 /// Aged over unaged scan cost on a modelled disk.
 pub(super) const AGING_RATIO: &str = "aging_ratio";
@@ -82,6 +83,7 @@ pub(super) fn known(measure: &str) -> Result<(), String> {
     let mut all = [
         &BY_DISK[..],
         &ALIKE[..],
+        &tree::MEASURES[..],
         &laboratory::BY_DISK[..],
         &laboratory::ALIKE[..],
         &verification::ALIKE[..],

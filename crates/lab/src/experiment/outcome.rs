@@ -9,6 +9,7 @@ use crate::compare::{SUBJECTS, interval, ratio};
 use crate::series::{MODELLED, ON};
 use crate::stats::{Correlation, Interval};
 use crate::store::{RunId, Store};
+use crate::tree::{TreeLayout, tree_layout};
 use probe::FileMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,6 +34,9 @@ pub struct Outcome {
     pub checkpoints: Vec<CheckpointSide>,
     /// Aged and unaged side by side.
     pub pairs: Vec<CheckpointPair>,
+    /// How the trees lay of file systems that are one.
+    #[serde(default)]
+    pub trees: Vec<TreeAt>,
     /// Where files lay.
     pub pictures: Vec<Picture>,
     /// What did not end well.
@@ -93,6 +97,23 @@ pub struct CheckpointPair {
     /// The same with its 95 % interval.
     #[serde(default)]
     pub wall_aging_ratio_interval: Option<Interval>,
+}
+
+/// How the tree of one side lay at one checkpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TreeAt {
+    /// Kind of file system.
+    pub fs: String,
+    /// The setting; empty if there is only one.
+    pub option: String,
+    /// The seed.
+    pub seed: u64,
+    /// The round.
+    pub round: u64,
+    /// `aged` or `unaged`.
+    pub side: String,
+    /// How it lay.
+    pub tree: TreeLayout,
 }
 
 /// How closely two measures of a line of the figure go together over its rounds.
@@ -227,6 +248,17 @@ pub(crate) fn read_checkpoint(
         sides.extend(side(ONLY, disk));
     }
     Ok((sides, pairs))
+}
+
+/// Reads back how the trees of a checkpoint lay; none where there are none.
+pub(crate) fn read_trees(store: &Store, run: RunId, of: Of, round: u64) -> Result<Vec<TreeAt>, Error> {
+    let mut trees = Vec::new();
+    for subject in SUBJECTS {
+        let [fs, option, side] = [of.fs, of.option, subject].map(str::to_owned);
+        let found = tree_layout(store, run, subject)?;
+        trees.extend(found.map(|tree| TreeAt { fs, option, seed: of.seed, round, side, tree }));
+    }
+    Ok(trees)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the page shows of an experiment that repeats a published figure: its claims judged, its curves, its pictures.
 
-use super::FileRow;
+use super::{FileRow, TreeAt};
 use serde::{Deserialize, Serialize};
 
 /// One published figure, measured again.
@@ -18,6 +18,12 @@ pub struct Experiment {
     pub checks: Vec<Check>,
     /// The curves, in the order to show them.
     pub plots: Vec<Plot>,
+    /// What a round is.
+    #[serde(default)]
+    pub round: Axis,
+    /// How the trees lay of file systems that are one, by file system, setting, side and round.
+    #[serde(default)]
+    pub trees: Vec<TreeAt>,
     /// Where files lie, by file system and round.
     pub pictures: Vec<Picture>,
     /// The cells of the experiment's matrix that gave no numbers.

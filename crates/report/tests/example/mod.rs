@@ -36,7 +36,7 @@ pub fn page() -> Page {
                 mkfs: "mkfs.btrfs disk.img".into(),
                 size_bytes: SIZE,
                 profile: "douceur".into(),
-                fullness: 0.5,
+                fullness: Some(0.5),
                 ..Comparison::default()
             },
         ],
@@ -57,7 +57,7 @@ fn full(name: &str, seed: u64, modelled: f64, measured: f64, score: f64, scatter
         mkfs: format!("mkfs.{} -q disk.img", &name[..3]),
         size_bytes: SIZE,
         profile: "agrawal".into(),
-        fullness: 0.7,
+        fullness: Some(0.7),
         seed,
         aged: side(9.0 * modelled, 2.1 * measured, score, scatter),
         unaged: side(9.0, 2.1, 0.995, 0.0),
@@ -107,6 +107,7 @@ fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
         by_size: (12..29).map(class).collect(),
         new_file_fragments: Some(if aged { 212 } else { 1 }),
         new_file_bytes: Some(64 << 20),
+        tree: None,
         block_map: block_map(scatter),
         raw: (1..=5).map(scan).collect(),
     }

@@ -5,12 +5,13 @@ import { anchor, checks } from "./checks.js";
 import { el, pairs, section } from "./dom.js";
 import { points } from "./raw.js";
 import { series } from "./series.js";
+import { treesByRound } from "./tree.js";
 
 export function experiment(e) {
   return section(anchor(e), e.title,
     el("p", { class: "aside" }, about(e)),
     failed(e.failed), checks(e.checks),
-    el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), pictures(e),
+    el("div", { class: "figures" }, e.plots.map((plot, i) => series(`${anchor(e)}-${i}`, plot))), treesByRound(e), pictures(e),
     pairs("How it was measured.", e.method), points(e));
 }
 

@@ -64,6 +64,11 @@ export function fitLegend() {
   return el("p", { class: "legend" }, key("reached", "reached"), key("target", "target", "tick"));
 }
 
+// Keys of parts, each a name and a colour.
+export function partsLegend(parts) {
+  return el("p", { class: "legend" }, parts.map(([name, colour]) => key(colour, name)));
+}
+
 export function positionLegend() {
   return el("p", { class: "legend" }, "first block of the file", el("i", { class: "ramp" }), "last block");
 }

@@ -11,13 +11,17 @@ const MEASURES = [
   ["static", (side) => side.layout_score],
 ];
 
+// Of file systems that are a tree.
+const KEY_ORDER = ["key order", (side) => side.tree?.key_order_layout_score ?? null];
+
 export function layout(comparisons) {
   return section("layout", "Layout on disk",
     figure("layout-scores", "Layout scores",
       "Share of blocks that lie directly behind their predecessor: 1 is perfectly sequential, 0 has no two blocks in a row. " +
       "Dynamic: over the blocks of the read requests that reached the disk during the scan, in order of issue. " +
       "Scan: the same, but computed from where the files lie, nothing read. Static: within each file alone, over its " +
-      "blocks from the second on. The further aged lies to the left of unaged, the more aging did.",
+      "blocks from the second on. Key order, of a file system that is a tree: the share of its leaves that lie in the place " +
+      "behind that of the leaf before them in the order of keys. The further aged lies to the left of unaged, the more aging did.",
       [dumbbells(comparisons)]),
     figure("layout-by-size", "Layout score by size of file",
       "Static layout score (1 is best) of the files up to each size; the classes are powers of two. " +
@@ -35,7 +39,10 @@ function worst(comparisons) {
 }
 
 function dumbbells(comparisons) {
-  const pairs = comparisons.flatMap((c) => MEASURES.map(([measure, of]) =>
+  const trees = comparisons.filter((c) => SIDES.some((side) => c[side].tree));
+  const measures = trees.length > 0 ? [...MEASURES, KEY_ORDER] : MEASURES;
+  const of = (c) => (trees.includes(c) ? measures : MEASURES);
+  const pairs = comparisons.flatMap((c) => of(c).map(([measure, of]) =>
     ({ name: c.name, measure, unaged: of(c.unaged), aged: of(c.aged) })));
   const whole = pairs.filter((p) => p.unaged !== null && p.aged !== null);
   const dots = pairs.flatMap((p) => SIDES.map((side) => ({ name: p.name, measure: p.measure, side, value: p[side] })))
@@ -46,9 +53,9 @@ function dumbbells(comparisons) {
   return {
     missing: dots.length === 0 ? "no probe of the layout ran" : null,
     draw: (width) => plot(width, {
-      height: 72 + 90 * names.length, marginLeft: 60, marginTop: 24, marginRight: 12,
+      height: 72 + 30 * measures.length * names.length, marginLeft: 60, marginTop: 24, marginRight: 12,
       x: { domain: [0, 1], label: "layout score", grid: true, ticks: 5 },
-      y: { domain: MEASURES.map(([name]) => name), label: null, tickSize: 0 },
+      y: { domain: measures.map(([name]) => name), label: null, tickSize: 0 },
       fy: { domain: names, axis: null, padding: 0.35 },
       marks: [
         Plot.ruleY(whole, { x1: "unaged", x2: "aged", strokeOpacity: 0.5, strokeWidth: 3, ...place }),

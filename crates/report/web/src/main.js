@@ -10,6 +10,7 @@ import { free } from "./free.js";
 import { headline, summary } from "./headline.js";
 import { layout } from "./layout.js";
 import { raw } from "./raw.js";
+import { trees } from "./tree.js";
 
 function header(page) {
   const made = new Date(page.made);
@@ -30,7 +31,7 @@ function how({ measured_by, drawn_by, machine, method, comparisons }) {
 
 function compared(comparisons) {
   if (comparisons.length === 0) return [];
-  return [headline, summary, cost, layout, free, blocks, fit].map((part) => part(comparisons));
+  return [headline, summary, cost, layout, free, trees, blocks, fit].map((part) => part(comparisons)).filter(Boolean);
 }
 
 function nothing() {

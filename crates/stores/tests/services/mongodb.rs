@@ -7,7 +7,7 @@ use mongodb::bson::doc;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where `scripts/setup` installs it, or wherever it is found.
+/// Where `scripts/setup features` installs it, or wherever it is found.
 fn program() -> Option<PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     let installed = home.join(".local/share/senesce/mongodb/bin");
@@ -15,7 +15,9 @@ fn program() -> Option<PathBuf> {
     let dirs = std::iter::once(installed).chain(std::env::split_paths(&path));
     let found = dirs.map(|dir| dir.join("secantusd-py")).find(|program| program.is_file());
     if found.is_none() {
-        println!("skipped: there is no server that speaks as MongoDB does (scripts/setup installs one)");
+        println!(
+            "skipped: there is no server that speaks as MongoDB does (`scripts/setup features` installs one)"
+        );
     }
     found
 }

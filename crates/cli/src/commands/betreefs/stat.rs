@@ -2,78 +2,59 @@
 
 use crate::output::{self, number};
 use anyhow::{Context as _, Result};
-use betree::{Fill, Stat};
 use betreefs::image;
-use serde_json::{Value, json};
+use lab::TreeLayout;
 use std::path::Path;
 
 pub fn run(path: &Path, json: bool) -> Result<()> {
     let stat =
         betree::stat(image::open_read_only(path)?).with_context(|| format!("reading {}", path.display()))?;
+    let tree = TreeLayout::from(&stat);
     if json {
-        return output::json(&document(&stat));
+        return output::json(&tree);
     }
-    let share = |part: u64, of: u64| number(Some(part as f64 / of.max(1) as f64));
     output::table(
-        &["size", "free", "layout score", "leaves in a row", "write amplification"],
+        &["size", "free", "key-order layout score", "layout score", "leaves full", "inner nodes full"],
         [vec![
-            lab::bytes(stat.image_bytes),
-            lab::bytes(stat.free_slots * stat.node_bytes),
-            number(Some(stat.layout_score)),
-            number(Some(stat.leaves_in_row)),
-            number(Some(stat.write_amplification())),
+            lab::bytes(tree.image_bytes),
+            lab::bytes(tree.free_slots * tree.node_bytes),
+            number(tree.key_order_layout_score),
+            number(tree.layout_score),
+            number(Some(tree.leaf_occupancy)),
+            number(tree.inner_node_occupancy),
         ]],
     )?;
+    let name = |level: usize| if level == 0 { "leaves".to_owned() } else { level.to_string() };
+    let levels = || tree.levels.iter().enumerate();
     output::table(
-        &["level", "nodes", "bytes", "full", "in buffers", "written"],
-        stat.levels.iter().enumerate().map(|(level, fill)| {
+        &["level", "nodes", "bytes", "in buffers", "written"],
+        levels().map(|(level, nodes)| {
             vec![
-                if level == 0 { "leaves".to_owned() } else { level.to_string() },
-                fill.nodes.to_string(),
-                lab::bytes(fill.bytes),
-                share(fill.bytes, fill.nodes * stat.node_bytes),
-                lab::bytes(fill.buffer_bytes),
-                lab::bytes(fill.written_bytes),
+                name(level),
+                nodes.nodes.to_string(),
+                lab::bytes(nodes.bytes),
+                lab::bytes(nodes.buffer_bytes),
+                lab::bytes(nodes.written_bytes),
             ]
         }),
     )?;
-    let extents = stat.free_extents.iter().chain(&stat.free_holes);
+    let full = ["10 %", "20 %", "30 %", "40 %", "50 %", "60 %", "70 %", "80 %", "90 %", "100 %"];
+    output::table(
+        &[&["nodes full to"][..], &full].concat(),
+        levels().map(|(level, nodes)| {
+            [name(level)].into_iter().chain(nodes.occupancy.iter().map(u64::to_string)).collect()
+        }),
+    )?;
+    let mut written = vec![("all".to_owned(), tree.write_amplification)];
+    written.push(("log".to_owned(), tree.log_write_amplification));
+    written.extend(levels().map(|(level, nodes)| (name(level), nodes.write_amplification)));
+    written.push(("maps and superblocks".to_owned(), tree.frame_write_amplification));
+    output::table(
+        &["written for", "for each byte given"],
+        written.into_iter().map(|(what, value)| vec![what, number(value)]),
+    )?;
     output::table(
         &["free extents of", "count"],
-        extents.map(|(bytes, count)| vec![lab::bytes(*bytes), count.to_string()]),
+        tree.free_extents.iter().map(|free| vec![lab::bytes(free.bytes), free.count.to_string()]),
     )
-}
-
-fn document(stat: &Stat) -> Value {
-    let level = |fill: &Fill| {
-        json!({
-            "nodes": fill.nodes,
-            "bytes": fill.bytes,
-            "children": fill.children,
-            "buffer_bytes": fill.buffer_bytes,
-            "written_bytes": fill.written_bytes,
-        })
-    };
-    let extents: Vec<Value> = stat
-        .free_extents
-        .iter()
-        .chain(&stat.free_holes)
-        .map(|(bytes, count)| json!({"bytes": bytes, "count": count}))
-        .collect();
-    json!({
-        "image_bytes": stat.image_bytes,
-        "node_bytes": stat.node_bytes,
-        "block_bytes": stat.block_bytes,
-        "slots": stat.slots,
-        "free_slots": stat.free_slots,
-        "slots_of_small_extents": stat.zones,
-        "free_extents": extents,
-        "levels": stat.levels.iter().map(level).collect::<Vec<_>>(),
-        "layout_score": stat.layout_score,
-        "leaves_in_row": stat.leaves_in_row,
-        "given_bytes": stat.given_bytes,
-        "log_bytes": stat.log_bytes,
-        "frame_bytes": stat.frame_bytes,
-        "write_amplification": stat.write_amplification(),
-    })
 }

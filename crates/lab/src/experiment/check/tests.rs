@@ -30,6 +30,7 @@ fn outcome(checkpoints: Vec<CheckpointSide>) -> Outcome {
         correlations: Vec::new(),
         checkpoints,
         pairs: Vec::new(),
+        trees: Vec::new(),
         pictures: Vec::new(),
         failed: Vec::new(),
         round: Axis { label: String::new(), unit: String::new(), log: false },

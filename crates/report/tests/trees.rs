@@ -1,0 +1,144 @@
+//! Trees on the page: how leaves lie, how full nodes are, what writing cost, in figures and in tables.
+
+mod chromium;
+
+use chromium::{drawn, text};
+use senesce_report::{Page, data::*, render};
+
+/// A tree of 20 leaves, of which so many are full, below 4 inner nodes on two levels.
+fn tree(full: u64, row: f64) -> Tree {
+    let level = |nodes: u64, full: u64, written| {
+        let mut occupancy = vec![0; 10];
+        occupancy[5] = nodes - full;
+        occupancy[9] = full;
+        TreeLevel { nodes, occupancy, write_amplification: Some(written) }
+    };
+    Tree {
+        key_order_layout_score: Some(row),
+        layout_score: Some(0.999),
+        leaf_occupancy: 0.625,
+        inner_node_occupancy: Some(0.5),
+        levels: vec![level(20, full, 2.5), level(3, 0, 0.75), level(1, 0, 0.0)],
+        write_amplification: Some(4.5),
+        log_write_amplification: Some(1.125),
+        frame_write_amplification: Some(0.125),
+    }
+}
+
+fn page() -> Page {
+    let at = |option: &str, side: &str, round: u64, tree: Tree| TreeAt {
+        fs: "betreefs".into(),
+        option: option.into(),
+        side: side.into(),
+        round,
+        tree,
+    };
+    let trees = [100, 250].into_iter().flat_map(|round| {
+        ["gc off", "gc on"].into_iter().flat_map(move |option| {
+            [at(option, "aged", round, tree(5, 0.8125)), at(option, "unaged", round, tree(15, 1.0))]
+        })
+    });
+    let experiment = Experiment {
+        figure: "pulls".into(),
+        scale: "small".into(),
+        round: Axis { label: "pulls".into(), ..Axis::default() },
+        trees: trees.collect(),
+        ..Experiment::default()
+    };
+    let side = |tree| Side { tree, ..Side::default() };
+    // A tree of one leaf has no order, and one that nothing was given to no amplification.
+    let empty = Tree {
+        levels: vec![TreeLevel { nodes: 1, occupancy: vec![1; 10], ..TreeLevel::default() }],
+        ..Tree::default()
+    };
+    let comparison = |name: &str, aged, unaged| Comparison {
+        name: name.into(),
+        aged: side(aged),
+        unaged: side(unaged),
+        ..Comparison::default()
+    };
+    Page {
+        comparisons: vec![
+            comparison("mine", Some(tree(5, 0.8125)), Some(tree(15, 1.0))),
+            comparison("empty", Some(empty.clone()), Some(empty)),
+            comparison("ext4", None, None),
+        ],
+        experiments: vec![experiment],
+        ..Page::default()
+    }
+}
+
+/// What stands in the section or figure with this id.
+fn part<'d>(dom: &'d str, tag: &str, id: &str) -> &'d str {
+    let (_, rest) = dom.split_once(&format!(r#"<{tag} id="{id}">"#)).unwrap_or_else(|| panic!("no {id}"));
+    rest.split_once(&format!("</{tag}>")).unwrap().0
+}
+
+fn panels(figure: &str) -> Vec<&str> {
+    figure.split("<h4>").skip(1).map(|panel| panel.split_once("</h4>").unwrap().0).collect()
+}
+
+#[test]
+fn trees_of_an_experiment_are_drawn_and_told_by_round() {
+    let Some(dom) = drawn(&render(&page())) else { return };
+    let figure = |what: &str| part(&dom, "figure", &format!("pulls-small-tree-{what}"));
+    for what in ["layout", "occupancy", "amplification"] {
+        let figure = figure(what);
+        assert!(figure.contains("<svg") && figure.contains("<figcaption>"), "{figure}");
+        assert!(!figure.contains("NaN") && !figure.contains("could not be drawn"), "{figure}");
+    }
+    assert_eq!(
+        panels(figure("occupancy")),
+        [
+            "betreefs, gc off: leaves",
+            "betreefs, gc off: inner nodes",
+            "betreefs, gc on: leaves",
+            "betreefs, gc on: inner nodes"
+        ]
+    );
+    assert!(
+        figure("occupancy").contains("aged, 50 % to 60 % full: 15 nodes, 75 % of them"),
+        "a bar says what it is"
+    );
+    assert!(figure("occupancy").contains(r#"aria-label="betreefs, gc on: leaves, by how full they are""#));
+    assert_eq!(panels(figure("amplification")).len(), 4);
+    assert!(figure("amplification").contains("250, level 1: 0.75 bytes written for each given"));
+    let legend = text(figure("amplification").split_once("panels").unwrap().0);
+    assert!(legend.contains("logleaveslevel 1level 2maps and superblocks"), "{legend}");
+    // The same as numbers.
+    let told = text(part(&dom, "section", "pulls-small"));
+    assert!(told.contains("betreefs, gc offaged2500.8130.9992063 %450 %"), "{told}");
+    assert!(told.contains("betreefs, gc offaged250leaves00000150005"), "{told}");
+    assert!(told.contains("betreefs, gc offaged2504.51.132.50.7500.125"), "{told}");
+}
+
+#[test]
+fn trees_of_comparisons_have_a_section_of_their_own() {
+    let Some(dom) = drawn(&render(&page())) else { return };
+    let section = part(&dom, "section", "tree");
+    assert!(!section.contains("NaN") && !section.contains("could not be drawn"), "{section}");
+    assert_eq!(
+        panels(part(&dom, "figure", "tree-occupancy")),
+        ["mine: leaves", "mine: inner nodes", "empty: leaves", "empty: inner nodes"]
+    );
+    let amplification = text(part(&dom, "figure", "tree-amplification"));
+    assert!(
+        amplification.contains("emptynot measured: nothing had been given to the tree"),
+        "{amplification}"
+    );
+    let told = text(section);
+    assert!(told.contains("mineaged0.8130.9992063 %450 %"), "{told}");
+    assert!(told.contains("emptyunaged––10 %0–"), "{told}");
+    let scores = part(&dom, "figure", "layout-scores");
+    assert!(text(scores).contains("key order") && scores.contains("aged: 0.813"), "{scores}");
+    // Nothing is said of it where no file system is a tree.
+    let plain = Page {
+        comparisons: vec![Comparison { name: "ext4".into(), ..Comparison::default() }],
+        ..Page::default()
+    };
+    let Some(dom) = drawn(&render(&plain)) else { return };
+    assert!(
+        !dom.contains(r#"<section id="tree">"#)
+            && !text(part(&dom, "figure", "layout-scores")).contains(">key order<")
+    );
+}

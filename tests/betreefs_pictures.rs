@@ -1,0 +1,112 @@
+//! What the page shows of a betreefs is what `senesce betreefs stat` prints of it.
+
+use crate::betreefs::has_fuse;
+use crate::chromium::{drawn, text};
+use crate::common::Lab;
+use serde_json::Value;
+
+/// A page, as text and as the numbers that it holds.
+fn page(lab: &Lab) -> (String, Value) {
+    lab.run("report --work work -o page.html");
+    let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
+    let (_, rest) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
+    let numbers = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    (page, numbers)
+}
+
+/// What stands in the figure with this id.
+fn figure<'d>(dom: &'d str, id: &str) -> &'d str {
+    let (_, rest) = dom.split_once(&format!(r#"<figure id="{id}">"#)).unwrap_or_else(|| panic!("no {id}"));
+    rest.split_once("</figure>").unwrap().0
+}
+
+/// What a tree on the page says is what `stat` says, but for what each mount since then wrote of inner nodes.
+fn same(shown: &Value, stat: &Value) {
+    let near = |what: &str, shown: &Value, stat: &Value, within: f64| {
+        let (a, b) = (shown[what].as_f64().unwrap(), stat[what].as_f64().unwrap());
+        assert!((a - b).abs() <= within * b.abs(), "{what}: {a} on the page, {b} by stat");
+    };
+    // Numbers of the page were written and read once more.
+    for what in ["key_order_layout_score", "layout_score", "leaf_occupancy"] {
+        near(what, shown, stat, 1e-9);
+    }
+    near("inner_node_occupancy", shown, stat, 0.05);
+    near("write_amplification", shown, stat, 0.1);
+    near("log_write_amplification", shown, stat, 0.01);
+    let (shown, stat) = (shown["levels"].as_array().unwrap(), stat["levels"].as_array().unwrap());
+    assert_eq!(shown[0]["occupancy"], stat[0]["occupancy"]);
+    near("write_amplification", &shown[0], &stat[0], 0.01);
+    let nodes =
+        |levels: &[Value]| levels.iter().map(|level| level["nodes"].as_u64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(nodes(shown), nodes(stat));
+}
+
+#[test]
+fn the_page_shows_how_the_tree_lay_after_each_round() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    let tree = "--interfile 100 --files 3000 --every 50";
+    lab.run(&format!("age --fs betreefs --size 128MiB {tree} --name t --work work"));
+    let (html, page) = page(&lab);
+    let trees = page["experiments"][0]["trees"].as_array().unwrap();
+    let when = |tree: &Value| (tree["round"].as_u64().unwrap(), tree["side"].as_str().unwrap().to_owned());
+    let rounds: Vec<_> = trees.iter().map(when).collect();
+    let expected = [(50, "aged"), (50, "unaged"), (100, "aged"), (100, "unaged")];
+    assert!(rounds.iter().map(|(round, side)| (*round, side.as_str())).eq(expected), "{rounds:?}");
+    same(&trees[2]["tree"], &lab.json("betreefs stat work/t.img"));
+    let printed = lab.run("betreefs stat work/t.img");
+    for what in ["key-order layout score", "nodes full to", "for each byte given"] {
+        assert!(printed.contains(what), "{printed}");
+    }
+    let Some(dom) = drawn(&html) else { return };
+    drawn_all(&dom, "t-series-tree", &["layout", "occupancy", "amplification"]);
+    // The score is read off the table beside the figures, too.
+    let score = trees[2]["tree"]["key_order_layout_score"].as_f64().unwrap();
+    assert!(text(&dom).contains(&format!("aged100{score:.3}")), "{score}");
+    lab.nothing_left();
+}
+
+#[test]
+fn the_page_shows_how_the_trees_of_a_comparison_lie() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    lab.run(
+        "age --fs betreefs --size 128MiB --disk hdd-7200 --interfile 100 --files 2000 --name c --work work",
+    );
+    let compared = lab.json("compare c --work work --repeat 1");
+    let pair = &compared["pairs"][0];
+    // What FUSE does not tell is not there, neither as 0 nor as 1.
+    for what in
+        ["layout_score", "scan_layout_score", "degree_of_fragmentation", "free_bytes", "new_file_fragments"]
+    {
+        assert!(pair["aged"][what].is_null(), "{what}: {pair}");
+    }
+    assert!(pair["aged"]["dynamic_layout_score"].as_f64().unwrap() > 0.5, "{pair}");
+    assert_eq!((&pair["aged"]["files"], &pair["unaged"]["files"]), (&2000.0.into(), &2000.0.into()));
+    assert!(pair["modelled_aging_ratio"].as_f64().unwrap() > 0.0, "{pair}");
+    let (html, page) = page(&lab);
+    let comparison = &page["comparisons"][0];
+    assert!(comparison["fullness"].is_null(), "it is not known");
+    for side in ["aged", "unaged"] {
+        let tree = &comparison[side]["tree"];
+        assert!(tree["key_order_layout_score"].as_f64().unwrap() > 0.0, "{tree}");
+        assert_eq!(tree["key_order_layout_score"], pair[side]["key_order_layout_score"]);
+        assert_eq!(tree["write_amplification"], pair[side]["tree_write_amplification"]);
+    }
+    let Some(dom) = drawn(&html) else { return };
+    drawn_all(&dom, "tree", &["occupancy", "amplification"]);
+    assert!(text(figure(&dom, "layout-scores")).contains("key order"));
+    lab.nothing_left();
+}
+
+fn drawn_all(dom: &str, id: &str, figures: &[&str]) {
+    for one in figures {
+        let figure = figure(dom, &format!("{id}-{one}"));
+        assert!(figure.contains("<svg") && figure.contains("<figcaption>"), "{figure}");
+        assert!(!figure.contains("NaN") && !figure.contains("could not be drawn"), "{figure}");
+    }
+}
