@@ -296,11 +296,11 @@ impl Groups {
     fn recount_fragments(&mut self, block: u32, (old, new): (u8, u8)) {
         let number = self.group_of(block) as usize;
         let group = &mut self.groups[number];
-        group.fragment_runs =
-            group.fragment_runs + RUN_COUNTS[usize::from(new)] - RUN_COUNTS[usize::from(old)];
-        let in_part = if new == 0xff { 0 } else { new.count_ones() };
+        let (old, now) = (RUN_COUNTS[usize::from(old)], RUN_COUNTS[usize::from(new)]);
+        group.fragment_runs = group.fragment_runs + now - old;
+        let ones = |runs: u128| u32::from(runs as u16);
         for counts in [&mut group.counts, &mut self.total] {
-            counts.fragments = counts.fragments + in_part - old.count_ones();
+            counts.fragments = counts.fragments + ones(now) - ones(old);
         }
         if new == 0xff {
             self.give_blocks(block, 1);
