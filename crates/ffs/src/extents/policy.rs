@@ -42,8 +42,7 @@ impl Placement for BuddySearch {
         }
         let mut order = wanted.next_power_of_two().ilog2().min(space.most_order());
         loop {
-            let found = groups_from(space, goal).find_map(|(group, from)| space.chunk(group, from, order));
-            if let Some(start) = found {
+            if let Some(start) = space.chunk(goal, order) {
                 return Some((start, space.run_at(start, wanted)));
             }
             order = order.checked_sub(1)?;

@@ -32,14 +32,14 @@ pub(super) struct Runs {
     counts: [u16; CLASSES],
     /// A bit for each class that has runs.
     some: u128,
-    /// For each exact class the block of the group before which none of its runs begins. Searches raise it.
-    begins: [Cell<u16>; EXACT as usize],
+    /// For each class the block of the group before which none of its runs begins. Searches raise it.
+    begins: [Cell<u16>; CLASSES],
 }
 
 impl Runs {
     /// None.
     pub fn new() -> Runs {
-        Runs { counts: [0; CLASSES], some: 0, begins: [const { Cell::new(0) }; EXACT as usize] }
+        Runs { counts: [0; CLASSES], some: 0, begins: [const { Cell::new(0) }; CLASSES] }
     }
 
     /// Counts a run that begins at this block of the group.
@@ -47,9 +47,8 @@ impl Runs {
         let class = class_of(len);
         self.counts[class as usize] += 1;
         self.some |= 1 << class;
-        if let Some(first) = self.begins.get(class as usize) {
-            first.set(first.get().min(begin as u16));
-        }
+        let first = &self.begins[class as usize];
+        first.set(first.get().min(begin as u16));
     }
 
     /// Counts a run less.
@@ -79,9 +78,14 @@ impl Runs {
         })
     }
 
-    /// The block of the group before which no run of `len`, fewer than [`EXACT`], begins.
-    pub fn begin(&self, len: u32) -> &Cell<u16> {
-        &self.begins[len as usize]
+    /// The block of the group before which no run of a class begins.
+    pub fn begin(&self, class: u32) -> u32 {
+        self.begins[class as usize].get().into()
+    }
+
+    /// Sets it: the first run of the class was found there.
+    pub fn set_begin(&self, class: u32, begin: u32) {
+        self.begins[class as usize].set(begin as u16);
     }
 
     /// Whether these count the same.

@@ -102,16 +102,22 @@ impl Space {
 
     /// The first run of exactly `len` blocks of a group, fewer than 64.
     pub fn run_of(&self, group: u32, len: u32) -> Option<u32> {
-        let range = self.range(group);
-        let begin = self.runs[group as usize].begin(len);
-        let found = self.levels[0].first_exact_run(range.start + u32::from(begin.get()), range.end, len)?;
-        begin.set((found - range.start) as u16);
+        let (range, runs) = (self.range(group), &self.runs[group as usize]);
+        if runs.count(len) == 0 {
+            return None;
+        }
+        let from = range.start + runs.begin(len);
+        let found = self.levels[0].first_exact_run(from, range.end, len)?;
+        runs.set_begin(len, found - range.start);
         Some(found)
     }
 
     /// The shortest run of a group that has `least` blocks at least, the first of these: first block and length.
     pub fn shortest_run(&self, group: u32, least: u32) -> Option<(u32, u32)> {
         self.runs[group as usize].classes_from(class_of(least)).find_map(|class| {
+            if class < EXACT {
+                return self.run_of(group, class).map(|start| (start, class));
+            }
             let shortest = least_of(class).max(least);
             let mut best: Option<(u32, u32)> = None;
             for run in self.runs_in(group, class).filter(|&(_, len)| len >= least) {
@@ -129,11 +135,11 @@ impl Space {
     /// The longest run of all, the first of these from this group on: first block and length.
     pub fn longest_run(&self, from: u32) -> Option<(u32, u32)> {
         let class = self.runs.iter().map(Runs::longest).max().filter(|&class| class > 0)?;
-        let groups = (from..self.groups()).chain(0..from);
-        let mut runs = groups.flat_map(|group| self.runs_in(group, class));
+        let mut groups = (from..self.groups()).chain(0..from);
         if class < EXACT {
-            return runs.next();
+            return groups.find_map(|group| self.run_of(group, class)).map(|start| (start, class));
         }
+        let runs = groups.flat_map(|group| self.runs_in(group, class));
         runs.reduce(|best, run| if run.1 > best.1 { run } else { best })
     }
 
@@ -142,24 +148,38 @@ impl Space {
         self.runs[group as usize].longest() >= class_of(least)
     }
 
-    /// The runs of a class in a group; of an exact one the first only.
+    /// The runs of a class in a group: first block and length.
     fn runs_in(&self, group: u32, class: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let count = usize::from(self.runs[group as usize].count(class));
-        let exact = (class < EXACT && count > 0).then(|| self.run_of(group, class)).flatten();
-        let count = if class < EXACT { 0 } else { count };
-        let others = self.runs_of(group, 0, least_of(class)).filter(move |&(_, len)| class_of(len) == class);
+        let (range, sums) = (self.range(group), &self.runs[group as usize]);
+        let mut from = range.start + sums.begin(class);
+        if from > range.start && self.levels[0].get(from - 1) {
+            // In the middle of a run, which is of another class.
+            from += self.levels[0].ones_from(from, range.end);
+        }
+        let count = sums.count(class);
+        let runs = self.runs_of(group, from, least_of(class)).filter(move |&(_, len)| class_of(len) == class);
         // Behind the last of them there is nothing to look for.
-        exact.map(|start| (start, class)).into_iter().chain(others.take(count))
+        runs.take(count.into()).enumerate().map(move |(number, run)| {
+            if number == 0 {
+                sums.set_begin(class, run.0 - range.start);
+            }
+            run
+        })
     }
 
-    /// The first aligned chunk of 2 to the power of `order` free blocks of a group, at or behind `from`, then from its
-    /// beginning.
-    pub fn chunk(&self, group: u32, from: u32, order: u32) -> Option<u32> {
-        let (range, level) = (self.range(group), self.levels.get(order as usize)?);
+    /// The first aligned chunk of 2 to the power of `order` free blocks at or behind `goal` in its group, then from the beginning
+    /// of that, then in the groups behind, then from the first on.
+    pub fn chunk(&self, goal: u32, order: u32) -> Option<u32> {
+        let level = self.levels.get(order as usize)?;
+        let range = self.range(self.group_of(goal));
         let (begin, end) = (range.start >> order, range.end >> order);
-        let from = (from.max(range.start).div_ceil(1 << order)).clamp(begin, end);
-        let found = level.next_one(from, end).or_else(|| level.next_one(begin, from));
-        found.map(|chunk| chunk << order)
+        let from = goal.div_ceil(1 << order).clamp(begin, end);
+        // Groups are whole chunks of every order, so that those of several lie in a row.
+        let places = [from..end, begin..from, end..self.blocks >> order, 0..begin];
+        places
+            .into_iter()
+            .find_map(|place| level.next_one(place.start, place.end))
+            .map(|chunk| chunk << order)
     }
 
     /// The largest order of a chunk.
@@ -246,9 +266,9 @@ impl Space {
             let mut counted = 0;
             for (start, len) in self.runs(group) {
                 let begin = start - self.range(group).start;
-                if len < EXACT && begin < u32::from(kept.begin(len).get()) {
+                if begin < kept.begin(class_of(len)) {
                     return Err(format!(
-                        "group {group}: the run of {len} at {start} lies before the first of its length"
+                        "group {group}: the run of {len} at {start} lies before the first of its class"
                     ));
                 }
                 runs.add(begin, len);

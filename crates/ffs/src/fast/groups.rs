@@ -138,6 +138,12 @@ impl Groups {
         self.free.first_run(from, self.geometry.range(self.group_of(from)).end, len)
     }
 
+    /// The first maximal run of exactly `len` free blocks, fewer than 64, in a group.
+    pub fn exact_cluster(&self, group: u32, len: u32) -> Option<u32> {
+        let range = self.geometry.range(group);
+        self.free.first_exact_run(range.start, range.end, len)
+    }
+
     /// Every maximal run of free blocks in a group: first block and length.
     pub fn free_runs(&self, group: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         let range = self.geometry.range(group);
