@@ -134,13 +134,18 @@ impl Space {
 
     /// The longest run of all, the first of these from this group on: first block and length.
     pub fn longest_run(&self, from: u32) -> Option<(u32, u32)> {
-        let class = self.runs.iter().map(Runs::longest).max().filter(|&class| class > 0)?;
+        let class = self.longest_class();
         let mut groups = (from..self.groups()).chain(0..from);
         if class < EXACT {
             return groups.find_map(|group| self.run_of(group, class)).map(|start| (start, class));
         }
         let runs = groups.flat_map(|group| self.runs_in(group, class));
         runs.reduce(|best, run| if run.1 > best.1 { run } else { best })
+    }
+
+    /// The class of the longest run of all; 0 where nothing is free.
+    fn longest_class(&self) -> u32 {
+        self.runs.iter().map(Runs::longest).max().unwrap_or(0)
     }
 
     /// Whether a group may have a run of `least` blocks: it has one of as many or of a few less.
@@ -182,9 +187,10 @@ impl Space {
             .map(|chunk| chunk << order)
     }
 
-    /// The largest order of a chunk.
+    /// The largest order that a free chunk may have, by the longest run.
     pub fn most_order(&self) -> u32 {
-        ORDERS
+        let class = self.longest_class();
+        if class == class_of(LONGEST) { ORDERS } else { (least_of(class + 1) - 1).max(1).ilog2() }
     }
 
     pub(super) fn take(&mut self, block: u32, len: u32) {
