@@ -95,12 +95,14 @@ impl Bits {
         let mut mask = u64::MAX << (from % 64);
         for word in from / 64..end.div_ceil(64) {
             let (low, high) = (self.words[word as usize] & mask, self.words[word as usize + 1]);
-            let begins = if low == 0 { 0 } else { starts(low, high, len) };
-            if begins != 0 {
-                let at = word * 64 + begins.trailing_zeros();
+            mask = u64::MAX;
+            let begins = starts_within(low, len);
+            // A run that goes on in the next word begins behind those within this one.
+            let at = if begins != 0 { begins.trailing_zeros() } else { 64 - low.leading_ones() };
+            if begins != 0 || 64 - at + high.trailing_ones() >= len && at < 64 {
+                let at = word * 64 + at;
                 return (at + len <= end).then_some(at);
             }
-            mask = u64::MAX;
         }
         None
     }
@@ -197,6 +199,24 @@ fn starts(low: u64, high: u64, len: u32) -> u64 {
         have += step;
     }
     ones as u64
+}
+
+/// Those bits that begin `len` ones in a row, 64 at most, all in this word.
+#[inline]
+fn starts_within(word: u64, len: u32) -> u64 {
+    let (mut ones, mut have) = (word, 1);
+    // As in `starts`.
+    for _ in 0..3 {
+        let step = have.min(len - have);
+        ones &= ones >> step;
+        have += step;
+    }
+    while have < len {
+        let step = have.min(len - have);
+        ones &= ones >> step;
+        have += step;
+    }
+    ones
 }
 
 /// The first one of a map from bit `from` on, below `end`.

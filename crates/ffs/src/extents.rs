@@ -7,6 +7,7 @@
 
 mod policy;
 mod reserves;
+mod runs;
 mod space;
 
 pub use policy::{BestFit, BuddySearch, FirstFit, Placement};

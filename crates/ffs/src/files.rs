@@ -3,6 +3,7 @@
 use crate::layout::{Layout, Piece};
 use crate::packed::Packed;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 /// What is known of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,6 +52,10 @@ impl Record {
     }
 }
 
+fn halves(id: u64) -> [u32; 2] {
+    [id as u32, (id >> 32) as u32]
+}
+
 /// The largest size that a record can say.
 pub(crate) const LARGEST_SIZE: u64 = (1 << 40) - 1;
 
@@ -70,7 +75,8 @@ pub(crate) struct Files {
     index: HashTable<u32>,
     unused: u32,
     packed: Packed,
-    unit_bytes: u64,
+    /// The logarithm of the bytes of a unit: a shift costs less than a division.
+    unit_shift: u32,
 }
 
 impl Files {
@@ -81,7 +87,7 @@ impl Files {
             index: HashTable::new(),
             unused: NONE,
             packed: Packed::default(),
-            unit_bytes,
+            unit_shift: unit_bytes.ilog2(),
         }
     }
 
@@ -114,9 +120,26 @@ impl Files {
         self.index.find(hash_of(id), |&slot| self.get(slot).id() == id).copied()
     }
 
-    /// Adds a file, which must not be there, and says in which slot.
-    pub fn add(&mut self, id: u64, owner: u32, inode: u32, day: u16) -> u32 {
-        let record = Record { owner, inode, day, ..Record::default() };
+    /// The slot of file `id`, fastest where none has gone and they were numbered from 0 in the order in which they came: then
+    /// their numbers are their slots.
+    #[inline]
+    pub fn find_in_order(&self, id: u64) -> Option<u32> {
+        match self.records.get(id as usize) {
+            Some(record) if record.id() == id && record.place != Place::Unused => Some(id as u32),
+            _ => self.find(id),
+        }
+    }
+
+    /// Adds a file and says in which slot; none where there is one of this number.
+    pub fn add(&mut self, id: u64, owner: u32, inode: u32, day: u16) -> Option<u32> {
+        let records = &self.records;
+        let entry = self.index.entry(
+            hash_of(id),
+            |&slot| records[slot as usize].id() == id,
+            |&slot| hash_of(records[slot as usize].id()),
+        );
+        let Entry::Vacant(place) = entry else { return None };
+        let record = Record { id: halves(id), owner, inode, day, ..Record::default() };
         let slot = match self.unused {
             NONE => {
                 if self.records.len() == self.records.capacity() {
@@ -131,32 +154,33 @@ impl Files {
                 slot
             }
         };
-        self.name(slot, id);
-        slot
+        place.insert(slot);
+        Some(slot)
     }
 
-    /// Gives a file that has none a number.
-    fn name(&mut self, slot: u32, id: u64) {
-        self.records[slot as usize].id = [id as u32, (id >> 32) as u32];
+    /// Takes the number of a file off the index, and says which slot it had.
+    pub fn unname(&mut self, id: u64) -> Option<u32> {
         let records = &self.records;
-        self.index.insert_unique(hash_of(id), slot, |&slot| hash_of(records[slot as usize].id()));
-    }
-
-    /// Takes the number of a file off the index.
-    fn unname(&mut self, slot: u32) {
-        let found = self.index.find_entry(hash_of(self.get(slot).id()), |&other| other == slot);
-        found.expect("the file is there").remove();
+        let found = self.index.find_entry(hash_of(id), |&slot| records[slot as usize].id() == id);
+        found.ok().map(|entry| entry.remove().0)
     }
 
     /// Gives a file another number, which no other may have.
     pub fn rename(&mut self, slot: u32, to: u64) {
-        self.unname(slot);
-        self.name(slot, to);
+        self.unname(self.get(slot).id());
+        self.records[slot as usize].id = halves(to);
+        let records = &self.records;
+        self.index.insert_unique(hash_of(to), slot, |&slot| hash_of(records[slot as usize].id()));
     }
 
     /// Forgets a file.
     pub fn remove(&mut self, slot: u32) {
-        self.unname(slot);
+        self.unname(self.get(slot).id());
+        self.remove_unnamed(slot);
+    }
+
+    /// Forgets a file whose number has been taken off the index.
+    pub fn remove_unnamed(&mut self, slot: u32) {
         self.forget_layout(slot);
         let record = &mut self.records[slot as usize];
         (record.place, record.map) = (Place::Unused, self.unused);
@@ -180,7 +204,7 @@ impl Files {
         layout.indirect.clear();
         match record.place {
             Place::One => {
-                let len = layout.size.div_ceil(self.unit_bytes) as u32;
+                let len = self.units(layout.size) as u32;
                 layout.pieces.push(Piece { logical: 0, start: record.map, len });
             }
             Place::Packed => self.packed.get(record.map, near, layout),
@@ -192,7 +216,7 @@ impl Files {
     #[inline]
     pub fn keep(&mut self, slot: u32, near: u32, layout: &Layout) {
         self.forget_layout(slot);
-        let whole = layout.size.div_ceil(self.unit_bytes);
+        let whole = self.units(layout.size);
         let (place, map) = match &layout.pieces[..] {
             [] if layout.indirect.is_empty() => (Place::Nowhere, 0),
             [piece] if piece.logical == 0 && u64::from(piece.len) == whole && layout.indirect.is_empty() => {
@@ -203,6 +227,11 @@ impl Files {
         let record = &mut self.records[slot as usize];
         (record.place, record.map) = (place, map);
         record.set_size(layout.size);
+    }
+
+    /// The units that so many bytes take.
+    fn units(&self, bytes: u64) -> u64 {
+        (bytes + (1 << self.unit_shift) - 1) >> self.unit_shift
     }
 
     pub fn heap_bytes(&self) -> usize {
@@ -230,7 +259,7 @@ mod tests {
             let (mut files, mut map) = (Files::new(1024), HashMap::new());
             for (kind, id, to) in steps {
                 match kind {
-                    0 | 1 if !map.contains_key(&id) => { map.insert(id, files.add(id, to as u32, 0, 0)); }
+                    0 | 1 if !map.contains_key(&id) => { map.insert(id, files.add(id, to as u32, 0, 0).unwrap()); }
                     2 => if let Some(slot) = map.remove(&id) { files.remove(slot) },
                     3 if map.contains_key(&id) && !map.contains_key(&to) => {
                         let slot = map.remove(&id).unwrap();
@@ -243,6 +272,7 @@ mod tests {
             prop_assert_eq!(files.len(), map.len());
             for id in 0..200 {
                 prop_assert_eq!(files.find(id), map.get(&id).copied());
+                prop_assert_eq!(files.find_in_order(id), map.get(&id).copied());
             }
             let mut slots: Vec<u32> = map.into_values().collect();
             slots.sort_unstable();

@@ -68,9 +68,12 @@ impl Layout {
     #[inline]
     pub fn insert(&mut self, piece: Piece) {
         // Most files grow at their end.
-        if self.end() <= piece.logical {
-            self.pieces.push(piece);
-            return self.join(self.pieces.len() - 1);
+        match self.pieces.last_mut() {
+            Some(last) if last.logical_end() == piece.logical && last.end() == piece.start => {
+                return last.len += piece.len;
+            }
+            Some(last) if last.logical_end() > piece.logical => {}
+            _ => return self.pieces.push(piece),
         }
         let at = self.pieces.partition_point(|other| other.logical < piece.logical);
         self.pieces.insert(at, piece);

@@ -40,11 +40,13 @@ fn slot_bytes(class: u32) -> usize {
 impl Packed {
     /// Keeps a layout; differences begin at `near`.
     pub fn put(&mut self, layout: &Layout, near: u32) -> u32 {
-        let mut out = std::mem::take(&mut self.scratch);
-        out.clear();
-        // Room for all of it, so that no byte needs to ask.
-        out.reserve(5 * (2 + 3 * layout.pieces.len() + layout.indirect.len()));
+        let room = 5 * (2 + 3 * layout.pieces.len() + layout.indirect.len());
+        if self.scratch.len() < room {
+            self.scratch.resize(room, 0);
+        }
+        let mut out = Out { bytes: &mut self.scratch, len: 0 };
         write(&mut out, layout, near);
+        let out = &out.bytes[..out.len];
         let number = class_of(out.len());
         if self.classes.len() <= number as usize {
             self.classes.resize(number as usize + 1, Class::default());
@@ -59,8 +61,7 @@ impl Packed {
             class.bytes.resize(class.bytes.len() + width, 0);
             (class.bytes.len() / width) as u32 - 1
         });
-        class.bytes[slot as usize * width..][..out.len()].copy_from_slice(&out);
-        self.scratch = out;
+        class.bytes[slot as usize * width..][..out.len()].copy_from_slice(out);
         assert!(slot < 1 << SLOT_BITS, "a handle names 64 million layouts of each size");
         number << SLOT_BITS | slot
     }
@@ -85,7 +86,21 @@ impl Packed {
     }
 }
 
-fn write(out: &mut Vec<u8>, layout: &Layout, near: u32) {
+/// Bytes with room for all that is written to them; a vector would ask for each whether it has to grow.
+struct Out<'a> {
+    bytes: &'a mut [u8],
+    len: usize,
+}
+
+impl Out<'_> {
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+}
+
+fn write(out: &mut Out<'_>, layout: &Layout, near: u32) {
     number(out, (layout.pieces.len() as u64) << 1 | u64::from(!layout.indirect.is_empty()));
     let (mut logical, mut place) = (0, near);
     for piece in &layout.pieces {
@@ -144,7 +159,8 @@ fn read(bytes: &[u8], near: u32, layout: &mut Layout) {
 }
 
 /// Seven bits a byte, the lowest first.
-fn number(out: &mut Vec<u8>, mut value: u64) {
+#[inline]
+fn number(out: &mut Out<'_>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -153,7 +169,8 @@ fn number(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// The way from one place to another, its sign in the lowest bit.
-fn difference(out: &mut Vec<u8>, from: u32, to: u32) {
+#[inline]
+fn difference(out: &mut Out<'_>, from: u32, to: u32) {
     let way = to.wrapping_sub(from) as i32;
     number(out, u64::from(((way << 1) ^ (way >> 31)) as u32));
 }

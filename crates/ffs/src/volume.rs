@@ -79,7 +79,7 @@ impl<A: Allocator> Volume<A> {
             done: Done::default(),
             scratch: Layout::default(),
         };
-        volume.directories.add(u64::from(ROOT.0), 0, inode, 0);
+        volume.directories.add(u64::from(ROOT.0), 0, inode, 0).expect("there is nothing yet");
         volume
     }
 
@@ -170,17 +170,21 @@ impl<A: Allocator> Volume<A> {
         size: u64,
         content: Content,
     ) -> Result<Result<(), NoSpace>, &'static str> {
-        let directory = self.directories.find(u64::from(parent.0)).ok_or("there is no such directory")?;
-        if self.find(file).is_some() {
-            return Err("there is such a file already");
-        }
+        let directory = self.directory(parent)?;
+        let added =
+            if self.links.has(file.0) { None } else { self.files.add(file.0, parent.0, 0, self.today()) };
+        let slot = added.ok_or("there is such a file already")?;
         let near = self.directories.get(directory).inode;
-        let Some(inode) = self.allocator.take_inode(Some(near), false) else { return Ok(Err(NoSpace)) };
+        let Some(inode) = self.allocator.take_inode(Some(near), false) else {
+            self.files.remove(slot);
+            return Ok(Err(NoSpace));
+        };
         if let Err(full) = self.enter(directory) {
             self.allocator.give_inode(inode, false);
+            self.files.remove(slot);
             return Ok(Err(full));
         }
-        let slot = self.files.add(file.0, parent.0, inode, self.today());
+        self.files.get_mut(slot).inode = inode;
         Ok(match content {
             Content::Hole => self.set_size(slot, size),
             Content::Symlink if size < SHORT_SYMLINK => Ok(()),
@@ -229,11 +233,9 @@ impl<A: Allocator> Volume<A> {
         act: impl FnOnce(&mut A, &mut Layout) -> Result<(), NoSpace>,
     ) -> Result<(), NoSpace> {
         let near = self.near(self.files.get(slot).inode);
-        let mut layout = std::mem::take(&mut self.scratch);
-        self.files.read(slot, near, &mut layout);
-        let acted = act(&mut self.allocator, &mut layout);
-        self.files.keep(slot, near, &layout);
-        self.scratch = layout;
+        self.files.read(slot, near, &mut self.scratch);
+        let acted = act(&mut self.allocator, &mut self.scratch);
+        self.files.keep(slot, near, &self.scratch);
         acted
     }
 

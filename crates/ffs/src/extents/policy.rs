@@ -1,7 +1,6 @@
 //! Where an extent goes: placements behind one trait.
 
 use super::Space;
-use super::space::MOST_RUN;
 
 /// Where an extent goes.
 pub trait Placement: Clone {
@@ -24,35 +23,7 @@ fn groups_from(space: &Space, goal: u32) -> impl Iterator<Item = (u32, u32)> + '
 
 /// The longest run of all, up to `wanted`, the first of these from the goal's group on.
 fn longest(space: &Space, goal: u32, wanted: u32) -> Option<(u32, u32)> {
-    let most = (0..space.groups()).map(|group| space.longest_run(group)).max().filter(|&most| most > 0)?;
-    let groups =
-        groups_from(space, goal).map(|(group, _)| group).filter(|&group| space.longest_run(group) == most);
-    if most < MOST_RUN {
-        return groups.filter_map(|group| space.run_of(group, most)).map(|start| (start, most)).next();
-    }
-    // No run that holds no chunk of the largest order can be the longest.
-    let least = most.max(1 << space.largest_chunk()?);
-    let groups = groups_from(space, goal).map(|(group, _)| group);
-    let runs = groups.flat_map(|group| space.runs_of(group, 0, least));
-    let longest = runs.fold(None, |best: Option<(u32, u32)>, run| match best {
-        Some(best) if best.1 >= run.1 => Some(best),
-        _ => Some(run),
-    })?;
-    Some((longest.0, longest.1.min(wanted)))
-}
-
-/// The shortest of runs that have `least` blocks at least, the first of these.
-fn shortest(runs: impl Iterator<Item = (u32, u32)>, least: u32) -> Option<(u32, u32)> {
-    let mut best: Option<(u32, u32)> = None;
-    for run in runs {
-        if best.is_none_or(|best| run.1 < best.1) {
-            best = Some(run);
-        }
-        if run.1 == least {
-            break;
-        }
-    }
-    best
+    space.longest_run(space.group_of(goal)).map(|(start, len)| (start, len.min(wanted)))
 }
 
 /// At the goal if it is free there for long enough, else the first chunk of a power of two that holds it, group by group: fast,
@@ -71,8 +42,7 @@ impl Placement for BuddySearch {
         }
         let mut order = wanted.next_power_of_two().ilog2().min(space.most_order());
         loop {
-            let found = groups_from(space, goal).find_map(|(group, from)| space.chunk(group, from, order));
-            if let Some(start) = found {
+            if let Some(start) = space.chunk(goal, order) {
                 return Some((start, space.run_at(start, wanted)));
             }
             order = order.checked_sub(1)?;
@@ -93,7 +63,7 @@ impl Placement for FirstFit {
         let own = space.group_of(goal);
         let found = groups_from(space, goal)
             .chain([(own, space.range(own).start)])
-            .filter(|&(group, _)| space.shortest_run(group, wanted).is_some())
+            .filter(|&(group, _)| space.may_have_run(group, wanted))
             .find_map(|(group, from)| space.runs_of(group, from, wanted).next());
         found.map(|(start, _)| (start, wanted)).or_else(|| longest(space, goal, wanted))
     }
@@ -112,14 +82,7 @@ impl Placement for BestFit {
         if space.run_at(goal, wanted) == wanted {
             return Some((goal, wanted));
         }
-        let fits = |(group, _)| {
-            let least = space.shortest_run(group, wanted)?;
-            if least < MOST_RUN {
-                return space.run_of(group, least).map(|start| (start, least));
-            }
-            shortest(space.runs_of(group, 0, wanted.max(least)), wanted.max(least))
-        };
-        let found = groups_from(space, goal).find_map(fits);
+        let found = groups_from(space, goal).find_map(|(group, _)| space.shortest_run(group, wanted));
         found.map(|(start, _)| (start, wanted)).or_else(|| longest(space, goal, wanted))
     }
 }

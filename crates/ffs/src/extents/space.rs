@@ -1,8 +1,8 @@
 //! The free space of a file system of extents: a bitmap of blocks, and above it, level by level, of aligned chunks of 2, 4, 8
 //! … blocks that are free as a whole (a buddy system).
 
+use super::runs::{EXACT, LONGEST, Runs, class_of, least_of};
 use crate::bits::Bits;
-use std::cell::Cell;
 
 /// Bytes of a block.
 pub(super) const BLOCK_BYTES: u64 = 4096;
@@ -10,8 +10,6 @@ pub(super) const BLOCK_BYTES: u64 = 4096;
 pub(super) const GROUP_BLOCKS: u32 = 32_768;
 /// The order of the largest chunks: 32 MB.
 const ORDERS: u32 = 13;
-/// Longest runs that are told apart in the sums; longer ones count as these.
-pub(super) const MOST_RUN: u32 = 64;
 
 /// The free space. Placements look at it.
 #[derive(Clone)]
@@ -22,10 +20,8 @@ pub struct Space {
     /// Free blocks by group, and of all.
     free: Vec<u32>,
     total: u64,
-    /// By group, how many maximal runs of free blocks there are of each length.
-    run_counts: Vec<[u16; MOST_RUN as usize + 1]>,
-    /// By group and length below 64, the block of the group before which no run of that length begins. Searches raise it.
-    run_begins: Vec<[Cell<u16>; MOST_RUN as usize]>,
+    /// By group, the sums of maximal runs of free blocks.
+    runs: Vec<Runs>,
 }
 
 impl Space {
@@ -33,9 +29,7 @@ impl Space {
     pub(super) fn new(blocks: u32) -> Space {
         let levels = (0..=ORDERS).map(|order| Bits::zeros((blocks >> order) + 1)).collect();
         let groups = blocks.div_ceil(GROUP_BLOCKS) as usize;
-        let run_counts = vec![[0; MOST_RUN as usize + 1]; groups];
-        let run_begins = vec![[const { Cell::new(0) }; MOST_RUN as usize]; groups];
-        Space { blocks, levels, free: vec![0; groups], total: 0, run_counts, run_begins }
+        Space { blocks, levels, free: vec![0; groups], total: 0, runs: vec![Runs::new(); groups] }
     }
 
     /// Blocks of the disk.
@@ -108,45 +102,95 @@ impl Space {
 
     /// The first run of exactly `len` blocks of a group, fewer than 64.
     pub fn run_of(&self, group: u32, len: u32) -> Option<u32> {
-        let range = self.range(group);
-        let begin = &self.run_begins[group as usize][len as usize];
-        let found = self.levels[0].first_exact_run(range.start + u32::from(begin.get()), range.end, len)?;
-        begin.set((found - range.start) as u16);
+        let (range, runs) = (self.range(group), &self.runs[group as usize]);
+        if runs.count(len) == 0 {
+            return None;
+        }
+        let from = range.start + runs.begin(len);
+        let found = self.levels[0].first_exact_run(from, range.end, len)?;
+        runs.set_begin(len, found - range.start);
         Some(found)
     }
 
-    /// The length of the shortest run of a group that has `least` blocks at least, of the longest at least 64; none where there
-    /// is no such run, though where `least` is more than 64 it may be that there is none.
-    pub fn shortest_run(&self, group: u32, least: u32) -> Option<u32> {
-        (least.min(MOST_RUN)..=MOST_RUN).find(|&len| self.run_counts[group as usize][len as usize] > 0)
+    /// The shortest run of a group that has `least` blocks at least, the first of these: first block and length.
+    pub fn shortest_run(&self, group: u32, least: u32) -> Option<(u32, u32)> {
+        self.runs[group as usize].classes_from(class_of(least)).find_map(|class| {
+            if class < EXACT {
+                return self.run_of(group, class).map(|start| (start, class));
+            }
+            let shortest = least_of(class).max(least);
+            let mut best: Option<(u32, u32)> = None;
+            for run in self.runs_in(group, class).filter(|&(_, len)| len >= least) {
+                if best.is_none_or(|best| run.1 < best.1) {
+                    best = Some(run);
+                }
+                if run.1 == shortest {
+                    break;
+                }
+            }
+            best
+        })
     }
 
-    /// The length of the longest run of a group, where it is less than 64, else 64.
-    pub fn longest_run(&self, group: u32) -> u32 {
-        let counts = &self.run_counts[group as usize];
-        (1..=MOST_RUN).rev().find(|&len| counts[len as usize] > 0).unwrap_or(0)
+    /// The longest run of all, the first of these from this group on: first block and length.
+    pub fn longest_run(&self, from: u32) -> Option<(u32, u32)> {
+        let class = self.longest_class();
+        let mut groups = (from..self.groups()).chain(0..from);
+        if class < EXACT {
+            return groups.find_map(|group| self.run_of(group, class)).map(|start| (start, class));
+        }
+        let runs = groups.flat_map(|group| self.runs_in(group, class));
+        runs.reduce(|best, run| if run.1 > best.1 { run } else { best })
     }
 
-    /// The first aligned chunk of 2 to the power of `order` free blocks of a group, at or behind `from`, then from its
-    /// beginning.
-    pub fn chunk(&self, group: u32, from: u32, order: u32) -> Option<u32> {
-        let (range, level) = (self.range(group), self.levels.get(order as usize)?);
+    /// The class of the longest run of all; 0 where nothing is free.
+    fn longest_class(&self) -> u32 {
+        self.runs.iter().map(Runs::longest).max().unwrap_or(0)
+    }
+
+    /// Whether a group may have a run of `least` blocks: it has one of as many or of a few less.
+    pub fn may_have_run(&self, group: u32, least: u32) -> bool {
+        self.runs[group as usize].longest() >= class_of(least)
+    }
+
+    /// The runs of a class in a group: first block and length.
+    fn runs_in(&self, group: u32, class: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let (range, sums) = (self.range(group), &self.runs[group as usize]);
+        let mut from = range.start + sums.begin(class);
+        if from > range.start && self.levels[0].get(from - 1) {
+            // In the middle of a run, which is of another class.
+            from += self.levels[0].ones_from(from, range.end);
+        }
+        let count = sums.count(class);
+        let runs = self.runs_of(group, from, least_of(class)).filter(move |&(_, len)| class_of(len) == class);
+        // Behind the last of them there is nothing to look for.
+        runs.take(count.into()).enumerate().map(move |(number, run)| {
+            if number == 0 {
+                sums.set_begin(class, run.0 - range.start);
+            }
+            run
+        })
+    }
+
+    /// The first aligned chunk of 2 to the power of `order` free blocks at or behind `goal` in its group, then from the beginning
+    /// of that, then in the groups behind, then from the first on.
+    pub fn chunk(&self, goal: u32, order: u32) -> Option<u32> {
+        let level = self.levels.get(order as usize)?;
+        let range = self.range(self.group_of(goal));
         let (begin, end) = (range.start >> order, range.end >> order);
-        let from = (from.max(range.start).div_ceil(1 << order)).clamp(begin, end);
-        let found = level.next_one(from, end).or_else(|| level.next_one(begin, from));
-        found.map(|chunk| chunk << order)
+        let from = goal.div_ceil(1 << order).clamp(begin, end);
+        // Groups are whole chunks of every order, so that those of several lie in a row.
+        let places = [from..end, begin..from, end..self.blocks >> order, 0..begin];
+        places
+            .into_iter()
+            .find_map(|place| level.next_one(place.start, place.end))
+            .map(|chunk| chunk << order)
     }
 
-    /// The order of the largest chunk that is free; none where nothing is.
-    pub fn largest_chunk(&self) -> Option<u32> {
-        (0..=ORDERS)
-            .rev()
-            .find(|&order| self.levels[order as usize].next_one(0, self.blocks >> order).is_some())
-    }
-
-    /// The largest order of a chunk.
+    /// The largest order that a free chunk may have, by the longest run.
     pub fn most_order(&self) -> u32 {
-        ORDERS
+        let class = self.longest_class();
+        if class == class_of(LONGEST) { ORDERS } else { (least_of(class + 1) - 1).max(1).ilog2() }
     }
 
     pub(super) fn take(&mut self, block: u32, len: u32) {
@@ -199,20 +243,12 @@ impl Space {
     fn recount_runs(&mut self, block: u32, len: u32, freed: bool) -> usize {
         let group = self.group_of(block);
         let (range, end) = (self.range(group), block + len);
-        let before = self.levels[0].ones_before(block, range.start, MOST_RUN);
-        let behind = self.levels[0].ones_from(end, range.end.min(end + MOST_RUN));
-        let counts = &mut self.run_counts[group as usize];
-        let begins = &self.run_begins[group as usize];
-        let mut count = |begin: u32, len: u32, more: bool| {
-            let len = len.min(MOST_RUN) as usize;
-            if !more {
-                counts[len] -= 1;
-                return;
-            }
-            counts[len] += 1;
-            if let Some(first) = begins.get(len) {
-                first.set(first.get().min((begin - range.start) as u16));
-            }
+        let before = self.levels[0].ones_before(block, range.start, LONGEST);
+        let behind = self.levels[0].ones_from(end, range.end.min(end + LONGEST));
+        let runs = &mut self.runs[group as usize];
+        let mut count = |begin: u32, len: u32, more: bool| match more {
+            true => runs.add(begin - range.start, len),
+            false => runs.remove(len),
         };
         count(block - before, before + len + behind, freed);
         for (begin, len) in [(block - before, before), (end, behind)] {
@@ -226,31 +262,26 @@ impl Space {
     pub(super) fn heap_bytes(&self) -> usize {
         self.levels.iter().map(Bits::heap_bytes).sum::<usize>()
             + self.free.capacity() * 4
-            + self.run_counts.capacity() * size_of::<[u16; MOST_RUN as usize + 1]>()
-            + self.run_begins.capacity() * size_of::<[u16; MOST_RUN as usize]>()
+            + self.runs.capacity() * size_of::<Runs>()
     }
 
     /// Counts everything anew from the map of blocks.
     pub(super) fn check(&self) -> Result<(), String> {
         for group in 0..self.groups() {
-            let mut run_counts = [0; MOST_RUN as usize + 1];
-            let counted: u32 = self.runs(group).map(|(_, len)| len).sum();
-            self.runs(group).for_each(|(_, len)| run_counts[len.min(MOST_RUN) as usize] += 1);
-            if run_counts != self.run_counts[group as usize] {
-                return Err(format!(
-                    "group {group}: runs {run_counts:?} counted, kept {:?}",
-                    self.run_counts[group as usize]
-                ));
+            let (kept, mut runs) = (&self.runs[group as usize], Runs::new());
+            let mut counted = 0;
+            for (start, len) in self.runs(group) {
+                let begin = start - self.range(group).start;
+                if begin < kept.begin(class_of(len)) {
+                    return Err(format!(
+                        "group {group}: the run of {len} at {start} lies before the first of its class"
+                    ));
+                }
+                runs.add(begin, len);
+                counted += len;
             }
-            let begins = &self.run_begins[group as usize];
-            let before = |&(start, len): &(u32, u32)| {
-                let begin = begins.get(len as usize).map(|begin| u32::from(begin.get()));
-                begin.is_some_and(|begin| start - self.range(group).start < begin)
-            };
-            if let Some((start, len)) = self.runs(group).find(before) {
-                return Err(format!(
-                    "group {group}: the run of {len} at {start} lies before the first of its length"
-                ));
+            if !kept.counts_as(&runs) {
+                return Err(format!("group {group}: the sums of its runs are not what its runs are"));
             }
             if counted != self.free_in(group) {
                 return Err(format!(

@@ -67,7 +67,7 @@ impl<P: Policy> FastFs<P> {
     }
 
     /// Takes `len` free blocks from `place` on as the blocks of a file from `first` on.
-    fn append_blocks(&mut self, file: &mut Layout, first: u32, place: u32, len: u32) {
+    pub(super) fn append_blocks(&mut self, file: &mut Layout, first: u32, place: u32, len: u32) {
         self.groups.take_blocks(place, len);
         file.insert(Piece { logical: first * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
     }

@@ -138,6 +138,12 @@ impl Groups {
         self.free.first_run(from, self.geometry.range(self.group_of(from)).end, len)
     }
 
+    /// The first maximal run of exactly `len` free blocks, fewer than 64, in a group.
+    pub fn exact_cluster(&self, group: u32, len: u32) -> Option<u32> {
+        let range = self.geometry.range(group);
+        self.free.first_exact_run(range.start, range.end, len)
+    }
+
     /// Every maximal run of free blocks in a group: first block and length.
     pub fn free_runs(&self, group: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         let range = self.geometry.range(group);
@@ -296,11 +302,11 @@ impl Groups {
     fn recount_fragments(&mut self, block: u32, (old, new): (u8, u8)) {
         let number = self.group_of(block) as usize;
         let group = &mut self.groups[number];
-        group.fragment_runs =
-            group.fragment_runs + RUN_COUNTS[usize::from(new)] - RUN_COUNTS[usize::from(old)];
-        let in_part = if new == 0xff { 0 } else { new.count_ones() };
+        let (old, now) = (RUN_COUNTS[usize::from(old)], RUN_COUNTS[usize::from(new)]);
+        group.fragment_runs = group.fragment_runs + now - old;
+        let ones = |runs: u128| u32::from(runs as u16);
         for counts in [&mut group.counts, &mut self.total] {
-            counts.fragments = counts.fragments + in_part - old.count_ones();
+            counts.fragments = counts.fragments + ones(now) - ones(old);
         }
         if new == 0xff {
             self.give_blocks(block, 1);

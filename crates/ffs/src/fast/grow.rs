@@ -64,12 +64,19 @@ impl<P: Policy> FastFs<P> {
         let geometry = *self.groups.geometry();
         let end = end.min(section_end(first, geometry.section_blocks));
         let preferred = self.preferred(file, first);
-        let end =
-            end.min(first + geometry.cluster_blocks.max(self.clusters_free_at(file, first, end, preferred)));
+        if !self.policy.clusters() {
+            return self.fill(file, first, end, preferred).map(|_| end);
+        }
+        let free = self.clusters_free_at(file, first, end, preferred);
+        if free > 0 {
+            self.append_blocks(file, first, preferred, free);
+            return Ok(first + free);
+        }
+        let end = end.min(first + geometry.cluster_blocks);
         let is_new = file.end() <= first * FRAGMENTS;
         let behind = if is_new { self.add_indirect(file, first, preferred)? } else { None };
         let preferred = behind.unwrap_or(preferred);
-        let gathers = self.policy.clusters() && grows && end <= whole_end && end - first > 1;
+        let gathers = grows && end <= whole_end && end - first > 1;
         if gathers && self.write_gathered(file, first, end, preferred) {
             return Ok(end);
         }
@@ -81,7 +88,7 @@ impl<P: Policy> FastFs<P> {
     }
 
     /// The blocks of whole clusters, or of all up to `end`, that can be had in a row at the preferred block: none of these
-    /// clusters would be moved, so that they need not be looked at one by one.
+    /// clusters would be moved, so that they are taken as they are. None where space may be wanting.
     fn clusters_free_at(&self, file: &Layout, first: u32, end: u32, preferred: u32) -> u32 {
         let is_new = file.end() <= first * FRAGMENTS;
         if !is_new
@@ -91,7 +98,8 @@ impl<P: Policy> FastFs<P> {
             return 0;
         }
         let run = self.groups.run_at(preferred, end - first);
-        if run == end - first { run } else { run - run % self.groups.geometry().cluster_blocks }
+        let run = if run == end - first { run } else { run - run % self.groups.geometry().cluster_blocks };
+        if u64::from(run * FRAGMENTS) <= self.available_fragments() { run } else { 0 }
     }
 
     /// Allocates what is missing of the blocks `first..end`, which are in one section. Returns the preference with which it
@@ -101,12 +109,16 @@ impl<P: Policy> FastFs<P> {
         let mut next = preferred;
         let mut begin = preferred;
         while block < end {
-            if let Some((start, units)) = file.find(block * FRAGMENTS) {
-                block += units.div_ceil(FRAGMENTS);
-                next = start / FRAGMENTS + units.div_ceil(FRAGMENTS);
-                continue;
+            let mut hole_end = end;
+            // Most files grow at their end, where there is nothing to find.
+            if file.end() > block * FRAGMENTS {
+                if let Some((start, units)) = file.find(block * FRAGMENTS) {
+                    block += units.div_ceil(FRAGMENTS);
+                    next = start / FRAGMENTS + units.div_ceil(FRAGMENTS);
+                    continue;
+                }
+                hole_end = file.next_piece(block * FRAGMENTS).map_or(end, |at| end.min(at / FRAGMENTS));
             }
-            let hole_end = file.next_piece(block * FRAGMENTS).map_or(end, |at| end.min(at / FRAGMENTS));
             if let Some(behind) = self.add_indirect(file, block, next)? {
                 (begin, next) = (behind, behind);
             }

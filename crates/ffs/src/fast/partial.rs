@@ -24,8 +24,8 @@ const RUN_LENGTHS: [u16; 256] = {
     table
 };
 
-/// For each mask of free fragments how many runs of each length it has: 16 bits for each length from 0 to 7, those of the
-/// shortest lowest.
+/// For each mask of free fragments how many runs of each length it has: 16 bits for each length from 1 to 7, those of the
+/// shortest lowest. Below them how many ones it has. A block that is free as a whole has nothing here.
 pub(super) const RUN_COUNTS: [u128; 256] = {
     let mut table = [0; 256];
     let mut mask = 0;
@@ -34,7 +34,7 @@ pub(super) const RUN_COUNTS: [u128; 256] = {
         while left != 0 {
             let len = (left >> left.trailing_zeros()).trailing_ones();
             left &= left + (1 << left.trailing_zeros());
-            table[mask] += 1 << (16 * len);
+            table[mask] += (1 << (16 * len)) + len as u128;
         }
         mask += 1;
     }

@@ -16,6 +16,11 @@ impl Policy for BestCluster {
     const CLUSTERS_BEHIND: bool = false;
 
     fn cluster_place(&self, groups: &Groups, from: u32, len: u32) -> Option<u32> {
+        let most = groups.geometry().cluster_blocks;
+        // In a full group there is most often one of just that length, or of a few blocks more.
+        if let Some(first) = (len..most).find_map(|len| groups.exact_cluster(groups.group_of(from), len)) {
+            return Some(first);
+        }
         let fits = groups.free_runs(groups.group_of(from)).filter(|&(_, run)| run >= len);
         fits.min_by_key(|&(_, run)| run).map(|(first, _)| first)
     }

@@ -20,6 +20,11 @@ impl Links {
         if self.names.is_empty() { None } else { self.names.remove(&name) }
     }
 
+    /// Whether this is one.
+    pub fn has(&self, name: u64) -> bool {
+        !self.names.is_empty() && self.names.contains_key(&name)
+    }
+
     pub fn heap_bytes(&self) -> usize {
         self.names.capacity() * (size_of::<(u64, (u32, u32))>() + 1)
     }
@@ -40,7 +45,7 @@ impl<A: Allocator> Volume<A> {
     }
 
     pub(super) fn directory(&self, dir: DirId) -> Result<u32, &'static str> {
-        self.directories.find(u64::from(dir.0)).ok_or("there is no such directory")
+        self.directories.find_in_order(u64::from(dir.0)).ok_or("there is no such directory")
     }
 
     pub(super) fn mkdir(&mut self, dir: DirId, parent: DirId) -> Outcome {
@@ -55,7 +60,7 @@ impl<A: Allocator> Volume<A> {
             return Ok(Err(full));
         }
         let today = self.today();
-        self.directories.add(u64::from(dir.0), 0, inode, today);
+        self.directories.add(u64::from(dir.0), 0, inode, today).expect("there was none");
         Ok(Ok(()))
     }
 
@@ -87,7 +92,7 @@ impl<A: Allocator> Volume<A> {
     }
 
     fn leave(&mut self, dir: DirId) {
-        if let Some(slot) = self.directories.find(u64::from(dir.0)) {
+        if let Ok(slot) = self.directory(dir) {
             let record = self.directories.get_mut(slot);
             record.owner = record.owner.saturating_sub(1);
         }
@@ -99,11 +104,9 @@ impl<A: Allocator> Volume<A> {
         act: impl FnOnce(&mut A, &mut Layout) -> Result<(), NoSpace>,
     ) -> Result<(), NoSpace> {
         let near = self.near(self.directories.get(slot).inode);
-        let mut layout = std::mem::take(&mut self.scratch);
-        self.directories.read(slot, near, &mut layout);
-        let acted = act(&mut self.allocator, &mut layout);
-        self.directories.keep(slot, near, &layout);
-        self.scratch = layout;
+        self.directories.read(slot, near, &mut self.scratch);
+        let acted = act(&mut self.allocator, &mut self.scratch);
+        self.directories.keep(slot, near, &self.scratch);
         acted
     }
 
@@ -146,6 +149,17 @@ impl<A: Allocator> Volume<A> {
     }
 
     pub(super) fn delete(&mut self, file: FileId, parent: DirId) -> Result<(), &'static str> {
+        if !self.links.names.is_empty() {
+            return self.unlink(file, parent);
+        }
+        let slot = self.files.unname(file.0).ok_or("there is no such file")?;
+        self.leave(parent);
+        self.forget(slot);
+        Ok(())
+    }
+
+    /// The same where files have several names.
+    fn unlink(&mut self, file: FileId, parent: DirId) -> Result<(), &'static str> {
         let slot = self.slot(file)?;
         self.leave(parent);
         if self.links.remove(file.0).is_some() {
@@ -158,13 +172,19 @@ impl<A: Allocator> Volume<A> {
             self.files.get_mut(slot).owner = directory;
             return Ok(());
         }
+        self.files.unname(file.0);
+        self.forget(slot);
+        Ok(())
+    }
+
+    /// Frees what a file without a name has.
+    fn forget(&mut self, slot: u32) {
         self.window.forget(slot);
         let inode = self.files.get(slot).inode;
         let near = self.near(inode);
         self.files.read(slot, near, &mut self.scratch);
         self.allocator.truncate(&mut self.scratch, 0).expect("cutting a file to nothing takes no space");
         self.allocator.give_inode(inode, false);
-        self.files.remove(slot);
-        Ok(())
+        self.files.remove_unnamed(slot);
     }
 }

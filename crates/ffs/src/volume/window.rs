@@ -2,6 +2,7 @@
 
 use super::Volume;
 use crate::allocator::{Allocator, NoSpace};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -71,9 +72,9 @@ impl<A: Allocator> Volume<A> {
         }
         self.done.bytes_written += len;
         let size = self.files.get(slot).size();
-        if !self.window.from.contains_key(&slot) {
+        if let Entry::Vacant(place) = self.window.from.entry(slot) {
             self.window.next += 1;
-            self.window.from.insert(slot, (size, self.window.next));
+            place.insert((size, self.window.next));
             self.window.order.push_back((slot, self.window.next));
         }
         self.window.bytes += takes;
