@@ -44,6 +44,57 @@ impl DerefMut for Aligned {
     }
 }
 
+/// Bytes at such an address that grow at their end.
+#[derive(Default)]
+pub(crate) struct AlignedBuffer {
+    /// The first `len` of it are in use.
+    memory: Option<Aligned>,
+    len: usize,
+}
+
+impl AlignedBuffer {
+    /// `more` bytes at the end, which hold anything, to be written to.
+    pub fn grow(&mut self, more: usize) -> &mut [u8] {
+        let len = self.len + more;
+        if self.memory.as_ref().is_none_or(|memory| memory.len() < len) {
+            let mut larger = Aligned::zeroed(len.next_power_of_two().max(1 << 16));
+            larger[..self.len].copy_from_slice(self);
+            self.memory = Some(larger);
+        }
+        let start = std::mem::replace(&mut self.len, len);
+        &mut self.memory.as_mut().expect("was just made")[start..len]
+    }
+
+    /// Takes the first `n` bytes away.
+    pub fn drain(&mut self, n: usize) {
+        let len = self.len;
+        if let Some(memory) = &mut self.memory {
+            memory.copy_within(n..len, 0);
+        }
+        self.len = len - n;
+    }
+
+    /// Forgets its bytes and keeps its memory, if that is at most `most`.
+    pub fn clear(&mut self, most: usize) {
+        self.len = 0;
+        self.memory.take_if(|memory| memory.len() > most);
+    }
+}
+
+impl Deref for AlignedBuffer {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.memory.as_ref().map_or(&[], |memory| &memory[..self.len])
+    }
+}
+
+impl DerefMut for AlignedBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let len = self.len;
+        self.memory.as_mut().map_or(&mut [], |memory| &mut memory[..len])
+    }
+}
+
 impl Drop for Aligned {
     fn drop(&mut self) {
         let layout = Layout::from_size_align(self.len, ALIGN).expect("was good when it was made");

@@ -203,7 +203,8 @@ impl Pager {
     /// [`flush`](Self::flush).
     pub fn write(&self, node: &Node, at: u64, birth: u64) -> Result<Pointer> {
         let bytes = node.disk_bytes(self.layout.params.block_bytes as usize);
-        let mut out = Aligned::zeroed(bytes);
+        let mut out = self.behind.buffer();
+        out.grow(bytes);
         let pointer = self.layout.encode(node, at, birth, &mut out);
         let kept = self.layout.decode(&pointer, &out)?;
         self.behind.write(at, out, &self.cache.gauge)?;

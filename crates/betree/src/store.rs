@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 
-use crate::batch::{Batch, ops};
+use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::flusher::{Flusher, Wanted};
 use crate::log::Log;
@@ -165,13 +165,13 @@ impl Store {
         }
         batch.check(&shared.params)?;
         let mut writer = self.make_room(batch)?;
-        shared.log.append(batch.encoded());
+        shared.log.append(batch.bytes(), batch.encoded());
         *writer += 1;
         {
             let active = Arc::clone(&shared.view.read().active);
             let mut memtable = active.write();
-            for op in ops(batch.encoded()) {
-                memtable.apply(*writer, &op.expect("a batch encodes what it is given"));
+            for op in batch.ops() {
+                memtable.apply(*writer, &op);
             }
         }
         drop(writer);
