@@ -3,6 +3,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 const ALIGN: usize = 4096;
 
@@ -92,6 +95,54 @@ impl DerefMut for AlignedBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         let len = self.len;
         self.memory.as_mut().map_or(&mut [], |memory| &mut memory[..len])
+    }
+}
+
+/// Memory that is lent and comes back: to give it to the system and ask for it again would cost more than what is done with it.
+#[derive(Default)]
+pub(crate) struct Pool {
+    spare: Mutex<Vec<AlignedBuffer>>,
+}
+
+/// So many pieces of memory, of so many bytes at most, are kept.
+const SPARE: (usize, usize) = (4, 4 << 20);
+
+impl Pool {
+    /// `len` bytes, which hold anything.
+    pub fn lend(self: &Arc<Self>, len: usize) -> Lent {
+        let mut buffer = self.spare.lock().pop().unwrap_or_default();
+        buffer.grow(len);
+        Lent { buffer, pool: Arc::clone(self) }
+    }
+}
+
+/// Bytes from a [`Pool`].
+pub(crate) struct Lent {
+    buffer: AlignedBuffer,
+    pool: Arc<Pool>,
+}
+
+impl Deref for Lent {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear(SPARE.1);
+        let mut spare = self.pool.spare.lock();
+        if spare.len() < SPARE.0 {
+            spare.push(buffer);
+        }
     }
 }
 

@@ -18,8 +18,10 @@ use crate::sum::{Uuid, seed, sum};
 /// Bytes of a sector that are of records.
 pub(crate) const PAYLOAD: usize = SECTOR - 20;
 
-/// The most memory that is kept for what will wait next.
-const KEPT: usize = 4 << 20;
+/// So much that waits is written, without a flush.
+const WRITE: usize = 1 << 20;
+/// Where so much waits, whoever writes waits too.
+const MOST: usize = 4 * WRITE;
 
 /// Where a log lies and whose it is.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +65,7 @@ struct State {
     durable: u64,
     /// Somebody is writing.
     busy: bool,
+    stop: bool,
     written_bytes: u64,
     failed: Option<Error>,
 }
@@ -74,7 +77,8 @@ pub(crate) struct Log {
     epoch: u32,
     seed: u64,
     state: Mutex<State>,
-    written: Condvar,
+    /// Signalled when something was written, or much waits.
+    changed: Condvar,
 }
 
 impl Log {
@@ -88,11 +92,12 @@ impl Log {
             tail: next,
             durable: next,
             busy: false,
+            stop: false,
             written_bytes: 0,
             failed: None,
         };
         let seed = seed(&ring.uuid, [u64::MAX, 0, 0]);
-        Self { storage, ring, epoch, seed, state: Mutex::new(state), written: Condvar::new() }
+        Self { storage, ring, epoch, seed, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Whether a record of `bytes` fits in beside what must be kept.
@@ -113,9 +118,34 @@ impl Log {
         self.state.lock().written_bytes
     }
 
-    /// Bytes that wait in memory.
-    pub fn waiting(&self) -> usize {
-        self.state.lock().buffer.len()
+    /// Waits where too much waits in memory to be written.
+    pub fn throttle(&self) {
+        let mut state = self.state.lock();
+        while state.buffer.len() > MOST && state.failed.is_none() {
+            self.changed.wait(&mut state);
+        }
+    }
+
+    /// Writes what waits whenever it is much, until [`stop`](Self::stop): for a thread, so that nobody waits for it.
+    ///
+    /// # Errors
+    /// If the disk refuses, now or before.
+    pub fn write_until_stop(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        while !state.stop {
+            state.result()?;
+            if state.buffer.len() < WRITE || state.busy {
+                self.changed.wait(&mut state);
+            } else {
+                self.write_out(&mut state, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn stop(&self) {
+        self.state.lock().stop = true;
+        self.changed.notify_all();
     }
 
     /// Appends a record of `bytes`, which come in pieces, for which there must be room. It is on the disk after the next [`sync`](Self::sync).
@@ -128,6 +158,9 @@ impl Log {
         }
         self.put(&mut state, &(bytes as u32).to_le_bytes());
         record.for_each(|piece| self.put(&mut state, piece));
+        if state.buffer.len() >= WRITE && !state.busy {
+            self.changed.notify_all();
+        }
     }
 
     fn put(&self, state: &mut State, mut bytes: &[u8]) {
@@ -189,12 +222,6 @@ impl Log {
         }
     }
 
-    /// Writes what waits, without a flush.
-    pub fn write(&self) -> Result<()> {
-        let mut state = self.state.lock();
-        if state.busy { state.result() } else { self.write_out(&mut state, false) }
-    }
-
     /// Makes all records so far last. Whoever comes while another flushes is served by the next flush, all of them by one.
     pub fn sync(&self) -> Result<()> {
         let mut state = self.state.lock();
@@ -205,7 +232,7 @@ impl Log {
                 return Ok(());
             }
             if state.busy {
-                self.written.wait(&mut state);
+                self.changed.wait(&mut state);
             } else {
                 self.write_out(&mut state, true)?;
             }
@@ -234,12 +261,12 @@ impl Log {
                 if flush {
                     state.durable = state.durable.max(end);
                 }
-                buffer.clear(KEPT);
+                buffer.clear(MOST);
                 state.spare = buffer;
             }
             Err(error) => state.failed = Some(error),
         }
-        self.written.notify_all();
+        self.changed.notify_all();
         state.result()
     }
 

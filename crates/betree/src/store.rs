@@ -19,9 +19,6 @@ use crate::scan::Scan;
 use crate::stat::{Stat, stat_of};
 use crate::view::{Snapshot, Version, View};
 
-/// The log is written, without a flush, when so much waits in memory.
-const LOG_WRITE: usize = 1 << 20;
-
 /// What the threads of a store share.
 pub(crate) struct Shared {
     pub pager: Pager,
@@ -87,7 +84,8 @@ impl Shared {
 /// An open store. Its methods may be called from many threads at once.
 pub struct Store {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) thread: Option<JoinHandle<()>>,
+    /// That which flushes, and that which writes the log.
+    pub(crate) threads: Option<[JoinHandle<()>; 2]>,
 }
 
 impl Store {
@@ -176,9 +174,7 @@ impl Store {
         }
         drop(writer);
         shared.given.fetch_add((batch.bytes() - 9 * batch.len()) as u64, Relaxed);
-        if shared.log.waiting() >= LOG_WRITE {
-            return shared.failing(shared.log.write());
-        }
+        shared.log.throttle();
         Ok(())
     }
 
@@ -260,13 +256,16 @@ impl Store {
     }
 
     fn end(&mut self) -> Result<()> {
-        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let Some(threads) = self.threads.take() else { return Ok(()) };
         let closed = self.shared.checkpoint(true);
         self.shared.wanted.lock().stop = true;
         self.shared.work.notify_all();
-        let ended = thread.join();
+        self.shared.log.stop();
+        let ended = threads.map(JoinHandle::join);
         self.shared.prefetcher.stop();
-        ended.expect("the thread that flushes does not panic");
+        for thread in ended {
+            thread.expect("a thread of the store does not panic");
+        }
         closed
     }
 

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::aligned::AlignedBuffer;
+use crate::aligned::Lent;
 use crate::error::{Error, Result};
 use crate::memory::{Charge, Gauge};
 use crate::storage::Storage;
@@ -14,12 +14,9 @@ use crate::storage::Storage;
 /// Nodes that wait beside the one that is being written.
 const MOST: usize = 2;
 
-/// The longest memory that is kept for the next node.
-const KEPT: usize = 4 << 20;
-
 struct Job {
     at: u64,
-    bytes: AlignedBuffer,
+    bytes: Lent,
     _charge: Charge,
 }
 
@@ -27,8 +24,6 @@ struct Job {
 struct State {
     /// The first is being written.
     jobs: VecDeque<Arc<Job>>,
-    /// Memory of nodes that were written.
-    spare: Vec<AlignedBuffer>,
     failed: Option<Error>,
     stop: bool,
 }
@@ -51,16 +46,11 @@ impl WriteBehind {
         Self { inner: Arc::new(inner), thread: Mutex::new(None) }
     }
 
-    /// Memory for a node: giving it back and asking for it again would cost the system more than writing to it.
-    pub fn buffer(&self) -> AlignedBuffer {
-        self.inner.state.lock().spare.pop().unwrap_or_default()
-    }
-
     /// Takes a node to be written, as soon as there are few enough before it.
     ///
     /// # Errors
     /// If one before it could not be written, or no thread can be had.
-    pub fn write(&self, at: u64, bytes: AlignedBuffer, gauge: &Arc<Gauge>) -> Result<()> {
+    pub fn write(&self, at: u64, bytes: Lent, gauge: &Arc<Gauge>) -> Result<()> {
         self.start()?;
         let charge = Charge::new(gauge, bytes.len());
         let job = Arc::new(Job { at, bytes, _charge: charge });
@@ -135,12 +125,6 @@ impl Inner {
                 state.failed = written.err().map(|e| Error::io("writing", job.at, job.bytes.len(), &e));
             }
             state.jobs.pop_front();
-            if let Some(Job { mut bytes, .. }) = Arc::into_inner(job)
-                && state.spare.len() <= MOST
-            {
-                bytes.clear(KEPT);
-                state.spare.push(bytes);
-            }
             self.changed.notify_all();
         }
     }
