@@ -144,7 +144,7 @@ fn inodes(options: &MountOptions) -> usize {
 fn spare_memory() {
     #[cfg(target_env = "gnu")]
     for (what, bytes) in
-        [(libc::M_ARENA_MAX, 1), (libc::M_MMAP_THRESHOLD, 512 << 10), (libc::M_TRIM_THRESHOLD, 1 << 20)]
+        [(libc::M_ARENA_MAX, 1), (libc::M_MMAP_THRESHOLD, 1 << 20), (libc::M_TRIM_THRESHOLD, 16 << 20)]
     {
         // SAFETY: it sets a number of the allocator; what it does not know it leaves alone.
         unsafe { libc::mallopt(what, bytes) };
