@@ -270,3 +270,67 @@ fn it_ages_and_is_compared_like_any_other() {
     assert_eq!(lab.json("betreefs check work/b.img")["clean"], true);
     lab.nothing_left();
 }
+
+#[test]
+fn without_root_it_is_mounted_by_fusermount() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    if Command::new("fusermount3").arg("--version").output().is_err() {
+        println!("skipped: there is no fusermount3; scripts/setup installs it");
+        return;
+    }
+    // In a mount namespace of its own everybody may open the device, as on a machine where udev has made it. The program is where that user can
+    // reach it.
+    let script = "mknod -m 666 fuse c 10 229; mount --bind fuse /dev/fuse; touch senesce; mount --bind $SENESCE senesce
+        mkdir mnt run; chmod 755 .; chown 65534:65534 . mnt run
+        somebody() { setpriv --reuid=65534 --regid=65534 --clear-groups env SENESCE_RUN_DIR=$PWD/run HOME=$PWD \"$@\"; }
+        somebody ./senesce betreefs mkfs disk.img --size 64MiB
+        somebody ./senesce betreefs mount disk.img mnt
+        grep fuse.betreefs /proc/self/mountinfo | grep user_id=65534
+        somebody sh -euc 'mkdir mnt/a; echo text > mnt/a/b; chmod 600 mnt/a/b; mv mnt/a mnt/c; ln mnt/c/b mnt/d; stat -c %u:%a mnt/d'
+        if ls mnt; then echo others see it; exit 1; fi
+        somebody fusermount3 -u mnt
+        tries=0
+        again() { tries=$((tries + 1)); [ $tries -lt 400 ]; sleep 0.05; }
+        until somebody ./senesce betreefs check disk.img; do again; done
+        setpriv --reuid=65534 --regid=65534 --clear-groups env SENESCE_RUN_DIR=$PWD/run ./senesce betreefs mount --foreground -o ro disk.img mnt & server=$!
+        until grep -q \" $PWD/mnt \" /proc/self/mountinfo; do again; done
+        somebody cat mnt/d
+        kill $server
+        wait $server
+        if grep \" $PWD/mnt \" /proc/self/mountinfo; then exit 1; fi";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-euc", script]).current_dir(lab.path());
+    let output = command.env("SENESCE", env!("CARGO_BIN_EXE_senesce")).output().unwrap();
+    let (said, complained) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}{complained}");
+    assert!(said.contains("65534:600") && said.ends_with("text\n"), "{said}{complained}");
+}
+
+/// `SENESCE_TEST_FILES=10000000` makes as many files.
+#[test]
+fn memory_stays_within_its_budget_however_many_files_there_are() {
+    let lab = Lab::new();
+    if !has_fuse() {
+        return;
+    }
+    let files: u64 = std::env::var("SENESCE_TEST_FILES").map_or(30_000, |n| n.parse().unwrap());
+    lab.run(&format!("betreefs mkfs disk.img --size {}GiB", 2 + files / 400_000));
+    let mounted = Mounted::new(&lab, "disk.img", "-o cache_mib=64");
+    for i in 0..files {
+        let dir = mounted.dir.join((i / 2000).to_string());
+        if i % 2000 == 0 {
+            std::fs::create_dir(&dir).unwrap();
+        }
+        std::fs::write(dir.join(i.to_string()), "a small file").unwrap();
+    }
+    // All of them are looked at once more.
+    assert_eq!(shell(&mounted.dir, "find . -type f -size -2 | wc -l").trim(), files.to_string());
+    let status = std::fs::read_to_string(format!("/proc/{}/status", mounted.server())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kib * 5 < (64 << 10) * 6, "{kib} KiB with a budget of 64 MiB");
+    mounted.unmount();
+}

@@ -3,6 +3,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 const ALIGN: usize = 4096;
 
@@ -41,6 +44,105 @@ impl DerefMut for Aligned {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
+    }
+}
+
+/// Bytes at such an address that grow at their end.
+#[derive(Default)]
+pub(crate) struct AlignedBuffer {
+    /// The first `len` of it are in use.
+    memory: Option<Aligned>,
+    len: usize,
+}
+
+impl AlignedBuffer {
+    /// `more` bytes at the end, which hold anything, to be written to.
+    pub fn grow(&mut self, more: usize) -> &mut [u8] {
+        let len = self.len + more;
+        if self.memory.as_ref().is_none_or(|memory| memory.len() < len) {
+            let mut larger = Aligned::zeroed(len.next_power_of_two().max(1 << 16));
+            larger[..self.len].copy_from_slice(self);
+            self.memory = Some(larger);
+        }
+        let start = std::mem::replace(&mut self.len, len);
+        &mut self.memory.as_mut().expect("was just made")[start..len]
+    }
+
+    /// Takes the first `n` bytes away.
+    pub fn drain(&mut self, n: usize) {
+        let len = self.len;
+        if let Some(memory) = &mut self.memory {
+            memory.copy_within(n..len, 0);
+        }
+        self.len = len - n;
+    }
+
+    /// Forgets its bytes and keeps its memory, if that is at most `most`.
+    pub fn clear(&mut self, most: usize) {
+        self.len = 0;
+        self.memory.take_if(|memory| memory.len() > most);
+    }
+}
+
+impl Deref for AlignedBuffer {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.memory.as_ref().map_or(&[], |memory| &memory[..self.len])
+    }
+}
+
+impl DerefMut for AlignedBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let len = self.len;
+        self.memory.as_mut().map_or(&mut [], |memory| &mut memory[..len])
+    }
+}
+
+/// Memory that is lent and comes back: to give it to the system and ask for it again would cost more than what is done with it.
+#[derive(Default)]
+pub(crate) struct Pool {
+    spare: Mutex<Vec<AlignedBuffer>>,
+}
+
+/// So many pieces of memory, of so many bytes at most, are kept.
+const SPARE: (usize, usize) = (4, 4 << 20);
+
+impl Pool {
+    /// `len` bytes, which hold anything.
+    pub fn lend(self: &Arc<Self>, len: usize) -> Lent {
+        let mut buffer = self.spare.lock().pop().unwrap_or_default();
+        buffer.grow(len);
+        Lent { buffer, pool: Arc::clone(self) }
+    }
+}
+
+/// Bytes from a [`Pool`].
+pub(crate) struct Lent {
+    buffer: AlignedBuffer,
+    pool: Arc<Pool>,
+}
+
+impl Deref for Lent {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear(SPARE.1);
+        let mut spare = self.pool.spare.lock();
+        if spare.len() < SPARE.0 {
+            spare.push(buffer);
+        }
     }
 }
 

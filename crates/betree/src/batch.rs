@@ -1,13 +1,34 @@
 //! Several writes that are seen together, and survive together or not at all.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use crate::codec::{Reader, put_u32};
 use crate::error::{Error, Result};
 use crate::params::Params;
+use crate::payload::{LONG, Payload};
+
+/// A value that is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Value<'a> {
+    Bytes(&'a [u8]),
+    Shared(&'a Arc<Payload>),
+}
+
+impl Deref for Value<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Shared(value) => value,
+        }
+    }
+}
 
 /// One write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Op<'a> {
-    Insert(&'a [u8], &'a [u8]),
+    Insert(&'a [u8], Value<'a>),
     /// The key, and nothing or 4 bytes: how many bytes that takes away.
     Delete(&'a [u8], &'a [u8]),
     Patch(&'a [u8], u32, &'a [u8]),
@@ -17,8 +38,11 @@ pub(crate) enum Op<'a> {
 /// Writes in order, which [`Store::write`](crate::Store::write) applies as one.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// As in the log.
+    /// As in the log, but for long values.
     bytes: Vec<u8>,
+    /// Long values, each with its place in `bytes`.
+    shared: Vec<(usize, Arc<Payload>)>,
+    shared_bytes: usize,
     count: usize,
     grows: bool,
 }
@@ -32,18 +56,25 @@ impl Batch {
     /// Sets the value of `key`.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> &mut Self {
         self.grows = true;
-        self.push(&Op::Insert(key, value))
+        if value.len() < LONG {
+            return self.push(1, key, value, None);
+        }
+        self.count += 1;
+        encode(1, (key, value.len()), None, &mut self.bytes);
+        self.shared.push((self.bytes.len(), Arc::new(Payload::new(value))));
+        self.shared_bytes += value.len();
+        self
     }
 
     /// Takes `key` away; it need not be there.
     pub fn delete(&mut self, key: &[u8]) -> &mut Self {
-        self.push(&Op::Delete(key, &[]))
+        self.push(2, key, &[], None)
     }
 
     /// The same, where it is known that the value has about so many bytes. They are room that comes back when the delete is at its leaf, so
     /// it is sent there as early as an insert of that length.
     pub fn delete_sized(&mut self, key: &[u8], bytes: u32) -> &mut Self {
-        self.push(&Op::Delete(key, &bytes.to_le_bytes()))
+        self.push(2, key, &bytes.to_le_bytes(), None)
     }
 
     /// Writes `bytes` at `offset` into the value of `key`, without reading it. The value becomes longer as needed; what lies between its
@@ -53,7 +84,7 @@ impl Batch {
             return self;
         }
         self.grows = true;
-        self.push(&Op::Patch(key, offset, bytes))
+        self.push(3, key, bytes, Some(offset))
     }
 
     /// Takes away all keys from `from` up to but without `to`, at the cost of one message.
@@ -61,11 +92,12 @@ impl Batch {
         if from == to {
             return self;
         }
-        self.push(&Op::DeleteRange(from, to))
+        self.push(4, from, to, None)
     }
 
-    fn push(&mut self, op: &Op<'_>) -> &mut Self {
-        encode(op, &mut self.bytes);
+    fn push(&mut self, kind: u8, a: &[u8], b: &[u8], offset: Option<u32>) -> &mut Self {
+        encode(kind, (a, b.len()), offset, &mut self.bytes);
+        self.bytes.extend_from_slice(b);
         self.count += 1;
         self
     }
@@ -73,6 +105,8 @@ impl Batch {
     /// Forgets its writes and keeps its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.shared.clear();
+        self.shared_bytes = 0;
         self.count = 0;
         self.grows = false;
     }
@@ -89,11 +123,30 @@ impl Batch {
 
     /// Bytes of it: those of keys and values, and 9 (a patch or a sized delete 13) for each write.
     pub fn bytes(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() + self.shared_bytes
     }
 
-    pub(crate) fn encoded(&self) -> &[u8] {
-        &self.bytes
+    /// It as in the log, in pieces.
+    pub(crate) fn encoded(&self) -> impl Iterator<Item = &[u8]> {
+        let mut from = 0;
+        let pieces = self.shared.iter().flat_map(move |(at, value)| {
+            let before = &self.bytes[from..*at];
+            from = *at;
+            [before, &***value]
+        });
+        let last = self.shared.last().map_or(0, |(at, _)| *at);
+        pieces.chain(std::iter::once(&self.bytes[last..]))
+    }
+
+    /// Its writes, in order.
+    pub(crate) fn ops(&self) -> impl Iterator<Item = Op<'_>> {
+        let mut reader = Reader::new(&self.bytes, "a batch", 0);
+        let mut shared = self.shared.iter();
+        std::iter::from_fn(move || {
+            let op = (!reader.is_empty())
+                .then(|| next(&mut reader, || shared.next().map(|(_, value)| Value::Shared(value))));
+            op.map(|op| op.expect("a batch encodes what it is given"))
+        })
     }
 
     /// Whether it can make the store larger.
@@ -103,17 +156,14 @@ impl Batch {
 
     /// Refuses what does not fit the store.
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
-        if self.bytes.len() > params.max_batch_bytes() {
+        if self.bytes() > params.max_batch_bytes() {
             return Err(Error::Limit(format!(
                 "a batch of {} bytes; this store takes {}",
-                self.bytes.len(),
+                self.bytes(),
                 params.max_batch_bytes()
             )));
         }
-        for op in ops(&self.bytes) {
-            check(&op.expect("a batch encodes what it is given"), params)?;
-        }
-        Ok(())
+        self.ops().try_for_each(|op| check(&op, params))
     }
 }
 
@@ -140,38 +190,38 @@ pub(crate) fn check(op: &Op<'_>, params: &Params) -> Result<()> {
     }
 }
 
-/// Appends one write as the log has it.
-pub(crate) fn encode(op: &Op<'_>, out: &mut Vec<u8>) {
-    let (kind, a, b, offset) = match *op {
-        Op::Insert(key, value) => (1, key, value, None),
-        Op::Delete(key, freed) => (2, key, freed, None),
-        Op::Patch(key, offset, bytes) => (3, key, bytes, Some(offset)),
-        Op::DeleteRange(from, to) => (4, from, to, None),
-    };
-    out.reserve(13 + a.len() + b.len());
+/// Appends one write as the log has it, but for its last `b` bytes.
+fn encode(kind: u8, (a, b): (&[u8], usize), offset: Option<u32>, out: &mut Vec<u8>) {
     out.push(kind);
     put_u32(out, a.len() as u32);
-    put_u32(out, b.len() as u32);
+    put_u32(out, b as u32);
     if let Some(offset) = offset {
         put_u32(out, offset);
     }
     out.extend_from_slice(a);
-    out.extend_from_slice(b);
 }
 
 /// The writes in `bytes`, which are as the log has them.
 pub(crate) fn ops(bytes: &[u8]) -> impl Iterator<Item = Result<Op<'_>>> {
     let mut reader = Reader::new(bytes, "a record of the log", 0);
-    std::iter::from_fn(move || (!reader.is_empty()).then(|| next(&mut reader)))
+    std::iter::from_fn(move || (!reader.is_empty()).then(|| next(&mut reader, || None)))
 }
 
-fn next<'a>(reader: &mut Reader<'a>) -> Result<Op<'a>> {
+/// The next write; `shared` gives its value, if that is long and not in `reader`.
+fn next<'a>(reader: &mut Reader<'a>, shared: impl FnOnce() -> Option<Value<'a>>) -> Result<Op<'a>> {
     let kind = reader.u8()?;
     let (a, b) = (reader.u32()? as usize, reader.u32()? as usize);
     let offset = if kind == 3 { reader.u32()? } else { 0 };
-    let (a, b) = (reader.take(a)?, reader.take(b)?);
+    let a = reader.take(a)?;
+    if kind == 1
+        && b >= LONG
+        && let Some(value) = shared()
+    {
+        return Ok(Op::Insert(a, value));
+    }
+    let b = reader.take(b)?;
     match kind {
-        1 => Ok(Op::Insert(a, b)),
+        1 => Ok(Op::Insert(a, Value::Bytes(b))),
         2 if matches!(b.len(), 0 | 4) => Ok(Op::Delete(a, b)),
         3 => Ok(Op::Patch(a, offset, b)),
         4 => Ok(Op::DeleteRange(a, b)),

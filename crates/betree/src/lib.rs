@@ -44,6 +44,7 @@ mod node_format;
 mod open;
 mod pager;
 mod params;
+mod payload;
 mod pointer;
 mod prefetch;
 mod run;

@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 pub(crate) use recover::{inspect, recover};
 
-use crate::aligned::Aligned;
+use crate::aligned::{Aligned, AlignedBuffer};
 use crate::codec::{get_u32, get_u64, set_u32, set_u64};
 use crate::error::{Error, Result};
 use crate::params::SECTOR;
@@ -17,6 +17,11 @@ use crate::sum::{Uuid, seed, sum};
 
 /// Bytes of a sector that are of records.
 pub(crate) const PAYLOAD: usize = SECTOR - 20;
+
+/// So much that waits is written, without a flush.
+const WRITE: usize = 1 << 20;
+/// Where so much waits, whoever writes waits too.
+const MOST: usize = 4 * WRITE;
 
 /// Where a log lies and whose it is.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +52,9 @@ impl Ring {
 
 struct State {
     /// Sectors that are not written yet; the last may not be full.
-    buffer: Vec<u8>,
+    buffer: AlignedBuffer,
+    /// Memory that serves next.
+    spare: AlignedBuffer,
     /// Number of the first of them.
     first: u64,
     /// Bytes of payload in the last one; 0 where it is full or there is none.
@@ -58,6 +65,7 @@ struct State {
     durable: u64,
     /// Somebody is writing.
     busy: bool,
+    stop: bool,
     written_bytes: u64,
     failed: Option<Error>,
 }
@@ -69,24 +77,27 @@ pub(crate) struct Log {
     epoch: u32,
     seed: u64,
     state: Mutex<State>,
-    written: Condvar,
+    /// Signalled when something was written, or much waits.
+    changed: Condvar,
 }
 
 impl Log {
     /// A log that goes on at sector `next`, which begins a block.
     pub fn new(storage: Arc<dyn Storage>, ring: Ring, epoch: u32, next: u64) -> Self {
         let state = State {
-            buffer: Vec::new(),
+            buffer: AlignedBuffer::default(),
+            spare: AlignedBuffer::default(),
             first: next,
             fill: 0,
             tail: next,
             durable: next,
             busy: false,
+            stop: false,
             written_bytes: 0,
             failed: None,
         };
         let seed = seed(&ring.uuid, [u64::MAX, 0, 0]);
-        Self { storage, ring, epoch, seed, state: Mutex::new(state), written: Condvar::new() }
+        Self { storage, ring, epoch, seed, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Whether a record of `bytes` fits in beside what must be kept.
@@ -107,28 +118,55 @@ impl Log {
         self.state.lock().written_bytes
     }
 
-    /// Bytes that wait in memory.
-    pub fn waiting(&self) -> usize {
-        self.state.lock().buffer.len()
+    /// Waits where too much waits in memory to be written.
+    pub fn throttle(&self) {
+        let mut state = self.state.lock();
+        while state.buffer.len() > MOST && state.failed.is_none() {
+            self.changed.wait(&mut state);
+        }
     }
 
-    /// Appends a record, for which there must be room. It is on the disk after the next [`sync`](Self::sync).
-    pub fn append(&self, record: &[u8]) {
+    /// Writes what waits whenever it is much, until [`stop`](Self::stop): for a thread, so that nobody waits for it.
+    ///
+    /// # Errors
+    /// If the disk refuses, now or before.
+    pub fn write_until_stop(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        while !state.stop {
+            state.result()?;
+            if state.buffer.len() < WRITE || state.busy {
+                self.changed.wait(&mut state);
+            } else {
+                self.write_out(&mut state, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn stop(&self) {
+        self.state.lock().stop = true;
+        self.changed.notify_all();
+    }
+
+    /// Appends a record of `bytes`, which come in pieces, for which there must be room. It is on the disk after the next [`sync`](Self::sync).
+    pub fn append<'a>(&self, bytes: usize, record: impl Iterator<Item = &'a [u8]>) {
         let mut state = self.state.lock();
         let in_block = state.end() % self.ring.block;
         let last = state.fill > 0 && in_block == 0;
         if last && PAYLOAD - state.fill < 4 {
             self.pad(&mut state);
         }
-        self.put(&mut state, &(record.len() as u32).to_le_bytes());
-        self.put(&mut state, record);
+        self.put(&mut state, &(bytes as u32).to_le_bytes());
+        record.for_each(|piece| self.put(&mut state, piece));
+        if state.buffer.len() >= WRITE && !state.busy {
+            self.changed.notify_all();
+        }
     }
 
     fn put(&self, state: &mut State, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if state.fill == 0 {
-                let len = state.buffer.len() + SECTOR;
-                state.buffer.resize(len, 0);
+                state.buffer.grow(SECTOR);
             }
             let n = bytes.len().min(PAYLOAD - state.fill);
             let at = state.buffer.len() - SECTOR + state.fill;
@@ -155,12 +193,12 @@ impl Log {
 
     /// Fills the last block.
     fn pad(&self, state: &mut State) {
-        if state.fill > 0 {
-            self.seal(state);
-        }
-        while !state.end().is_multiple_of(self.ring.block) {
-            let len = state.buffer.len() + SECTOR;
-            state.buffer.resize(len, 0);
+        while state.fill > 0 || !state.end().is_multiple_of(self.ring.block) {
+            if state.fill == 0 {
+                state.buffer.grow(SECTOR);
+            }
+            let end = state.buffer.len();
+            state.buffer[end - SECTOR + state.fill..].fill(0);
             self.seal(state);
         }
     }
@@ -179,15 +217,9 @@ impl Log {
         state.durable = state.durable.max(tail);
         if state.first < tail {
             let gone = (tail - state.first) as usize * SECTOR;
-            state.buffer.drain(..gone);
+            state.buffer.drain(gone);
             state.first = tail;
         }
-    }
-
-    /// Writes what waits, without a flush.
-    pub fn write(&self) -> Result<()> {
-        let mut state = self.state.lock();
-        if state.busy { state.result() } else { self.write_out(&mut state, false) }
     }
 
     /// Makes all records so far last. Whoever comes while another flushes is served by the next flush, all of them by one.
@@ -200,7 +232,7 @@ impl Log {
                 return Ok(());
             }
             if state.busy {
-                self.written.wait(&mut state);
+                self.changed.wait(&mut state);
             } else {
                 self.write_out(&mut state, true)?;
             }
@@ -209,7 +241,8 @@ impl Log {
 
     fn write_out(&self, state: &mut MutexGuard<'_, State>, flush: bool) -> Result<()> {
         self.pad(state);
-        let buffer = std::mem::take(&mut state.buffer);
+        let spare = std::mem::take(&mut state.spare);
+        let mut buffer = std::mem::replace(&mut state.buffer, spare);
         let (first, end) = (state.first, state.first + (buffer.len() / SECTOR) as u64);
         state.first = end;
         state.busy = true;
@@ -228,29 +261,29 @@ impl Log {
                 if flush {
                     state.durable = state.durable.max(end);
                 }
-                if state.buffer.is_empty() {
-                    // Its memory serves again.
-                    state.buffer = buffer;
-                    state.buffer.clear();
-                }
+                buffer.clear(MOST);
+                state.spare = buffer;
             }
             Err(error) => state.failed = Some(error),
         }
-        self.written.notify_all();
+        self.changed.notify_all();
         state.result()
     }
 
     fn write_sectors(&self, buffer: &[u8], first: u64) -> Result<()> {
         let before_end = (self.ring.sectors - first % self.ring.sectors) as usize * SECTOR;
         let (head, rest) = buffer.split_at(before_end.min(buffer.len()));
-        for (bytes, at) in [(head, self.ring.place(first)), (rest, self.ring.start)] {
-            if !bytes.is_empty() {
-                let mut aligned = Aligned::zeroed(bytes.len());
-                aligned.copy_from_slice(bytes);
-                self.storage
-                    .write_at(&aligned, at)
-                    .map_err(|e| Error::io("writing the log,", at, bytes.len(), &e))?;
-            }
+        let write = |bytes: &[u8], at: u64| {
+            self.storage.write_at(bytes, at).map_err(|e| Error::io("writing the log,", at, bytes.len(), &e))
+        };
+        if !head.is_empty() {
+            write(head, self.ring.place(first))?;
+        }
+        if !rest.is_empty() {
+            // It may begin anywhere.
+            let mut aligned = Aligned::zeroed(rest.len());
+            aligned.copy_from_slice(rest);
+            write(&aligned, self.ring.start)?;
         }
         Ok(())
     }

@@ -10,8 +10,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::arena::{Arena, Kept};
-use crate::batch::Op;
+use crate::batch::{Op, Value};
 use crate::memory::{Charge, Gauge};
+use crate::payload::{LONG, Payload};
 use crate::run::{Kind, Run, RunBuilder, join_patches, patched, single_patch};
 
 /// What an entry of a map takes beside its key and message.
@@ -99,18 +100,38 @@ fn prefix(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
+/// What a message says beside its key.
+#[derive(Debug)]
+enum Body {
+    /// In the arena of the memtable.
+    Kept(Kept),
+    /// A long value.
+    Shared(Arc<Payload>),
+}
+
 #[derive(Debug)]
 struct Message {
     number: u64,
     kind: Kind,
-    /// In the arena of the memtable.
-    kept: Kept,
+    body: Body,
 }
 
 impl Message {
     fn payload(&self) -> &[u8] {
-        // SAFETY: a message is dropped with its memtable; it is written to only while that is borrowed exclusively.
-        unsafe { self.kept.get() }
+        match &self.body {
+            // SAFETY: a message is dropped with its memtable; it is written to only while that is borrowed exclusively.
+            Body::Kept(kept) => unsafe { kept.get() },
+            Body::Shared(value) => value,
+        }
+    }
+
+    /// The same, to be changed in place, if nobody else has it.
+    fn payload_mut(&mut self) -> Option<&mut [u8]> {
+        match &mut self.body {
+            // SAFETY: the memtable is borrowed exclusively, as this is, so that nobody else looks at it.
+            Body::Kept(kept) => Some(unsafe { kept.get_mut() }),
+            Body::Shared(value) => Arc::get_mut(value).map(Payload::bytes_mut),
+        }
     }
 }
 
@@ -151,6 +172,9 @@ pub(crate) struct Memtable {
     ranges: BTreeMap<Bytes, (Bytes, u64)>,
     /// Bytes beside those of the arena.
     extra: usize,
+    /// Bytes of long values, which are charged for themselves.
+    shared: usize,
+    gauge: Arc<Gauge>,
     /// The number of the last snapshot: what is newer, nobody else sees.
     seen: u64,
     /// The first sector of the log that holds a record of this.
@@ -165,6 +189,8 @@ impl Memtable {
             arena: Arena::default(),
             ranges: BTreeMap::new(),
             extra: 0,
+            shared: 0,
+            gauge: Arc::clone(gauge),
             seen: 0,
             log_start,
             charge: Charge::new(gauge, 0),
@@ -173,6 +199,10 @@ impl Memtable {
 
     /// Bytes of memory, about.
     pub fn bytes(&self) -> usize {
+        self.own_bytes() + self.shared
+    }
+
+    fn own_bytes(&self) -> usize {
         self.extra + self.arena.bytes()
     }
 
@@ -188,12 +218,18 @@ impl Memtable {
     /// Applies write `number`, which is higher than all before.
     pub fn apply(&mut self, number: u64, op: &Op<'_>) {
         match *op {
-            Op::Insert(key, value) => self.set(number, key, Kind::Insert, value),
-            Op::Delete(key, freed) => self.set(number, key, Kind::Delete, freed),
+            Op::Insert(key, Value::Bytes(value)) if value.len() < LONG => {
+                self.set_bytes(number, key, Kind::Insert, value);
+            }
+            Op::Insert(key, Value::Bytes(value)) => {
+                self.set_shared(number, key, Arc::new(Payload::new(value)))
+            }
+            Op::Insert(key, Value::Shared(value)) => self.set_shared(number, key, Arc::clone(value)),
+            Op::Delete(key, freed) => self.set_bytes(number, key, Kind::Delete, freed),
             Op::Patch(key, offset, bytes) => self.patch(number, key, offset, bytes),
             Op::DeleteRange(from, to) => self.delete_range(number, from, to),
         }
-        self.charge.set(self.bytes());
+        self.charge.set(self.own_bytes());
     }
 
     fn patch(&mut self, number: u64, key: &[u8], offset: u32, bytes: &[u8]) {
@@ -203,13 +239,15 @@ impl Memtable {
         let at = offset as usize..offset as usize + bytes.len();
         let (kind, payload) = match newest {
             // What no snapshot sees is changed where it is.
-            Some(old) if old.kind == Kind::Insert && old.number > seen && at.end <= old.payload().len() => {
-                // SAFETY: the memtable is borrowed exclusively, so that nobody else looks at it.
-                unsafe { old.kept.get_mut()[at].copy_from_slice(bytes) };
-                old.number = number;
-                return;
-            }
             Some(old) => {
+                if old.kind == Kind::Insert
+                    && old.number > seen
+                    && let Some(place) = old.payload_mut().and_then(|value| value.get_mut(at))
+                {
+                    place.copy_from_slice(bytes);
+                    old.number = number;
+                    return;
+                }
                 let patch = single_patch(offset, bytes);
                 match old.kind {
                     Kind::Insert => (Kind::Insert, patched(Some(old.payload()), &patch)),
@@ -220,16 +258,32 @@ impl Memtable {
             None if deleted => (Kind::Insert, patched(None, &single_patch(offset, bytes))),
             None => (Kind::Patch, single_patch(offset, bytes)),
         };
-        self.set(number, key, kind, &payload);
+        if kind == Kind::Insert && payload.len() >= LONG {
+            self.set_shared(number, key, Arc::new(Payload::new(&payload)));
+        } else {
+            self.set_bytes(number, key, kind, &payload);
+        }
     }
 
-    fn set(&mut self, number: u64, key: &[u8], kind: Kind, payload: &[u8]) {
-        let message = Message { number, kind, kept: self.arena.keep(payload) };
+    fn set_bytes(&mut self, number: u64, key: &[u8], kind: Kind, payload: &[u8]) {
+        let body = Body::Kept(self.arena.keep(payload));
+        self.set(key, Message { number, kind, body });
+    }
+
+    fn set_shared(&mut self, number: u64, key: &[u8], value: Arc<Payload>) {
+        value.charge(&self.gauge);
+        self.shared += value.len();
+        self.set(key, Message { number, kind: Kind::Insert, body: Body::Shared(value) });
+    }
+
+    fn set(&mut self, key: &[u8], message: Message) {
         if let Some(messages) = self.messages.get_mut(&(prefix(key), key) as &dyn AsKey) {
             let before = std::mem::replace(&mut messages.newest, message);
             if before.number <= self.seen {
                 messages.older.push(before);
                 self.extra += size_of::<Message>();
+            } else if let Body::Shared(value) = before.body {
+                self.shared -= value.len();
             }
         } else {
             let key = Key { prefix: prefix(key), kept: self.arena.keep(key) };
@@ -248,9 +302,13 @@ impl Memtable {
             let messages = &self.messages[&found as &dyn AsKey];
             if messages.older.is_empty() && messages.newest.number > self.seen {
                 self.extra -= ENTRY;
-                self.messages.remove(&found as &dyn AsKey);
+                if let Some(Messages { newest: Message { body: Body::Shared(value), .. }, .. }) =
+                    self.messages.remove(&found as &dyn AsKey)
+                {
+                    self.shared -= value.len();
+                }
             } else if messages.newest.kind != Kind::Delete {
-                self.set(number, &key, Kind::Delete, &[]);
+                self.set_bytes(number, &key, Kind::Delete, &[]);
             }
         }
         // Only what no range covers yet is new: a key that an earlier range deletes stays deleted beneath.
@@ -316,7 +374,10 @@ impl Memtable {
                 break;
             }
             if let Some(message) = messages.at(number) {
-                out.push(key.bytes(), message.kind, message.payload());
+                match &message.body {
+                    Body::Kept(_) => out.push(key.bytes(), message.kind, message.payload()),
+                    Body::Shared(value) => out.push_shared(key.bytes(), value),
+                }
             }
         }
         let until = end.or(to);

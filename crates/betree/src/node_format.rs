@@ -32,9 +32,11 @@ impl Layout {
         sum(seed(&self.uuid, [at, birth, u64::from(number)]), bytes)
     }
 
-    /// Writes `node`, whose parts are all in memory, into `out`, which has its length and is zero; gives its pointer.
+    /// Writes `node`, whose parts are all in memory, into `out`, which has its length; gives its pointer.
     pub fn encode(&self, node: &Node, at: u64, birth: u64, out: &mut [u8]) -> Pointer {
         let header = node.header_bytes();
+        let mut part_at = self.params.blocks(header);
+        out[..part_at].fill(0);
         out[..4].copy_from_slice(b"node");
         out[4] = node.level;
         set_u64(out, 8, birth);
@@ -44,20 +46,23 @@ impl Layout {
         set_u32(out, 28, header as u32);
         set_u32(out, 32, node.entries.len() as u32);
         let mut place = NODE_HEAD;
-        let mut part_at = self.params.blocks(header);
         for (i, entry) in node.entries.iter().enumerate() {
             let run = match &entry.part {
-                Part::Memory(run) => run.bytes(),
-                Part::Empty => &[],
+                Part::Memory(run) => Some(run.bytes()),
+                Part::Empty => None,
                 Part::Disk(_) => unreachable!("a node is written when all of it is in memory"),
             };
             set_u32(out, place, entry.key.len() as u32);
-            if !run.is_empty() {
+            if let Some(run) = run {
+                let part = &mut out[part_at..part_at + run.len()];
+                run.write_to(part);
+                let sum = self.part_sum(at, birth, i as u32, part);
                 set_u32(out, place + 4, part_at as u32);
                 set_u32(out, place + 8, run.len() as u32);
-                set_u64(out, place + 16, self.part_sum(at, birth, i as u32, run));
-                out[part_at..part_at + run.len()].copy_from_slice(run);
-                part_at += self.params.blocks(run.len());
+                set_u64(out, place + 16, sum);
+                let end = part_at + self.params.blocks(run.len());
+                out[part_at + run.len()..end].fill(0);
+                part_at = end;
             }
             if let Link::Disk(child) = &entry.child {
                 let mut bytes = Vec::with_capacity(Pointer::BYTES);

@@ -139,12 +139,22 @@ impl Store {
             shared.replay(&found, &ring)?;
         }
         shared.flusher.lock().begin(&shared)?;
-        let for_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("betree-flush".into())
-            .spawn(move || run(&for_thread))
-            .map_err(|e| Error::io("starting a thread, writing", 0, 0, &e))?;
-        Ok(Self { shared, thread: Some(thread) })
+        let (to_flush, to_log) = (Arc::clone(&shared), Arc::clone(&shared));
+        let write_log = move || {
+            if let Err(error) = to_log.log.write_until_stop() {
+                to_log.fail(error);
+            }
+        };
+        let thread = |name: &str, work: Box<dyn FnOnce() + Send>| {
+            let started = std::thread::Builder::new().name(name.into()).spawn(work);
+            started.map_err(|e| Error::io("starting a thread, writing", 0, 0, &e))
+        };
+        let writes = thread("betree-log", Box::new(write_log))?;
+        let flushes = thread("betree-flush", Box::new(move || run(&to_flush)));
+        if flushes.is_err() {
+            shared.log.stop();
+        }
+        Ok(Self { shared, threads: Some([flushes?, writes]) })
     }
 }
 

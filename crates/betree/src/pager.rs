@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::aligned::Aligned;
+use crate::aligned::{Lent, Pool};
 use crate::cache::{Cache, Item, Name};
 use crate::error::{Error, Result};
 use crate::node::{Entry, Link, Node, Part, PartPlace};
@@ -22,6 +22,8 @@ pub(crate) struct Pager {
     /// Bytes read of nodes since the store was opened, and requests for them.
     pub read_bytes: AtomicU64,
     pub reads: AtomicU64,
+    /// For nodes on their way from the disk and to it.
+    pool: Arc<Pool>,
     behind: WriteBehind,
     empty: Arc<Run>,
 }
@@ -37,14 +39,15 @@ impl Pager {
             cache,
             read_bytes: AtomicU64::new(0),
             reads: AtomicU64::new(0),
+            pool: Arc::default(),
             behind,
             empty,
         }
     }
 
     /// Reads whole blocks.
-    fn read(&self, at: u64, bytes: usize) -> Result<Aligned> {
-        let mut buffer = Aligned::zeroed(self.layout.params.blocks(bytes));
+    fn read(&self, at: u64, bytes: usize) -> Result<Lent> {
+        let mut buffer = self.pool.lend(self.layout.params.blocks(bytes));
         self.behind.settle(at, buffer.len());
         self.storage.read_at(&mut buffer, at).map_err(|e| Error::io("reading", at, bytes, &e))?;
         self.read_bytes.fetch_add(buffer.len() as u64, Relaxed);
@@ -203,7 +206,7 @@ impl Pager {
     /// [`flush`](Self::flush).
     pub fn write(&self, node: &Node, at: u64, birth: u64) -> Result<Pointer> {
         let bytes = node.disk_bytes(self.layout.params.block_bytes as usize);
-        let mut out = Aligned::zeroed(bytes);
+        let mut out = self.pool.lend(bytes);
         let pointer = self.layout.encode(node, at, birth, &mut out);
         let kept = self.layout.decode(&pointer, &out)?;
         self.behind.write(at, out, &self.cache.gauge)?;

@@ -1,4 +1,5 @@
-//! Runs: messages in order of their keys and the ranges deleted beneath them, in memory as they lie on the disk.
+//! Runs: messages in order of their keys and the ranges deleted beneath them, in memory as they lie on the disk, but for long values, which may
+//! be shared.
 
 mod build;
 mod compose;
@@ -13,14 +14,21 @@ pub(crate) use message::{Kind, join_patches, patch, patched, single_patch};
 use crate::codec::{get_u32, set_u32};
 use crate::error::{Error, Result};
 use crate::memory::{Charge, Gauge};
+use crate::payload::Payload;
 
 /// Bytes before the index of a run.
 const HEAD: usize = 16;
 
+/// The number of a message, and its value.
+type Shared = (u32, Arc<Payload>);
+
 /// One run. See the format for what lies where.
 #[derive(Debug)]
 pub(crate) struct Run {
+    /// As on the disk without the values that are shared; places in the index are those here.
     bytes: Box<[u8]>,
+    /// Values that are shared, each with the number of its message.
+    shared: Box<[Shared]>,
     messages: usize,
     ranges: usize,
     body: usize,
@@ -45,7 +53,15 @@ impl Run {
             return Err(wrong("its lengths contradict each other"));
         }
         let charge = Charge::new(gauge, bytes.len());
-        let mut run = Self { messages, ranges, body: body as usize, freed: 0, bytes, _charge: charge };
+        let mut run = Self {
+            messages,
+            ranges,
+            body: body as usize,
+            freed: 0,
+            bytes,
+            shared: [].into(),
+            _charge: charge,
+        };
         run.freed = run.validate().map_err(wrong)?;
         Ok(run)
     }
@@ -101,6 +117,7 @@ impl Run {
         body: &[u8],
         range_index: &[u32],
         range_body: &[u8],
+        shared: Box<[Shared]>,
         freed: usize,
         gauge: &Arc<Gauge>,
     ) -> Self {
@@ -118,6 +135,7 @@ impl Run {
         let charge = Charge::new(gauge, len);
         Self {
             bytes: bytes.into_boxed_slice(),
+            shared,
             messages: index.len(),
             ranges: range_index.len(),
             body: start,
@@ -126,9 +144,15 @@ impl Run {
         }
     }
 
-    /// The bytes as they are written.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// It as it is written.
+    pub fn bytes(&self) -> OnDisk<'_> {
+        OnDisk(self)
+    }
+
+    /// Bytes of shared values before message `i`.
+    fn shared_before(&self, i: usize) -> usize {
+        let before = self.shared.partition_point(|(message, _)| (*message as usize) < i);
+        self.shared[..before].iter().map(|(_, value)| value.len()).sum()
     }
 
     /// How many bytes its deletes take away at most, as those who wrote them knew.
@@ -155,15 +179,16 @@ impl Run {
         get_u32(&self.bytes, HEAD + 4 * i) as usize
     }
 
-    /// Where message `i` starts in the body, and where all end for `i` behind the last.
+    /// Where message `i` starts in the body in memory, and where all end for `i` behind the last.
     #[inline]
     fn start(&self, i: usize) -> usize {
         if i < self.messages + self.ranges { self.at(i) } else { self.bytes.len() - self.body }
     }
 
-    /// Bytes that messages `i..j` take, with their places in the index.
+    /// Bytes that messages `i..j` take on the disk, with their places in the index.
     pub fn bytes_of(&self, i: usize, j: usize) -> usize {
-        self.start(j) - self.start(i) + 4 * (j - i)
+        let shared = if self.shared.is_empty() { 0 } else { self.shared_before(j) - self.shared_before(i) };
+        self.start(j) - self.start(i) + shared + 4 * (j - i)
     }
 
     #[inline]
@@ -179,6 +204,9 @@ impl Run {
 
     /// What follows the key of message `i`.
     pub fn payload(&self, i: usize) -> &[u8] {
+        if let Ok(found) = self.shared.binary_search_by_key(&(i as u32), |(message, _)| *message) {
+            return &self.shared[found].1;
+        }
         let at = self.body + self.at(i);
         let key = (get_u32(&self.bytes, at) & 0x00ff_ffff) as usize;
         let len = get_u32(&self.bytes, at + 4) as usize;
@@ -244,5 +272,39 @@ impl Run {
     pub fn deletes(&self, key: &[u8]) -> bool {
         let i = self.range_above(key);
         i < self.ranges && self.range(i).0 <= key
+    }
+}
+
+/// A run as it is written: with the values that it shares.
+pub(crate) struct OnDisk<'a>(&'a Run);
+
+impl OnDisk<'_> {
+    /// How many bytes they are.
+    pub fn len(&self) -> usize {
+        self.0.bytes.len() + self.0.shared_before(usize::MAX)
+    }
+
+    /// Writes them to `out`, which has so many.
+    pub fn write_to(&self, out: &mut [u8]) {
+        let run = self.0;
+        let (mut from, mut to) = (0, 0);
+        for (message, value) in &run.shared {
+            let end = run.body + run.start(*message as usize + 1);
+            for piece in [&run.bytes[from..end], value] {
+                out[to..to + piece.len()].copy_from_slice(piece);
+                to += piece.len();
+            }
+            from = end;
+        }
+        out[to..].copy_from_slice(&run.bytes[from..]);
+        set_u32(out, 8, (out.len() - run.body) as u32);
+        let mut shared = run.shared.iter().peekable();
+        let mut moved = 0;
+        for i in 0..run.messages + run.ranges {
+            set_u32(out, HEAD + 4 * i, (run.at(i) + moved) as u32);
+            if let Some((_, value)) = shared.next_if(|(message, _)| *message as usize == i) {
+                moved += value.len();
+            }
+        }
     }
 }

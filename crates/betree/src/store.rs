@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 
-use crate::batch::{Batch, ops};
+use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::flusher::{Flusher, Wanted, capacity};
 use crate::log::Log;
@@ -18,9 +18,6 @@ use crate::prefetch::Prefetcher;
 use crate::scan::Scan;
 use crate::stat::{Stat, stat_of};
 use crate::view::{Snapshot, Version, View};
-
-/// The log is written, without a flush, when so much waits in memory.
-const LOG_WRITE: usize = 1 << 20;
 
 /// What the threads of a store share.
 pub(crate) struct Shared {
@@ -89,7 +86,8 @@ impl Shared {
 /// An open store. Its methods may be called from many threads at once.
 pub struct Store {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) thread: Option<JoinHandle<()>>,
+    /// That which flushes, and that which writes the log.
+    pub(crate) threads: Option<[JoinHandle<()>; 2]>,
 }
 
 impl Store {
@@ -167,20 +165,18 @@ impl Store {
         }
         batch.check(&shared.params)?;
         let mut writer = self.make_room(batch)?;
-        shared.log.append(batch.encoded());
+        shared.log.append(batch.bytes(), batch.encoded());
         *writer += 1;
         {
             let active = Arc::clone(&shared.view.read().active);
             let mut memtable = active.write();
-            for op in ops(batch.encoded()) {
-                memtable.apply(*writer, &op.expect("a batch encodes what it is given"));
+            for op in batch.ops() {
+                memtable.apply(*writer, &op);
             }
         }
         drop(writer);
         shared.given.fetch_add((batch.bytes() - 9 * batch.len()) as u64, Relaxed);
-        if shared.log.waiting() >= LOG_WRITE {
-            return shared.failing(shared.log.write());
-        }
+        shared.log.throttle();
         Ok(())
     }
 
@@ -262,13 +258,16 @@ impl Store {
     }
 
     fn end(&mut self) -> Result<()> {
-        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let Some(threads) = self.threads.take() else { return Ok(()) };
         let closed = self.shared.checkpoint(true);
         self.shared.wanted.lock().stop = true;
         self.shared.work.notify_all();
-        let ended = thread.join();
+        self.shared.log.stop();
+        let ended = threads.map(JoinHandle::join);
         self.shared.prefetcher.stop();
-        ended.expect("the thread that flushes does not panic");
+        for thread in ended {
+            thread.expect("a thread of the store does not panic");
+        }
         closed
     }
 

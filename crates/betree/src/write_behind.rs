@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::aligned::Aligned;
+use crate::aligned::Lent;
 use crate::error::{Error, Result};
 use crate::memory::{Charge, Gauge};
 use crate::storage::Storage;
@@ -16,7 +16,7 @@ const MOST: usize = 2;
 
 struct Job {
     at: u64,
-    bytes: Aligned,
+    bytes: Lent,
     _charge: Charge,
 }
 
@@ -50,7 +50,7 @@ impl WriteBehind {
     ///
     /// # Errors
     /// If one before it could not be written, or no thread can be had.
-    pub fn write(&self, at: u64, bytes: Aligned, gauge: &Arc<Gauge>) -> Result<()> {
+    pub fn write(&self, at: u64, bytes: Lent, gauge: &Arc<Gauge>) -> Result<()> {
         self.start()?;
         let charge = Charge::new(gauge, bytes.len());
         let job = Arc::new(Job { at, bytes, _charge: charge });

@@ -20,6 +20,7 @@ mod key;
 mod mount;
 mod options;
 mod overlay;
+mod prune;
 mod read_ahead;
 mod record;
 mod remove;

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -21,12 +21,22 @@ use crate::fs::Fs;
 use crate::fuse::{REQUEST_MAX_BYTES, Served};
 use crate::image;
 use crate::options::MountOptions;
+use crate::prune::Pruner;
 use crate::read_ahead::read_ahead;
 
 /// How often the log is written if something changed.
 const LOG: Duration = Duration::from_secs(1);
 /// How often all that changed is brought into the tree.
 const CHECKPOINT: Duration = Duration::from_secs(60);
+
+/// Memory of everything together, unless told.
+const MEMORY: usize = 256 << 20;
+/// The share of it that inodes may take which the kernel knows.
+const INODES: usize = 8;
+/// What such an inode takes, about.
+const INODE_BYTES: usize = 768;
+/// What takes memory beside what the store counts: requests, nodes that are taken apart and put together.
+const UNCOUNTED: usize = 24 << 20;
 
 /// How long is waited for what FUSE lets go of later.
 const LETTING_GO: Duration = Duration::from_secs(2);
@@ -58,8 +68,10 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
     let recorded = registered.record(Entry::Mount { dir: dir.clone() })?;
     let (tell, events) = channel();
     for_signals(tell.clone());
-    let session = attach(Served::new(Arc::clone(&fs), image.display().to_string()), &image, &dir, options)?;
+    let served = Served::new(Arc::clone(&fs), image.display().to_string());
+    let (session, device) = attach(served, &image, &dir, options)?;
     run(session, tell);
+    let pruner = Pruner::start(Arc::clone(&fs), device, inodes(options));
     // Without root it stays as the kernel has it.
     let _ = read_ahead(&dir);
     ready();
@@ -70,7 +82,7 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
             let _ = writeln!(std::io::stderr(), "unmounting {}: {error}; {why}", dir.display());
         }
     };
-    let ended = serve_until_end(fs, unmount, &events, &image);
+    let ended = serve_until_end(fs, pruner, unmount, &events, &image);
     recorded.forget();
     ended
 }
@@ -96,24 +108,48 @@ pub fn serve(image: &Path, device: OwnedFd, options: &MountOptions, ready: impl 
     let fs = open(image, options)?;
     let (tell, events) = channel();
     let served = Served::new(Arc::clone(&fs), image.display().to_string());
+    let second = device.try_clone().context("serving", image)?;
     let session =
         Session::from_fd(served, device, SessionACL::All, config(options)).context("serving", image)?;
     run(session, tell);
+    let pruner = Pruner::start(Arc::clone(&fs), second, inodes(options));
     ready();
-    serve_until_end(fs, || (), &events, image)
+    serve_until_end(fs, pruner, || (), &events, image)
 }
 
 /// Opens the file system.
 fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     let storage = if options.read_only { image::open_read_only(image)? } else { image::open(image)? };
+    spare_memory();
+    let memory = memory(options);
+    let cache_bytes = (memory - memory / INODES).saturating_sub(UNCOUNTED).max(memory / 2);
     // Files are read in the order of their keys far more often than in random order.
-    let mut store = Options { in_rows: true, ..Options::default() };
-    store.cache_bytes = options.cache_bytes.unwrap_or(store.cache_bytes);
+    let store = Options { cache_bytes, in_rows: true };
     Ok(Arc::new(if options.read_only {
         Fs::open_read_only(storage, store)?
     } else {
         Fs::open(storage, store)?
     }))
+}
+
+fn memory(options: &MountOptions) -> usize {
+    options.cache_bytes.unwrap_or(MEMORY)
+}
+
+/// How many inodes the kernel may know, if it lets itself be told.
+fn inodes(options: &MountOptions) -> usize {
+    memory(options) / INODES / INODE_BYTES
+}
+
+/// Has the C library give back what was freed: it would keep large pieces, in as many heaps as there are threads, half as much again as is in use.
+fn spare_memory() {
+    #[cfg(target_env = "gnu")]
+    for (what, bytes) in
+        [(libc::M_ARENA_MAX, 1), (libc::M_MMAP_THRESHOLD, 1 << 20), (libc::M_TRIM_THRESHOLD, 16 << 20)]
+    {
+        // SAFETY: it sets a number of the allocator; what it does not know it leaves alone.
+        unsafe { libc::mallopt(what, bytes) };
+    }
 }
 
 fn run(session: Session<Served>, tell: Sender<Event>) {
@@ -141,8 +177,13 @@ fn config(options: &MountOptions) -> Config {
     config
 }
 
-/// Mounts. Root does it by itself, others by `fusermount3`.
-fn attach(served: Served, image: &Path, dir: &Path, options: &MountOptions) -> Result<Session<Served>> {
+/// Mounts, and gives the connection once more. Root does it by itself, others by `fusermount3`.
+fn attach(
+    served: Served,
+    image: &Path,
+    dir: &Path,
+    options: &MountOptions,
+) -> Result<(Session<Served>, OwnedFd)> {
     let mut config = config(options);
     if !geteuid().is_root() {
         config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
@@ -154,7 +195,8 @@ fn attach(served: Served, image: &Path, dir: &Path, options: &MountOptions) -> R
         if options.read_only {
             config.mount_options.push(MountOption::RO);
         }
-        return Ok(Session::new(served, dir, &config).context("mounting on", dir)?);
+        let session = Session::new(served, dir, &config).context("mounting on", dir)?;
+        return Ok((session, connection().context("mounting on", dir)?));
     }
     let path = Path::new("/dev/fuse");
     let device: OwnedFd =
@@ -163,12 +205,28 @@ fn attach(served: Served, image: &Path, dir: &Path, options: &MountOptions) -> R
     let data = CString::new(data).expect("no zero byte is in it");
     rustix::mount::mount(image, dir, KIND, options.flags(), Some(data.as_c_str()))
         .context("mounting on", dir)?;
-    Session::from_fd(served, device, SessionACL::All, config)
+    let session = device
+        .try_clone()
+        .and_then(|second| Ok((Session::from_fd(served, device, SessionACL::All, config)?, second)));
+    session
         .inspect_err(|_| {
             let _ = unmount(dir);
         })
         .context("mounting on", dir)
         .map_err(Into::into)
+}
+
+/// The connection that was just made, which is the only one of this process.
+fn connection() -> std::io::Result<OwnedFd> {
+    for entry in std::fs::read_dir("/proc/self/fd")?.flatten() {
+        if std::fs::read_link(entry.path()).is_ok_and(|to| to == Path::new("/dev/fuse"))
+            && let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok())
+        {
+            // SAFETY: it is open, and stays so until the session is dropped, which is not in use yet.
+            return unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned();
+        }
+    }
+    Err(std::io::Error::from_raw_os_error(libc::ENOENT))
 }
 
 /// What the kernel is told when it mounts, beside the device.
@@ -182,8 +240,15 @@ fn threads() -> usize {
 }
 
 /// Writes the log now and then until it is not mounted any more, and closes the store.
-fn serve_until_end(fs: Arc<Fs>, unmount: impl Fn(), events: &Receiver<Event>, image: &Path) -> Result<()> {
+fn serve_until_end(
+    fs: Arc<Fs>,
+    pruner: Pruner,
+    unmount: impl Fn(),
+    events: &Receiver<Event>,
+    image: &Path,
+) -> Result<()> {
     let ended = write_now_and_then(&fs, unmount, events);
+    pruner.stop();
     // The thread that served has dropped what it had before it said that it ended.
     let closed = Arc::into_inner(fs).expect("nobody else has it").close();
     ended.context("serving", image)?;

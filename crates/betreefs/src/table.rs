@@ -1,14 +1,20 @@
 //! The inodes in memory, by number. At most one object stands for an inode at any time.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Weak};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+};
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread::Thread;
 
 use parking_lot::Mutex;
 
 use crate::inode::Inode;
 
 const SHARDS: usize = 16;
+/// So many changed inodes that were forgotten are remembered in each shard.
+const REMEMBERED: usize = 1024;
 
 struct Slot {
     inode: Weak<Inode>,
@@ -16,6 +22,8 @@ struct Slot {
     held: Option<Arc<Inode>>,
     /// How many times the kernel was told of it.
     lookups: u64,
+    /// Whether it was asked for since the clock came by.
+    used: bool,
 }
 
 #[derive(Default)]
@@ -23,16 +31,31 @@ struct Shard {
     slots: HashMap<u64, Slot>,
     /// At how many slots it is looked for dead ones.
     sweep_at: usize,
+    /// Those that the kernel knows, and some that it has forgotten: first what it was told of longest ago.
+    clock: VecDeque<u64>,
+    /// Changed inodes that were forgotten last, each with the number of that.
+    forgotten: VecDeque<(u64, u64)>,
+    /// The number of the last one that is not among those any more.
+    lost: u64,
 }
 
 impl Shard {
     fn insert(&mut self, inode: &Arc<Inode>) {
-        let slot = Slot { inode: Arc::downgrade(inode), held: None, lookups: 0 };
+        let slot = Slot { inode: Arc::downgrade(inode), held: None, lookups: 0, used: false };
         self.slots.insert(inode.ino, slot);
         if self.slots.len() > self.sweep_at {
             self.slots.retain(|_, slot| slot.inode.strong_count() > 0);
             self.sweep_at = 2 * self.slots.len() + 64;
         }
+    }
+
+    fn is_held(&self, ino: u64) -> bool {
+        self.slots.get(&ino).is_some_and(|slot| slot.held.is_some())
+    }
+
+    /// Whether what was read of an inode after `number` were forgotten may be older than what it was changed to.
+    fn is_old(&self, ino: u64, number: u64) -> bool {
+        self.lost > number || self.forgotten.iter().rev().any(|(at, of)| *at > number && *of == ino)
     }
 }
 
@@ -41,6 +64,10 @@ pub(crate) struct Table {
     shards: [Mutex<Shard>; SHARDS],
     /// How many changed inodes were forgotten: what was read from the store before may be older than them.
     forgotten: AtomicU64,
+    /// How many inodes the kernel knows.
+    known: AtomicUsize,
+    /// Who is woken when it knows more than so many.
+    watch: OnceLock<(usize, Thread)>,
 }
 
 impl Table {
@@ -50,7 +77,10 @@ impl Table {
 
     /// The inode with this number, if it is in memory.
     pub fn get(&self, ino: u64) -> Option<Arc<Inode>> {
-        self.shard(ino).lock().slots.get(&ino)?.inode.upgrade()
+        let mut shard = self.shard(ino).lock();
+        let slot = shard.slots.get_mut(&ino)?;
+        slot.used = true;
+        slot.inode.upgrade()
     }
 
     /// To be asked before a record is read, and given to [`enter`](Self::enter).
@@ -64,7 +94,7 @@ impl Table {
         if let Some(inode) = shard.slots.get(&ino).and_then(|slot| slot.inode.upgrade()) {
             return Some(inode);
         }
-        if self.forgotten() != forgotten {
+        if shard.is_old(ino, forgotten) {
             return None;
         }
         let inode = make();
@@ -82,7 +112,57 @@ impl Table {
         let mut shard = self.shard(inode.ino).lock();
         let slot = shard.slots.get_mut(&inode.ino).expect("an inode in memory is in the table");
         slot.lookups += 1;
-        slot.held.get_or_insert_with(|| Arc::clone(inode));
+        if slot.held.is_some() {
+            return;
+        }
+        slot.held = Some(Arc::clone(inode));
+        shard.clock.push_back(inode.ino);
+        if shard.clock.len() > 2 * shard.slots.len() + 64 {
+            let mut clock = std::mem::take(&mut shard.clock);
+            clock.retain(|ino| shard.is_held(*ino));
+            shard.clock = clock;
+        }
+        drop(shard);
+        let known = self.known.fetch_add(1, Relaxed) + 1;
+        if let Some((most, thread)) = self.watch.get()
+            && known > *most
+        {
+            thread.unpark();
+        }
+    }
+
+    /// From now on wakes `thread` when the kernel knows more than `most` inodes. Done once.
+    pub fn watch(&self, most: usize, thread: Thread) {
+        let _ = self.watch.set((most, thread));
+    }
+
+    /// How many inodes the kernel knows.
+    pub fn known(&self) -> usize {
+        self.known.load(Relaxed)
+    }
+
+    /// About `n` inodes that the kernel was told of long ago and that nobody has asked for lately.
+    pub fn oldest(&self, n: usize) -> Vec<u64> {
+        let mut oldest = Vec::with_capacity(n);
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            let enough = oldest.len() + n / SHARDS;
+            for _ in 0..shard.clock.len().min(n) {
+                let Some(ino) = shard.clock.pop_front() else { break };
+                let Some(slot) = shard.slots.get_mut(&ino).filter(|slot| slot.held.is_some()) else {
+                    continue;
+                };
+                if !std::mem::take(&mut slot.used) {
+                    oldest.push(ino);
+                }
+                // The kernel may refuse.
+                shard.clock.push_back(ino);
+                if oldest.len() == enough {
+                    break;
+                }
+            }
+        }
+        oldest
     }
 
     /// The kernel forgets `n` times that it was told of the inode.
@@ -94,8 +174,15 @@ impl Table {
             return;
         }
         let Some(inode) = slot.held.take() else { return };
+        self.known.fetch_sub(1, Relaxed);
         if inode.changed.load(SeqCst) && !inode.is_gone() {
-            self.forgotten.fetch_add(1, SeqCst);
+            let number = self.forgotten.fetch_add(1, SeqCst) + 1;
+            shard.forgotten.push_back((number, ino));
+            if shard.forgotten.len() > REMEMBERED
+                && let Some((number, _)) = shard.forgotten.pop_front()
+            {
+                shard.lost = number;
+            }
         }
         if Arc::strong_count(&inode) == 1 {
             shard.slots.remove(&ino);
@@ -103,5 +190,63 @@ impl Table {
         drop(shard);
         // Its directory may go with it, which is in another shard.
         drop(inode);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inode::Spot;
+    use crate::record::{Place, Record};
+
+    fn inode(ino: u64) -> Arc<Inode> {
+        Inode::new(Record { ino, ..Record::default() }, Spot::Linked, Place::Home)
+    }
+
+    #[test]
+    fn the_kernel_is_to_forget_first_what_nobody_asks_for() {
+        let table = Table::default();
+        // All in one shard.
+        let numbers = [1, 2, 3, 4].map(|n| n * SHARDS as u64);
+        for ino in numbers {
+            let inode = inode(ino);
+            table.add(&inode);
+            table.hold(&inode);
+        }
+        table.get(numbers[0]).unwrap();
+        table.forget(numbers[1], 1);
+        assert_eq!(table.known(), 3);
+        assert_eq!(table.oldest(2 * SHARDS), [numbers[2], numbers[3]]);
+        // It was not asked for again.
+        assert_eq!(table.oldest(SHARDS), [numbers[0]]);
+        for ino in [numbers[0], numbers[2], numbers[3]] {
+            table.forget(ino, 1);
+        }
+        assert_eq!((table.known(), table.oldest(2 * SHARDS).len()), (0, 0));
+    }
+
+    #[test]
+    fn what_was_read_of_an_inode_is_old_only_if_it_was_changed_and_forgotten_since() {
+        let table = Table::default();
+        let (other, changed) = (SHARDS as u64, 2 * SHARDS as u64);
+        let before = table.forgotten();
+        let change_and_forget = |ino: u64| {
+            let inode = inode(ino);
+            table.add(&inode);
+            table.hold(&inode);
+            inode.changed.store(true, SeqCst);
+            drop(inode);
+            table.forget(ino, 1);
+        };
+        change_and_forget(changed);
+        assert!(table.enter(changed, before, || inode(changed)).is_none());
+        assert!(table.enter(other, before, || inode(other)).is_some());
+        assert!(table.enter(changed, table.forgotten(), || inode(changed)).is_some());
+        // What is no longer remembered may be of any.
+        for n in 0..=REMEMBERED as u64 {
+            change_and_forget((3 + n) * SHARDS as u64);
+        }
+        let never = (REMEMBERED as u64 + 9) * SHARDS as u64;
+        assert!(table.enter(never, before, || inode(never)).is_none());
     }
 }

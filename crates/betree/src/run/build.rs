@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{HEAD, Kind, Run, message};
+use super::{HEAD, Kind, Run, Shared, message};
 use crate::codec::put_u32;
 use crate::memory::Gauge;
+use crate::payload::Payload;
 
 /// A run that grows at its end.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub(crate) struct RunBuilder {
     body: Vec<u8>,
     range_index: Vec<u32>,
     range_body: Vec<u8>,
+    shared: Vec<Shared>,
+    shared_bytes: usize,
     freed: usize,
 }
 
@@ -34,6 +37,20 @@ impl RunBuilder {
         self.body.extend_from_slice(payload);
     }
 
+    /// Adds a message that sets a value, which is shared.
+    pub fn push_shared(&mut self, key: &[u8], value: &Arc<Payload>) {
+        self.share(self.index.len() as u32, value);
+        self.index.push(self.body.len() as u32);
+        put_u32(&mut self.body, key.len() as u32 | (Kind::Insert as u32) << 24);
+        put_u32(&mut self.body, value.len() as u32);
+        self.body.extend_from_slice(key);
+    }
+
+    fn share(&mut self, message: u32, value: &Arc<Payload>) {
+        self.shared_bytes += value.len();
+        self.shared.push((message, Arc::clone(value)));
+    }
+
     /// Adds messages `i..j` of another run as they are.
     pub fn copy(&mut self, run: &Run, i: usize, j: usize) {
         if i == j {
@@ -42,6 +59,11 @@ impl RunBuilder {
         if run.freed > 0 {
             let deletes = (i..j).filter(|k| run.kind(*k) == Kind::Delete);
             self.freed += deletes.map(|k| message::freed(run.payload(k))).sum::<usize>();
+        }
+        let first = run.shared.partition_point(|(message, _)| (*message as usize) < i);
+        for (message, value) in run.shared[first..].iter().take_while(|(message, _)| (*message as usize) < j)
+        {
+            self.share((self.index.len() + *message as usize - i) as u32, value);
         }
         let (start, end) = (run.start(i), run.start(j));
         let moved = (self.body.len() as u32).wrapping_sub(start as u32);
@@ -58,9 +80,12 @@ impl RunBuilder {
         self.range_body.extend_from_slice(to);
     }
 
-    /// Bytes of the run so far.
+    /// Bytes of the run so far, on the disk.
     pub fn len(&self) -> usize {
-        HEAD + 4 * (self.index.len() + self.range_index.len()) + self.body.len() + self.range_body.len()
+        HEAD + 4 * (self.index.len() + self.range_index.len())
+            + self.body.len()
+            + self.range_body.len()
+            + self.shared_bytes
     }
 
     pub fn is_empty(&self) -> bool {
@@ -69,14 +94,11 @@ impl RunBuilder {
 
     /// The run of all that was added; the builder is empty again.
     pub fn finish(&mut self, gauge: &Arc<Gauge>) -> Run {
-        let run = Run::assemble(
-            &self.index,
-            &self.body,
-            &self.range_index,
-            &self.range_body,
-            std::mem::take(&mut self.freed),
-            gauge,
-        );
+        let shared = std::mem::take(&mut self.shared).into_boxed_slice();
+        self.shared_bytes = 0;
+        let freed = std::mem::take(&mut self.freed);
+        let run =
+            Run::assemble(&self.index, &self.body, &self.range_index, &self.range_body, shared, freed, gauge);
         self.index.clear();
         self.body.clear();
         self.range_index.clear();

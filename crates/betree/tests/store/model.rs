@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use senesce_betree::{
-    Batch, CrashStorage, MemoryStorage, Options, PowerCut, Snapshot, Storage, Store, check,
+    Batch, CrashStorage, MemoryStorage, Options, Params, PowerCut, Snapshot, Storage, Store, check,
 };
 
 use crate::{small, times};
@@ -33,14 +33,19 @@ pub enum Op {
 }
 
 pub fn ops(keys: u16, most: usize) -> impl Strategy<Value = Vec<Op>> {
+    long_ops(keys, most, 1)
+}
+
+/// The same with values so many times as long.
+fn long_ops(keys: u16, most: usize, times: u16) -> impl Strategy<Value = Vec<Op>> {
     let key = 0..keys;
     let op = prop_oneof![
-        30 => (key.clone(), 0u16..900).prop_map(|(k, n)| Op::Insert(k, n)),
+        30 => (key.clone(), 0u16..900 * times).prop_map(|(k, n)| Op::Insert(k, n)),
         8 => key.clone().prop_map(Op::Delete),
-        10 => (key.clone(), 0u16..600, 1u16..300).prop_map(|(k, at, n)| Op::Patch(k, at, n)),
+        10 => (key.clone(), 0u16..600 * times, 1u16..300 * times).prop_map(|(k, at, n)| Op::Patch(k, at, n)),
         3 => (key.clone(), 1..keys / 8).prop_map(|(k, n)| Op::DeleteRange(k, n)),
         1 => (key.clone(), keys / 8..keys).prop_map(|(k, n)| Op::DeleteRange(k, n)),
-        3 => prop::collection::vec((key.clone(), 0u16..200), 1..10).prop_map(Op::Batch),
+        3 => prop::collection::vec((key.clone(), 0u16..200 * times), 1..10).prop_map(Op::Batch),
         4 => (key.clone(), 1u16..45).prop_map(|(k, n)| Op::Row(k, n)),
         8 => key.clone().prop_map(Op::Get),
         3 => (key.clone(), 0..keys).prop_map(|(k, n)| Op::Scan(k, n)),
@@ -81,14 +86,15 @@ pub fn range(k: u16, n: u16) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// A store may be opened in rows today and without tomorrow.
-fn options(n: u64) -> Options {
-    Options { cache_bytes: 96 << 10, in_rows: n % 2 == 1 }
+fn options(params: &Params, n: u64) -> Options {
+    Options { cache_bytes: 12 * params.node_bytes as usize, in_rows: n % 2 == 1 }
 }
 
 /// Where a write writes down which it is, so that after a crash it is seen how many of them are there.
 const COUNT: &[u8] = b"which";
 
 struct Run {
+    params: Params,
     disk: Arc<CrashStorage>,
     store: Option<Store>,
     model: Model,
@@ -179,7 +185,8 @@ impl Run {
                 self.store.take().unwrap().close().unwrap();
                 self.is_synced();
                 check(self.disk.clone()).unwrap().result().unwrap();
-                self.store = Some(Store::open(self.disk.clone(), options(self.writes)).unwrap());
+                self.store =
+                    Some(Store::open(self.disk.clone(), options(&self.params, self.writes)).unwrap());
             }
             Op::Crash(seed) => self.crash(*seed),
             op => {
@@ -209,7 +216,7 @@ impl Run {
         drop(self.store.take());
         self.disk = Arc::new(CrashStorage::of(left));
         check(self.disk.clone()).unwrap().result().unwrap();
-        let store = Store::open(self.disk.clone(), options(seed)).unwrap();
+        let store = Store::open(self.disk.clone(), options(&self.params, seed)).unwrap();
         let found = store.get(COUNT).unwrap().map_or(0, |n| u64::from_le_bytes(n.try_into().unwrap()));
         let kept = found.checked_sub(self.synced.0).expect("what was synced is there") as usize;
         self.model = std::mem::take(&mut self.synced.1);
@@ -243,13 +250,14 @@ pub fn whole(snapshot: &Snapshot, model: &Model) {
     }
 }
 
-fn run(ops: &[Op]) {
+fn run(ops: &[Op], params: Params) {
     let fresh = MemoryStorage::new(24 << 20);
-    Store::create(&fresh, small()).unwrap();
+    Store::create(&fresh, params).unwrap();
     let disk = Arc::new(CrashStorage::of(fresh.image()));
-    let store = Some(Store::open(disk.clone(), options(ops.len() as u64)).unwrap());
+    let store = Some(Store::open(disk.clone(), options(&params, ops.len() as u64)).unwrap());
     let model = Model::new();
     let mut run = Run {
+        params,
         disk,
         store,
         model,
@@ -275,18 +283,24 @@ proptest! {
 
     #[test]
     fn a_few_keys_that_are_written_often_are_as_in_a_map(ops in ops(60, 1500)) {
-        run(&ops);
+        run(&ops, small());
     }
 
     #[test]
     fn many_keys_on_many_levels_are_as_in_a_map(ops in ops(6000, 4000)) {
-        run(&ops);
+        run(&ops, small());
+    }
+
+    /// Which are shared in memory by all that have them.
+    #[test]
+    fn long_values_are_as_in_a_map(ops in long_ops(40, 600, 16)) {
+        run(&ops, Params { node_bytes: 64 << 10, basement_bytes: 16 << 10, log_bytes: 512 << 10, ..small() });
     }
 }
 
 #[test]
 fn a_disk_of_zeros_is_no_store() {
     let disk = Arc::new(MemoryStorage::new(1 << 20));
-    let error = Store::open(disk.clone() as Arc<dyn Storage>, options(0)).err().unwrap();
+    let error = Store::open(disk.clone() as Arc<dyn Storage>, Options::default()).err().unwrap();
     assert!(error.to_string().contains("no Bε-tree store"), "{error}");
 }

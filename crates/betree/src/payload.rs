@@ -1,0 +1,40 @@
+//! Long values that are written, which are copied once and then shared by all that have them: the batch, memory, buffers and leaves.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use crate::memory::{Charge, Gauge};
+
+/// Values from so many bytes on are shared; of shorter ones a copy costs less than an allocation.
+pub(crate) const LONG: usize = 4 << 10;
+
+/// A long value.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    bytes: Box<[u8]>,
+    charge: OnceLock<Charge>,
+}
+
+impl Payload {
+    /// Copies `bytes`.
+    pub fn new(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.into(), charge: OnceLock::new() }
+    }
+
+    /// Counts it from now on, once however many share it.
+    pub fn charge(&self, gauge: &Arc<Gauge>) {
+        self.charge.get_or_init(|| Charge::new(gauge, self.bytes.len()));
+    }
+
+    /// The bytes, to be changed in place.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
