@@ -125,7 +125,10 @@ impl Flusher {
             let Some(key) = next else { break };
             from = key;
         }
-        if self.spare_slots() < reserve(shared) {
+        // It is worth the trouble again when there is much more.
+        if self.spare_slots() < reserve(shared)
+            && self.superblock.buffered > self.purged + shared.params.node() / 8
+        {
             // Deletes take room in buffers; at the leaves they give it.
             self.purge(shared)?;
         }
@@ -158,8 +161,7 @@ impl Flusher {
             let packing = if shared.in_rows { Packing::Rows } else { Packing::Tight };
             from = self.purge_step(shared, &key, packing)?.0;
         }
-        // It is worth the trouble again when there is much more.
-        self.purged = self.superblock.buffered + shared.params.node() / 8;
+        self.purged = self.superblock.buffered;
         Ok(())
     }
 

@@ -167,12 +167,21 @@ impl Pager {
         read
     }
 
-    /// Brings a whole node into the cache with one request, unless its header is there.
-    pub fn prefetch_node(&self, pointer: &Pointer) -> Result<()> {
+    /// Whether no request is needed for a part.
+    pub fn is_cached(&self, part: &Part) -> bool {
+        match part {
+            Part::Disk(place) => self.cache.get(name(place)).is_some(),
+            Part::Empty | Part::Memory(_) => true,
+        }
+    }
+
+    /// Brings a whole node into the cache with one request; where its header is there, what of it lies below `to`.
+    pub fn prefetch_node(&self, pointer: &Pointer, to: Option<&[u8]>) -> Result<()> {
         let own = (pointer.at, pointer.birth);
         if !self.cache.begin_loading(own) {
             let node = self.header(pointer)?;
-            return self.prefetch(&node, 0..node.entries.len()).map(drop);
+            let end = to.map_or(node.entries.len(), |to| node.entries.partition_point(|e| &*e.key < to));
+            return self.prefetch(&node, 0..end).map(drop);
         }
         let read = self.read(pointer.at, pointer.bytes as usize).and_then(|bytes| {
             let node = self.layout.decode(pointer, &bytes)?;

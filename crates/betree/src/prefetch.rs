@@ -12,8 +12,8 @@ use crate::view::Version;
 /// Jobs that wait; more than that are not worth keeping.
 const MOST: usize = 8;
 
-/// A leaf to be read. The tree that it is of is held, so that its place is not used again meanwhile.
-type Job = (Pointer, Arc<Version>);
+/// A leaf to be read, and the key that nothing from is needed of. The tree that it is of is held, so that its place is not used again meanwhile.
+type Job = (Pointer, Arc<Version>, Option<Arc<[u8]>>);
 
 #[derive(Default)]
 struct State {
@@ -31,15 +31,15 @@ pub(crate) struct Prefetcher {
 
 impl Prefetcher {
     /// Asks for a leaf. What was asked for longest ago is forgotten when there is too much.
-    pub fn ask(&self, shared: &Arc<Shared>, leaf: Pointer, version: &Arc<Version>) {
+    pub fn ask(&self, shared: &Arc<Shared>, leaf: Pointer, version: &Arc<Version>, to: Option<&[u8]>) {
         let mut state = self.state.lock();
-        if state.stop || state.jobs.iter().any(|(job, _)| job.at == leaf.at) {
+        if state.stop || state.jobs.iter().any(|(job, ..)| job.at == leaf.at) {
             return;
         }
         if state.jobs.len() == MOST {
             state.jobs.remove(0);
         }
-        state.jobs.push((leaf, Arc::clone(version)));
+        state.jobs.push((leaf, Arc::clone(version), to.map(Arc::from)));
         if state.thread.is_none() {
             let weak = Arc::downgrade(shared);
             // Without the thread scans are slower, and nothing else.
@@ -79,8 +79,8 @@ impl Prefetcher {
 
 fn run(shared: &Weak<Shared>) {
     let Some(shared) = shared.upgrade() else { return };
-    while let Some((leaf, _version)) = shared.prefetcher.next() {
+    while let Some((leaf, _version, to)) = shared.prefetcher.next() {
         // Whoever needs what could not be read meets the error himself.
-        let _ = shared.pager.prefetch_node(&leaf);
+        let _ = shared.pager.prefetch_node(&leaf, to.as_deref());
     }
 }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::node::{Link, Node, Part};
 use crate::pointer::Pointer;
 use crate::run::{Kind, Run, patch};
-use crate::store::Shared;
+use crate::store::{Shared, Store};
 use crate::view::View;
 
 /// Bytes that are taken from memory at a time.
@@ -295,11 +295,47 @@ impl Ahead {
         {
             for entry in parent.entries.iter().skip(child + 1).take(2).filter(|entry| within(&entry.key)) {
                 if let Link::Disk(leaf) = &entry.child {
-                    shared.prefetcher.ask(shared, *leaf, &view.version);
+                    shared.prefetcher.ask(shared, *leaf, &view.version, to);
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl Store {
+    /// Reads so many bytes of the leaf of `key` with one request: those that lie around it on the disk, unless its own are in memory. For small things
+    /// that are looked at one after the other, with something else between.
+    ///
+    /// # Errors
+    /// If the disk fails or is damaged.
+    pub fn read_ahead(&self, key: &[u8], bytes: usize) -> Result<()> {
+        let pager = &self.shared.pager;
+        // It is held meanwhile, so that what is read stays where it is.
+        let view = self.shared.view();
+        let mut link = view.version.root.clone();
+        loop {
+            let node = pager.node(&link)?;
+            if node.entries.is_empty() {
+                return Ok(());
+            }
+            let i = node.entry_of(key);
+            if node.level > 0 {
+                link = node.entries[i].child.clone();
+                continue;
+            }
+            if pager.is_cached(&node.entries[i].part) {
+                return Ok(());
+            }
+            let pieces = node.entries.iter().scan(0, |sum, entry| {
+                *sum += entry.part.bytes();
+                Some(sum.saturating_sub(1) / bytes.max(1))
+            });
+            let pieces: Vec<usize> = pieces.collect();
+            let around = pieces.partition_point(|piece| *piece < pieces[i])
+                ..pieces.partition_point(|piece| *piece <= pieces[i]);
+            return pager.prefetch(&node, around).map(drop);
+        }
     }
 }
 

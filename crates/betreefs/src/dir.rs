@@ -20,6 +20,9 @@ use crate::record::Entry;
 const FIRST: usize = 32;
 const MOST: usize = 1024;
 
+/// Bytes of entries that are read with one request.
+const ENTRIES_AHEAD: usize = 1 << 20;
+
 /// The offset of `..`, which follows `.`; those of names follow it.
 const DOT_DOT: u64 = 2;
 
@@ -207,6 +210,8 @@ impl Fs {
         if behind.is_some() {
             from.push(0);
         }
+        // The entries of the directories that follow are read next, one after the other.
+        self.store.read_ahead(&from, ENTRIES_AHEAD)?;
         let mut scan = self.store.scan(&from, Some(&key::entries_end(&prefix)));
         while stream.ahead.len() < stream.batch
             && let Some((key, value)) = scan.next_entry()?

@@ -2,7 +2,7 @@
 //! that there is a row of slots for them.
 //!
 //! What a scan reads too much, or seeks, is bounded by this whatever happened to the keys: messages that wait weigh at most
-//! [`SHARE`] of what lies below them, and the leaves of a node lie in two rows, three at most.
+//! [`SHARE`] of what lies below them, and the leaves of a node lie in one row, where free space has one.
 
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ impl Writer<'_> {
             || waiting > (below / SHARE).clamp(self.room() / 32, self.room())
     }
 
-    /// Sends all messages of a node down to its leaves, which are made anew from the first that changes, or from where there would be too many rows.
+    /// Sends all messages of a node down to its leaves, which are all made anew: where one that is on the disk lies, its next version cannot.
     /// Tells whether the last leaf alone changed, as where keys come in order.
     pub(super) fn flush_row(&mut self, node: &mut Node) -> Result<bool> {
         let Some(touched) = node.entries.iter().position(|entry| !matches!(entry.part, Part::Empty)) else {
             return Ok(false);
         };
         let at_end = touched > 0 && touched + 1 == node.entries.len();
-        let gaps = self.gaps(&node.entries[..=touched]);
-        // Where keys come in order only the end is written, unless that has become too many rows.
-        let first = if gaps.len() > usize::from(at_end) { gaps[0] } else { touched };
+        // What is not on the disk yet will be written in a row anyhow.
+        let in_memory = |entry: &Entry| matches!(entry.child, Link::Memory(_));
+        let first = if node.entries[..touched].iter().all(in_memory) { touched } else { 0 };
         let key = Arc::clone(&node.entries[first].key);
         let mut out = Basements::new(self);
         for i in first..node.entries.len() {
@@ -65,16 +65,6 @@ impl Writer<'_> {
             node.entries.extend(entries);
         }
         Ok(at_end)
-    }
-
-    /// The leaves that do not lie behind those before them. What is not on the disk yet will be written in a row.
-    fn gaps(&self, entries: &[Entry]) -> Vec<usize> {
-        let is_gap = |i: &usize| match (&entries[i - 1].child, &entries[*i].child) {
-            (Link::Disk(before), Link::Disk(after)) => before.at + self.room() as u64 != after.at,
-            (_, Link::Disk(_)) => true,
-            _ => false,
-        };
-        (1..entries.len()).filter(is_gap).collect()
     }
 
     fn leaf_bytes(&self, link: &Link) -> usize {
