@@ -12,6 +12,9 @@ use crate::run::{Kind, Run, patch};
 use crate::store::{Shared, Store};
 use crate::view::View;
 
+/// Basements that are read at once by who reads far ahead.
+const FAR: usize = 16;
+
 /// Bytes that are taken from memory at a time.
 const CHUNK: usize = 128 << 10;
 
@@ -78,6 +81,11 @@ impl Scan {
             value: Vec::new(),
             ahead: Ahead::default(),
         }
+    }
+
+    /// Reads far ahead from the beginning, for who knows that much will be asked for.
+    pub fn read_far(&mut self) {
+        self.ahead.basements = FAR;
     }
 
     /// The next key and its value, without copying them.

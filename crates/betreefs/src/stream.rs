@@ -82,7 +82,8 @@ impl Stream {
                 return Ok(false);
             }
             let (_, end) = key::below(key::DATA, &[]);
-            let scan = store.scan(&first, Some(&end));
+            let mut scan = store.scan(&first, Some(&end));
+            scan.read_far();
             let mut running = Running { scan, writes, from: first.clone(), entry: None };
             running.step()?;
             state.running = Some(running);

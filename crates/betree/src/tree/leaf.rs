@@ -36,10 +36,12 @@ impl<'a> Basements<'a> {
         }
     }
 
-    /// Takes a basement as it is, unless what is at hand is too little to stand alone.
+    /// Takes a basement as it is, unless it or what is at hand is too little to stand alone.
     fn keep(&mut self, old: &Entry, run: &Arc<Run>) {
         let (pending, bytes) = (self.run.len(), run.bytes().len());
-        if self.run.is_empty() || pending >= self.most / 2 {
+        if bytes < self.most / 2 {
+            Target::copy(self, run, 0, run.messages());
+        } else if self.run.is_empty() || pending >= self.most / 2 {
             self.cut();
             self.done.push(old.clone());
         } else if pending + bytes <= self.most {
