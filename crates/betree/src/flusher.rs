@@ -93,6 +93,8 @@ fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<(
     let mut flusher = shared.flusher.lock();
     flusher.drain(shared)?;
     if purge {
+        // Few bytes of deletes may give back much, and somebody waits for it: whatever is in buffers is worth the trouble.
+        flusher.purged = 0;
         flusher.purge(shared)?;
     }
     if close && shared.in_rows {

@@ -44,6 +44,8 @@ pub struct Scan {
     ranges: bool,
     /// A value that was patched together.
     value: Vec<u8>,
+    /// What was given last.
+    found: Option<Found>,
     ahead: Ahead,
 }
 
@@ -61,7 +63,11 @@ struct Ahead {
     asked: bool,
 }
 
+/// An entry: where its value is, and where its key.
+type Found = (At, (usize, usize));
+
 /// Where the next entry is.
+#[derive(Clone, Copy)]
 enum At {
     Value,
     Run { source: usize, message: usize },
@@ -79,6 +85,7 @@ impl Scan {
             sources: Vec::new(),
             ranges: false,
             value: Vec::new(),
+            found: None,
             ahead: Ahead::default(),
         }
     }
@@ -93,9 +100,11 @@ impl Scan {
     /// # Errors
     /// If the disk fails or is damaged. The scan is at its end then.
     pub fn next_entry(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        let found = loop {
+        self.found = None;
+        loop {
             if let Some(found) = self.step() {
-                break found;
+                self.found = Some(found);
+                break;
             }
             if self.from.is_none() {
                 return Ok(None);
@@ -105,18 +114,23 @@ impl Scan {
                 self.sources.clear();
                 return Err(error);
             }
-        };
-        Ok(Some(match found {
-            (At::Run { source, message }, _) => {
-                let run = &self.sources[source].run;
-                (run.key(message), run.payload(message))
-            }
-            (At::Value, (source, message)) => (self.sources[source].run.key(message), &self.value),
-        }))
+        }
+        Ok(self.entry())
     }
 
-    /// The next entry of this window: where its value is, and where its key.
-    fn step(&mut self) -> Option<(At, (usize, usize))> {
+    /// What [`next_entry`](Self::next_entry) gave last.
+    pub fn entry(&self) -> Option<(&[u8], &[u8])> {
+        self.found.map(|(at, (source, message))| {
+            let key = self.sources[source].run.key(message);
+            match at {
+                At::Run { source, message } => (key, self.sources[source].run.payload(message)),
+                At::Value => (key, &*self.value),
+            }
+        })
+    }
+
+    /// The next entry of this window.
+    fn step(&mut self) -> Option<Found> {
         loop {
             let mut least: Option<(usize, &[u8])> = None;
             let mut several = false;

@@ -3,7 +3,6 @@
 mod checkpoint;
 mod convert;
 
-use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
@@ -18,6 +17,8 @@ use fuser::{
     ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen,
     ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
+
+use parking_lot::Mutex;
 
 use crate::attr::SetAttr;
 use crate::create::New;
@@ -41,22 +42,26 @@ const FILE_FLAGS: FopenFlags = FopenFlags::FOPEN_KEEP_CACHE
     .union(FopenFlags::FOPEN_NOFLUSH)
     .union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
 
-thread_local! {
-    /// What the last read of this thread was put into.
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
 /// Serves a file system to the kernel.
 pub(crate) struct Served {
     pub fs: Arc<Fs>,
     /// What messages call it.
     pub name: String,
     said: AtomicBool,
+    /// What was read into before: the last used is taken first, since it is still in the processor's cache.
+    buffers: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Served {
     pub fn new(fs: Arc<Fs>, name: String) -> Self {
-        Self { fs, name, said: AtomicBool::new(false) }
+        Self { fs, name, said: AtomicBool::new(false), buffers: Mutex::default() }
+    }
+
+    fn with_buffer(&self, f: impl FnOnce(&mut Vec<u8>)) {
+        let mut buffer = self.buffers.lock().pop().unwrap_or_default();
+        buffer.clear();
+        f(&mut buffer);
+        self.buffers.lock().push(buffer);
     }
 
     /// What the caller is told of an error. What is wrong with the disk is said once.
@@ -271,12 +276,9 @@ impl Filesystem for Served {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        BUFFER.with_borrow_mut(|buffer| {
-            buffer.clear();
-            match self.fs.read(ino.0, offset, size, buffer) {
-                Ok(()) => reply.data(buffer),
-                Err(error) => reply.error(self.errno(&error)),
-            }
+        self.with_buffer(|buffer| match self.fs.read(ino.0, offset, size, buffer) {
+            Ok(()) => reply.data(buffer),
+            Err(error) => reply.error(self.errno(&error)),
         });
     }
 
@@ -475,8 +477,7 @@ impl Filesystem for Served {
         _: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        BUFFER.with_borrow_mut(|buffer| {
-            buffer.clear();
+        self.with_buffer(|buffer| {
             let len = len.min(REQUEST_MAX_BYTES.into()) as u32;
             let copied = self
                 .fs

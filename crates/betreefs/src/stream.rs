@@ -36,10 +36,8 @@ struct Running {
     scan: Scan,
     /// What was written when it began: what is written since it does not see.
     writes: u64,
-    /// No key lies from here up to that of `entry`; what lies before, it has passed or never seen.
+    /// No key lies from here up to that of the entry that the scan is at; what lies before, it has passed or never seen.
     from: Vec<u8>,
-    /// The key and value that it is at; none at its end.
-    entry: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Stream {
@@ -70,10 +68,26 @@ impl Stream {
         mut add: impl FnMut(u64, &[u8]),
     ) -> Result<bool> {
         let Some(mut state) = self.state.try_lock() else { return Ok(false) };
+        let read = self.read_on(&mut state, store, prefix, blocks, &mut add);
+        if read.is_err() {
+            // The scan is at its end; whoever asks again is to meet the error again, and not what looks like a hole.
+            self.stop(&mut state);
+        }
+        read
+    }
+
+    fn read_on(
+        &self,
+        state: &mut State,
+        store: &Store,
+        prefix: &[u8],
+        blocks: &Range<u64>,
+        add: &mut impl FnMut(u64, &[u8]),
+    ) -> Result<bool> {
         let writes = self.writes.load(SeqCst);
         let first = key::data(prefix, blocks.start);
         if state.running.as_ref().is_some_and(|running| running.writes != writes) {
-            self.stop(&mut state);
+            self.stop(state);
         }
         if state.running.is_none() {
             state.rising = if state.last < first { state.rising + 1 } else { 0 };
@@ -84,7 +98,7 @@ impl Stream {
             let (_, end) = key::below(key::DATA, &[]);
             let mut scan = store.scan(&first, Some(&end));
             scan.read_far();
-            let mut running = Running { scan, writes, from: first.clone(), entry: None };
+            let mut running = Running { scan, writes, from: first.clone() };
             running.step()?;
             state.running = Some(running);
             self.running.store(true, SeqCst);
@@ -96,7 +110,7 @@ impl Stream {
         let mut skipped = 0;
         while running.is_before(&first) {
             if skipped == SKIPPED {
-                self.stop(&mut state);
+                self.stop(state);
                 state.last = first;
                 return Ok(false);
             }
@@ -105,14 +119,14 @@ impl Stream {
         }
         let end = key::data(prefix, blocks.end);
         let last = key::data(prefix, blocks.end - 1);
-        while let Some((key, value)) = &running.entry
-            && *key < end
+        while let Some((key, value)) = running.scan.entry()
+            && key < &*end
         {
             if let Some((_, block)) = key::split_data(key) {
                 add(block, value);
             }
             // The last one may be read once more, for the rest of it.
-            if *key == last {
+            if key == last {
                 break;
             }
             running.step()?;
@@ -123,26 +137,17 @@ impl Stream {
 
 impl Running {
     fn is_before(&self, key: &[u8]) -> bool {
-        self.entry.as_ref().is_some_and(|(at, _)| &**at < key)
+        self.scan.entry().is_some_and(|(at, _)| at < key)
     }
 
     fn step(&mut self) -> Result<()> {
-        let (mut key, mut value) = match self.entry.take() {
-            Some((passed, value)) => {
-                let key = std::mem::replace(&mut self.from, passed);
-                // The least key behind the one that was passed.
-                self.from.push(0);
-                (key, value)
-            }
-            None => Default::default(),
-        };
-        if let Some((next_key, next_value)) = self.scan.next_entry()? {
-            key.clear();
-            key.extend_from_slice(next_key);
-            value.clear();
-            value.extend_from_slice(next_value);
-            self.entry = Some((key, value));
+        if let Some((passed, _)) = self.scan.entry() {
+            self.from.clear();
+            // The least key behind it.
+            self.from.extend_from_slice(passed);
+            self.from.push(0);
         }
+        self.scan.next_entry()?;
         Ok(())
     }
 }

@@ -77,3 +77,38 @@ fn when_the_disk_fails_nothing_is_written_any_more_and_reading_goes_on() {
     assert_eq!(fs.lookup(ROOT, b"f").unwrap().ino, ino);
     assert_eq!(content(&fs, ino), b"kept");
 }
+
+#[test]
+fn what_the_disk_does_not_read_is_never_taken_for_zeros() {
+    const PIECE: usize = 16 << 10;
+    let memory = disk(SMALL);
+    let fs = open(&memory);
+    let ino = file(&fs, ROOT, b"f").unwrap().ino;
+    for i in 0..128 {
+        fs.write(ino, i * PIECE as u64, &bytes(i, PIECE), false).unwrap();
+    }
+    fs.close().unwrap();
+    let disk = Arc::new(CrashStorage::of(memory.image()));
+    let fs = Fs::open(disk.clone(), Options { cache_bytes: 1 << 20, in_rows: true }).unwrap();
+    let ino = fs.lookup(ROOT, b"f").unwrap().ino;
+    file(&fs, ROOT, b"g").unwrap();
+    fs.sync().unwrap();
+    let read = |i: u64| {
+        let mut out = Vec::new();
+        fs.read(ino, i * PIECE as u64, PIECE as u32, &mut out).map(|()| out)
+    };
+    for i in 0..8 {
+        assert!(read(i).unwrap() == bytes(i, PIECE));
+    }
+    disk.cut_at(disk.writes() - 1);
+    let failed = (8..128).find(|i| match read(*i) {
+        Ok(out) => {
+            assert!(out == bytes(*i, PIECE));
+            false
+        }
+        Err(error) => error.errno() == libc::EIO,
+    });
+    let failed = failed.expect("not all of it was read before");
+    assert_eq!(errno(read(failed)), libc::EIO);
+    assert_eq!(errno(read(failed + 1)), libc::EIO);
+}
