@@ -17,7 +17,8 @@ mod write_cache;
 pub use clock::ModelClock;
 pub use device::Device;
 pub use price::{
-    KindCost, Priced, Pricing, TransferCurve, TransferPoint, expected_s, price, price_extents, transfer_curve,
+    KindCost, Priced, Pricing, TransferCurve, TransferPoint, price, price_expected, price_extents,
+    transfer_curve,
 };
 
 use crate::Error;

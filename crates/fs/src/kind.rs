@@ -56,6 +56,11 @@ pub trait FileSystem: Sync {
     /// The least size that its `mkfs` takes.
     fn min_size_bytes(&self) -> u64;
 
+    /// The share of a device that files surely take, where that is less than what aging fills by itself.
+    fn most_full(&self) -> f64 {
+        1.0
+    }
+
     /// Threads that age it fastest on a machine with so many processors.
     fn default_threads(&self) -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)

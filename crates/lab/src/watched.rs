@@ -2,7 +2,7 @@
 
 use crate::Error;
 use disk::Request;
-use disk::model::{Model, expected_s};
+use disk::model::{Model, price_expected};
 use disk::modelled::ModelledDisk;
 use fs::Target;
 use probe::Recorder;
@@ -24,7 +24,7 @@ pub struct Seen {
 impl Seen {
     /// Seconds that a disk of this model and size takes for the requests, in the order of their issue, whatever angle it stands at first.
     pub fn modelled_s(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
-        Some(expected_s(model, disk_bytes, self.requests.as_ref()?))
+        Some(price_expected(model, disk_bytes, self.requests.as_ref()?).total_s())
     }
 }
 

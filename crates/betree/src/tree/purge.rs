@@ -10,7 +10,7 @@ use crate::node::{Key, Link, Node, Part};
 const STEP: usize = 4;
 
 impl Writer<'_> {
-    /// The least key from `from` on below which messages wait, if there is one among the next `visits` nodes.
+    /// The least key from `from` on below which messages wait that a scan would notice, if there is one among the next `visits` nodes.
     pub fn next_waiting(&self, link: &Link, from: &[u8], visits: &mut u32) -> Result<Option<Key>> {
         let level = match link {
             Link::Disk(pointer) => pointer.level,
@@ -23,9 +23,10 @@ impl Writer<'_> {
         *visits -= 1;
         let node = self.pager.node(link)?;
         let first = node.entry_of(from);
+        let few = self.few(&node);
         for (i, entry) in node.entries.iter().enumerate().skip(first) {
             let from = if i == first { from } else { &entry.key };
-            if !matches!(entry.part, Part::Empty) {
+            if entry.part.bytes() > few {
                 return Ok(Some(from.into()));
             }
             if let Some(key) = self.next_waiting(&entry.child, from, visits)? {

@@ -15,6 +15,9 @@ use crate::run::Slice;
 /// The part of the leaves of a node that messages above them may weigh: a byte is written again that many times at most.
 const SHARE: usize = 10;
 
+/// Messages that wait are noticed by a scan from this part of what lies below them.
+const NOTICED: usize = 256;
+
 impl Writer<'_> {
     /// Whether the messages in a node above leaves have to go down to them.
     pub(super) fn is_heavy(&self, node: &Node) -> bool {
@@ -65,6 +68,16 @@ impl Writer<'_> {
             node.entries.extend(entries);
         }
         Ok(at_end)
+    }
+
+    /// Bytes that may wait for a child of a node without being noticed beside what is below it.
+    pub(super) fn few(&self, node: &Node) -> usize {
+        let below = if node.level == 1 {
+            node.entries.iter().map(|entry| self.leaf_bytes(&entry.child)).sum()
+        } else {
+            self.room() * node.entries.len()
+        };
+        below / node.entries.len().max(1) / NOTICED
     }
 
     fn leaf_bytes(&self, link: &Link) -> usize {

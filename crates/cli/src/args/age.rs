@@ -25,7 +25,7 @@ pub struct Demo {
 #[derive(Args)]
 #[command(group(ArgGroup::new("erase_or_resume").args(["erase", "resume"]).multiple(true)))]
 pub struct Age {
-    /// File system: ext4, xfs or btrfs
+    /// File system: ext4, xfs, btrfs or betreefs
     #[arg(long, value_name = "KIND", default_value = "ext4")]
     pub fs: String,
     /// Size of the file system
@@ -34,7 +34,7 @@ pub struct Age {
     /// Profile to follow: a built-in name or a TOML file
     #[arg(long, value_name = "PROFILE", default_value = "agrawal", conflicts_with = "by")]
     pub profile: String,
-    /// Share of the size in use at the end [default: the profile's, or 0.8]
+    /// Share of the size in use at the end [default: the profile's, or 0.8; at most 0.6 on betreefs]
     #[arg(long, value_name = "SHARE", value_parser = units::share, conflicts_with = "by")]
     pub fullness: Option<f64>,
     /// Seed of all that is random

@@ -105,7 +105,8 @@ fn made(args: &Age, source: &str) -> Result<(String, Made)> {
 fn spec(args: &Age) -> Result<AgeSpec> {
     let profile = profile::load(&args.profile)?;
     let (name, made) = made(args, &profile.name)?;
-    let fullness = args.fullness.or(profile.fullness).unwrap_or(0.8);
+    let most_full = fs::find(&made.fs).map_or(1.0, |kind| kind.most_full());
+    let fullness = args.fullness.unwrap_or_else(|| profile.fullness.unwrap_or(0.8).min(most_full));
     Ok(AgeSpec {
         name,
         work: args.work.work.clone(),

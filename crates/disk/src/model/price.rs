@@ -44,24 +44,35 @@ impl Priced {
     }
 }
 
-/// A log that is being priced, in the order of its requests.
+/// Angles from which requests are priced where a disk turns.
+const ANGLES: u64 = 8;
+
+/// A log that is being priced, in the order of its requests. A disk stands at any angle when the first one comes, so this is the mean over
+/// angles an eighth of a turn apart: by a single one, the order of two short logs would be chance.
 pub struct Pricing {
-    clock: ModelClock,
+    clocks: Vec<ModelClock>,
     priced: Priced,
 }
 
 impl Pricing {
     /// Begins on a fresh device with a disk of `size_bytes`.
     pub fn new(model: &Model, size_bytes: u64) -> Pricing {
+        let turn_ns = model.turn_ns();
+        let angles = if turn_ns > 0 { ANGLES } else { 1 };
+        let starts = (0..angles).map(|angle| angle * turn_ns / ANGLES);
+        Pricing::from(model, size_bytes, starts)
+    }
+
+    fn from(model: &Model, size_bytes: u64, starts_ns: impl Iterator<Item = u64>) -> Pricing {
+        let clocks = starts_ns.map(|start_ns| ModelClock::at(model.device(size_bytes), start_ns)).collect();
         let priced = Priced { model: model.name().to_owned(), size_bytes, ..Priced::default() };
-        Pricing { clock: ModelClock::new(model.device(size_bytes)), priced }
+        Pricing { clocks, priced }
     }
 
     /// Adds the next requests.
     pub fn add<'a>(&mut self, requests: impl IntoIterator<Item = &'a Request>) {
-        let Pricing { clock, priced } = self;
+        let Pricing { clocks, priced } = self;
         for request in requests {
-            clock.issue(request);
             let cost = match request.kind {
                 RequestKind::Read => &mut priced.reads,
                 RequestKind::Write => &mut priced.writes,
@@ -70,41 +81,45 @@ impl Pricing {
             };
             cost.requests += 1;
             cost.bytes += u64::from(request.sectors) * SECTOR_BYTES;
-            cost.ns += clock.now_ns() - priced.total_ns;
-            priced.total_ns = clock.now_ns();
+            for clock in &mut *clocks {
+                let before_ns = clock.now_ns();
+                clock.issue(request);
+                cost.ns += clock.now_ns() - before_ns;
+            }
         }
     }
 
     /// What all of them cost.
     pub fn finish(self) -> Priced {
-        self.priced
+        let Pricing { clocks, mut priced } = self;
+        let Priced { reads, writes, flushes, discards, .. } = &mut priced;
+        let mut total_ns = 0;
+        for cost in [reads, writes, flushes, discards] {
+            cost.ns /= clocks.len() as u64;
+            total_ns += cost.ns;
+        }
+        priced.total_ns = total_ns;
+        priced
     }
 }
 
-/// Prices `requests`, in their order, on a fresh device with a disk of `size_bytes`.
+/// Prices `requests`, in their order, on a fresh device with a disk of `size_bytes` that stands at the angle 0.
 pub fn price<'a>(model: &Model, size_bytes: u64, requests: impl IntoIterator<Item = &'a Request>) -> Priced {
-    let mut pricing = Pricing::new(model, size_bytes);
-    pricing.add(requests);
-    pricing.finish()
+    finished(Pricing::from(model, size_bytes, std::iter::once(0)), requests)
 }
 
-/// Angles from which requests are priced where a disk turns.
-const ANGLES: u64 = 8;
+/// The same, whatever angle it stands at: see [`Pricing`].
+pub fn price_expected<'a>(
+    model: &Model,
+    size_bytes: u64,
+    requests: impl IntoIterator<Item = &'a Request>,
+) -> Priced {
+    finished(Pricing::new(model, size_bytes), requests)
+}
 
-/// Seconds that `requests` take, in their order, on a fresh device with a disk of `size_bytes`. A disk stands at any angle when the first one
-/// comes, so this is the mean over angles an eighth of a turn apart: by a single one, the order of two short scans would be chance.
-pub fn expected_s(model: &Model, size_bytes: u64, requests: &[Request]) -> f64 {
-    let turn_ns = model.turn_ns();
-    let angles = if turn_ns > 0 { ANGLES } else { 1 };
-    let took_ns = |angle: u64| {
-        let begin_ns = angle * turn_ns / ANGLES;
-        let mut clock = ModelClock::at(model.device(size_bytes), begin_ns);
-        for request in requests {
-            clock.issue(request);
-        }
-        clock.now_ns() - begin_ns
-    };
-    (0..angles).map(took_ns).sum::<u64>() as f64 / angles as f64 / 1e9
+fn finished<'a>(mut pricing: Pricing, requests: impl IntoIterator<Item = &'a Request>) -> Priced {
+    pricing.add(requests);
+    pricing.finish()
 }
 
 /// Prices the reading of `extents`, one after another: the scan cost of a tree from extent maps alone.
@@ -113,7 +128,7 @@ pub fn price_extents(model: &Model, size_bytes: u64, extents: &[Extent]) -> Pric
     let sectors = |extent: &Extent| (extent.len_bytes / SECTOR_BYTES).try_into().unwrap_or(u32::MAX);
     let reads =
         extents.iter().map(|extent| Request::read(extent.start_bytes / SECTOR_BYTES, sectors(extent)));
-    price(model, size_bytes, &reads.collect::<Vec<_>>())
+    price_expected(model, size_bytes, &reads.collect::<Vec<_>>())
 }
 
 /// Effective bandwidth against read size.

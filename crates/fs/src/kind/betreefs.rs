@@ -64,6 +64,11 @@ impl FileSystem for Betreefs {
         betreefs::MIN_BYTES
     }
 
+    /// The rest is the log, room for copies of nodes, and leaves that are not full.
+    fn most_full(&self) -> f64 {
+        0.6
+    }
+
     /// Nothing is allocated before it is written, so every file is written.
     fn inline_limit_bytes(&self) -> u64 {
         u64::MAX
