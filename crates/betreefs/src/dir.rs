@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::attr::Attr;
 use crate::error::{Result, fail};
-use crate::fs::Fs;
+use crate::fs::{ENTRIES_AHEAD, Fs};
 use crate::inode::{Inode, Spot};
 use crate::key;
 use crate::record::Entry;
@@ -19,9 +19,6 @@ use crate::record::Entry;
 /// Entries that are read at a time: first few, for whoever looks only at the first, then more.
 const FIRST: usize = 32;
 const MOST: usize = 1024;
-
-/// Bytes of entries that are read with one request.
-const ENTRIES_AHEAD: usize = 1 << 20;
 
 /// The offset of `..`, which follows `.`; those of names follow it.
 const DOT_DOT: u64 = 2;
@@ -210,7 +207,6 @@ impl Fs {
         if behind.is_some() {
             from.push(0);
         }
-        // The entries of the directories that follow are read next, one after the other.
         self.store.read_ahead(&from, ENTRIES_AHEAD)?;
         let mut scan = self.store.scan(&from, Some(&key::entries_end(&prefix)));
         while stream.ahead.len() < stream.batch

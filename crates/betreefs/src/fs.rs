@@ -30,6 +30,9 @@ const PREFIX_MAX: usize = 2048;
 const RESERVE: u64 = 50;
 /// Inode numbers that are reserved at a time.
 const NUMBERS: u64 = 4096;
+/// Bytes of entries that are read with one request: whoever walks a tree asks for those beside them next, with data between.
+pub(crate) const ENTRIES_AHEAD: usize = 1 << 20;
+
 /// How long is waited between two looks for room in a full store.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -200,6 +203,7 @@ impl Fs {
         let key = key::meta(&parent.prefix(self.epoch())?, name);
         loop {
             let forgotten = self.table.forgotten();
+            self.store.read_ahead(&key, ENTRIES_AHEAD)?;
             let Some(value) = self.store.get(&key)? else { return Ok(None) };
             if let Some(inode) = self.instantiate(parent, name, Entry::decode(&value)?, forgotten)? {
                 return Ok(Some(inode));
