@@ -34,7 +34,7 @@ pub struct Age {
     /// Profile to follow: a built-in name or a TOML file
     #[arg(long, value_name = "PROFILE", default_value = "agrawal", conflicts_with = "by")]
     pub profile: String,
-    /// Share of the size in use at the end [default: the profile's, or 0.8; at most 0.6 on betreefs]
+    /// Share of the size in use at the end [default: the profile's, or 0.8; at most 0.5 on betreefs]
     #[arg(long, value_name = "SHARE", value_parser = units::share, conflicts_with = "by")]
     pub fullness: Option<f64>,
     /// Seed of all that is random

@@ -66,7 +66,7 @@ impl FileSystem for Betreefs {
 
     /// The rest is the log, room for copies of nodes, and leaves that are not full.
     fn most_full(&self) -> f64 {
-        0.6
+        0.5
     }
 
     /// Nothing is allocated before it is written, so every file is written.
