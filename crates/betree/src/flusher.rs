@@ -94,7 +94,6 @@ fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<(
     flusher.drain(shared)?;
     if purge {
         // Few bytes of deletes may give back much, and somebody waits for it: whatever is in buffers is worth the trouble.
-        flusher.purged = 0;
         flusher.purge(shared)?;
     }
     if close && shared.in_rows {
@@ -155,7 +154,7 @@ impl Flusher {
 
     /// Sends all messages down to the leaves, where that may give room.
     fn purge(&mut self, shared: &Shared) -> Result<()> {
-        if self.superblock.buffered <= self.purged {
+        if self.superblock.buffered == 0 {
             return Ok(());
         }
         let mut from: Option<Key> = Some(Arc::from([]));

@@ -8,8 +8,8 @@ use crate::run::{Kind, patch};
 use crate::view::View;
 
 impl View {
-    /// The value of `key`.
-    pub(crate) fn get(&self, pager: &Pager, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    /// The value of `key`. If its leaf has to be read, so many bytes around it are read with one request; its own part alone, where `around` is 0.
+    pub(crate) fn get(&self, pager: &Pager, key: &[u8], around: usize) -> Result<Option<Vec<u8>>> {
         // Patches that were met on the way, the newest first.
         let mut patches: Vec<Vec<u8>> = Vec::new();
         for memtable in std::iter::once(&self.active).chain(&self.frozen) {
@@ -26,7 +26,11 @@ impl View {
             if node.entries.is_empty() {
                 return Ok(apply(None, &patches));
             }
-            let entry = &node.entries[node.entry_of(key)];
+            let i = node.entry_of(key);
+            if node.level == 0 && around > 0 {
+                pager.prefetch_around(&node, i, around)?;
+            }
+            let entry = &node.entries[i];
             if !matches!(entry.part, Part::Empty) {
                 let run = pager.run(&entry.part)?;
                 match run.find(key).map(|i| (run.kind(i), i)) {

@@ -218,12 +218,7 @@ impl Memtable {
     /// Applies write `number`, which is higher than all before.
     pub fn apply(&mut self, number: u64, op: &Op<'_>) {
         match *op {
-            Op::Insert(key, Value::Bytes(value)) if value.len() < LONG => {
-                self.set_bytes(number, key, Kind::Insert, value);
-            }
-            Op::Insert(key, Value::Bytes(value)) => {
-                self.set_shared(number, key, Arc::new(Payload::new(value)))
-            }
+            Op::Insert(key, Value::Bytes(value)) => self.set_bytes(number, key, Kind::Insert, value),
             Op::Insert(key, Value::Shared(value)) => self.set_shared(number, key, Arc::clone(value)),
             Op::Delete(key, freed) => self.set_bytes(number, key, Kind::Delete, freed),
             Op::Patch(key, offset, bytes) => self.patch(number, key, offset, bytes),
@@ -258,14 +253,13 @@ impl Memtable {
             None if deleted => (Kind::Insert, patched(None, &single_patch(offset, bytes))),
             None => (Kind::Patch, single_patch(offset, bytes)),
         };
-        if kind == Kind::Insert && payload.len() >= LONG {
-            self.set_shared(number, key, Arc::new(Payload::new(&payload)));
-        } else {
-            self.set_bytes(number, key, kind, &payload);
-        }
+        self.set_bytes(number, key, kind, &payload);
     }
 
     fn set_bytes(&mut self, number: u64, key: &[u8], kind: Kind, payload: &[u8]) {
+        if kind == Kind::Insert && payload.len() >= LONG {
+            return self.set_shared(number, key, Arc::new(Payload::new(payload)));
+        }
         let body = Body::Kept(self.arena.keep(payload));
         self.set(key, Message { number, kind, body });
     }

@@ -167,12 +167,20 @@ impl Pager {
         read
     }
 
-    /// Whether no request is needed for a part.
-    pub fn is_cached(&self, part: &Part) -> bool {
-        match part {
-            Part::Disk(place) => self.cache.get(name(place)).is_some(),
-            Part::Empty | Part::Memory(_) => true,
+    /// Brings so many bytes of a node into the cache with one request, those that lie around part `i`, unless no request is needed for that.
+    pub fn prefetch_around(&self, node: &Node, i: usize, bytes: usize) -> Result<()> {
+        let Part::Disk(place) = &node.entries[i].part else { return Ok(()) };
+        if self.cache.get(name(place)).is_some() {
+            return Ok(());
         }
+        let pieces = node.entries.iter().scan(0, |sum: &mut usize, entry| {
+            *sum += entry.part.bytes();
+            Some(sum.saturating_sub(1) / bytes.max(1))
+        });
+        let pieces: Vec<usize> = pieces.collect();
+        let first = pieces.partition_point(|piece| *piece < pieces[i]);
+        let end = pieces.partition_point(|piece| *piece <= pieces[i]);
+        self.prefetch(node, first..end).map(drop)
     }
 
     /// Brings a whole node into the cache with one request; where its header is there, what of it lies below `to`.

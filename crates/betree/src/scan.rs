@@ -342,21 +342,10 @@ impl Store {
                 return Ok(());
             }
             let i = node.entry_of(key);
-            if node.level > 0 {
-                link = node.entries[i].child.clone();
-                continue;
+            if node.level == 0 {
+                return pager.prefetch_around(&node, i, bytes);
             }
-            if pager.is_cached(&node.entries[i].part) {
-                return Ok(());
-            }
-            let pieces = node.entries.iter().scan(0, |sum, entry| {
-                *sum += entry.part.bytes();
-                Some(sum.saturating_sub(1) / bytes.max(1))
-            });
-            let pieces: Vec<usize> = pieces.collect();
-            let around = pieces.partition_point(|piece| *piece < pieces[i])
-                ..pieces.partition_point(|piece| *piece <= pieces[i]);
-            return pager.prefetch(&node, around).map(drop);
+            link = node.entries[i].child.clone();
         }
     }
 }

@@ -101,7 +101,16 @@ impl Store {
     /// # Errors
     /// If the disk fails or is damaged.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.shared.view().get(&self.shared.pager, key)
+        self.get_around(key, 0)
+    }
+
+    /// The same. If it has to be read from the disk, so many bytes around it are read with one request, for small things that are looked up one after
+    /// the other, with something else between.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_around(&self, key: &[u8], bytes: usize) -> Result<Option<Vec<u8>>> {
+        self.shared.view().get(&self.shared.pager, key, bytes)
     }
 
     /// The store as it is now, for reading while others write.

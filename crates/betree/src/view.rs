@@ -40,7 +40,7 @@ impl Snapshot {
     /// # Errors
     /// If the disk fails or is damaged.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.view.get(&self.shared.pager, key)
+        self.view.get(&self.shared.pager, key, 0)
     }
 
     /// All keys from `from` up to but without `to`, in order; without an end if `to` is `None`.

@@ -1,5 +1,7 @@
 //! A bitmap of free blocks, worked on by words: runs are found, taken and given back in one step each.
 
+use std::ops::{BitAndAssign, Shr};
+
 /// Bits; a one is a free block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Bits {
@@ -184,28 +186,15 @@ impl Bits {
 /// Those of the first 64 bits that begin `len` ones in a row, 64 at most.
 #[inline]
 fn starts(low: u64, high: u64, len: u32) -> u64 {
-    let mut ones = u128::from(high) << 64 | u128::from(low);
-    let mut have = 1;
-    // Twice as many in a row each time: who begins `have` ones and is followed, `step` on, by another such. The first three
-    // times without asking, as most runs are of five to eight.
-    for _ in 0..3 {
-        let step = have.min(len - have);
-        ones &= ones >> step;
-        have += step;
-    }
-    while have < len {
-        let step = have.min(len - have);
-        ones &= ones >> step;
-        have += step;
-    }
-    ones as u64
+    starts_within(u128::from(high) << 64 | u128::from(low), len) as u64
 }
 
 /// Those bits that begin `len` ones in a row, 64 at most, all in this word.
 #[inline]
-fn starts_within(word: u64, len: u32) -> u64 {
+fn starts_within<T: Copy + BitAndAssign + Shr<u32, Output = T>>(word: T, len: u32) -> T {
     let (mut ones, mut have) = (word, 1);
-    // As in `starts`.
+    // Twice as many in a row each time: who begins `have` ones and is followed, `step` on, by another such. The first three
+    // times without asking, as most runs are of five to eight.
     for _ in 0..3 {
         let step = have.min(len - have);
         ones &= ones >> step;
