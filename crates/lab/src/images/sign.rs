@@ -1,0 +1,176 @@
+//! Signatures of saved images, by minisign (Ed25519): of the manifest, whose checksums cover every byte of the file. A signature lies beside
+//! the file, as `NAME.aged.manifest.minisig`.
+
+use crate::Error;
+use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKeyBox, SignatureBox};
+use saved::{NewFile, Saved};
+use std::io::{Cursor, Write as _};
+use std::path::{Path, PathBuf};
+
+/// A public key.
+#[derive(Clone, Debug)]
+pub struct Key(PublicKey);
+
+impl Key {
+    /// The key that a text is, in its one line or as its file has it.
+    pub fn parse(text: &str) -> Result<Key, String> {
+        let text = text.trim();
+        let key = match text.contains('\n') {
+            true => PublicKeyBox::from_string(text).and_then(PublicKeyBox::into_public_key),
+            false => PublicKey::from_base64(text),
+        };
+        key.map(Key).map_err(|_| format!("{text:?} is no public key of minisign, which begins with RW"))
+    }
+
+    /// The key in a file, or the one that is named itself.
+    pub fn find(key: &str) -> Result<Key, Error> {
+        let path = Path::new(key);
+        let text = match path.is_file() {
+            true => std::fs::read_to_string(path).map_err(Error::io("reading", path))?,
+            false => key.to_owned(),
+        };
+        Key::parse(&text).map_err(|why| {
+            Error::Refused(if path.is_file() {
+                format!("{key}: {why}")
+            } else {
+                format!("{why}, and no file")
+            })
+        })
+    }
+
+    /// The number by which people know it.
+    pub fn id(&self) -> String {
+        self.0.keynum().iter().rev().map(|byte| format!("{byte:02X}")).collect()
+    }
+
+    /// Refuses a saved image whose manifest this key has not signed, by what lies beside it.
+    pub fn check(&self, saved: &Saved) -> Result<(), Error> {
+        let beside = beside(saved.path());
+        let text = match std::fs::read_to_string(&beside) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::Refused(format!(
+                    "{} has no signature: {} is not there",
+                    saved.path().display(),
+                    beside.display()
+                )));
+            }
+            text => text.map_err(Error::io("reading", &beside))?,
+        };
+        self.check_text(saved.manifest_text(), &text).map_err(|why| {
+            Error::Refused(format!(
+                "the signature of {} in {} is not one by the key {}: {why}; do not trust it",
+                saved.path().display(),
+                beside.display(),
+                self.id()
+            ))
+        })
+    }
+
+    /// Checks a signature of `manifest`.
+    pub(super) fn check_text(&self, manifest: &[u8], signature: &str) -> Result<(), String> {
+        let signature = SignatureBox::from_string(signature).map_err(|why| why.to_string())?;
+        minisign::verify(&self.0, &signature, Cursor::new(manifest), true, false, false)
+            .map_err(|why| why.to_string())
+    }
+}
+
+/// Where the signature of a saved image lies.
+pub(super) fn beside(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".manifest.minisig");
+    PathBuf::from(name)
+}
+
+/// Makes a key pair: the secret one in `path`, which only its owner can read, the public one in `path` with `.pub` behind. A password is asked for
+/// unless there is to be none. Gives the public one, in one line.
+pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let fail = |why: minisign::PError| Error::Failed(format!("making a key: {why}"));
+    let mut public = path.as_os_str().to_owned();
+    public.push(".pub");
+    let public = PathBuf::from(public);
+    if path.exists() || public.exists() {
+        return Err(Error::Refused(format!(
+            "{} or its .pub is there already; choose another name",
+            path.display()
+        )));
+    }
+    let pair = match password {
+        true => KeyPair::generate_encrypted_keypair(None),
+        false => KeyPair::generate_unencrypted_keypair(),
+    };
+    let KeyPair { pk, sk } = pair.map_err(fail)?;
+    let secret = sk.to_box(None).map_err(fail)?.into_string();
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| file.write_all(secret.as_bytes()).and_then(|()| file.sync_all()));
+    written.map_err(Error::io("writing", path))?;
+    let text = pk.to_box().map_err(fail)?.into_string();
+    std::fs::write(&public, text).map_err(Error::io("writing", &public))?;
+    Ok(pk.to_base64())
+}
+
+/// Signs the saved image in `file` with the secret key in `key`; asks for its password if it has one. Every byte is verified before. Gives
+/// the file of the signature.
+pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
+    let saved = Saved::open(file)?;
+    saved.verify(&mut |_, _| {})?;
+    let text = std::fs::read_to_string(key).map_err(Error::io("reading", key))?;
+    let fail = |why: minisign::PError| Error::Refused(format!("signing with {}: {why}", key.display()));
+    let secret = || SecretKeyBox::from_string(&text);
+    // One without a password says so, and only then.
+    let secret = secret()
+        .and_then(SecretKeyBox::into_unencrypted_secret_key)
+        .or_else(|_| secret().and_then(|key| key.into_secret_key(None)))
+        .map_err(fail)?;
+    let comment = format!("manifest of {}", file.file_name().unwrap_or_default().to_string_lossy());
+    let signature = minisign::sign(None, &secret, Cursor::new(saved.manifest_text()), Some(&comment), None)
+        .map_err(fail)?;
+    let beside = beside(file);
+    let mut out = NewFile::begin(&beside)?;
+    out.file().write_all(signature.to_string().as_bytes()).map_err(Error::io("writing", &beside))?;
+    out.finish()?;
+    Ok(beside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_what_was_signed_passes() {
+        let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair().unwrap();
+        let sign =
+            |text: &[u8]| minisign::sign(None, &sk, Cursor::new(text), None, None).unwrap().to_string();
+        let (key, signature) = (Key::parse(&pk.to_base64()).unwrap(), sign(b"this"));
+        assert_eq!(key.check_text(b"this", &signature), Ok(()));
+        assert!(key.check_text(b"that", &signature).is_err());
+        assert!(key.check_text(b"this", &sign(b"that")).is_err());
+        let other = Key(KeyPair::generate_unencrypted_keypair().unwrap().pk);
+        assert!(other.check_text(b"this", &signature).is_err());
+        let file = pk.to_box().unwrap().into_string();
+        assert_eq!(Key::parse(&file).unwrap().id(), key.id());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "\\PC{0,80}(\n\\PC{0,80}){0,4}", at in 0usize..300, to: u8) {
+            let pair = KeyPair::generate_unencrypted_keypair().unwrap();
+            let key = Key(pair.pk);
+            prop_assert!(Key::parse(&text).is_err());
+            prop_assert!(key.check_text(b"this", &text).is_err());
+            let signature = minisign::sign(None, &pair.sk, Cursor::new(b"this"), Some("c"), Some("c")).unwrap().to_string();
+            let mut changed = signature.into_bytes();
+            let at = at % changed.len();
+            changed[at] = to;
+            if let Ok(text) = String::from_utf8(changed) {
+                let _ = key.check_text(b"this", &text);
+                prop_assert!(key.check_text(b"that", &text).is_err());
+            }
+        }
+    }
+}
