@@ -5,6 +5,7 @@ mod catalogue;
 mod check;
 mod diff;
 mod fetch;
+mod get;
 mod restore;
 mod save;
 mod scores;
@@ -20,10 +21,11 @@ pub use restore::{RestoreTo, Restored, restore};
 pub use save::{SaveSpec, SavedImage, save};
 pub use scores::Scores;
 pub use shelf::{ENDING, Shelf};
-pub use sign::{Key, make_key, sign};
+pub use sign::{Key, make_key, sign, sign_catalogue};
 
-use crate::{Error, Watch};
-use saved::Saved;
+use crate::{Error, Watch, say};
+use saved::{NewFile, Saved};
+use std::path::Path;
 
 /// A saved image, and what its manifest says of it.
 pub struct Image {
@@ -35,13 +37,36 @@ pub struct Image {
 
 impl Image {
     /// Opens the saved image at `path`; with a key, only if its manifest has a signature by it.
-    pub fn open(path: &std::path::Path, key: Option<&Key>) -> Result<Image, Error> {
+    pub fn open(path: &Path, key: Option<&Key>) -> Result<Image, Error> {
         let saved = Saved::open(path)?;
         if let Some(key) = key {
             key.check(&saved)?;
         }
         let about = About::of(&saved)?;
         Ok(Image { saved, about })
+    }
+
+    /// Restores it to a file that is not there yet.
+    pub(crate) fn restore(&self, to: &Path, watch: &mut dyn Watch) -> Result<(), Error> {
+        let mut out = NewFile::begin(to)?;
+        let name = self.about.name();
+        let dir = match to.parent() {
+            Some(dir) if !dir.as_os_str().is_empty() => dir,
+            _ => Path::new("."),
+        };
+        let contents = &self.saved.manifest().contents;
+        let (needed, free) =
+            (contents.kept_bytes.saturating_add(contents.made_bytes), disk::free_bytes(dir)?);
+        if needed > free {
+            return Err(Error::Refused(format!(
+                "{name} takes {} when it is restored, and {} has {}; free some space or choose another place",
+                say::bytes(needed),
+                dir.display(),
+                say::bytes(free)
+            )));
+        }
+        self.saved.restore(&mut out, &mut progress(watch, &format!("{name}: restoring")))?;
+        Ok(out.finish()?)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod images;
 mod kept;
 mod machine;
 mod manifest;
+mod names;
 pub mod resemble;
 mod say;
 pub mod scanned;
@@ -53,6 +54,7 @@ pub use hot_files::{
 pub use kept::Kept;
 pub use machine::Machine;
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
+pub use names::can_name;
 pub use probe::FileMap;
 pub use say::bytes;
 pub use scanned::HDD_MODEL;

@@ -32,6 +32,9 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// Another process is making the file.
+    #[error("cannot make {}: another process is making it; wait for it, or choose another name", .0.display())]
+    Busy(PathBuf),
     /// A signal asked the run to end.
     #[error("interrupted; nothing was made")]
     Interrupted,

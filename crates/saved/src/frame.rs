@@ -16,6 +16,16 @@ const LEAST_CONTENTS: usize = 64;
 /// Where more effort no longer makes metadata much smaller.
 const LEVEL: i32 = 6;
 
+/// The most bytes that a frame which holds `len` can take before it is compressed: a list of pieces is never longer than what it describes.
+const fn most_body(len: usize) -> usize {
+    2 * len + 1024
+}
+
+/// The most bytes that a frame which holds `len` can take in a file: what cannot be compressed grows by less than this.
+pub const fn most_stored(len: usize) -> usize {
+    2 * most_body(len)
+}
+
 const ZEROS: u8 = 0;
 const CONTENTS: u8 = 1;
 const BYTES: u8 = 2;
@@ -72,9 +82,8 @@ pub fn content(number: u64, bytes: &[u8]) -> Digest {
 /// The `len` bytes of a frame that `stored` holds.
 pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
     const CUT: &str = "a frame is cut off";
-    // A list of pieces is never longer than what it describes.
     let body =
-        zstd::bulk::decompress(stored, 2 * len + 1024).map_err(|_| "a frame cannot be decompressed")?;
+        zstd::bulk::decompress(stored, most_body(len)).map_err(|_| "a frame cannot be decompressed")?;
     let (count, rest) = body.split_at_checked(4).ok_or(CUT)?;
     let count = u32::from_le_bytes(count.try_into().expect("four bytes")) as usize;
     let mut bytes = vec![0; len];

@@ -106,7 +106,7 @@ fn data(file: &File, size_bytes: u64) -> rustix::io::Result<Vec<Range<u64>>> {
     while at < size_bytes {
         let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
             Err(Errno::NXIO) => break,
-            Err(Errno::INVAL) if at == 0 => return Ok(vec![0..size_bytes]),
+            Err(Errno::INVAL) if at == 0 => return Ok(std::iter::once(0..size_bytes).collect()),
             start => start?,
         };
         at = rustix::fs::seek(file, SeekFrom::Hole(start))?.min(size_bytes);

@@ -2,14 +2,16 @@
 
 use crate::Result;
 use crate::error::Error;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
-use std::fs::File;
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
 use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// A file on its way. Dropped before it is finished, and after `kill -9`, nothing is left of it where the file system can make files
-/// without a name; elsewhere a kill leaves `.NAME.PID.part`.
+/// without a name; elsewhere a kill leaves `.NAME.part`, which the next file on its way to that name takes over.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
@@ -33,10 +35,8 @@ impl NewFile {
         {
             Ok(file) => (File::from(file), None),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let part = dir.join(format!(".{name}.{}.part", std::process::id()));
-                let made = File::options().read(true).write(true).create_new(true).open(&part);
-                (made.map_err(Error::io("making", &part))?, Some(part))
+                let (file, part) = begin_part(dir, path)?;
+                (file, Some(part))
             }
             Err(error) => return Err(Error::io("making", path)(error)),
         };
@@ -63,10 +63,16 @@ impl NewFile {
             }
             Some(part) => {
                 let renamed = rustix::fs::renameat_with(CWD, &part, CWD, &self.path, RenameFlags::NOREPLACE);
+                // NFS cannot rename so, and can link.
+                let linked = renamed == Err(Errno::INVAL);
                 if renamed.is_err() {
-                    self.part = Some(part);
+                    self.part = Some(part.clone());
                 }
-                renamed
+                if linked {
+                    rustix::fs::linkat(CWD, part, CWD, &self.path, AtFlags::empty())
+                } else {
+                    renamed
+                }
             }
         };
         match named {
@@ -83,6 +89,30 @@ impl Drop for NewFile {
             let _ = std::fs::remove_file(part);
         }
     }
+}
+
+/// The file that will be `path`, with a name that says that it is a part. One that a dead process left is begun anew.
+fn begin_part(dir: &Path, path: &Path) -> Result<(File, PathBuf)> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".part");
+    let part = dir.join(name);
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file =
+        rustix::fs::open(&part, flags, Mode::from_raw_mode(0o666)).map_err(Error::io("making", &part))?;
+    let file = File::from(file);
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
+        Errno::WOULDBLOCK => Error::Busy(path.to_owned()),
+        error => Error::io("locking", &part)(error),
+    })?;
+    // Whoever had the lock before may have given it its name, or removed it.
+    let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    let here = part.symlink_metadata().and_then(|named| Ok(same(&named, &file.metadata()?)));
+    if !here.is_ok_and(|same| same) {
+        return Err(Error::Busy(path.to_owned()));
+    }
+    file.set_len(0).map_err(Error::io("beginning", &part))?;
+    Ok((file, part))
 }
 
 fn taken(path: &Path) -> Error {
@@ -105,6 +135,24 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
         drop(NewFile::begin(&dir.path().join("b")).unwrap());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "what is dropped leaves nothing");
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_begun_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(dir.path().join(".a.part"), "half of an old one").unwrap();
+        let (mut file, part) = begin_part(dir.path(), &path).unwrap();
+        assert!(matches!(begin_part(dir.path(), &path), Err(Error::Busy(_))), "two at once");
+        file.write_all(b"all of it").unwrap();
+        NewFile { path: path.clone(), file, part: Some(part) }.finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
+        let (file, part) = begin_part(dir.path(), &dir.path().join("b")).unwrap();
+        drop(NewFile { path: dir.path().join("b"), file, part: Some(part) });
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "what is dropped leaves nothing");
+        std::os::unix::fs::symlink(&path, dir.path().join(".c.part")).unwrap();
+        assert!(begin_part(dir.path(), &dir.path().join("c")).is_err(), "a link is not followed");
+        assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
     }
 
     #[test]

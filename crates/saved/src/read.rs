@@ -3,7 +3,7 @@
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::format::{self, Entry, HEADER_BYTES, TRAILER_BYTES, Trailer};
-use crate::frame;
+use crate::frame::{self, FRAME_BYTES};
 use crate::manifest::Manifest;
 use crate::runs::runs;
 use crate::write::{Progress, at_once};
@@ -12,9 +12,6 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-
-/// Frames of more bytes than that are none: each must fit into memory.
-const MOST_FRAME_BYTES: u64 = 64 << 20;
 
 /// A saved image, whose manifest and index are whole.
 #[derive(Debug)]
@@ -74,6 +71,7 @@ impl Saved {
         }
         let manifest: Manifest = serde_json::from_slice(&text)
             .map_err(|e| foreign(format!("its manifest makes no sense: {e}")))?;
+        check_sizes(&manifest, trailer.index_bytes).map_err(damaged)?;
         let mut index = vec![0; trailer.index_bytes as usize];
         read(index_at, &mut index)?;
         if Digest::of(&index) != manifest.contents.index_sha256 {
@@ -222,17 +220,24 @@ fn pairs<'f>(a: &'f [Placed], b: &'f [Placed]) -> Vec<(u64, Option<&'f Placed>, 
     }
 }
 
-/// The place of each frame in the file. They must follow each other from the header to the index, be in order and lie in the image.
-fn places(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<Placed>, &'static str> {
+/// Refuses a manifest that would have more read into memory than it can need, before it is read.
+fn check_sizes(manifest: &Manifest, index_bytes: u64) -> Result<(), &'static str> {
     let contents = &manifest.contents;
-    if contents.frame_bytes == 0
-        || contents.frame_bytes > MOST_FRAME_BYTES
-        || contents.frame_bytes % BLOCK_BYTES as u64 != 0
-        || contents.frames != entries.len() as u64
-        || manifest.format != format::VERSION
+    let is_block = contents.frame_bytes > 0 && contents.frame_bytes.is_multiple_of(BLOCK_BYTES as u64);
+    if manifest.format != format::VERSION
+        || !is_block
+        || contents.frame_bytes > FRAME_BYTES
+        || contents.frames.checked_mul(format::ENTRY_BYTES as u64) != Some(index_bytes)
+        || contents.frames > contents.size_bytes.div_ceil(contents.frame_bytes)
     {
         return Err("its manifest does not fit its index");
     }
+    Ok(())
+}
+
+/// The place of each frame in the file. They must follow each other from the header to the index, be in order and lie in the image.
+fn places(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<Placed>, &'static str> {
+    let contents = &manifest.contents;
     if format::content_of(contents.size_bytes, entries) != contents.content_sha256 {
         return Err("the checksum of the image in its manifest is not that in its index");
     }
@@ -243,6 +248,9 @@ fn places(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<P
         let start = entry.number.checked_mul(contents.frame_bytes);
         if entry.number < least || start.is_none_or(|start| start >= contents.size_bytes) {
             return Err("its index is out of order");
+        }
+        if entry.stored_bytes > frame::most_stored(contents.frame_bytes as usize) as u64 {
+            return Err("a frame takes more bytes than any can");
         }
         frames.push((at, *entry));
         least = entry.number + 1;

@@ -41,6 +41,9 @@ pub enum ImageAction {
         /// The catalogue
         #[arg(long, value_name = "FILE")]
         catalogue: Option<PathBuf>,
+        /// Refuse the catalogue unless this key has signed it: a public key of minisign, or its file
+        #[arg(long, requires = "catalogue")]
+        key: Option<String>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -66,9 +69,9 @@ pub enum ImageAction {
     /// Say what two saved images differ in
     Diff {
         /// The one
-        a: String,
+        a: PathBuf,
         /// The other
-        b: String,
+        b: PathBuf,
         /// Refuse them unless this key has signed both: a public key of minisign, or its file
         #[arg(long)]
         key: Option<String>,
@@ -84,10 +87,14 @@ pub enum ImageAction {
         #[arg(long)]
         no_password: bool,
     },
-    /// Sign the manifest of a saved image, which has the checksum of every byte
+    /// Sign the manifest of a saved image, which has the checksum of every byte; or a catalogue
     Sign {
         /// The image: a file, or a name on the shelf
-        image: String,
+        #[arg(required_unless_present = "catalogue")]
+        image: Option<PathBuf>,
+        /// Sign this catalogue
+        #[arg(long, value_name = "FILE", conflicts_with = "image")]
+        catalogue: Option<PathBuf>,
         /// The secret key of minisign
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
@@ -99,6 +106,9 @@ pub enum ImageAction {
         /// The catalogue
         #[arg(long, value_name = "FILE")]
         catalogue: PathBuf,
+        /// Refuse the catalogue unless this key has signed it: a public key of minisign, or its file
+        #[arg(long)]
+        key: Option<String>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -108,7 +118,7 @@ pub enum ImageAction {
 #[derive(Args)]
 pub struct SavedImage {
     /// The image: a file, or a name on the shelf
-    pub image: String,
+    pub image: PathBuf,
     /// Refuse it unless this key has signed it: a public key of minisign, or its file
     #[arg(long)]
     pub key: Option<String>,

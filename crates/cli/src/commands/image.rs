@@ -50,8 +50,11 @@ pub fn run(action: &ImageAction) -> Result<()> {
                 lab::bytes(restored.allocated_bytes)
             ))
         }
-        ImageAction::List { catalogue: Some(catalogue), json } => catalogued(catalogue, *json),
-        ImageAction::List { catalogue: None, json } => list(*json),
+        ImageAction::List { catalogue: Some(file), key, json } => {
+            let catalogue = Catalogue::load(file, find(key)?.as_ref())?;
+            catalogued(&catalogue, *json)
+        }
+        ImageAction::List { catalogue: None, json, .. } => list(*json),
         ImageAction::Show { image, manifest } => show(image, *manifest),
         ImageAction::Verify { image, deep, scratch } => {
             let (file, key) = named(image)?;
@@ -67,17 +70,21 @@ pub fn run(action: &ImageAction) -> Result<()> {
             });
             output::line(&format!("{}: every byte is as saved{signed}{deep}", checked.name))
         }
-        ImageAction::Diff { a, b, key, json } => diff(a, b, key.as_deref(), *json, progress),
+        ImageAction::Diff { a, b, key, json } => diff([a, b], find(key)?.as_ref(), *json, progress),
         ImageAction::Key { file, no_password } => {
             let public = images::make_key(file, !no_password)?;
             output::line(&format!("{}.pub: {public}", file.display()))
         }
-        ImageAction::Sign { image, key } => {
-            let file = Shelf::of_user()?.file(image);
-            output::line(&images::sign(&file, key)?.display().to_string())
+        ImageAction::Sign { image, catalogue, key } => {
+            let signature = match (image, catalogue) {
+                (Some(image), _) => images::sign(&Shelf::of_user()?.file(image), key)?,
+                (None, Some(catalogue)) => images::sign_catalogue(catalogue, key)?,
+                (None, None) => unreachable!("one of them is required"),
+            };
+            output::line(&signature.display().to_string())
         }
-        ImageAction::Fetch { name, catalogue, json } => {
-            let fetched = images::fetch(catalogue, name, &mut progress)?;
+        ImageAction::Fetch { name, catalogue, key, json } => {
+            let fetched = images::fetch(catalogue, name, find(key)?.as_ref(), &mut progress)?;
             drop(progress);
             if *json {
                 return output::json(&fetched);
@@ -90,8 +97,11 @@ pub fn run(action: &ImageAction) -> Result<()> {
 
 /// The file of a saved image, and the key that it must be signed by.
 fn named(image: &SavedImage) -> Result<(PathBuf, Option<Key>)> {
-    let key = image.key.as_deref().map(Key::find).transpose()?;
-    Ok((Shelf::of_user()?.file(&image.image), key))
+    Ok((Shelf::of_user()?.file(&image.image), find(&image.key)?))
+}
+
+fn find(key: &Option<String>) -> Result<Option<Key>> {
+    Ok(key.as_deref().map(Key::find).transpose()?)
 }
 
 fn list(json: bool) -> Result<()> {
@@ -145,10 +155,9 @@ fn row(image: &Image) -> Vec<String> {
     ]
 }
 
-fn catalogued(file: &Path, json: bool) -> Result<()> {
-    let catalogue = Catalogue::load(file)?;
+fn catalogued(catalogue: &Catalogue, json: bool) -> Result<()> {
     if json {
-        return output::json(&catalogue);
+        return output::json(catalogue);
     }
     let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".to_owned());
     output::table(
@@ -193,13 +202,15 @@ fn show(args: &SavedImage, manifest: bool) -> Result<()> {
     output::table(&[aged.name.as_str(), ""], rows)
 }
 
-fn diff(a: &str, b: &str, key: Option<&str>, json: bool, mut progress: Progress) -> Result<()> {
-    let (shelf, key) = (Shelf::of_user()?, key.map(Key::find).transpose()?);
-    let found = images::diff(&shelf.file(a), &shelf.file(b), key.as_ref(), &mut progress)?;
+fn diff(images: [&Path; 2], key: Option<&Key>, json: bool, mut progress: Progress) -> Result<()> {
+    let shelf = Shelf::of_user()?;
+    let [a, b] = images.map(|image| shelf.file(image));
+    let found = images::diff(&a, &b, key, &mut progress)?;
     drop(progress);
     if json {
         return output::json(&found);
     }
+    let [a, b] = images.map(|image| image.display().to_string());
     let said = match (found.same, found.blocks) {
         (true, _) => "the images are the same to the byte".to_owned(),
         (false, None) => "the images are not of one size".to_owned(),
@@ -217,7 +228,7 @@ fn diff(a: &str, b: &str, key: Option<&str>, json: bool, mut progress: Progress)
         ))?;
     }
     let rows = found.fields.into_iter().map(|(name, [a, b])| vec![name, brief(&a), brief(&b)]);
-    output::table(&["in the manifest", a, b], rows)
+    output::table(&["in the manifest", &a, &b], rows)
 }
 
 /// A value in a cell of a table.

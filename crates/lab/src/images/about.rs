@@ -1,7 +1,7 @@
 //! What the manifest of a saved image says beside its checksums.
 
 use super::scores::Scores;
-use crate::{Error, Manifest};
+use crate::{Error, Manifest, can_name};
 use saved::Saved;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,10 +27,31 @@ impl About {
 
     /// What the manifest of `saved` says.
     pub(super) fn of(saved: &Saved) -> Result<About, Error> {
-        serde_json::from_value(saved.manifest().about.clone()).map_err(|why| {
-            let path = saved.path().display();
+        let path = saved.path().display();
+        let about: About = serde_json::from_value(saved.manifest().about.clone()).map_err(|why| {
             Error::Refused(format!("{path} is a saved image, but of no file system that was aged: {why}"))
-        })
+        })?;
+        about.check().map_err(|why| Error::Refused(format!("{path} is not to be used: {why}")))?;
+        Ok(about)
+    }
+
+    /// Refuses what would reach for other files or devices than the image: its options are given to mkfs and mount here.
+    fn check(&self) -> Result<(), String> {
+        let name = self.name();
+        if !can_name(name) {
+            return Err(format!("its name {name:?} cannot name a file"));
+        }
+        let made = &self.aged.made;
+        match [&made.plan_mkfs_opts, &made.mkfs_opts, &made.mount_opts]
+            .into_iter()
+            .flatten()
+            .find(|option| option.contains('/'))
+        {
+            Some(option) => {
+                Err(format!("its option {option:?} names a path, and the options are given to mkfs or mount"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Its name.

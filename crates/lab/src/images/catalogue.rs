@@ -1,11 +1,11 @@
 //! Catalogues: lists of saved images, each with where it is and how it is known to be the right one.
 
-use super::sign::Key;
-use crate::Error;
+use super::sign::{self, Key};
+use crate::{Error, can_name};
 use saved::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// A catalogue, as its TOML file has it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct CatalogueEntry {
     /// Where the signature is, if not beside the image.
     #[serde(default)]
     pub signature: Option<String>,
+    /// Bytes of the file. More are not fetched, or, where this is not said, more than 16 GiB.
+    #[serde(default)]
+    pub bytes: Option<u64>,
     /// SHA-256 of the file.
     #[serde(default)]
     pub sha256: Option<Digest>,
@@ -39,9 +42,12 @@ pub struct CatalogueEntry {
 }
 
 impl Catalogue {
-    /// Reads the catalogue in a file.
-    pub fn load(path: &Path) -> Result<Catalogue, Error> {
+    /// Reads the catalogue in a file; with a key, only if it is signed by it.
+    pub fn load(path: &Path, key: Option<&Key>) -> Result<Catalogue, Error> {
         let text = std::fs::read_to_string(path).map_err(Error::io("reading the catalogue", path))?;
+        if let Some(key) = key {
+            key.check_beside(path, text.as_bytes(), &sign::of_catalogue(path))?;
+        }
         Catalogue::parse(&text)
             .map_err(|why| Error::Refused(format!("{} is no catalogue: {why}", path.display())))
     }
@@ -51,7 +57,7 @@ impl Catalogue {
         let mut names = HashSet::new();
         for entry in &catalogue.images {
             let name = &entry.name;
-            if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            if !can_name(name) {
                 return Err(format!("{name:?} cannot name an image"));
             }
             if !names.insert(name) {
@@ -61,6 +67,10 @@ impl Catalogue {
                 return Err(format!(
                     "{name} has neither a key nor a sha256, so nobody can tell whether it is the right one"
                 ));
+            }
+            let paths = [Some(&entry.at), entry.signature.as_ref()].into_iter().flatten();
+            if let Some(path) = paths.into_iter().find(|at| !is_remote(at) && leads_out(at)) {
+                return Err(format!("{name}: the path {path:?} leads out by `..`; give it whole"));
             }
             if let Some(key) = &entry.key {
                 Key::parse(key).map_err(|why| format!("{name}: {why}"))?;
@@ -76,6 +86,15 @@ impl Catalogue {
             Error::Refused(format!("the catalogue has no image named {name}; it has {}", names.join(", ")))
         })
     }
+}
+
+/// Whether what a catalogue names is fetched from elsewhere.
+pub(super) fn is_remote(at: &str) -> bool {
+    ["https://", "http://"].iter().any(|scheme| at.starts_with(scheme))
+}
+
+fn leads_out(path: &str) -> bool {
+    Path::new(path).components().any(|part| part == Component::ParentDir)
 }
 
 #[cfg(test)]
@@ -100,6 +119,9 @@ mod tests {
             ("sha256", "#", "neither a key nor a sha256"),
             ("about", "abuot", "unknown field"),
             ("\"a\"", "\"../a\"", "cannot name"),
+            ("https://example.org", "there/../..", "leads out"),
+            ("about", "signature = \"../a\"\nabout", "leads out"),
+            ("\"a\"", "\"a\\nb\"", "cannot name"),
             ("about", "key = \"RWx\"\nabout", "no public key"),
             ("ba78", "xx", "64 hexadecimal digits"),
         ] {

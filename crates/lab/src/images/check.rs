@@ -4,7 +4,7 @@ use super::{Image, Key, Scores};
 use crate::manifest::{Home, Made};
 use crate::{Error, Watch};
 use disk::{Scratch, Session};
-use saved::{Contents, NewFile};
+use saved::Contents;
 use serde::Serialize;
 use std::path::Path;
 
@@ -56,9 +56,7 @@ fn deep(image: &Image, dir: &Path, watch: &mut dyn Watch) -> Result<Deep, Error>
     let dir = std::fs::canonicalize(dir).map_err(Error::io("finding", dir))?;
     let scratch = Scratch::make(&session, &dir, "senesce-image")?;
     let path = scratch.path().join("restored.img");
-    let mut out = NewFile::begin(&path)?;
-    image.saved.restore(&mut out, &mut super::progress(watch, &format!("{name}: restoring")))?;
-    out.finish()?;
+    image.restore(&path, watch)?;
     watch.phase(&format!("{name}: checking the file system"), None);
     let made = &image.about.aged.made;
     let mount_opts = [&made.mount_opts[..], &["ro".to_owned()]].concat();

@@ -5,7 +5,6 @@ use crate::manifest::{Home, Made, Manifest};
 use crate::store::NewRun;
 use crate::work::Work;
 use crate::{Error, Watch};
-use saved::NewFile;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -44,12 +43,6 @@ pub fn restore(
         RestoreTo::File(path) => write(&image, path, watch),
         RestoreTo::Work(dir) => {
             let name = image.about.name();
-            if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
-                return Err(Error::Refused(format!(
-                    "{}: its name {name:?} cannot name a file; restore it with --to FILE",
-                    file.display()
-                )));
-            }
             let work = Work::take(dir)?;
             let manifest = Manifest::path(dir, name);
             if manifest.exists() {
@@ -69,13 +62,10 @@ pub fn restore(
 
 fn write(image: &Image, path: &Path, watch: &mut dyn Watch) -> Result<Restored, Error> {
     use std::os::unix::fs::MetadataExt as _;
-    let name = image.about.name().to_owned();
-    let mut out = NewFile::begin(path)?;
-    image.saved.restore(&mut out, &mut super::progress(watch, &format!("{name}: restoring")))?;
-    out.finish()?;
+    image.restore(path, watch)?;
     let about = std::fs::metadata(path).map_err(Error::io("looking at", path))?;
     Ok(Restored {
-        name,
+        name: image.about.name().to_owned(),
         image: path.to_owned(),
         size_bytes: about.len(),
         allocated_bytes: about.blocks() * 512,

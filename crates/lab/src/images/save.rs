@@ -51,7 +51,7 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
         None => {
             let shelf = Shelf::of_user()?;
             shelf.make()?;
-            shelf.file(&spec.name)
+            shelf.place(&spec.name)
         }
     };
     let mut out = NewFile::begin(&file)?;

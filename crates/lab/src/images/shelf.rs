@@ -1,6 +1,8 @@
 //! Where saved images are kept.
 
 use crate::Error;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// How names of saved images end.
@@ -29,13 +31,23 @@ impl Shelf {
     }
 
     /// The file of a saved image that is named by a path, or by its name on the shelf.
-    pub fn file(&self, name: &str) -> PathBuf {
-        let path = Path::new(name);
-        if name.contains('/') || path.extension().is_some_and(|ending| ending == ENDING) {
+    pub fn file(&self, name: impl AsRef<OsStr>) -> PathBuf {
+        let path = Path::new(name.as_ref());
+        if path.as_os_str().as_bytes().contains(&b'/')
+            || path.extension().is_some_and(|ending| ending == ENDING)
+        {
             return path.to_owned();
         }
+        self.place(name.as_ref())
+    }
+
+    /// The file on the shelf of the image that has this name, whatever it looks like.
+    pub fn place(&self, name: impl AsRef<OsStr>) -> PathBuf {
         // Not `with_extension`: a name may hold a dot.
-        self.0.join(format!("{name}.{ENDING}"))
+        let mut file = name.as_ref().to_owned();
+        file.push(".");
+        file.push(ENDING);
+        self.0.join(file)
     }
 
     /// Makes the directory.
@@ -69,5 +81,8 @@ mod tests {
         {
             assert_eq!(shelf.file(name), Path::new(path));
         }
+        assert_eq!(shelf.place("a.aged"), Path::new("/shelf/a.aged.aged"));
+        let bytes = shelf.file(OsStr::from_bytes(b"\xff"));
+        assert_eq!(bytes.as_os_str().as_bytes(), b"/shelf/\xff.aged");
     }
 }

@@ -1,6 +1,7 @@
 //! Signatures of saved images, by minisign (Ed25519): of the manifest, whose checksums cover every byte of the file. A signature lies beside
-//! the file, as `NAME.aged.manifest.minisig`.
+//! the file, as `NAME.aged.manifest.minisig`; that of a catalogue as `FILE.minisig`.
 
+use super::catalogue::Catalogue;
 use crate::Error;
 use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKeyBox, SignatureBox};
 use saved::{NewFile, Saved};
@@ -45,39 +46,52 @@ impl Key {
 
     /// Refuses a saved image whose manifest this key has not signed, by what lies beside it.
     pub fn check(&self, saved: &Saved) -> Result<(), Error> {
-        let beside = beside(saved.path());
-        let text = match std::fs::read_to_string(&beside) {
+        self.check_beside(saved.path(), saved.manifest_text(), &beside(saved.path()))
+    }
+
+    /// Refuses `text`, of the file at `path`, if this key has not signed it, by what lies `beside`.
+    pub(super) fn check_beside(&self, path: &Path, text: &[u8], beside: &Path) -> Result<(), Error> {
+        let signature = match std::fs::read_to_string(beside) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Refused(format!(
                     "{} has no signature: {} is not there",
-                    saved.path().display(),
+                    path.display(),
                     beside.display()
                 )));
             }
-            text => text.map_err(Error::io("reading", &beside))?,
+            text => text.map_err(Error::io("reading", beside))?,
         };
-        self.check_text(saved.manifest_text(), &text).map_err(|why| {
+        self.check_text(text, &signature).map_err(|why| {
             Error::Refused(format!(
                 "the signature of {} in {} is not one by the key {}: {why}; do not trust it",
-                saved.path().display(),
+                path.display(),
                 beside.display(),
                 self.id()
             ))
         })
     }
 
-    /// Checks a signature of `manifest`.
-    pub(super) fn check_text(&self, manifest: &[u8], signature: &str) -> Result<(), String> {
+    /// Checks a signature of `text`.
+    pub(super) fn check_text(&self, text: &[u8], signature: &str) -> Result<(), String> {
         let signature = SignatureBox::from_string(signature).map_err(|why| why.to_string())?;
-        minisign::verify(&self.0, &signature, Cursor::new(manifest), true, false, false)
+        minisign::verify(&self.0, &signature, Cursor::new(text), true, false, false)
             .map_err(|why| why.to_string())
     }
 }
 
 /// Where the signature of a saved image lies.
 pub(super) fn beside(file: &Path) -> PathBuf {
+    with_ending(file, ".manifest.minisig")
+}
+
+/// Where the signature of a catalogue lies: where minisign itself puts and looks for it.
+pub(super) fn of_catalogue(file: &Path) -> PathBuf {
+    with_ending(file, ".minisig")
+}
+
+fn with_ending(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
-    name.push(".manifest.minisig");
+    name.push(ending);
     PathBuf::from(name)
 }
 
@@ -86,9 +100,7 @@ pub(super) fn beside(file: &Path) -> PathBuf {
 pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let fail = |why: minisign::PError| Error::Failed(format!("making a key: {why}"));
-    let mut public = path.as_os_str().to_owned();
-    public.push(".pub");
-    let public = PathBuf::from(public);
+    let public = with_ending(path, ".pub");
     if path.exists() || public.exists() {
         return Err(Error::Refused(format!(
             "{} or its .pub is there already; choose another name",
@@ -118,6 +130,22 @@ pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
 pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     let saved = Saved::open(file)?;
     saved.verify(&mut |_, _| {})?;
+    sign_text(saved.manifest_text(), &format!("manifest of {}", name_of(file)), key, beside(file))
+}
+
+/// Signs the catalogue in `file` likewise, which must make sense.
+pub fn sign_catalogue(file: &Path, key: &Path) -> Result<PathBuf, Error> {
+    Catalogue::load(file, None)?;
+    let text = std::fs::read(file).map_err(Error::io("reading", file))?;
+    sign_text(&text, &format!("catalogue {}", name_of(file)), key, of_catalogue(file))
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().replace(char::is_control, "?")
+}
+
+/// Puts a signature of `signed` beside it.
+fn sign_text(signed: &[u8], comment: &str, key: &Path, beside: PathBuf) -> Result<PathBuf, Error> {
     let text = std::fs::read_to_string(key).map_err(Error::io("reading", key))?;
     let fail = |why: minisign::PError| Error::Refused(format!("signing with {}: {why}", key.display()));
     let secret = || SecretKeyBox::from_string(&text);
@@ -126,10 +154,7 @@ pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
         .and_then(SecretKeyBox::into_unencrypted_secret_key)
         .or_else(|_| secret().and_then(|key| key.into_secret_key(None)))
         .map_err(fail)?;
-    let comment = format!("manifest of {}", file.file_name().unwrap_or_default().to_string_lossy());
-    let signature = minisign::sign(None, &secret, Cursor::new(saved.manifest_text()), Some(&comment), None)
-        .map_err(fail)?;
-    let beside = beside(file);
+    let signature = minisign::sign(None, &secret, Cursor::new(signed), Some(comment), None).map_err(fail)?;
     let mut out = NewFile::begin(&beside)?;
     out.file().write_all(signature.to_string().as_bytes()).map_err(Error::io("writing", &beside))?;
     out.finish()?;

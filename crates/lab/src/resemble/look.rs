@@ -82,10 +82,7 @@ pub fn look(
             let name = image.about.name().to_owned();
             let scratch = Scratch::make(session, scratch, "senesce-image")?;
             let path = scratch.path().join("restored.img");
-            let mut out = saved::NewFile::begin(&path)?;
-            let progress = &mut crate::images::progress(watch, &format!("{name}: restoring"));
-            image.saved.restore(&mut out, progress)?;
-            out.finish()?;
+            image.restore(&path, watch)?;
             let made = Made { home: Home::Image(path), ..image.about.aged.made.clone() };
             (made, Some(scratch), name)
         }
