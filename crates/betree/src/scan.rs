@@ -99,7 +99,7 @@ impl Scan {
     }
 
     /// Reads nothing further ahead, but with one request so many bytes of a leaf that lie around what has to be read: for one of many short scans beside
-    /// each other, with something else between. As [`Store::get_around`] does.
+    /// each other, with something else between. As [`Store::get_around`](crate::Store::get_around) does.
     pub fn read_around(&mut self, bytes: usize) {
         self.around = bytes;
     }
