@@ -11,18 +11,18 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Ages a small file system, and gives its image.
-fn aged(lab: &Lab, fs: &str, size: &str, more: &str) -> PathBuf {
+pub fn aged(lab: &Lab, fs: &str, size: &str, more: &str) -> PathBuf {
     lab.run(&format!(
         "age --fs {fs} --size {size} --profile wang_os --overwrites 1 --seed 3 --name a --work work {more}"
     ));
     lab.work().join("a.img")
 }
 
-fn shelf(lab: &Lab, name: &str) -> PathBuf {
+pub fn shelf(lab: &Lab, name: &str) -> PathBuf {
     lab.path().join("shelf").join(name)
 }
 
-fn sha256(path: &Path) -> String {
+pub fn sha256(path: &Path) -> String {
     let output = Command::new("sha256sum").arg(path).output().unwrap();
     text(&output.stdout)[..64].to_owned()
 }
@@ -196,8 +196,8 @@ fn only_what_was_signed_is_taken() {
     lab.refused("image verify a --key mine.pub", "do not trust it");
 }
 
-/// Serves the files of a directory, so many requests.
-fn serve(dir: PathBuf, requests: usize) -> String {
+/// Serves the files of a directory, so many requests. What is asked for as `away/NAME` is said to be at NAME.
+pub fn serve(dir: PathBuf, requests: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -210,7 +210,11 @@ fn serve(dir: PathBuf, requests: usize) -> String {
             }
             let line = text(&request);
             let name = line.split_whitespace().nth(1).unwrap().trim_start_matches('/').to_owned();
-            let answer = match std::fs::read(dir.join(name)) {
+            let answer = match std::fs::read(dir.join(&name)) {
+                Err(_) if name.starts_with("away/") => {
+                    format!("HTTP/1.0 302 Found\r\nLocation: http://{address}/{}\r\n\r\n", &name[5..])
+                        .into_bytes()
+                }
                 Ok(body) => {
                     [format!("HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes(), body]
                         .concat()

@@ -31,5 +31,6 @@ mod refusals;
 mod resemble;
 mod snapshots;
 mod stores;
+mod strange_images;
 mod verify;
 mod workloads;

@@ -51,7 +51,7 @@ impl Error {
 /// What to do about the failures that users meet most.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => "; delete it or choose another name",
+        io::ErrorKind::AlreadyExists => "; nothing is overwritten, so choose another name",
         io::ErrorKind::StorageFull => "; free some space or choose another place",
         _ => "",
     }

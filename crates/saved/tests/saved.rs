@@ -112,6 +112,36 @@ fn what_is_cut_off_longer_or_newer_is_refused() {
     assert!(Saved::open(dir.path()).is_err());
 }
 
+/// A sparse file costs who sends it nothing; so what it says of lengths is not believed.
+#[test]
+fn lengths_without_end_are_refused_before_anything_is_read() {
+    let (dir, _, to) = saved();
+    let bytes = std::fs::read(&to).unwrap();
+    let (head, trailer) = (&bytes[..16], &bytes[bytes.len() - 56..]);
+    let manifest = Saved::open(&to).unwrap().manifest_text().to_vec();
+    let path = dir.path().join("huge");
+    let len = 1 << 42;
+    for (index, manifest_bytes) in [
+        (80 << 34, 100),
+        (1 << 36, 80),
+        (0, 1 << 40),
+        (u64::MAX, u64::MAX),
+        (80 << 20, manifest.len() as u64),
+    ] {
+        let file = File::create(&path).unwrap();
+        file.set_len(len).unwrap();
+        file.write_all_at(head, 0).unwrap();
+        file.write_all_at(&manifest, len - 56 - manifest.len() as u64).unwrap();
+        file.write_all_at(
+            &[&index.to_le_bytes()[..], &u64::to_le_bytes(manifest_bytes), &trailer[16..]].concat(),
+            len - 56,
+        )
+        .unwrap();
+        let message = Saved::open(&path).unwrap_err().to_string();
+        assert!(message.contains("damaged"), "{message}");
+    }
+}
+
 #[test]
 fn the_manifest_is_the_same_for_the_same_image() {
     let (dir, image, to) = saved();

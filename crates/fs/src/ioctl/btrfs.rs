@@ -57,7 +57,7 @@ pub fn free_extents(root: &Path) -> Result<Vec<Extent>, Error> {
 }
 
 /// The extents of `device` that nothing lies on, of the Btrfs mounted at `root`: what belongs to no chunk, and what is free in one.
-/// `None` where chunks do not lie as they are on this one device.
+/// `None` where chunks do not lie as they are on this one device, or there is no free-space tree.
 pub fn unused(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
     let fail = |e: io::Error| Error::io("listing the unused space of", root)(e);
     let file = File::open(root).map_err(fail)?;
@@ -76,10 +76,13 @@ pub fn unused(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> 
         }
         Ok(())
     })?;
-    let Some(chunks) = chunks else { return Ok(None) };
+    let Some(chunks) = chunks.filter(|chunks: &Vec<_>| chunk::on_one_device(chunks)) else { return Ok(None) };
     let groups = chunks.iter().map(|chunk| chunk.logical).collect();
     let mut free = free_space_tree::FreeSpace::new(groups, sector);
-    search(&file, root, FREE_SPACE_TREE, free_space_tree::ALL, &mut |item| free.add(item))?;
+    match search(&file, root, FREE_SPACE_TREE, free_space_tree::ALL, &mut |item| free.add(item)) {
+        Err(Error::NoFreeSpaceTree(_)) => return Ok(None),
+        searched => searched?,
+    }
     Ok(Some(chunk::unused(&chunks, &free.extents(), size)))
 }
 

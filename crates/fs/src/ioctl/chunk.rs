@@ -24,6 +24,8 @@ const SUPERBLOCK_BYTES: u64 = 64 << 10;
 pub struct Chunk {
     /// Its place in the logical address space.
     pub logical: Extent,
+    /// The number of the device.
+    device: u64,
     /// Where its copies start on the device.
     copies: Vec<u64>,
 }
@@ -42,12 +44,18 @@ pub fn parse(item: &Item) -> Result<Option<Chunk>, &'static str> {
     }
     let stripes: Vec<_> = stripes.chunks_exact(STRIPE_BYTES).map(|s| (u64_at(s, 0), u64_at(s, 8))).collect();
     let one_device = stripes.windows(2).all(|pair| pair[0].0 == pair[1].0);
-    if u64_at(head, 24) & !(USES | DUP) != 0 || !one_device {
+    let Some((device, _)) = stripes.first().copied().filter(|_| one_device) else { return Ok(None) };
+    if u64_at(head, 24) & !(USES | DUP) != 0 {
         return Ok(None);
     }
     let copies: Vec<u64> = stripes.into_iter().map(|(_, start)| start).collect();
     copies.iter().try_for_each(|start| extent(*start, logical.len_bytes).map(drop))?;
-    Ok(Some(Chunk { logical, copies }))
+    Ok(Some(Chunk { logical, device, copies }))
+}
+
+/// Whether all lie on one and the same device.
+pub fn on_one_device(chunks: &[Chunk]) -> bool {
+    chunks.windows(2).all(|pair| pair[0].device == pair[1].device)
 }
 
 /// What of a device of `size_bytes` is in no chunk, and what is `free` in one, by logical address.
@@ -125,6 +133,9 @@ mod tests {
         for (kind, stripes) in [(1 << 3, [(1, 0), (1, MIB)]), (DUP, [(1, 0), (2, MIB)])] {
             assert_eq!(chunk(0, &item(kind, MIB, &stripes)), Ok(None));
         }
+        assert_eq!(chunk(0, &item(1, MIB, &[])), Ok(None));
+        let other = chunk(8 * MIB, &item(1, MIB, &[(2, 8 * MIB)])).unwrap().unwrap();
+        assert!(on_one_device(&[dup.clone(), dup.clone()]) && !on_one_device(&[dup, other]));
     }
 
     #[test]
