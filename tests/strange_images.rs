@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// A small saved image on the shelf, named a.
 fn saved() -> (Lab, PathBuf) {
     let lab = Lab::new();
-    let image = aged(&lab, "ext4", "64MiB", "--no-fill");
+    let image = aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
     lab.run("image save a --work work");
     (lab, image)
 }

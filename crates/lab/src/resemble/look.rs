@@ -100,7 +100,12 @@ pub fn look(
         {
             without.extend(extents);
         }
-        Ok((look, without.unwrap_or_default(), disk::free_bytes(target.root())?, target.maps_files()))
+        // Btrfs says that nothing is available where it is mounted to be read only.
+        let free_bytes = match disk::free_bytes(target.root())? {
+            0 => look.free.as_ref().map_or(0, |free| free.total_bytes),
+            free_bytes => free_bytes,
+        };
+        Ok((look, without.unwrap_or_default(), free_bytes, target.maps_files()))
     });
     target.close()?;
     let (mut look, without, free_bytes, maps_files) = seen?;

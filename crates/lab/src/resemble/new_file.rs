@@ -71,7 +71,16 @@ fn on_copy(
     let new = probe::new_file(copy.root(), new_bytes);
     copy.close()?;
     drop(dir);
-    Ok(Ok(new?))
+    match new {
+        // What is free is not always there for data.
+        Err(probe::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::StorageFull => {
+            Ok(Err(format!(
+                "there is no room for one of {}; name a smaller size by --new-file",
+                bytes(new_bytes)
+            )))
+        }
+        new => Ok(Ok(new?)),
+    }
 }
 
 /// Makes the copy; or says why there is no room for it.
