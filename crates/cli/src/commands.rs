@@ -18,6 +18,7 @@ mod probe;
 mod profile;
 mod report;
 mod snapshot;
+mod store;
 mod trace;
 mod verify;
 
@@ -70,6 +71,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Activity(activity) => self::activity::run(&activity.action),
         Command::Snapshot(snapshot) => self::snapshot::run(&snapshot.action),
         Command::Trace(trace) => trace::run(&trace.action),
+        Command::Store(store) => self::store::run(&store.action),
         Command::Report(report) => report::run(&report),
         Command::Export(export) => export::run(&export),
         Command::Cleanup(json) => cleanup::run(&json),

@@ -1,0 +1,97 @@
+//! Stores brought together: the runs of shards and of machines in one. A run is known by its `uid` wherever it is.
+
+use super::sql::{Row, Value};
+use super::{RunId, Store};
+use crate::Error;
+use std::collections::HashMap;
+
+/// What a merge did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Merged {
+    /// Runs that were taken over.
+    pub taken: u64,
+    /// Runs that were there already.
+    pub known: u64,
+    /// Runs that are still going on, or were killed, and were left out.
+    pub unfinished: u64,
+}
+
+/// The parameter by which the run of a comparison names the one that aged its file system.
+const AGED_RUN: &str = "aged_run";
+
+impl Store {
+    /// Takes over all runs of another store that have ended, those that are here already left as they are. A run is taken
+    /// with all its numbers and documents, or not at all.
+    pub fn merge(&self, from: &Store) -> Result<Merged, Error> {
+        let mut merged = Merged::default();
+        // Where the runs of the other are here.
+        let mut here: HashMap<i64, i64> = HashMap::new();
+        let known = self.uids()?;
+        for run in from.runs()? {
+            if let Some(&id) = known.get(&run.uid) {
+                here.insert(run.id.0, id);
+                merged.known += 1;
+            } else if run.state == "running" {
+                merged.unfinished += 1;
+            } else {
+                let id = self.as_one(|| self.take_over(from, run.id, &here))?;
+                here.insert(run.id.0, id.0);
+                merged.taken += 1;
+            }
+        }
+        Ok(merged)
+    }
+
+    fn uids(&self) -> Result<HashMap<String, i64>, Error> {
+        let rows = self.rows("SELECT uid, id FROM run", &[])?;
+        self.try_(rows.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect())
+    }
+
+    fn take_over(&self, from: &Store, run: RunId, here: &HashMap<i64, i64>) -> Result<RunId, Error> {
+        // The columns as they are, for times and commands stay what they were.
+        let columns =
+            "kind, name, state, started, finished, tool, command, seed, parameters, machine, error, uid";
+        let rows = from.rows(&format!("SELECT {columns} FROM run WHERE id = $1"), &[run.0.into()])?;
+        let Some(Row(mut values)) = rows.into_iter().next() else {
+            return Err(from.wrong(&format!("run {} is gone", run.0)));
+        };
+        if let Value::Text(parameters) = &mut values[8]
+            && let Ok(mut json) = serde_json::from_str::<serde_json::Value>(parameters)
+            && let Some(aged) = json.get(AGED_RUN).and_then(serde_json::Value::as_i64)
+        {
+            json[AGED_RUN] = here.get(&aged).copied().into();
+            *parameters = json.to_string();
+        }
+        let holes: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
+        let statement = format!("INSERT INTO run ({columns}) VALUES ({}) RETURNING id", holes.join(", "));
+        let rows = self.rows(&statement, &values)?;
+        let id = rows.first().ok_or_else(|| self.wrong("a run that is taken over gets no number"))?;
+        let id = RunId(self.try_(id.int(0))?);
+        for (table, columns) in [
+            ("measurement", "subject, measure, unit, repetition, value, at"),
+            ("document", "subject, name, body"),
+        ] {
+            let rows =
+                from.rows(&format!("SELECT {columns} FROM {table} WHERE run = $1"), &[run.0.into()])?;
+            for some in rows.chunks(super::AT_ONCE) {
+                self.copy(table, columns, id, some)?;
+            }
+        }
+        Ok(id)
+    }
+
+    /// Adds rows to a run by one statement.
+    fn copy(&self, table: &str, columns: &str, run: RunId, rows: &[Row]) -> Result<(), Error> {
+        let mut values: Vec<Value> = vec![run.0.into()];
+        let mut holes = Vec::new();
+        for row in rows {
+            let each = row.0.iter().map(|value| {
+                values.push(value.clone());
+                format!("${}", values.len())
+            });
+            holes.push(format!("($1, {})", each.collect::<Vec<_>>().join(", ")));
+        }
+        let statement = format!("INSERT INTO {table} (run, {columns}) VALUES {}", holes.join(", "));
+        self.change(&statement, &values).map(drop)
+    }
+}
