@@ -1,6 +1,6 @@
 #!/bin/sh
 # Reproduces all figures as an array of jobs of Slurm: `sbatch --array=1-8 docs/slurm-array.sh`. Each job does its part of the figures
-# on the disk of its own node. A job that is killed or requeued goes on where it was, if it is given the same work directory.
+# with images in the memory of its own node. A job that is killed or requeued goes on where it was, as its work directory stays.
 #SBATCH --job-name=senesce
 #SBATCH --cpus-per-task=2
 #SBATCH --mem=8G

@@ -40,6 +40,12 @@ fn the_list_is_the_whole_and_nothing_of_it_is_done_in_an_empty_store() {
     for figure in built_in(&lab) {
         assert!(table.contains(figure["figure"].as_str().unwrap()), "{figure}");
         assert!(figure["expected_s"]["small"].as_u64().unwrap() > 0, "shards are balanced by it: {figure}");
+        let (name, number) = (figure["figure"].as_str().unwrap(), figure["number"].as_u64().unwrap());
+        assert!(name.ends_with(&number.to_string()), "{figure}");
+        assert_eq!(figure["file"], format!("experiments/{name}.toml"));
+        for told in ["work", "title"] {
+            assert!(!figure[told].as_str().unwrap().is_empty(), "{figure}");
+        }
     }
     let status = lab.json("reproduce --status --work work");
     assert_eq!((&status["of"], &status["done"]), (&35.into(), &0.into()));
@@ -213,4 +219,18 @@ fn a_store_in_postgresql_that_is_not_built_in_is_told_with_how_to_build_it() {
     lab.refused("reproduce smith97-fig6 --work work --store postgres://host/db", "--features postgres");
     lab.refused("report --store postgres://me:geheim@host/db", "--features postgres");
     assert!(!text(&lab.try_run("report --store postgres://me:geheim@host/db").stderr).contains("geheim"));
+}
+
+#[test]
+fn all_in_a_directory_that_another_run_uses_is_refused_at_once() {
+    let lab = Lab::new();
+    let part = cheapest(&lab, 0);
+    lab.json(&format!("reproduce all --shard {part} --work work"));
+    // What holds it need not be senesce.
+    let lock = std::fs::File::open(lab.work().join(".senesce.lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let output = lab.try_run("reproduce all --work work");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert_eq!(message.matches("is using work").count(), 1, "{message}");
 }

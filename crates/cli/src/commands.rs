@@ -83,7 +83,7 @@ pub fn run(args: Senesce) -> Result<()> {
 /// The command line as it was given, for the record.
 fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
-        let arg = arg.to_string_lossy().into_owned();
+        let arg = lab::without_secrets(&arg.to_string_lossy());
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
         if !arg.is_empty() && arg.chars().all(plain) {
             arg

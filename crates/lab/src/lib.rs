@@ -58,7 +58,7 @@ pub use scanned::HDD_MODEL;
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
 pub use sides::On;
 pub use stats::{Correlation, Interval, Spread, correlation, median_interval, spread};
-pub use store::{Measurement, Merged, NewRun, Run, RunId, Store, StoreAt};
+pub use store::{Measurement, Merged, NewRun, Run, RunId, Store, StoreAt, without_secrets};
 pub use throughput::{Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};

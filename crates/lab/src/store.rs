@@ -9,7 +9,7 @@ mod postgres;
 mod sql;
 mod sqlite;
 
-pub use at::StoreAt;
+pub use at::{StoreAt, without_secrets};
 pub use merge::Merged;
 
 use crate::{Error, Machine};

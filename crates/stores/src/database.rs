@@ -4,7 +4,11 @@ use crate::client::Client;
 use crate::credentials::Variables;
 use crate::{encrypt, postgres};
 use bench::metadata::Failure;
+use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
+
+/// How long an answer is waited for: others may be writing.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,14 +36,14 @@ impl Database {
     pub fn connect(url: &str) -> Result<Database, Failure> {
         encrypt();
         let variables = Variables::load(None)?;
-        let mut client = Client::new(variables.secrets())?;
+        let mut client = Client::patient(variables.secrets(), PATIENCE)?;
         let database = postgres::connect(&mut client, &variables, Some(url))?;
         Ok(Database { database, client })
     }
 
-    /// Whether the connection is gone.
+    /// Whether the connection is gone, or has been silent for so long that nothing is asked of it any more.
     pub fn is_closed(&self) -> bool {
-        self.database.is_closed()
+        self.database.is_closed() || self.client.has_given_up()
     }
 
     /// Carries out statements without parameters.
@@ -73,14 +77,18 @@ impl Database {
     }
 }
 
-fn parameters(cells: &[Cell]) -> Vec<(&(dyn ToSql + Sync), Type)> {
-    let parameter = |cell| -> (&(dyn ToSql + Sync), Type) {
-        match cell {
-            Cell::Null => (&None::<String>, Type::TEXT),
-            Cell::Int(value) => (value, Type::INT8),
-            Cell::Real(value) => (value, Type::FLOAT8),
-            Cell::Text(value) => (value, Type::TEXT),
-        }
-    };
+/// A parameter, and the type that the server is to take it for.
+type Parameter<'c> = (&'c (dyn ToSql + Sync), Type);
+
+fn parameters(cells: &[Cell]) -> Vec<Parameter<'_>> {
     cells.iter().map(parameter).collect()
+}
+
+fn parameter(cell: &Cell) -> Parameter<'_> {
+    match cell {
+        Cell::Null => (&None::<String>, Type::TEXT),
+        Cell::Int(value) => (value, Type::INT8),
+        Cell::Real(value) => (value, Type::FLOAT8),
+        Cell::Text(value) => (value, Type::TEXT),
+    }
 }

@@ -114,6 +114,8 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
                 watch.say(&format!("{figure} is left to the process that is at it"));
                 all.elsewhere.push(figure.clone());
             }
+            // So would every other figure.
+            Err(error @ Error::Disk(disk::Error::WorkInUse { .. })) => return Err(error),
             Err(error) => {
                 watch.say(&format!("{figure} failed: {error}"));
                 all.failed.push((figure.clone(), error.to_string()));

@@ -30,23 +30,30 @@ pub struct Listed {
     pub figure: String,
     /// `figure`, `table` or `listing`.
     pub kind: &'static str,
+    /// Its number among them.
+    pub number: u32,
     /// The work, in the words of a reference.
     pub work: &'static str,
     /// Whether there is an experiment that reproduces it.
     pub built_in: bool,
+    /// The file of that experiment.
+    pub file: Option<String>,
 }
 
 /// All that is to be reproduced, by work, figures before tables and listings.
 pub fn listed() -> Vec<Listed> {
     let one = |short: &str, work, part: String| {
         let figure = format!("{short}-{part}");
-        let kind = match &part[..3] {
+        let (what, number) = part.split_at(3);
+        let kind = match what {
             "tab" => "table",
             "lst" => "listing",
             _ => "figure",
         };
+        let number = number.parse().expect("each has a number");
         let built_in = Experiment::builtin().any(|name| name == figure);
-        Listed { figure, kind, work, built_in }
+        let file = built_in.then(|| format!("experiments/{figure}.toml"));
+        Listed { figure, kind, number, work, built_in, file }
     };
     let of = |(short, work, figures, others): (&'static str, &'static str, u32, &[&str])| {
         let figures = (1..=figures).map(|number| format!("fig{number}"));
@@ -113,6 +120,8 @@ mod tests {
         assert_eq!(listed.len(), 35);
         let kinds = |kind: &str| listed.iter().filter(|one| one.kind == kind).count();
         assert_eq!([kinds("figure"), kinds("table"), kinds("listing")], [31, 3, 1]);
+        assert_eq!((listed[18].figure.as_str(), listed[18].kind, listed[18].number), ("geriatrix17-tab2", "table", 2));
+        assert_eq!(listed[4].file.as_deref(), Some("experiments/fast17-fig5.toml"));
         let names: HashSet<&str> = listed.iter().map(|one| one.figure.as_str()).collect();
         assert_eq!(names.len(), 35);
         for name in Experiment::builtin() {

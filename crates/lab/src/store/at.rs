@@ -21,9 +21,7 @@ impl StoreAt {
     /// What a user names: `postgres://…`, a work directory, or a file.
     pub fn named(name: &str) -> StoreAt {
         match name {
-            url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
-                StoreAt::Postgres(url.to_owned())
-            }
+            url if URLS.iter().any(|scheme| url.starts_with(scheme)) => StoreAt::Postgres(url.to_owned()),
             dir if Path::new(dir).is_dir() => StoreAt::of_work(Path::new(dir)),
             file => StoreAt::File(file.into()),
         }
@@ -67,20 +65,27 @@ impl fmt::Display for StoreAt {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             StoreAt::File(path) => path.display().fmt(f),
-            StoreAt::Postgres(url) => without_secret(url).fmt(f),
+            StoreAt::Postgres(url) => without_secrets(url).fmt(f),
         }
     }
 }
 
-/// A URL without the password that may stand between the first colon of who comes in and the `@`, and without parameters.
-fn without_secret(url: &str) -> String {
-    let url = url.split('?').next().unwrap_or_default();
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+/// How the URL of a database begins, after `postgres`.
+const URLS: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// An argument of the command line as it may be shown and kept: where there is the URL of a database in it, this is without its
+/// password, which stands between the first colon of who comes in and the `@`, and without its parameters.
+pub fn without_secrets(argument: &str) -> String {
+    let Some(at) = URLS.iter().filter_map(|scheme| Some(argument.find(scheme)? + scheme.len())).min() else {
+        return argument.to_owned();
+    };
+    let (before, rest) = argument.split_at(at);
+    let upto = |text: &str, ends: &[char]| text.split(ends).next().unwrap_or_default().to_owned();
     match rest.rsplit_once('@') {
-        Some((who, place)) => {
-            format!("{scheme}://{}@{place}", who.split(':').next().unwrap_or_default())
-        }
-        None => url.to_owned(),
+        // Whether it is the password or a parameter that holds it cannot be told.
+        Some((who, _)) if who.contains('?') => format!("{before}{}@…", upto(who, &[':', '/', '?'])),
+        Some((who, place)) => format!("{before}{}@{}", upto(who, &[':', '/']), upto(place, &['?'])),
+        None => format!("{before}{}", upto(rest, &['?'])),
     }
 }
 
@@ -98,6 +103,22 @@ mod tests {
         let at = StoreAt::named(url);
         assert_eq!(at, StoreAt::Postgres(url.to_owned()));
         assert_eq!(at.to_string(), "postgres://me@host:5432/lab");
+    }
+
+    #[test]
+    fn no_argument_shows_a_password() {
+        for (argument, shown) in [
+            ("--store=postgresql://me:geheim@host/lab", "--store=postgresql://me@host/lab"),
+            ("postgres://me:ge?heim/@host:5432/lab", "postgres://me@…"),
+            ("postgres://me:ge@heim@host", "postgres://me@host"),
+            ("postgres://host:5432/lab?password=geheim", "postgres://host:5432/lab"),
+            ("postgres://host/lab?user=me&password=ge@heim", "postgres://host@…"),
+            ("postgres://me:gehe/im@host/lab", "postgres://me@host/lab"),
+            ("postgres://", "postgres://"),
+            ("me:geheim@host", "me:geheim@host"),
+        ] {
+            assert_eq!(without_secrets(argument), shown);
+        }
     }
 
     #[test]

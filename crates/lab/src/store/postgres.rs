@@ -2,6 +2,7 @@
 
 use super::sql::{Dialect, Failure, Row, Sql, Value};
 use std::cell::{Cell as Slot, RefCell};
+use std::time::{Duration, Instant};
 use stores::{Cell, Database};
 
 /// A database.
@@ -13,6 +14,9 @@ pub(super) struct Postgres {
     /// What the runs of this process are held by.
     held_by: RefCell<Option<String>>,
 }
+
+/// How long a server that is gone is waited for: that is, started anew.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Which lock of the database keeps other writers out; the number is any.
 macro_rules! lock {
@@ -61,9 +65,10 @@ impl Postgres {
         if done.is_ok() || self.within.get() || !self.database.borrow().is_closed() {
             return done.map_err(failure);
         }
-        self.database.replace(connect(&self.url)?);
+        self.database.replace(connect_again(&self.url)?);
         // What runs here goes on running, on another connection.
-        if let Some(before) = self.held_by.take() {
+        let before = self.held_by.borrow().clone();
+        if let Some(before) = before {
             let statement = "UPDATE run SET holder = $1 WHERE holder = $2 AND state = 'running'";
             let cells = cells(&[self.holder()?.into(), before.into()]);
             self.database.borrow_mut().change(statement, &cells).map_err(failure)?;
@@ -76,6 +81,19 @@ fn connect(url: &str) -> Result<Database, Failure> {
     let mut database = Database::connect(url).map_err(failure)?;
     database.batch(PREPARE).map_err(failure)?;
     Ok(database)
+}
+
+/// Connects to a server that may be just about to come back.
+fn connect_again(url: &str) -> Result<Database, Failure> {
+    let begun = Instant::now();
+    loop {
+        match connect(url) {
+            Err(_) if begun.elapsed() < PATIENCE && !disk::interrupted() => {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+            connected => return connected,
+        }
+    }
 }
 
 fn failure(failure: bench::metadata::Failure) -> Failure {

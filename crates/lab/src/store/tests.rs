@@ -173,6 +173,26 @@ pub(super) fn merged_once(into: &Store, from: &Store) {
     let kept = from.runs().unwrap();
     assert!(kept.iter().any(|run| run.started == compared.started && run.uid == compared.uid));
     assert_eq!(into.merge(from).unwrap().taken, 0, "what is there is not taken again");
+    let all = from.runs().unwrap().len() as u64;
+    assert_eq!(from.merge(from).unwrap(), Merged { taken: 0, known: all - running as u64, unfinished: running as u64 });
+
+    // What has gone on since is taken anew, with what it holds now, and in its place.
+    let left = from.begin(&new("age", "left", json!({}))).unwrap();
+    from.record_all(left, &[number("", "x", "s", 1, 0.1), number("", "y", "s", 1, 0.2)]).unwrap();
+    from.end(left, "interrupted", Some("by hand")).unwrap();
+    assert_eq!(into.merge(from).unwrap().taken, 1);
+    from.again(left).unwrap();
+    from.record(left, &number("", "x", "s", 1, 0.3)).unwrap();
+    assert_eq!(into.merge(from).unwrap().taken, 0, "it has not ended");
+    from.end(left, "done", None).unwrap();
+    assert_eq!(into.merge(from).unwrap().taken, 1);
+    assert_eq!(into.merge(from).unwrap().taken, 0);
+    let uid = from.runs().unwrap().into_iter().find(|run| run.id == left).unwrap().uid;
+    let here: Vec<Run> = into.runs().unwrap().into_iter().filter(|run| run.uid == uid).collect();
+    assert_eq!((here.len(), here[0].state.as_str(), &here[0].error), (1, "done", &None));
+    assert_eq!(into.measurements(here[0].id).unwrap(), from.measurements(left).unwrap());
+    // And the other way round, where it is as it is here.
+    assert_eq!(from.merge(into).unwrap().known, into.runs().unwrap().len() as u64 - before as u64);
 }
 
 #[cfg(feature = "postgres")]
