@@ -120,7 +120,10 @@ mod tests {
         assert_eq!(listed.len(), 35);
         let kinds = |kind: &str| listed.iter().filter(|one| one.kind == kind).count();
         assert_eq!([kinds("figure"), kinds("table"), kinds("listing")], [31, 3, 1]);
-        assert_eq!((listed[18].figure.as_str(), listed[18].kind, listed[18].number), ("geriatrix17-tab2", "table", 2));
+        assert_eq!(
+            (listed[18].figure.as_str(), listed[18].kind, listed[18].number),
+            ("geriatrix17-tab2", "table", 2)
+        );
         assert_eq!(listed[4].file.as_deref(), Some("experiments/fast17-fig5.toml"));
         let names: HashSet<&str> = listed.iter().map(|one| one.figure.as_str()).collect();
         assert_eq!(names.len(), 35);

@@ -36,8 +36,8 @@ impl Store {
         for run in from.runs()? {
             // Others may be taking over the same at the same time.
             let did = self.as_one(|| match self.known(&run)? {
-                known if run.state == "running" => Ok((known.map(|(id, _)| id), Did::Leave)),
-                Some((id, false)) => Ok((Some(id), Did::Know)),
+                None if run.state == "running" => Ok((None, Did::Leave)),
+                Some((id, gone_on)) if !gone_on || run.state == "running" => Ok((Some(id), Did::Know)),
                 known => {
                     let id = self.take_over(from, run.id, known.map(|(id, _)| id), &here)?;
                     Ok((Some(id), Did::Take))

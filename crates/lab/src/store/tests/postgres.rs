@@ -3,6 +3,7 @@
 use super::*;
 use cluster::server;
 use server::{SECRET, Server, USER};
+use std::sync::mpsc::channel;
 
 #[path = "../../../../stores/tests/services/cluster.rs"]
 mod cluster;
@@ -38,16 +39,23 @@ fn a_database_keeps_what_a_file_keeps() {
     }
 
     // A server that is started anew between two statements is waited for and asked again, and what runs here goes on.
-    let mine = store.begin(&work()).unwrap();
-    server.kill();
+    let ((begun, wait), (gone, go)) = (channel(), channel());
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(std::time::Duration::from_secs(2));
-            server.restart();
+        let at = &at;
+        scope.spawn(move || {
+            let store = at.open().unwrap();
+            let mine = store.begin(&work()).unwrap();
+            begun.send(()).unwrap();
+            go.recv().unwrap();
+            store.record_all(mine, &[number("", "x", "s", 1, 0.5)]).unwrap();
+            assert_eq!(at.open().unwrap().running("experiment", "gone").unwrap().len(), 1);
         });
-        store.record_all(mine, &[number("", "x", "s", 1, 0.5)]).unwrap();
+        wait.recv().unwrap();
+        server.kill();
+        gone.send(()).unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        server.restart();
     });
-    assert_eq!(at.open().unwrap().running("experiment", "gone").unwrap().len(), 1);
 }
 
 #[test]
