@@ -37,7 +37,7 @@ function panel({ title, missing, draw }) {
 }
 
 // So many panels are drawn at once. Of a page with more, the others are drawn as a reader comes near them, or prints.
-const AT_ONCE = 150;
+const AT_ONCE = 60;
 let panels = 0;
 
 // Draws once there is a width, and again whenever it changes. A figure that fails says so and spares the others.
