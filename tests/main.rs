@@ -28,6 +28,7 @@ mod mpi;
 mod probes;
 mod profiles;
 mod refusals;
+mod reproduction;
 mod resemble;
 mod snapshots;
 mod stores;
