@@ -73,12 +73,9 @@ fn on_copy(
     drop(dir);
     match new {
         // What is free is not always there for data.
-        Err(probe::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::StorageFull => {
-            Ok(Err(format!(
-                "there is no room for one of {}; name a smaller size by --new-file",
-                bytes(new_bytes)
-            )))
-        }
+        Err(probe::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::StorageFull => Ok(Err(
+            format!("there is no room for one of {}; name a smaller size by --new-file", bytes(new_bytes)),
+        )),
         new => Ok(Ok(new?)),
     }
 }
