@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::node::{Link, Node, Part};
 use crate::pointer::Pointer;
 use crate::run::{Kind, Run, patch};
-use crate::store::{Shared, Store};
+use crate::store::Shared;
 use crate::view::View;
 
 /// Basements that are read at once by who reads far ahead.
@@ -54,6 +54,8 @@ pub struct Scan {
     /// What was given last.
     found: Option<Found>,
     ahead: Ahead,
+    /// Bytes around what the scan comes to that are read with it, and nothing further ahead; 0 if it reads ahead.
+    around: usize,
 }
 
 /// How far ahead is read.
@@ -97,6 +99,7 @@ impl Scan {
             value: Vec::new(),
             found: None,
             ahead: Ahead::default(),
+            around: 0,
         }
     }
 
@@ -104,6 +107,12 @@ impl Scan {
     pub fn read_far(&mut self) {
         self.ahead.basements = FAR;
         self.ahead.once = true;
+    }
+
+    /// Reads nothing further ahead, but with one request so many bytes of a leaf that lie around what has to be read: for one of many short scans beside
+    /// each other, with something else between. As [`Store::get_around`](crate::Store::get_around) does.
+    pub fn read_around(&mut self, bytes: usize) {
+        self.around = bytes;
     }
 
     /// The next key and its value, without copying them.
@@ -239,6 +248,8 @@ impl Scan {
             lower(&mut until, node.upper(i));
             if node.level > 0 && self.ahead.leaves > 0 && self.reaches(node.upper(i)) {
                 pager.prefetch(&node, i..node.entries.len())?;
+            } else if node.level == 0 && self.around > 0 {
+                pager.prefetch_around(&node, i, self.around)?;
             } else if node.level == 0 {
                 Ahead::read(
                     &mut self.ahead,
@@ -253,6 +264,7 @@ impl Scan {
             if !matches!(part, Part::Empty) {
                 runs.push(pager.run(part)?);
             }
+            pager.prefetch_headers(&node, i);
             let child = node.entries[i].child.clone();
             path.push((node, i));
             if matches!(child, Link::None) {
@@ -356,31 +368,6 @@ fn first_on_disk(mut link: &Link) -> Option<Pointer> {
             Link::Disk(pointer) => return Some(*pointer),
             Link::Memory(node) => link = &node.entries.first()?.child,
             Link::None => return None,
-        }
-    }
-}
-
-impl Store {
-    /// Reads so many bytes of the leaf of `key` with one request: those that lie around it on the disk, unless its own are in memory. For small things
-    /// that are looked at one after the other, with something else between.
-    ///
-    /// # Errors
-    /// If the disk fails or is damaged.
-    pub fn read_ahead(&self, key: &[u8], bytes: usize) -> Result<()> {
-        let pager = &self.shared.pager;
-        // It is held meanwhile, so that what is read stays where it is.
-        let view = self.shared.view();
-        let mut link = view.version.root.clone();
-        loop {
-            let node = pager.node(&link)?;
-            if node.entries.is_empty() {
-                return Ok(());
-            }
-            let i = node.entry_of(key);
-            if node.level == 0 {
-                return pager.prefetch_around(&node, i, bytes);
-            }
-            link = node.entries[i].child.clone();
         }
     }
 }
