@@ -304,8 +304,10 @@ impl Flusher {
     pub fn checkpoint(&mut self, shared: &Shared, close: bool) -> Result<()> {
         let (tail, next) = {
             let view = shared.view.read();
-            let oldest = view.frozen.as_ref().unwrap_or(&view.active);
-            (oldest.read().log_start, view.active.read().log_start)
+            // One after the other: they may be the same, and a writer may come between.
+            let tail = view.frozen.as_ref().unwrap_or(&view.active).read().log_start;
+            let next = view.active.read().log_start;
+            (tail, next)
         };
         if self.halfway {
             // The tree has a part of what the log has from the tail on: whoever recovers must find all of that.
