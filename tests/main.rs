@@ -24,6 +24,7 @@ mod latencies;
 mod mail;
 mod modelled;
 mod mpi;
+mod personalities;
 mod probes;
 mod profiles;
 mod refusals;

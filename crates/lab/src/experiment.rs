@@ -13,6 +13,7 @@ mod line;
 mod measure;
 mod metadata;
 mod outcome;
+mod personality;
 mod plan;
 mod rule;
 mod run;

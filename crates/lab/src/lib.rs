@@ -6,15 +6,18 @@
 mod age;
 mod age_by;
 mod bench;
+mod beside;
 mod compare;
 mod error;
 mod experiment;
 mod export;
 mod feed;
+mod fio;
 mod hot_files;
 mod kept;
 mod machine;
 mod manifest;
+mod personality;
 mod say;
 pub mod scanned;
 mod sequential;
@@ -44,13 +47,18 @@ pub use experiment::{
     Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, TreeAt, is_by_disk, run,
 };
 pub use export::{Format, export};
+pub use fio::{FioJob, FioOutcome, FioSide, FioSpec, fio};
 pub use hot_files::{
     Chosen, HotFilesMeasured, HotFilesOutcome, HotFilesSide, HotFilesSpec, PUBLISHED_DAYS, PUBLISHED_SHARE,
     hot_files,
 };
-pub use kept::Kept;
+pub use kept::{Kept, Restored};
 pub use machine::Machine;
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
+pub use personality::{
+    PERSONALITY_KIND, PERSONALITY_RUN, PersonalityOutcome, PersonalityRatios, PersonalitySide,
+    PersonalitySpec, Repetition, personality,
+};
 pub use probe::FileMap;
 pub use say::bytes;
 pub use scanned::HDD_MODEL;

@@ -84,6 +84,8 @@ impl Made {
         let place = std::path::absolute(path).map_err(Error::io("looking at", path))?;
         let (home, kind) = if file.is_dir() && is_store(path) {
             let DiskSettings { model, clock, .. } = DiskSettings::read(path)?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            crate::kept::check_clean(place.parent().unwrap_or(Path::new("/")), &name)?;
             (Home::Modelled { dir: place, model, clock }, fs::detect_modelled(path)?)
         } else if file.is_dir() {
             return Ok(None);
@@ -217,9 +219,10 @@ impl Manifest {
         self.aged_by.as_ref().map(|by| by.seed).or(self.conditions().map(|conditions| conditions.seed))
     }
 
-    /// The manifest of `name`, if there is one.
+    /// The manifest of `name`, if there is one. An aged file system that a killed benchmark has left otherwise than it was is refused.
     pub fn load(work: &Path, name: &str) -> Result<Option<Manifest>, Error> {
         let path = Manifest::path(work, name);
+        crate::kept::check_clean(work, name)?;
         let text = match std::fs::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(Error::io("reading", &path))?,

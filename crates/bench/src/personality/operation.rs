@@ -154,7 +154,9 @@ fn opened(operations: &[Operation]) -> Result<Option<usize>, String> {
             }
             Operation::Delete { .. } | Operation::Stat { .. } | Operation::AppendTo { .. } => {}
             _ if !is_open => {
-                return Err(format!("{name:?} needs a file that \"create\" or \"open\" before it has opened"));
+                return Err(format!(
+                    "{name:?} needs a file that \"create\" or \"open\" before it has opened"
+                ));
             }
             Operation::Close => is_open = false,
             _ => {}
