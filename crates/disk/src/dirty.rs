@@ -121,7 +121,15 @@ impl Undo {
                 Ok(format!("rolled {} back to what it was before a benchmark", dir.display()))
             }
             Undo::Image { device, image } => {
-                BlockDevice::open(device)?;
+                if !BlockDevice::open(device)?.may_be_ours()? {
+                    // Names of devices change when the machine is started anew.
+                    let why = format!(
+                        "it holds no file system of senesce, so it may be another one by now, and is not restored from {}; \
+                         remove the note of the benchmark beside that if it need not be",
+                        image.display()
+                    );
+                    return Err(Error::Device { device: device.clone(), why });
+                }
                 let bytes = restore_all(image, device)?;
                 let (device, image) = (device.display(), image.display());
                 Ok(format!("restored {device} to what it was before a benchmark: {bytes} bytes from {image}"))

@@ -87,7 +87,7 @@ pub(crate) fn named(subject: &'static str) -> &'static str {
 pub(crate) fn run<T>(
     bench: &Bench,
     watch: &mut dyn Watch,
-    each: &mut dyn FnMut(&mut Side, &mut dyn Watch) -> Result<T, Error>,
+    each: &mut dyn FnMut(&mut Side) -> Result<T, Error>,
 ) -> Result<Measured<T>, Error> {
     bench.disk.map(Model::find).transpose()?;
     let place = Place::find(bench.on, watch)?;
@@ -132,12 +132,15 @@ impl<'a> Place<'a> {
         Ok(match on {
             On::Aged { work, name } => {
                 clean_first(work, name, watch)?;
-                Place::Aged { work, manifest: Manifest::load_aged(work, name)?.into() }
+                let manifest = Manifest::load_aged(work, name)?;
+                manifest.made.may_be_written()?;
+                Place::Aged { work, manifest: manifest.into() }
             }
             On::Alone { path, .. } => {
                 let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
                 clean_alone(&path, watch)?;
                 let made = Made::found(&path)?;
+                made.as_ref().map_or(Ok(()), Made::may_be_written)?;
                 Place::Alone { path, made }
             }
         })
@@ -273,7 +276,7 @@ impl Ground {
         session: &Arc<Session>,
         recording: Option<(&Store, RunId)>,
         watch: &mut dyn Watch,
-        each: &mut dyn FnMut(&mut Side, &mut dyn Watch) -> Result<T, Error>,
+        each: &mut dyn FnMut(&mut Side) -> Result<T, Error>,
     ) -> Result<Measured<T>, Error> {
         let model = self.sides[0].1.target().modelled().map(|disk| disk.model()).transpose()?;
         let measured = self.repeat(bench, name, session, recording, watch, each);
@@ -287,8 +290,12 @@ impl Ground {
         let kept = kept?;
         match measured {
             Err(_) if disk::interrupted() => Err(Error::Interrupted(kept.said_of(name))),
-            measured => {
-                let sides = subjects.into_iter().zip(measured?).collect();
+            Err(error) => {
+                watch.say(&kept.said_of(name));
+                Err(error)
+            }
+            Ok(measured) => {
+                let sides = subjects.into_iter().zip(measured).collect();
                 removed?;
                 let disk = model.map(|model| model.name().to_owned());
                 Ok(Measured { name: name.to_owned(), kept, disk, sides })
@@ -303,7 +310,7 @@ impl Ground {
         session: &Arc<Session>,
         recording: Option<(&Store, RunId)>,
         watch: &mut dyn Watch,
-        each: &mut dyn FnMut(&mut Side, &mut dyn Watch) -> Result<T, Error>,
+        each: &mut dyn FnMut(&mut Side) -> Result<T, Error>,
     ) -> Result<Vec<Vec<T>>, Error> {
         let mut gave: Vec<Vec<T>> = self.sides.iter().map(|_| Vec::new()).collect();
         let mut order: Vec<usize> = (0..gave.len()).collect();
@@ -324,7 +331,7 @@ impl Ground {
                     None => made_in(target.root())?,
                 };
                 let mut side = Side { subject, repetition, target, place, recording };
-                gave[at].push(each(&mut side, watch)?);
+                gave[at].push(each(&mut side)?);
             }
             // Each repetition begins with the other side, so that a drift of the machine meets both.
             order.reverse();

@@ -93,7 +93,7 @@ pub fn fio(spec: &FioSpec, watch: &mut dyn Watch) -> Result<FioOutcome, Error> {
         parameters: serde_json::json!({ "job": text, "repeat": spec.repeat, "disk": spec.disk }),
         command: &spec.command,
     };
-    let measured = beside::run(&bench, watch, &mut |side, _| once(&job, side))?;
+    let measured = beside::run(&bench, watch, &mut |side| once(&job, side))?;
     Ok(outcome(measured))
 }
 

@@ -4,6 +4,7 @@
 use crate::workload::Workload;
 use crate::{Error, store::RunId};
 use ager::{Conditions, Leg};
+use disk::BlockDevice;
 use disk::modelled::{Clock, DiskSettings, is_store};
 use fs::{Place, Spec};
 use replay::{Data, OnFull};
@@ -108,6 +109,19 @@ impl Made {
             mount_opts: Vec::new(),
             read_ahead_kb: READ_AHEAD_KB,
         }))
+    }
+
+    /// Refuses a device whose file system this program did not make: such a one is never written to.
+    pub(crate) fn may_be_written(&self) -> Result<(), Error> {
+        let Home::Device(path) = &self.home else { return Ok(()) };
+        if fs::find(&self.fs)?.is_ours(&BlockDevice::open(path)?)? {
+            return Ok(());
+        }
+        Err(Error::Refused(format!(
+            "{}: senesce did not make the file system on it, and a benchmark would write to it; copy it to an image and take that, \
+             or a directory on it",
+            path.display()
+        )))
     }
 
     /// What the file-system crate needs to make or open it; `None` for a directory.

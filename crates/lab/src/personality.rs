@@ -11,6 +11,7 @@ use crate::{Error, Watch};
 use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 
 /// The kind of these runs in the store.
 pub const PERSONALITY_KIND: &str = "personality";
@@ -109,13 +110,6 @@ fn quantile(of: &OperationOutcome, name: &str) -> f64 {
     }
 }
 
-impl PersonalityOutcome {
-    /// Operations that failed, on all sides.
-    pub fn errors(&self) -> u64 {
-        self.sides.values().flat_map(|side| &side.runs).map(|run| run.outcome.errors).sum()
-    }
-}
-
 /// Runs a personality.
 pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<PersonalityOutcome, Error> {
     let plan = Plan::new(&spec.personality, spec.seed).map_err(bench_error)?;
@@ -132,7 +126,7 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
         command: &spec.command,
     };
     let work = Working { personality: &spec.personality, plan: &plan, length: spec.length, seed: spec.seed };
-    let measured = beside::run(&bench, watch, &mut |side, watch| work.once(side, watch))?;
+    let measured = beside::run(&bench, watch, &mut |side| work.once(side))?;
     Ok(outcome(spec, &plan, measured))
 }
 
@@ -159,7 +153,7 @@ pub(crate) struct Working<'a> {
 
 impl Working<'_> {
     /// One repetition on one side.
-    pub fn once(&self, side: &mut Side, watch: &mut dyn Watch) -> Result<Repetition, Error> {
+    pub fn once(&self, side: &mut Side) -> Result<Repetition, Error> {
         self.has_room(side)?;
         self.plan.make(&side.place, &disk::interrupted).map_err(bench_error)?;
         side.target.settle()?;
@@ -174,9 +168,6 @@ impl Working<'_> {
         let busy = busy_ns(side)?.zip(begun_ns).map(|(end, begun)| end.saturating_sub(begun) as f64 / 1e9);
         let disk_share =
             busy.filter(|_| outcome.time_s > 0.0).map(|busy_s| (busy_s / outcome.time_s).min(1.0));
-        for failure in &outcome.failures {
-            watch.say(&format!("{}: {failure}", side.name()));
-        }
         let repetition = Repetition { outcome, disk_share };
         side.record(&numbers(&repetition, side.subject, side.repetition, ""))?;
         side.record_document(PERSONALITY_RUN, &repetition)?;
@@ -210,7 +201,6 @@ pub(crate) fn numbers(run: &Repetition, subject: &str, repetition: u64, on: &str
     let mut numbers = vec![
         one("operations_per_s", "operations/s", outcome.operations_per_s),
         one("mib_per_s", "MiB/s", outcome.mib_per_s),
-        one("operation_errors", "operations", outcome.errors as f64),
     ];
     numbers.extend(run.disk_share.map(|share| one("disk_share", "share", share)));
     for (kind, of) in &outcome.of {
@@ -290,12 +280,15 @@ fn by_quantile(
 }
 
 pub(crate) fn bench_error(error: personality::Error) -> Error {
-    match error {
+    match &error {
         personality::Error::Interrupted => {
             Error::Interrupted("nothing of this repetition is kept".to_owned())
         }
         personality::Error::Unknown { .. } | personality::Error::Unsound { .. } => {
             Error::Refused(error.to_string())
+        }
+        personality::Error::Operation { source, .. } if source.kind() == ErrorKind::StorageFull => {
+            Error::Failed(format!("{error}; --scale 0.5 makes half as many files"))
         }
         _ => Error::Failed(error.to_string()),
     }

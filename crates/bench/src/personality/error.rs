@@ -1,4 +1,4 @@
-//! What keeps a personality from being run. What fails of single operations is counted instead.
+//! What keeps a personality from being run, or ends its run.
 
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,16 @@ pub enum Error {
         number: u32,
         /// How many there were to be.
         of: u32,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// An operation failed, which ended the run.
+    #[error("{kind} of {path} failed and ended the run: {source}")]
+    Operation {
+        /// The kind of operation.
+        kind: &'static str,
+        /// The file, below the directory of the run.
+        path: String,
         /// Why it failed.
         source: std::io::Error,
     },

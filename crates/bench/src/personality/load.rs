@@ -5,6 +5,7 @@ use super::operation::{Operation, parse};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
+use toml::de::{DeTable, DeValue};
 
 /// The built-in personalities: one line each.
 const BUILTIN: [(&str, &str); 3] = [
@@ -85,7 +86,8 @@ impl Personality {
     pub fn parse(text: &str, place: &str) -> Result<Personality, Error> {
         let unsound = |why: String| Error::Unsound { place: place.to_owned(), why };
         let personality: Personality = toml::from_str(text).map_err(|e| unsound(one_line(&e, text)))?;
-        personality.check().map_err(unsound)?;
+        let told = |flaw: Flaw| unsound(format!("line {}: {}", flaw.line(text), flaw.why));
+        personality.look().map_err(told)?;
         Ok(personality)
     }
 
@@ -96,29 +98,38 @@ impl Personality {
 
     /// The operations of the loop.
     pub fn operations(&self) -> Result<Vec<Operation>, Error> {
-        let unsound = |why| Error::Unsound { place: self.name.clone(), why };
+        let unsound = |(_, why)| Error::Unsound { place: self.name.clone(), why };
         parse(&self.steps, &self.sets()).map_err(unsound)
     }
 
     /// Why it cannot be run, if it cannot.
     pub fn check(&self) -> Result<(), String> {
+        self.look().map_err(|flaw| flaw.why)
+    }
+
+    fn look(&self) -> Result<(), Flaw> {
         if self.name.is_empty() || !self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         {
-            return Err(format!("its name is {:?}; use letters, digits, - and _", self.name));
+            return flaw("name", format!("its name is {:?}; use letters, digits, - and _", self.name));
         }
         if !(1..=4096).contains(&self.threads) {
-            return Err(format!("it has 1 to 4096 threads, not {}", self.threads));
+            return flaw("threads", format!("it has 1 to 4096 threads, not {}", self.threads));
         }
         if !(1..=1 << 30).contains(&self.io_bytes) {
-            return Err(format!("one call reads or writes 1 byte to 1 GiB, not {}", self.io_bytes));
+            let why = format!("one call reads or writes 1 byte to 1 GiB, not {}", self.io_bytes);
+            return flaw("io_bytes", why);
         }
         if self.set.is_empty() {
-            return Err("it has no set of files".to_owned());
+            return flaw("set", "it has no set of files".to_owned());
         }
         for (name, set) in &self.set {
-            set.check(name).map_err(|why| format!("the set {name:?} {why}"))?;
+            set.look(name).map_err(|(key, why)| {
+                let at = ["set", name, key].map(str::to_owned).into();
+                Flaw { at, why: format!("the set {name:?} {why}") }
+            })?;
         }
-        parse(&self.steps, &self.sets()).map(drop)
+        let of_step = |(at, why): (usize, String)| Flaw { at: vec!["loop".to_owned(), at.to_string()], why };
+        parse(&self.steps, &self.sets()).map(drop).map_err(of_step)
     }
 
     /// The same with this many times as many files in each set, at least one.
@@ -131,35 +142,75 @@ impl Personality {
 }
 
 impl SetOfFiles {
-    fn check(&self, name: &str) -> Result<(), String> {
+    /// Which of its keys is wrong, and why.
+    fn look(&self, name: &str) -> Result<(), (&'static str, String)> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return Err("has a name of more than letters and digits".to_owned());
+            return Err(("", "has a name of more than letters and digits".to_owned()));
         }
         if !(1..=100_000_000).contains(&self.files) {
-            return Err(format!("has 1 to 100 million files, not {}", self.files));
+            return Err(("files", format!("has 1 to 100 million files, not {}", self.files)));
         }
         if self.mean_bytes > 1 << 40 {
-            return Err(format!("has a mean size of {} bytes; a TiB is the most", self.mean_bytes));
+            let why = format!("has a mean size of {} bytes; a TiB is the most", self.mean_bytes);
+            return Err(("mean_bytes", why));
         }
         if !(1.0..=1000.0).contains(&self.shape) {
-            return Err(format!("has the shape {}; it is from 1 to 1000", self.shape));
+            return Err(("shape", format!("has the shape {}; it is from 1 to 1000", self.shape)));
         }
         if self.width < 2 {
-            return Err(format!(
-                "has the width {}; a directory has at least 2 entries in the mean",
-                self.width
-            ));
+            let why = format!("has the width {}; a directory has at least 2 entries in the mean", self.width);
+            return Err(("width", why));
         }
         if !(0.0..=1.0).contains(&self.preallocated) {
-            return Err(format!("has preallocated = {}; it is a share, from 0 to 1", self.preallocated));
+            let why = format!("has preallocated = {}; it is a share, from 0 to 1", self.preallocated);
+            return Err(("preallocated", why));
         }
         Ok(())
     }
 }
 
+/// What makes no sense in a personality.
+struct Flaw {
+    /// The keys that lead to it in its file; of a list the number of the element.
+    at: Vec<String>,
+    why: String,
+}
+
+fn flaw(key: &str, why: String) -> Result<(), Flaw> {
+    Err(Flaw { at: vec![key.to_owned()], why })
+}
+
+impl Flaw {
+    /// The line of its file that it stands on.
+    fn line(&self, text: &str) -> usize {
+        let table = DeTable::parse(text).ok();
+        let start = table.and_then(|table| start_of(table.get_ref(), &self.at)).unwrap_or(0);
+        line_at(text, start)
+    }
+}
+
+/// Where what these keys lead to begins, as far as they lead.
+fn start_of(table: &DeTable, keys: &[String]) -> Option<usize> {
+    let (first, rest) = keys.split_first()?;
+    let (key, value) = table.iter().find(|(key, _)| key.get_ref() == first)?;
+    let within = match value.get_ref() {
+        DeValue::Table(table) => start_of(table, rest),
+        DeValue::Array(list) => {
+            rest.first().and_then(|at| list.get(at.parse::<usize>().ok()?)).map(|value| value.span().start)
+        }
+        _ => None,
+    };
+    Some(within.unwrap_or(key.span().start))
+}
+
+/// The line that a byte of a text stands on, from 1.
+fn line_at(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
 /// The error with its line number, without the excerpt that the TOML library draws over several lines.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let line = error.span().map(|span| line_at(text, span.start));
     let message = error.message().replace('\n', " ");
     line.map_or(message.clone(), |line| format!("line {line}: {message}"))
 }
@@ -187,16 +238,28 @@ mod tests {
     fn what_is_unsound_is_told_with_its_place() {
         let text = BUILTIN[0].1;
         for (from, to, said) in [
-            ("threads = 50", "threads = 0", "1 to 4096 threads"),
+            ("threads = 50", "threads = 0", "line 4: it has 1 to 4096 threads"),
             ("threads = 50", "threats = 50", "line 4"),
-            ("width = 20", "width = 1", "at least 2"),
+            ("threads = 50", "threads = -1", "line 4"),
+            ("threads = 50", "", "missing field `threads`"),
+            (
+                "width = 20",
+                "width = 1",
+                "line 18: the set \"files\" has the width 1; a directory has at least 2",
+            ),
             ("preallocated = 0.8", "preallocated = 80", "from 0 to 1"),
-            ("preallocated = 0.8", "preallocated = 0.8\nshape = nan", "from 1 to 1000"),
+            (
+                "preallocated = 0.8",
+                "preallocated = 0.8\nshape = nan",
+                "line 20: the set \"files\" has the shape NaN; it is from 1 to 1000",
+            ),
+            ("preallocated = 0.8", "preallocated = 0.8\nshape = 0.2", "from 1 to 1000"),
+            ("mean_bytes = 131_072", "mean_bytes = 9_000_000_000_000_000", "a TiB is the most"),
             ("[set.files]", "[set.things]", "no set \"files\""),
             ("files = 10_000", "files = 0", "100 million"),
-            ("io_bytes = 1_048_576", "io_bytes = 0", "one call"),
+            ("io_bytes = 1_048_576", "io_bytes = 0", "line 5: one call"),
             ("name = \"fileserver\"", "name = \"file server\"", "letters"),
-            ("delete files", "remove files", "no operation"),
+            ("delete files", "remove files", "line 11: the step \"remove files\""),
         ] {
             assert!(text.contains(from), "{from}");
             let error = Personality::parse(&text.replace(from, to), "it").unwrap_err().to_string();

@@ -91,18 +91,18 @@ impl Operation {
     }
 }
 
-/// The operations of a loop in their order, or what is wrong with a step. `sets` are the names of the sets.
-pub(super) fn parse(steps: &[String], sets: &[&str]) -> Result<Vec<Operation>, String> {
+/// The operations of a loop in their order, or which step is wrong and why. `sets` are the names of the sets.
+pub(super) fn parse(steps: &[String], sets: &[&str]) -> Result<Vec<Operation>, (usize, String)> {
     let mut all = Vec::new();
-    for step in steps {
+    for (at, step) in steps.iter().enumerate() {
         let (times, operations) =
-            parse_step(step, sets).map_err(|why| format!("the step {step:?}: {why}"))?;
+            parse_step(step, sets).map_err(|why| (at, format!("the step {step:?}: {why}")))?;
         if times.saturating_mul(operations.len()) > MOST_OPERATIONS - all.len() {
-            return Err(format!("its loop has more than {MOST_OPERATIONS} operations"));
+            return Err((at, format!("its loop has more than {MOST_OPERATIONS} operations")));
         }
         (0..times).for_each(|_| all.extend_from_slice(&operations));
     }
-    if all.is_empty() { Err("its loop is empty".to_owned()) } else { Ok(all) }
+    if all.is_empty() { Err((0, "its loop is empty".to_owned())) } else { Ok(all) }
 }
 
 fn parse_step(step: &str, sets: &[&str]) -> Result<(usize, Vec<Operation>), String> {
@@ -220,7 +220,7 @@ mod tests {
     const SETS: [&str; 2] = ["files", "log"];
 
     fn parsed(step: &str) -> Result<Vec<Operation>, String> {
-        parse(&[step.to_owned()], &SETS)
+        parse(&[step.to_owned()], &SETS).map_err(|(_, why)| why)
     }
 
     #[test]
@@ -272,7 +272,9 @@ mod tests {
             let why = parsed(step).expect_err(step);
             assert!(why.contains(said), "{step}: {why}");
         }
-        assert!(parse(&[], &SETS).unwrap_err().contains("empty"));
+        assert!(parse(&[], &SETS).unwrap_err().1.contains("empty"));
+        let steps = ["stat files", "stat file"].map(str::to_owned);
+        assert_eq!(parse(&steps, &SETS).unwrap_err().0, 1);
     }
 
     proptest! {

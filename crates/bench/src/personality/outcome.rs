@@ -26,12 +26,8 @@ pub struct Outcome {
     pub written_bytes: u64,
     /// Both a second, in MiB.
     pub mib_per_s: f64,
-    /// Operations that failed.
-    pub errors: u64,
     /// Operations that found no file to be done to, and with them the rest of their step.
     pub skipped: u64,
-    /// The first failures of some threads.
-    pub failures: Vec<String>,
     /// Each kind of operation that there was, by its name.
     pub of: BTreeMap<String, OperationOutcome>,
 }
@@ -59,9 +55,7 @@ pub(super) struct Tally {
     worst: [(u64, u64); Kind::ALL.len()],
     pub read_bytes: u64,
     pub written_bytes: u64,
-    pub errors: u64,
     pub skipped: u64,
-    pub failures: Vec<String>,
     pub begun: Option<Instant>,
     pub ended: Option<Instant>,
     done: u64,
@@ -84,9 +78,6 @@ impl Tally {
         self.done
     }
 }
-
-/// Failures told of a run, so many at most.
-const TOLD: usize = 10;
 
 impl Outcome {
     /// What all threads together gave.
@@ -121,9 +112,7 @@ impl Outcome {
             read_bytes,
             written_bytes,
             mib_per_s: a_second((read_bytes + written_bytes) as f64 / f64::from(1 << 20)),
-            errors: sum(|tally| tally.errors),
             skipped: sum(|tally| tally.skipped),
-            failures: tallies.iter().flat_map(|tally| tally.failures.clone()).take(TOLD).collect(),
             of: of.collect(),
         }
     }

@@ -18,9 +18,6 @@ use std::time::Instant;
 /// After so many loops in a row in which nothing could be done there is nothing left to do.
 const IDLE_LOOPS: u32 = 10_000;
 
-/// So many failures of a thread are told in words.
-const TOLD: usize = 3;
-
 /// A thread on its way.
 pub(super) struct Thread<'a> {
     shared: &'a Shared<'a>,
@@ -41,8 +38,8 @@ enum Done {
     Well,
     /// There was no file for it.
     NoFile,
-    /// It failed.
-    Failed(Option<Place>, Errno),
+    /// It failed, which ends the run.
+    Failed(Place, Errno),
 }
 
 impl<'a> Thread<'a> {
@@ -61,28 +58,26 @@ impl<'a> Thread<'a> {
     }
 
     /// Goes round the loop until it is told to stop.
-    pub fn run(mut self) -> Result<Tally, Error> {
+    pub fn run(mut self) -> Tally {
         let begun = Instant::now();
         let mut idle = 0;
-        let mut done = Ok(());
         while self.shared.another_loop() {
-            let before = self.tally.operations() + self.tally.errors;
+            let before = self.tally.operations();
             self.round();
-            if self.tally.operations() + self.tally.errors > before || self.shared.is_over() {
+            if self.tally.operations() > before || self.shared.is_over() {
                 idle = 0;
                 continue;
             }
             idle += 1;
             if idle == IDLE_LOOPS {
-                done = Err(Error::Idle);
-                break;
+                self.shared.fail(Error::Idle);
             }
             // Another thread may be about to make what is missed here.
             std::thread::yield_now();
         }
         self.tally.begun = Some(begun);
         self.tally.ended = Some(Instant::now());
-        done.map(|()| self.tally)
+        self.tally
     }
 
     /// Goes round it once.
@@ -96,8 +91,10 @@ impl<'a> Thread<'a> {
                     self.shared.otherwise[at]
                 }
                 Done::Failed(place, error) => {
-                    self.failed(at, place, error);
-                    self.shared.otherwise[at]
+                    let kind = self.shared.operations[at].kind().name();
+                    let path = self.shared.plan.path(place);
+                    self.shared.fail(Error::Operation { kind, path, source: error.into() });
+                    break;
                 }
             };
         }
@@ -110,18 +107,6 @@ impl<'a> Thread<'a> {
             drop(file);
             self.choice(place.set).release(place.file);
         }
-    }
-
-    fn failed(&mut self, at: usize, place: Option<Place>, error: Errno) {
-        self.tally.errors += 1;
-        if self.tally.failures.len() < TOLD {
-            let kind = self.shared.operations[at].kind().name();
-            let place = place.or(self.open.as_ref().map(|(place, _)| *place));
-            let path = place.map(|place| self.shared.plan.path(place)).unwrap_or_default();
-            let error = std::io::Error::from(error);
-            self.tally.failures.push(format!("{kind} of {path}: {error}"));
-        }
-        self.give_up();
     }
 
     fn choice(&self, set: usize) -> &'a Choice {
@@ -177,7 +162,7 @@ impl<'a> Thread<'a> {
             }
             Err(error) => {
                 self.choice(set).gone(file);
-                Done::Failed(Some(place), error)
+                Done::Failed(place, error)
             }
         }
     }
@@ -192,7 +177,7 @@ impl<'a> Thread<'a> {
             }
             Err(error) => {
                 self.choice(set).release(file);
-                Done::Failed(Some(place), error)
+                Done::Failed(place, error)
             }
         }
     }
@@ -201,7 +186,7 @@ impl<'a> Thread<'a> {
         let (place, file) = self.open.take().expect("steps close what they open");
         let closed = self.timed(Kind::Close, |_| close(file));
         self.choice(place.set).release(place.file);
-        closed.map_or_else(|error| Done::Failed(Some(place), error), |()| Done::Well)
+        closed.map_or_else(|error| Done::Failed(place, error), |()| Done::Well)
     }
 
     fn delete(&mut self, set: usize) -> Done {
@@ -218,7 +203,7 @@ impl<'a> Thread<'a> {
             }
             Err(error) => {
                 self.choice(set).stays(file);
-                Done::Failed(Some(place), error)
+                Done::Failed(place, error)
             }
         }
     }
@@ -231,7 +216,7 @@ impl<'a> Thread<'a> {
             rustix::fs::statat(directory, name, AtFlags::empty()).map(drop)
         });
         self.choice(set).release(file);
-        looked.map_or_else(|error| Done::Failed(Some(place), error), |()| Done::Well)
+        looked.map_or_else(|error| Done::Failed(place, error), |()| Done::Well)
     }
 
     /// Does something with the open file that moves so many bytes.
@@ -254,7 +239,7 @@ impl<'a> Thread<'a> {
         match moved {
             Ok(bytes) if kind == Kind::Read => self.tally.read_bytes += bytes,
             Ok(bytes) => self.tally.written_bytes += bytes,
-            Err(error) => return Done::Failed(Some(place), error),
+            Err(error) => return Done::Failed(place, error),
         }
         Done::Well
     }
@@ -267,7 +252,7 @@ impl<'a> Thread<'a> {
                 Ok(open) => self.kept[set] = Some((place, open)),
                 Err(error) => {
                     self.choice(set).release(file);
-                    return Done::Failed(Some(place), error);
+                    return Done::Failed(place, error);
                 }
             }
         }

@@ -67,7 +67,7 @@ pub(super) fn operations_on(disk: &str) -> String {
 }
 
 /// The measures, as a reader of a message is told them.
-pub(super) const MEASURES: &str = "operations_per_s, operations_ratio, mib_per_s, disk_share, operation_errors, and of each kind \
+pub(super) const MEASURES: &str = "operations_per_s, operations_ratio, mib_per_s, disk_share, and of each kind \
                                    of operation of a personality, as read, read_per_s and read_median_us, read_p99_us, \
                                    read_p999_us, read_max_us";
 
@@ -78,8 +78,7 @@ pub(super) fn is_measure(name: &str) -> bool {
         let quantile = |rest: &str| rest.strip_suffix("_us").is_some_and(|name| QUANTILES.contains(&name));
         rest.is_some_and(|rest| rest == "per_s" || quantile(rest))
     };
-    [OPERATIONS, OPERATIONS_RATIO, "mib_per_s", "disk_share", "operation_errors"].contains(&name)
-        || Kind::ALL.iter().any(of_kind)
+    [OPERATIONS, OPERATIONS_RATIO, "mib_per_s", "disk_share"].contains(&name) || Kind::ALL.iter().any(of_kind)
 }
 
 impl OnAged {
@@ -173,7 +172,7 @@ impl Serving<'_> {
                 parameters: serde_json::Value::Null,
                 command: self.command,
             };
-            let gave = beside::run(&bench, self.watch, &mut |side, watch| work.once(side, watch))?;
+            let gave = beside::run(&bench, self.watch, &mut |side| work.once(side))?;
             let on = format!("{ON}{}", model.name());
             for (subject, runs) in &gave.sides {
                 let repetitions = (1..).zip(runs);
