@@ -2,6 +2,7 @@
 
 use super::laboratory;
 use super::personality;
+use super::profiled;
 use super::transfer::{BANDWIDTH, NATURAL, SHARE_OF_BEST};
 use super::verification;
 use crate::series::MODELLED;
@@ -88,6 +89,7 @@ pub(super) fn known(measure: &str) -> Result<(), String> {
         &laboratory::BY_DISK[..],
         &laboratory::ALIKE[..],
         &verification::ALIKE[..],
+        &profiled::ALIKE[..],
     ]
     .concat();
     if all.contains(&measure) || personality::is_measure(measure) {
