@@ -124,7 +124,7 @@ impl<'a> Thread<'a> {
             Operation::Delete { set } => self.delete(set),
             Operation::Stat { set } => self.stat(set),
             Operation::AppendTo { set, size } => self.append_to(set, size),
-            Operation::Read => self.of_open(Kind::Read, |file, this| read_all(file, &mut this.buffer)),
+            Operation::Read => self.of_open(Kind::Read, |file, this| read_all(file, this.buffer)),
             Operation::Write => self.of_open(Kind::Write, |file, this| {
                 let place = this.writing.expect("a file is open");
                 let bytes = this.shared.plan.sets[place.set].files[place.file].bytes;
