@@ -14,6 +14,7 @@ mod from_snapshots;
 mod image;
 mod mail;
 mod measure;
+mod personality;
 mod profile;
 mod resemble;
 mod results;
@@ -36,6 +37,7 @@ pub use files::*;
 pub use from_snapshots::*;
 pub use mail::*;
 pub use measure::*;
+pub use personality::*;
 pub use profile::*;
 pub use resemble::*;
 pub use results::*;
@@ -126,9 +128,17 @@ pub struct Json {
     pub json: bool,
 }
 
-/// The arguments; called as `mount` calls those that mount, they are of `betreefs mount`.
+/// The arguments; called as `mount` calls those that mount, they are of `betreefs mount`, and a personality behind `bench` is one
+/// of `bench personality`.
 pub fn words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
+    let is_personality = |word: &OsString| {
+        let word = word.to_string_lossy();
+        word.ends_with(".toml") || ::bench::personality::builtin().any(|name| word == name)
+    };
+    if words.get(1).is_some_and(|word| word == "bench") && words.get(2).is_some_and(is_personality) {
+        words.insert(2, "personality".into());
+    }
     let name = words.first().and_then(|name| Path::new(name).file_name()).unwrap_or_default();
     if ["betreefs", "mount.fuse.betreefs"].iter().any(|helper| name == *helper) {
         words.splice(..1, ["senesce", "betreefs", "mount"].map(OsString::from));

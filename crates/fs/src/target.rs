@@ -43,7 +43,7 @@ pub enum Place {
         dir: PathBuf,
         /// The model that it is made after; one that is there has its own.
         model: String,
-        /// What its service times are used for; one that is there has its own.
+        /// What its service times are used for.
         clock: Clock,
     },
 }
@@ -191,7 +191,7 @@ pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
             }
             Disk::device(device, &spec)?
         }
-        Place::Modelled { dir, .. } => Disk::modelled(session, dir, &spec)?,
+        Place::Modelled { dir, clock, .. } => Disk::modelled(session, dir, *clock, &spec)?,
     };
     Ok(Box::new(Volume::open(session, &spec, disk, None)?))
 }

@@ -14,6 +14,7 @@ mod line;
 mod measure;
 mod metadata;
 mod outcome;
+mod personality;
 mod plan;
 mod profiled;
 mod rule;

@@ -6,17 +6,20 @@
 mod age;
 mod age_by;
 mod bench;
+mod beside;
 mod compare;
 mod error;
 mod experiment;
 mod export;
 mod feed;
+mod fio;
 mod hot_files;
 pub mod images;
 mod kept;
 mod machine;
 mod manifest;
 mod names;
+mod personality;
 pub mod resemble;
 mod say;
 pub mod scanned;
@@ -48,14 +51,19 @@ pub use experiment::{
     TreeAt, is_by_disk, is_done, listed, reproduce_all, run, standing,
 };
 pub use export::{Format, export};
+pub use fio::{FioJob, FioOutcome, FioSide, FioSpec, fio};
 pub use hot_files::{
     Chosen, HotFilesMeasured, HotFilesOutcome, HotFilesSide, HotFilesSpec, PUBLISHED_DAYS, PUBLISHED_SHARE,
     hot_files,
 };
-pub use kept::Kept;
+pub use kept::{Kept, Restored};
 pub use machine::Machine;
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
 pub use names::can_name;
+pub use personality::{
+    PERSONALITY_KIND, PERSONALITY_RUN, PersonalityOutcome, PersonalityRatios, PersonalitySide,
+    PersonalitySpec, Repetition, personality,
+};
 pub use probe::FileMap;
 pub use say::bytes;
 pub use scanned::HDD_MODEL;

@@ -56,6 +56,7 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
         Work::Laboratory(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Profiled(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Verification(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
+        Work::Personality(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Metadata { cell, model, .. } => {
             (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, vec![model.name().to_owned()])
         }

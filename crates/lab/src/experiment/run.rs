@@ -6,6 +6,7 @@ use super::images;
 use super::laboratory;
 use super::metadata;
 use super::outcome::{FailedCell, Outcome};
+use super::personality;
 use super::plan::{Job, Plan, Work};
 use super::profiled;
 use super::spec::Experiment;
@@ -149,6 +150,12 @@ fn run_job(
             let images = images.path();
             let command = &spec.command;
             verification::Verifying { cell, scale, store, session, identity, command, images, watch }.run()
+        }
+        Work::Personality(cell) => {
+            let images = images()?;
+            let disks: Vec<_> = spec.experiment.disks.iter().cloned().zip(models.iter().cloned()).collect();
+            let (command, images) = (&spec.command, images.path());
+            personality::Serving { cell, scale, store, identity, disks: &disks, command, images, watch }.run()
         }
         Work::Profiled(cell) => {
             let images = images()?;

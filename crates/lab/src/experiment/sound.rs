@@ -40,11 +40,13 @@ impl Experiment {
         let of_metadata = self.scale.values().filter(|scale| scale.is_metadata()).count();
         let verified = self.scale.values().filter(|scale| scale.is_verification()).count();
         let profiled = self.scale.values().filter(|scale| scale.is_profiled()).count();
+        let served = self.scale.values().filter(|scale| scale.is_personality()).count();
         let kinds = [
             ("metadata", of_metadata),
             ("laboratory", simulated),
             ("verify", verified),
             ("profile", profiled),
+            ("personality", served),
         ];
         for (kind, of_it) in kinds {
             if of_it != 0 && of_it != self.scale.len() {
@@ -89,6 +91,12 @@ impl Experiment {
                 return Err(why.to_owned());
             }
             return self.variants().iter().try_for_each(|variant| self.metadata(scale, variant).map(drop));
+        }
+        if scale.is_personality() {
+            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
+                return Err("a personality has neither memory_bytes nor pictures".to_owned());
+            }
+            return self.variants().iter().try_for_each(|variant| self.personality(scale, variant).map(drop));
         }
         if scale.is_laboratory() {
             if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::laboratory::{self, Laboratory};
 use super::metadata::{self, Metadata};
+use super::personality::{self, OnAged};
 use super::profiled::{self, Profiled};
 use super::rule::Rule;
 use super::verification::{self, Verification};
@@ -23,9 +24,15 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fast17-fig7", include_str!("../../../../experiments/fast17-fig7.toml")),
     ("fast17-fig8", include_str!("../../../../experiments/fast17-fig8.toml")),
     ("fast17-fig9", include_str!("../../../../experiments/fast17-fig9.toml")),
+    ("geriatrix17-fig1", include_str!("../../../../experiments/geriatrix17-fig1.toml")),
     ("geriatrix17-fig2", include_str!("../../../../experiments/geriatrix17-fig2.toml")),
     ("geriatrix17-fig3", include_str!("../../../../experiments/geriatrix17-fig3.toml")),
+    ("geriatrix17-fig4", include_str!("../../../../experiments/geriatrix17-fig4.toml")),
+    ("geriatrix17-fig5", include_str!("../../../../experiments/geriatrix17-fig5.toml")),
+    ("geriatrix17-fig6", include_str!("../../../../experiments/geriatrix17-fig6.toml")),
     ("geriatrix17-fig7", include_str!("../../../../experiments/geriatrix17-fig7.toml")),
+    ("geriatrix17-fig8", include_str!("../../../../experiments/geriatrix17-fig8.toml")),
+    ("geriatrix17-fig9", include_str!("../../../../experiments/geriatrix17-fig9.toml")),
     ("geriatrix17-tab2", include_str!("../../../../experiments/geriatrix17-tab2.toml")),
     ("mdrealio16-fig1", include_str!("../../../../experiments/mdrealio16-fig1.toml")),
     ("mdrealio16-fig2", include_str!("../../../../experiments/mdrealio16-fig2.toml")),
@@ -135,7 +142,7 @@ pub struct Scale {
     pub transfer_reads: u64,
     /// The workload, with its kind; none for disks alone. Of the kind `metadata` it is the metadata benchmark that runs, of the
     /// kind `laboratory` file systems are simulated, of the kind `verify` replays of snapshots are verified, of the kind `profile`
-    /// agings by profiles are what is measured.
+    /// agings by profiles are what is measured, of the kind `personality` personalities run on aged file systems.
     #[serde(default)]
     pub workload: toml::Table,
     /// About how many seconds it takes on a machine of two processors. Machines share figures by it; nothing else depends on it.
@@ -157,6 +164,11 @@ impl Scale {
     /// Whether replays of snapshots are verified.
     pub fn is_verification(&self) -> bool {
         self.is_of(verification::KIND)
+    }
+
+    /// Whether personalities run on aged file systems.
+    pub fn is_personality(&self) -> bool {
+        self.is_of(personality::KIND)
     }
 
     /// Whether what is measured is how agings by profiles fare.
@@ -333,6 +345,11 @@ impl Experiment {
         plain(without_kind(scale, variant))
     }
 
+    /// What is run on what with a setting.
+    pub(super) fn personality(&self, scale: &Scale, variant: &Variant) -> Result<OnAged, String> {
+        plain(without_kind(scale, variant))
+    }
+
     /// What is verified with a setting.
     pub(super) fn verification(&self, scale: &Scale, variant: &Variant) -> Result<Verification, String> {
         plain(without_kind(scale, variant))
@@ -416,6 +433,11 @@ mod tests {
                         for fs in &experiment.fs {
                             laboratory.check(fs, scale.size_bytes, &scale.rounds).unwrap();
                         }
+                        continue;
+                    }
+                    if scale.is_personality() {
+                        let on_aged = experiment.personality(scale, &variant).unwrap();
+                        on_aged.check(scale.size_bytes, scale.seeds[0]).unwrap();
                         continue;
                     }
                     if scale.is_profiled() {
