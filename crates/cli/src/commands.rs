@@ -14,12 +14,15 @@ mod experiment;
 mod export;
 mod ffs;
 mod generate;
+mod outside;
 mod probe;
 mod profile;
 mod report;
 mod snapshot;
 mod trace;
 mod verify;
+
+pub use outside::Failed;
 
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
 use anyhow::Result;

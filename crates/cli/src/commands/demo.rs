@@ -18,8 +18,8 @@ pub fn run(args: &Demo) -> Result<()> {
     let work = std::path::absolute(&args.work).context("finding the work directory")?;
     let mut names = Vec::new();
     for kind in fs::kinds() {
-        // It cannot be filled so far yet.
-        if kind.name() == "betreefs" {
+        // It cannot be filled so far yet; and in a virtual machine all would take long.
+        if kind.name() == "betreefs" || !fs::in_kernel(*kind) {
             continue;
         }
         if let Err(why) = fs::ready(*kind) {
@@ -67,6 +67,7 @@ fn spec(args: &Demo, work: &Path, name: &str) -> Result<AgeSpec> {
             mkfs_opts: Vec::new(),
             mount_opts: Vec::new(),
             read_ahead_kb: 128,
+            kernel: None,
         },
         erase: None,
         conditions: Conditions {

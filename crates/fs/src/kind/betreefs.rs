@@ -44,10 +44,10 @@ impl FileSystem for Betreefs {
         })
     }
 
-    fn check(&self, device: &Path) -> Command {
+    fn check(&self, device: &Path) -> Option<Command> {
         let mut command = this_program("check");
         command.arg(device);
-        command
+        Some(command)
     }
 
     fn version_command(&self) -> Command {
