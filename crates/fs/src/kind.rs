@@ -65,8 +65,8 @@ pub trait FileSystem: Sync {
     /// The least size that its `mkfs` takes.
     fn min_size_bytes(&self) -> u64;
 
-    /// The share of a device that files surely take, where that is less than what aging fills by itself.
-    fn most_full(&self) -> f64 {
+    /// The share of a device of that size that files surely take, where that is less than what aging fills by itself.
+    fn most_full(&self, _size_bytes: u64) -> f64 {
         1.0
     }
 

@@ -121,7 +121,7 @@ fn made(args: &Age, source: &str) -> Result<(String, Made)> {
 pub fn spec(args: &Age) -> Result<AgeSpec> {
     let profile = profile::load(&args.profile)?;
     let (name, made) = made(args, &profile.name)?;
-    let most_full = fs::find(&made.fs).map_or(1.0, |kind| kind.most_full());
+    let most_full = fs::find(&made.fs).map_or(1.0, |kind| kind.most_full(args.size));
     let fullness = args.fullness.unwrap_or_else(|| profile.fullness.unwrap_or(0.8).min(most_full));
     Ok(AgeSpec {
         name,

@@ -65,7 +65,7 @@ impl FileSystem for Betreefs {
     }
 
     /// The rest is the log, room for copies of nodes, and leaves that are not full.
-    fn most_full(&self) -> f64 {
+    fn most_full(&self, _size_bytes: u64) -> f64 {
         0.5
     }
 
