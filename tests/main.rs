@@ -21,6 +21,7 @@ mod files;
 mod from_snapshots;
 mod imports;
 mod latencies;
+mod machines;
 mod mail;
 mod modelled;
 mod mpi;

@@ -92,6 +92,12 @@ pub trait FileSystem: Sync {
         true
     }
 
+    /// Whether the room of what is deleted can be had again. Where that is for a cleaner to do which does not run, all that is
+    /// written must fit.
+    fn frees(&self) -> bool {
+        true
+    }
+
     /// The longest extent it can make of blocks of that size.
     fn max_extent_bytes(&self, block_bytes: u64) -> u64;
 
@@ -157,6 +163,11 @@ pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
     if !in_kernel(kind) {
         return Err(Error::NotInKernel(kind.name()));
     }
+    has_tools(kind)
+}
+
+/// Checks that its programs are installed.
+pub fn has_tools(kind: &dyn FileSystem) -> Result<(), Error> {
     let (tools, package) = kind.tools();
     Ok(tools.iter().try_for_each(|tool| require_tool(tool, package))?)
 }

@@ -48,7 +48,7 @@ pub enum Error {
         what: String,
         /// What happened.
         why: String,
-        /// What its kernel said of it.
+        /// What its console said of it.
         console: Option<String>,
     },
     /// Ctrl-C before the command had begun.
@@ -69,5 +69,5 @@ fn wanting(wanted: &[String]) -> String {
 }
 
 fn said(console: &Option<String>) -> String {
-    console.as_ref().map_or_else(String::new, |line| format!("; its kernel's word: {line}"))
+    console.as_ref().map_or_else(String::new, |line| format!("; its last words: {line}"))
 }

@@ -55,8 +55,8 @@ impl Machine<'_> {
         let console = Console::read(ours.console);
         let out = pass_on(ours.out, (!self.task.keep_output).then(std::io::stdout));
         let err = pass_on(ours.err, Some(std::io::stderr()));
-        let ended =
-            Watched::new(ours.talk, &console, accelerator).and_then(|mut watched| watched.until_end());
+        let ended = Watched::new(ours.talk, &console, accelerator.patience())
+            .and_then(|mut watched| watched.until_end());
         qemu.end(ended.is_ok());
         let output = out.join().unwrap_or_default();
         let _ = err.join();

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::job::{ROOT_TAG, port};
+use crate::watch::Patience;
 use disk::{command, run_tool};
 use serde::{Deserialize, Serialize};
 use std::os::fd::RawFd;
@@ -31,19 +32,17 @@ impl Accelerator {
         }
     }
 
-    /// Where a machine says nothing at all for so long, it hangs: KVM does so where a host offers it and lacks what it takes.
-    pub(crate) fn first_word(self) -> Duration {
-        match self {
-            Accelerator::Kvm => Duration::from_secs(5),
-            Accelerator::Tcg => Duration::from_secs(90),
-        }
-    }
-
-    /// A boot that takes longer has failed.
-    pub(crate) fn boot(self) -> Duration {
-        match self {
-            Accelerator::Kvm => Duration::from_secs(60),
-            Accelerator::Tcg => Duration::from_secs(300),
+    /// How long is waited for a machine that it executes.
+    pub(crate) fn patience(self) -> Patience {
+        let (first_word, boot) = match self {
+            // It hangs where a host offers it and lacks what it takes.
+            Accelerator::Kvm => (5, 60),
+            Accelerator::Tcg => (90, 300),
+        };
+        Patience {
+            first_word: Duration::from_secs(first_word),
+            boot: Duration::from_secs(boot),
+            silence: Duration::from_secs(180),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the machine and the process outside tell each other, a line each.
 
+use std::io::BufRead;
 use std::str::FromStr;
 
 /// How often the machine says that it lives.
@@ -52,6 +53,17 @@ impl FromStr for Said {
     }
 }
 
+/// What is said on a stream until its end. A line that is cut off was not said, nor one that is not understood.
+pub fn heard(mut from: impl BufRead) -> impl Iterator<Item = Said> {
+    let lines = std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        let read = from.read_until(b'\n', &mut line).ok()?;
+        (read > 0).then_some(line)
+    });
+    let understood = |line: Vec<u8>| std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?.parse().ok();
+    lines.filter_map(understood)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,8 +80,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_line_is_survived(line in ".{0,40}") {
-            let _ = line.parse::<Said>();
+        fn what_is_cut_off_was_not_said(cut in 0usize..40) {
+            let all = [Said::Up, Said::Alive, Said::Failed("no\nroot".to_owned()), Said::Exit(12)];
+            let text: String = all.iter().map(|said| format!("{said}\n")).collect();
+            let left = &text.as_bytes()[..cut.min(text.len())];
+            let whole = left.iter().filter(|byte| **byte == b'\n').count();
+            let said: Vec<String> = heard(left).map(|said| said.to_string()).collect();
+            prop_assert_eq!(said, all[..whole].iter().map(|said| said.to_string()).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn damage_costs_no_more_than_its_line(at in 0usize..10, byte in 0x80u8..) {
+            let mut text = b"alive\nup\nexit 3\n".to_vec();
+            text[at.min(8)] = byte;
+            prop_assert_eq!(heard(&text[..]).last(), Some(Said::Exit(3)));
+        }
+
+        #[test]
+        fn any_stream_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            heard(&bytes[..]).for_each(drop);
         }
     }
 }

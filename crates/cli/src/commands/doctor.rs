@@ -99,8 +99,7 @@ fn machine() -> Finding {
 /// Whether another kernel has what this one lacks.
 fn in_machine(kind: &dyn fs::FileSystem) -> Finding {
     let release = vm::Kernel::find(&[kind.module()]).and_then(|kernel| kernel.release());
-    let (tools, package) = kind.tools();
-    let tools = tools.iter().try_for_each(|tool| disk::require_tool(tool, package));
+    let tools = fs::has_tools(kind);
     let detail = format!(
         "in a virtual machine, Linux {}: {}",
         release.as_deref().unwrap_or_default(),

@@ -53,6 +53,8 @@ pub fn of_age(args: &Age, source: &str) -> Result<Option<Place>> {
     let Some(kernel) = kernel.map_or_else(|| for_kinds(&[kind]), |kernel| Ok(Some(kernel)))? else {
         return Ok(None);
     };
+    // They are the same inside, where it takes a boot to find them missing.
+    fs::has_tools(kind)?;
     if args.device.is_some() {
         bail!("a device cannot be aged in a virtual machine, which {} needs here: age an image", kind.name());
     }
@@ -90,6 +92,7 @@ pub fn of_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Place
         return kernels.into_iter().map(place).collect();
     }
     let kinds = args.first.fs.iter().map(|name| fs::find(name)).collect::<Result<Vec<_>, _>>()?;
+    kinds.iter().try_for_each(|kind| fs::has_tools(*kind))?;
     let modules: Vec<&str> = kinds.iter().map(|kind| kind.module()).collect();
     let mut kernels: Vec<_> = kernels(&args.kernels)?.into_iter().map(Some).collect();
     match (kernels.len(), args.kernels.across) {

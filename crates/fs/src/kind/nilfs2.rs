@@ -50,6 +50,10 @@ impl FileSystem for Nilfs2 {
         false
     }
 
+    fn frees(&self) -> bool {
+        false
+    }
+
     fn max_extent_bytes(&self, _: u64) -> u64 {
         // One segment may follow the other without end.
         u64::MAX
