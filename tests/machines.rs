@@ -2,7 +2,6 @@
 
 use crate::common::{Lab, signal, text};
 use rustix::process::Signal;
-use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,7 +41,9 @@ fn qemu_of(child: &Child) -> Option<u32> {
 }
 
 fn is_there(process: u32) -> bool {
-    Path::new(&format!("/proc/{process}")).exists()
+    // One that is a zombie has ended, whoever should know of it.
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn what_frees_nothing_ages_while_all_that_is_written_fits() {
     let lab = Lab::new();
     let age = "age --fs nilfs2 --size 256MiB --fullness 0.2 --profile agrawal --name a --work work";
     lab.refused(&format!("{age} --overwrites 2"), "nilfs2 frees nothing without its cleaner");
-    let aged = lab.json(&format!("{age} --overwrites 0.7"));
+    let aged = lab.json(&format!("{age} --overwrites 0.45"));
     assert_eq!(aged["errors"], 0, "{aged}");
     let compared = lab.json("compare a --work work --repeat 1 --no-new-file");
     let pair = &compared["pairs"][0];
@@ -136,9 +137,9 @@ fn one_file_system_on_two_kernels_is_compared_side_by_side() {
     let pairs = compared["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 2, "{compared}");
     assert_ne!(pairs[0]["kernel"], pairs[1]["kernel"]);
-    let files = |pair: &serde_json::Value| pair["aged"]["files"].as_u64().unwrap();
+    let files = |pair: &serde_json::Value| pair["aged"]["files"].as_f64().unwrap();
     assert!(
-        files(&pairs[0]) > 0 && files(&pairs[0]) == files(&pairs[1]),
+        files(&pairs[0]) > 0.0 && files(&pairs[0]) == files(&pairs[1]),
         "the same aging on both: {compared}"
     );
     for pair in pairs {

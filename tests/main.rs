@@ -28,6 +28,7 @@ mod mpi;
 mod probes;
 mod profiles;
 mod refusals;
+mod reproduction;
 mod snapshots;
 mod stores;
 mod verify;

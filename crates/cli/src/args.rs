@@ -39,6 +39,7 @@ pub use served::*;
 pub use verify::*;
 
 use clap::{Args, Parser, Subcommand};
+use lab::StoreAt;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +91,8 @@ pub enum Command {
     Snapshot(Snapshot),
     /// Show, convert or sum up traces of operations
     Trace(Trace),
+    /// Bring stores of results together
+    Store(Store),
     /// Write one page with everything that was compared
     Report(Report),
     /// Write all measurements as one table
@@ -131,6 +134,26 @@ pub struct Work {
     /// Work directory: images, their descriptions, and the store of results
     #[arg(long, value_name = "DIR", default_value = "senesce-work")]
     pub work: PathBuf,
+}
+
+/// Where the store of results is.
+#[derive(Args, Clone)]
+pub struct StoreArg {
+    /// The store of results: a file, a work directory, or postgres://HOST/DATABASE [default: that of the work directory]
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
+}
+
+impl StoreArg {
+    /// That store, if it is named.
+    pub fn named(&self) -> Option<StoreAt> {
+        self.store.as_deref().map(StoreAt::named)
+    }
+
+    /// That store, or that of the work directory.
+    pub fn or_of(&self, work: &Work) -> StoreAt {
+        self.named().unwrap_or_else(|| StoreAt::of_work(&work.work))
+    }
 }
 
 #[cfg(test)]

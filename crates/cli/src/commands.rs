@@ -19,6 +19,7 @@ mod probe;
 mod profile;
 mod report;
 mod snapshot;
+mod store;
 mod trace;
 mod verify;
 
@@ -73,6 +74,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Activity(activity) => self::activity::run(&activity.action),
         Command::Snapshot(snapshot) => self::snapshot::run(&snapshot.action),
         Command::Trace(trace) => trace::run(&trace.action),
+        Command::Store(store) => self::store::run(&store.action),
         Command::Report(report) => report::run(&report),
         Command::Export(export) => export::run(&export),
         Command::Cleanup(json) => cleanup::run(&json),
@@ -84,7 +86,7 @@ pub fn run(args: Senesce) -> Result<()> {
 /// The command line as it was given, for the record.
 fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
-        let arg = arg.to_string_lossy().into_owned();
+        let arg = lab::without_secrets(&arg.to_string_lossy());
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
         if !arg.is_empty() && arg.chars().all(plain) {
             arg

@@ -24,13 +24,16 @@ pub enum Error {
     Snapshot(#[from] snapshot::Error),
     #[error(transparent)]
     Trace(#[from] trace::Error),
-    #[error("result store {}: {source}", path.display())]
-    Store { path: PathBuf, source: rusqlite::Error },
+    #[error("result store {store}: {source}")]
+    Store { store: String, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("{action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     /// The user asked for something that cannot be done.
     #[error("{0}")]
     Refused(String),
+    /// Another process does it already.
+    #[error("{0}")]
+    Busy(String),
     /// The measured file system is damaged, or the measurement is not to be trusted.
     #[error("{0}")]
     Failed(String),

@@ -40,8 +40,9 @@ pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
 pub use experiment::{
-    Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment, FailedCell, Outcome,
-    Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, TreeAt, is_by_disk, run,
+    AllDone, AllSpec, Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment,
+    FailedCell, Listed, Outcome, Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, Shard, Standing, State,
+    TreeAt, is_by_disk, is_done, listed, reproduce_all, run, standing,
 };
 pub use export::{Format, export};
 pub use hot_files::{
@@ -57,7 +58,7 @@ pub use scanned::HDD_MODEL;
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
 pub use sides::On;
 pub use stats::{Correlation, Interval, Spread, correlation, median_interval, spread};
-pub use store::{Measurement, NewRun, Run, RunId, Store};
+pub use store::{Measurement, Merged, NewRun, Run, RunId, Store, StoreAt, without_secrets};
 pub use throughput::{Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};

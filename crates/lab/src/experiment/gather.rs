@@ -1,6 +1,6 @@
 //! Reads back what a run has measured, and judges it.
 
-use super::check::Judge;
+use super::check::{Checked, Judge, trend};
 use super::measure::{COLD, SHARE_OF_COLD};
 use super::outcome::{
     CheckpointPair, CheckpointSide, FailedCell, Of, Outcome, Picture, read_checkpoint, read_trees,
@@ -21,6 +21,7 @@ pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Res
         source: experiment.source.clone(),
         scale: plan.spec.scale.clone(),
         checks: Vec::new(),
+        trend: None,
         correlations: Vec::new(),
         checkpoints: Vec::new(),
         pairs: Vec::new(),
@@ -35,7 +36,7 @@ pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Res
     }
     let (lines, rounds, untraced) = (plan.lines(), plan.scale.axis(), plan.untraced.as_deref());
     let judge = Judge { lines: &lines, rounds, outcome: &outcome, untraced };
-    let checks = experiment.check.iter().flat_map(|claim| judge.check(claim)).collect();
+    let claims: Vec<Vec<Checked>> = experiment.check.iter().map(|claim| judge.check(claim)).collect();
     let mut correlations = Vec::new();
     for correlated in experiment.check.iter().flat_map(|claim| judge.correlations(claim)) {
         // Two claims may be made of one.
@@ -43,7 +44,8 @@ pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Res
             correlations.push(correlated);
         }
     }
-    (outcome.checks, outcome.correlations) = (checks, correlations);
+    outcome.trend = trend(&claims);
+    (outcome.checks, outcome.correlations) = (claims.concat(), correlations);
     Ok(outcome)
 }
 
@@ -52,6 +54,7 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
     let (fs, option, seed, disks) = match &job.work {
         Work::Cell(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Laboratory(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
+        Work::Profiled(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Verification(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Metadata { cell, model, .. } => {
             (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, vec![model.name().to_owned()])

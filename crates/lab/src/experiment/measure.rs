@@ -1,6 +1,7 @@
 //! The measures that a checkpoint has: what a plot may draw and a claim may be made of.
 
 use super::laboratory;
+use super::profiled;
 use super::transfer::{BANDWIDTH, NATURAL, SHARE_OF_BEST};
 use super::verification;
 use crate::series::MODELLED;
@@ -87,6 +88,7 @@ pub(super) fn known(measure: &str) -> Result<(), String> {
         &laboratory::BY_DISK[..],
         &laboratory::ALIKE[..],
         &verification::ALIKE[..],
+        &profiled::ALIKE[..],
     ]
     .concat();
     if all.contains(&measure) {

@@ -27,6 +27,9 @@ pub struct Outcome {
     pub scale: String,
     /// What was published, and whether it holds.
     pub checks: Vec<Checked>,
+    /// Whether it holds in its trend; `None` where that could not be judged.
+    #[serde(default)]
+    pub trend: Option<bool>,
     /// The correlations that claims are made of.
     #[serde(default)]
     pub correlations: Vec<Correlated>,

@@ -7,12 +7,14 @@ use super::laboratory;
 use super::metadata;
 use super::outcome::{FailedCell, Outcome};
 use super::plan::{Job, Plan, Work};
+use super::profiled;
 use super::spec::Experiment;
+use super::standing;
 use super::transfer;
 use super::verification;
 use crate::manifest::Home;
 use crate::series::Series;
-use crate::store::{NewRun, Store};
+use crate::store::{NewRun, Store, StoreAt};
 use crate::workload::interrupted;
 use crate::{Error, Watch};
 use disk::Session;
@@ -30,6 +32,8 @@ pub struct RunSpec {
     pub scale: String,
     /// The work directory.
     pub work: PathBuf,
+    /// Where results are kept; the store of the work directory if nothing else is named.
+    pub store: Option<StoreAt>,
     /// Whether checkpoints that are in the store are taken from there.
     pub resume: bool,
     /// What carries out a run of the metadata benchmark in a process of its own: a command that calls
@@ -50,8 +54,32 @@ impl RunSpec {
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let spec = plan.spec;
     let work = crate::Work::take(&spec.work)?;
-    let store = work.store()?;
+    let store = spec.store.as_ref().map_or_else(|| work.store(), StoreAt::open)?;
+    let figure = &spec.experiment.figure;
+    let new = NewRun {
+        kind: super::KIND,
+        name: figure,
+        command: &spec.command,
+        seed: None,
+        parameters: standing::parameters(&spec.experiment, &spec.scale),
+    };
+    let Some(run) = store.begin_alone(&new, |run| standing::is_at(run, &spec.scale))? else {
+        return Err(Error::Busy(format!(
+            "{figure} at scale {} is being run into this store by another process; wait for it",
+            spec.scale
+        )));
+    };
     work.keep();
+    let outcome = run_jobs(plan, &store, watch);
+    if let Ok(outcome) = &outcome {
+        store.record_document(run, "", super::OUTCOME, outcome)?;
+    }
+    store.end_by(run, &outcome)?;
+    outcome
+}
+
+fn run_jobs(plan: &Plan, store: &Store, watch: &mut dyn Watch) -> Result<Outcome, Error> {
+    let spec = plan.spec;
     let session = Session::begin()?;
     let figure = &spec.experiment.figure;
     let mut failed = Vec::new();
@@ -62,7 +90,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let left_s = start.elapsed().as_secs_f64() / at as f64 * (of - at) as f64;
         let eta = if at == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
         watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, job.name(), at + 1));
-        match run_job(plan, job, &store, &session, watch) {
+        match run_job(plan, job, store, &session, watch) {
             Ok(()) => {}
             // Whatever was being done then says in its own way that it was broken off.
             Err(_) if disk::interrupted() => return Err(interrupted()),
@@ -72,17 +100,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
             }
         }
     }
-    let outcome = gather(plan, &store, failed)?;
-    let run = store.begin(&NewRun {
-        kind: "experiment",
-        name: figure,
-        command: &spec.command,
-        seed: None,
-        parameters: serde_json::json!({ "scale": spec.scale, "experiment": spec.experiment }),
-    })?;
-    store.record_document(run, "", "outcome", &outcome)?;
-    store.end(run, "done", None)?;
-    Ok(outcome)
+    gather(plan, store, failed)
 }
 
 fn run_job(
@@ -131,6 +149,12 @@ fn run_job(
             let images = images.path();
             let command = &spec.command;
             verification::Verifying { cell, scale, store, session, identity, command, images, watch }.run()
+        }
+        Work::Profiled(cell) => {
+            let images = images()?;
+            let images = images.path();
+            let command = &spec.command;
+            profiled::Profiling { cell, scale, store, session, identity, command, images, watch }.run()
         }
         Work::Cell(cell) => {
             if let Some(why) = untraced {
