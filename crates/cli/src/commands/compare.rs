@@ -102,13 +102,16 @@ fn complete(work: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// A measure: its name, and its value on a side.
-type Measure = (String, fn(&Side) -> Option<f64>);
+/// The value of a measure on a side.
+type Of = fn(&Side) -> Option<f64>;
+
+/// A measure: its name, and its value.
+type Measure = (String, Of);
 
 /// What is told of a pair.
 fn measures(pair: &Pair) -> Vec<Measure> {
     let mut measures: Vec<Measure> = Vec::new();
-    let mut add = |name: &str, of: fn(&Side) -> Option<f64>| measures.push((name.to_owned(), of));
+    let mut add = |name: &str, of: Of| measures.push((name.to_owned(), of));
     if pair.modelled_disk != lab::HDD_MODEL {
         add(&format!("scan s/GiB, modelled {}", pair.modelled_disk), |side| side.modelled_s_per_gib);
     }
@@ -122,7 +125,7 @@ fn measures(pair: &Pair) -> Vec<Measure> {
     add("free extents", |side| side.free_extents);
     add("fragments of a new file", |side| side.new_file_fragments);
     // Of a file system that is a tree alone.
-    let tree: [(&str, fn(&Side) -> Option<f64>); 4] = [
+    let tree: [(&str, Of); 4] = [
         ("key-order layout score", |side| side.key_order_layout_score),
         ("leaves full", |side| side.leaf_occupancy),
         ("inner nodes full", |side| side.inner_node_occupancy),
