@@ -11,9 +11,11 @@ mod extract;
 mod ffs;
 mod files;
 mod from_snapshots;
+mod image;
 mod mail;
 mod measure;
 mod profile;
+mod resemble;
 mod results;
 mod served;
 mod snapshot;
@@ -23,6 +25,7 @@ pub use self::activity::*;
 pub use self::bench::*;
 pub use self::betreefs::*;
 pub use self::ffs::*;
+pub use self::image::*;
 pub use self::snapshot::*;
 pub use age::*;
 pub use by::*;
@@ -34,6 +37,7 @@ pub use from_snapshots::*;
 pub use mail::*;
 pub use measure::*;
 pub use profile::*;
+pub use resemble::*;
 pub use results::*;
 pub use served::*;
 pub use verify::*;
@@ -71,6 +75,10 @@ pub enum Command {
     Bench(Bench),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
+    /// Save, restore, verify and share aged images
+    Image(Image),
+    /// Put two file systems side by side: free space, extents, layout scores, a new file on a copy
+    Resemble(Resemble),
     /// Compare a real file system day by day with one on which the workload of its snapshots was replayed
     Verify(Box<Verify>),
     /// Run an experiment: file systems aged in rounds and measured after each

@@ -14,10 +14,12 @@ mod experiment;
 mod export;
 mod ffs;
 mod generate;
+mod image;
 mod outside;
 mod probe;
 mod profile;
 mod report;
+mod resemble;
 mod snapshot;
 mod store;
 mod trace;
@@ -37,7 +39,9 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Bench(_)
             | Command::Compare(_)
             | Command::Demo(_)
+            | Command::Image(_)
             | Command::Probe(_)
+            | Command::Resemble(_)
             | Command::Run(_)
             | Command::Reproduce(_)
             | Command::Verify(_)
@@ -47,7 +51,12 @@ pub fn run(args: Senesce) -> Result<()> {
     }
     if matches!(
         args.command,
-        Command::Compare(_) | Command::Demo(_) | Command::Probe(_) | Command::Run(_) | Command::Reproduce(_)
+        Command::Compare(_)
+            | Command::Demo(_)
+            | Command::Probe(_)
+            | Command::Resemble(_)
+            | Command::Run(_)
+            | Command::Reproduce(_)
     ) {
         mpi::alone()?;
     }
@@ -64,11 +73,13 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Bench(bench) => self::bench::run(&bench.bench),
         Command::Probe(probe) => probe::run(&probe.probe),
         Command::Compare(compare) => compare::run(&compare),
+        Command::Resemble(resemble) => self::resemble::run(&resemble),
         Command::Verify(verify) => self::verify::run(&verify),
         Command::Run(run) => experiment::run(&run),
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
         Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Betreefs(betreefs) => self::betreefs::run(&betreefs.action),
+        Command::Image(image) => self::image::run(&image.action),
         Command::Ffs(ffs) => self::ffs::run(&ffs),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Activity(activity) => self::activity::run(&activity.action),

@@ -85,6 +85,12 @@ pub trait Target: Send {
     /// yet, for some free it in the background: chill first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
 
+    /// The extents of the device below that hold nothing of the file system, as [`FileSystem::unused`] tells. For one that is open to
+    /// be read only.
+    fn unused(&self) -> Result<Option<Vec<Extent>>, Error> {
+        Ok(None)
+    }
+
     /// How the tree lies on the disk that the file system keeps everything in; `None` where it is no tree that could be told
     /// of. It is unmounted meanwhile.
     fn tree(&mut self) -> Result<Option<TreeStat>, Error> {

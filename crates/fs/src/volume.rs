@@ -227,6 +227,10 @@ impl Target for Volume {
         self.kind.free_extents(self.root())
     }
 
+    fn unused(&self) -> Result<Option<Vec<Extent>>, Error> {
+        self.kind.unused(self.disk.path(), self.root())
+    }
+
     fn tree(&mut self) -> Result<Option<TreeStat>, Error> {
         let Some(look) = self.kind.tree() else { return Ok(None) };
         self.mount.unmount()?;

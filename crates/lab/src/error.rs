@@ -21,6 +21,8 @@ pub enum Error {
     #[error(transparent)]
     Replay(#[from] replay::Error),
     #[error(transparent)]
+    Saved(#[from] saved::Error),
+    #[error(transparent)]
     Snapshot(#[from] snapshot::Error),
     #[error(transparent)]
     Trace(#[from] trace::Error),

@@ -60,6 +60,12 @@ fn findings() -> Vec<Finding> {
     let remedy = limited.as_ref().err().map(ToString::to_string).unwrap_or_default();
     findings.push(finding("memory limits", limited.is_ok(), "warm scans with little memory", &remedy));
     findings.push(finding("git", on_path("git"), "histories pulled live", "apt install git"));
+    findings.push(finding(
+        "curl",
+        on_path("curl"),
+        "images of a catalogue from elsewhere",
+        "apt install curl",
+    ));
     findings.push(machine());
     for kind in fs::kinds() {
         if !fs::in_kernel(*kind) {
