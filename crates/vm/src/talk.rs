@@ -90,9 +90,9 @@ mod tests {
         }
 
         #[test]
-        fn damage_costs_no_more_than_its_line(at in 0usize..10, byte in 0x80u8..) {
+        fn damage_costs_no_more_than_its_line(at in 0usize..8, byte in 0x80u8..) {
             let mut text = b"alive\nup\nexit 3\n".to_vec();
-            text[at.min(8)] = byte;
+            text[at] = byte;
             prop_assert_eq!(heard(&text[..]).last(), Some(Said::Exit(3)));
         }
 

@@ -110,6 +110,7 @@ impl<'a> Watched<'a> {
 /// What the kernel says.
 pub struct Console {
     said: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
 }
 
 impl Console {
@@ -117,7 +118,7 @@ impl Console {
     pub fn read(mut from: PipeReader) -> Console {
         let said = Arc::new(Mutex::new(Vec::new()));
         let keep = said.clone();
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(n @ 1..) = from.read(&mut buffer) {
                 let mut said = keep.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,21 +127,22 @@ impl Console {
                 said.drain(..over);
             }
         });
-        Console { said }
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        Console { said, reader }
     }
 
     fn is_silent(&self) -> bool {
-        self.text().is_empty()
+        text(&self.said).is_empty()
     }
 
-    /// What tells most of why the machine ended.
-    pub fn telling(&self) -> Option<String> {
-        telling(&self.text())
+    /// What tells most of why the machine ended. It must have ended: all that it said is waited for.
+    pub fn telling(self) -> Option<String> {
+        let _ = self.reader.join();
+        telling(&text(&self.said))
     }
+}
+
+fn text(said: &Mutex<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
 }
 
 /// What a kernel says, and the first process, when things go wrong; the worst first.

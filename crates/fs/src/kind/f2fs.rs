@@ -51,7 +51,7 @@ impl FileSystem for F2fs {
     /// measured). What is left holds a node of 4 KiB for each file as well.
     fn most_full(&self, size_bytes: u64) -> f64 {
         let kept_back = (48 << 20) as f64 / size_bytes as f64 + 0.16;
-        (1.0 - kept_back).max(0.0) * 0.85
+        (1.0 - kept_back).max(0.1) * 0.85
     }
 
     fn default_threads(&self) -> usize {
