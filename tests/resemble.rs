@@ -23,7 +23,7 @@ fn number(value: &Value, path: &str) -> f64 {
 fn the_same_is_no_distance_apart_and_another_is() {
     needs!("ext4");
     let lab = Lab::new();
-    age(&lab, "ext4", "256MiB", 1, "--no-fill --overwrites 1");
+    age(&lab, "ext4", "256MiB", 1, "--no-fill --fullness 0.6 --overwrites 1");
     age(&lab, "ext4", "256MiB", 2, "--no-fill --fullness 0.5 --overwrites 4");
     lab.run("image save ext4-1 --work work");
     let image = lab.work().join("ext4-1.img");
