@@ -124,7 +124,7 @@ fn begin(store: &Store, bench: &Bench, place: &Place) -> Result<RunId, Error> {
 /// What it runs on, as it was found.
 enum Place<'a> {
     Aged { work: &'a Path, manifest: Box<Manifest> },
-    Alone { path: PathBuf, made: Option<Made> },
+    Alone { path: PathBuf, made: Option<Box<Made>> },
 }
 
 impl<'a> Place<'a> {
@@ -141,7 +141,7 @@ impl<'a> Place<'a> {
                 clean_alone(&path, watch)?;
                 let made = Made::found(&path)?;
                 made.as_ref().map_or(Ok(()), Made::may_be_written)?;
-                Place::Alone { path, made }
+                Place::Alone { path, made: made.map(Box::new) }
             }
         })
     }
