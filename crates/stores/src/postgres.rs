@@ -56,7 +56,7 @@ pub(crate) fn connect(
     if let Some(password) = config.get_password() {
         client.hide(&String::from_utf8_lossy(password));
     }
-    let connected = if config.get_ssl_mode() == SslMode::Disable {
+    if config.get_ssl_mode() == SslMode::Disable {
         client.wait(config.connect(NoTls)).map(|(database, connection)| {
             client.spawn(async { connection.await.unwrap_or_default() });
             database
@@ -69,8 +69,7 @@ pub(crate) fn connect(
             client.spawn(async { connection.await.unwrap_or_default() });
             database
         })
-    };
-    connected
+    }
 }
 
 fn missing() -> Failure {
