@@ -17,6 +17,7 @@ mod generate;
 mod probe;
 mod profile;
 mod report;
+mod serve;
 mod snapshot;
 mod trace;
 mod verify;
@@ -71,6 +72,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Snapshot(snapshot) => self::snapshot::run(&snapshot.action),
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Report(report) => report::run(&report),
+        Command::Serve(serve) => self::serve::run(&serve),
         Command::Export(export) => export::run(&export),
         Command::Cleanup(json) => cleanup::run(&json),
         Command::Man { dir } => generate::man(&dir),

@@ -50,6 +50,12 @@ impl From<ager::Error> for Error {
 }
 
 impl Error {
+    /// Whether a store cannot be opened as it was asked to.
+    pub(crate) fn is_cannot_open(&self) -> bool {
+        let code = |source: &rusqlite::Error| source.sqlite_error_code();
+        matches!(self, Error::Store { source, .. } if code(source) == Some(rusqlite::ErrorCode::CannotOpen))
+    }
+
     /// For `map_err` on operations on one file.
     pub(crate) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();

@@ -1,11 +1,14 @@
 //! The one place where results land: an SQLite database (write-ahead log), written to as soon as a number is
 //! known, so that a run killed at any moment leaves all that it had measured.
 
-use crate::{Error, Machine};
-use rusqlite::{Connection, OptionalExtension, params};
+use crate::heart::{Heart, Noted};
+use crate::{Error, Machine, Watch};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Layout of the tables; a newer one is refused.
 const SCHEMA_VERSION: i64 = 1;
@@ -44,10 +47,15 @@ CREATE TABLE document (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// How long a reader waits for a writer: in write-ahead mode only while the log is being made or taken back.
+const READING_WAITS: Duration = Duration::from_secs(2);
+
 const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')";
 
 /// The result store of a work directory.
 pub struct Store {
+    // Ends before the connection that syncs what is written.
+    heart: Heart,
     path: PathBuf,
     db: Connection,
 }
@@ -85,6 +93,7 @@ pub struct Run {
     pub seed: Option<u64>,
     pub parameters: serde_json::Value,
     pub machine: Machine,
+    pub error: Option<String>,
 }
 
 /// One measured number.
@@ -118,28 +127,71 @@ impl Store {
     pub fn open(path: &Path) -> Result<Store, Error> {
         let fail = |source| Error::Store { path: path.to_owned(), source };
         let db = Connection::open(path).map_err(fail)?;
-        let store = Store { path: path.to_owned(), db };
+        let store = Store { heart: Heart::new(path), path: path.to_owned(), db };
         store.prepare()?;
         Ok(store)
     }
 
+    /// Opens the store at `path` for reading alone, also while a run writes it.
+    pub fn read(path: &Path) -> Result<Store, Error> {
+        if !path.is_file() {
+            return Err(Error::Refused(format!("there is no result store {}", path.display())));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = |name: &Path, flags| {
+            let fail = |source| Error::Store { path: path.to_owned(), source };
+            let db = Connection::open_with_flags(name, flags).map_err(fail)?;
+            db.busy_timeout(READING_WAITS).map_err(fail)?;
+            let store = Store { heart: Heart::new(path), path: path.to_owned(), db };
+            match store.version()? {
+                0 => Err(Error::Refused(format!("result store {} is being made", path.display()))),
+                version => store.refuse_newer(version).map(|()| store),
+            }
+        };
+        open(path, flags).or_else(|error| match unchanging(path) {
+            // A reader who may write nothing there cannot make the files of the log, which need not be if nobody writes.
+            Some(name) if error.is_cannot_open() => open(&name, flags | OpenFlags::SQLITE_OPEN_URI),
+            _ => Err(error),
+        })
+    }
+
+    /// The layout of the tables; 0 before they are made.
+    fn version(&self) -> Result<i64, Error> {
+        self.try_(|db| db.pragma_query_value(None, "user_version", |row| row.get(0)))
+    }
+
+    fn refuse_newer(&self, version: i64) -> Result<(), Error> {
+        if version == SCHEMA_VERSION {
+            return Ok(());
+        }
+        Err(Error::Refused(format!(
+            "result store {} has layout {version}, this program knows {SCHEMA_VERSION}; use a newer senesce",
+            self.path.display()
+        )))
+    }
+
+    /// What is written from now on waits for no disk: a power cut may lose the last of it, and no more.
+    pub(crate) fn relax(&self) -> Result<(), Error> {
+        self.try_(|db| db.pragma_update(None, "synchronous", "normal"))
+    }
+
+    /// Passes on what `watch` is told, and notes it in the store every few seconds, for the runs that this store has begun.
+    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> Noted<'w> {
+        self.heart.noted(watch)
+    }
+
     fn prepare(&self) -> Result<(), Error> {
         self.try_(|db| {
-            db.busy_timeout(std::time::Duration::from_secs(30))?;
+            db.busy_timeout(Duration::from_secs(30))?;
             db.pragma_update(None, "journal_mode", "wal")?;
             db.pragma_update(None, "synchronous", "full")?;
             db.pragma_update(None, "foreign_keys", true)
         })?;
-        let version: i64 = self.try_(|db| db.pragma_query_value(None, "user_version", |row| row.get(0)))?;
-        match version {
-            SCHEMA_VERSION => Ok(()),
+        match self.version()? {
             0 => self.try_(|db| {
                 db.execute_batch(&format!("BEGIN;{SCHEMA}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"))
             }),
-            newer => Err(Error::Refused(format!(
-                "result store {} has layout {newer}, this program knows {SCHEMA_VERSION}; use a newer senesce",
-                self.path.display()
-            ))),
+            version => self.refuse_newer(version),
         }
     }
 
@@ -158,12 +210,15 @@ impl Store {
         self.try_(|db| {
             db.execute(&sql, params![run.kind, run.name, crate::TOOL, run.command, seed, parameters, machine])
         })?;
-        Ok(RunId(self.db.last_insert_rowid()))
+        let run = RunId(self.db.last_insert_rowid());
+        self.heart.begins(run);
+        Ok(run)
     }
 
     /// Records how a run ended: `done`, `failed` or `interrupted`, and why.
     pub fn end(&self, run: RunId, state: &str, error: Option<&str>) -> Result<(), Error> {
         let sql = format!("UPDATE run SET state = ?2, finished = {NOW}, error = ?3 WHERE id = ?1");
+        self.heart.ends(run);
         self.try_(|db| db.execute(&sql, params![run.0, state, error])).map(drop)
     }
 
@@ -179,7 +234,9 @@ impl Store {
     /// Records that a run goes on.
     pub fn again(&self, run: RunId) -> Result<(), Error> {
         let sql = "UPDATE run SET state = 'running', finished = NULL, error = NULL WHERE id = ?1";
-        self.try_(|db| db.execute(sql, params![run.0])).map(drop)
+        self.try_(|db| db.execute(sql, params![run.0]))?;
+        self.heart.begins(run);
+        Ok(())
     }
 
     /// Records a number, replacing an earlier one of the same repetition.
@@ -265,9 +322,19 @@ impl Store {
         })
     }
 
+    /// How many numbers each run has.
+    pub fn counts(&self) -> Result<HashMap<i64, u64>, Error> {
+        self.try_(|db| {
+            let mut statement = db.prepare_cached("SELECT run, count(*) FROM measurement GROUP BY run")?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
+            rows.collect()
+        })
+    }
+
     /// All runs, oldest first.
     pub fn runs(&self) -> Result<Vec<Run>, Error> {
-        let sql = "SELECT id, kind, name, state, started, finished, tool, command, seed, parameters, machine
+        let sql =
+            "SELECT id, kind, name, state, started, finished, tool, command, seed, parameters, machine, error
                    FROM run ORDER BY id";
         self.try_(|db| {
             let mut statement = db.prepare_cached(sql)?;
@@ -284,11 +351,21 @@ impl Store {
                     seed: row.get::<_, Option<String>>(8)?.and_then(|s| s.parse().ok()),
                     parameters: json(row, 9)?,
                     machine: json(row, 10)?,
+                    error: row.get(11)?,
                 })
             })?;
             rows.collect()
         })
     }
+}
+
+/// The name by which SQLite opens a file that nobody changes while it is read; none while a log lies beside it.
+fn unchanging(path: &Path) -> Option<PathBuf> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let name = std::path::absolute(path).ok().filter(|_| !Path::new(&log).exists())?;
+    let escaped = name.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    Some(PathBuf::from(format!("file:{escaped}?immutable=1")))
 }
 
 fn json<T: DeserializeOwned>(row: &rusqlite::Row, column: usize) -> rusqlite::Result<T> {

@@ -1,7 +1,7 @@
 //! Runs an experiment: cell after cell, each on file systems of its own in images; what fails is named, and the rest goes
 //! on.
 
-use super::gather::gather;
+use super::gather::{checkpoints, gather};
 use super::images;
 use super::laboratory;
 use super::metadata;
@@ -10,12 +10,15 @@ use super::plan::{Job, Plan, Work};
 use super::spec::Experiment;
 use super::transfer;
 use super::verification;
+use crate::growing::Growing;
 use crate::manifest::Home;
 use crate::series::Series;
-use crate::store::{NewRun, Store};
+use crate::side_by_side::CHECKPOINTS;
+use crate::store::{NewRun, RunId, Store};
 use crate::workload::interrupted;
 use crate::{Error, Watch};
 use disk::Session;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -54,25 +57,6 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     work.keep();
     let session = Session::begin()?;
     let figure = &spec.experiment.figure;
-    let mut failed = Vec::new();
-    let start = Instant::now();
-    for (at, job) in plan.jobs.iter().enumerate() {
-        let of = plan.jobs.len();
-        // Cells take about as long as each other.
-        let left_s = start.elapsed().as_secs_f64() / at as f64 * (of - at) as f64;
-        let eta = if at == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
-        watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, job.name(), at + 1));
-        match run_job(plan, job, &store, &session, watch) {
-            Ok(()) => {}
-            // Whatever was being done then says in its own way that it was broken off.
-            Err(_) if disk::interrupted() => return Err(interrupted()),
-            Err(e) => {
-                watch.say(&format!("{} failed: {e}", job.name()));
-                failed.push(FailedCell { cell: job.name().to_owned(), why: e.to_string() });
-            }
-        }
-    }
-    let outcome = gather(plan, &store, failed)?;
     let run = store.begin(&NewRun {
         kind: "experiment",
         name: figure,
@@ -80,9 +64,51 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         seed: None,
         parameters: serde_json::json!({ "scale": spec.scale, "experiment": spec.experiment }),
     })?;
-    store.record_document(run, "", "outcome", &outcome)?;
-    store.end(run, "done", None)?;
-    Ok(outcome)
+    let outcome = run_jobs(plan, &store, run, &session, &mut store.noted(watch));
+    store.end_by(run, &outcome)?;
+    outcome
+}
+
+/// Runs all jobs. What they have measured so far is in the store as the outcome of the run, whenever it ends.
+fn run_jobs(
+    plan: &Plan,
+    store: &Store,
+    run: RunId,
+    session: &Arc<Session>,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, Error> {
+    let (spec, of) = (plan.spec, plan.jobs.len());
+    let (begun, failed) = (Cell::new(0), RefCell::new(Vec::new()));
+    let gathered = || {
+        let jobs = &plan.jobs[..begun.get()];
+        let outcome = gather(plan, jobs, store, failed.borrow().clone())?;
+        store.record_document(run, "", CHECKPOINTS, &checkpoints(plan, jobs, store)?)?;
+        store.record_document(run, "", "outcome", &outcome)?;
+        Ok(outcome)
+    };
+    // One that cannot be drawn up now is drawn up in the end, or says then why not.
+    let watch = &mut Growing::new(watch, || drop(gathered()));
+    let start = Instant::now();
+    for (at, job) in plan.jobs.iter().enumerate() {
+        begun.set(at + 1);
+        watch.steps(at as u64, of as u64);
+        // Cells take about as long as each other.
+        let left_s = start.elapsed().as_secs_f64() / at as f64 * (of - at) as f64;
+        let eta = if at == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
+        let figure = &spec.experiment.figure;
+        watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, job.name(), at + 1));
+        match run_job(plan, job, store, session, watch) {
+            Ok(()) => {}
+            // Whatever was being done then says in its own way that it was broken off.
+            Err(_) if disk::interrupted() => return Err(interrupted()),
+            Err(e) => {
+                watch.say(&format!("{} failed: {e}", job.name()));
+                failed.borrow_mut().push(FailedCell { cell: job.name().to_owned(), why: e.to_string() });
+            }
+        }
+        watch.measured();
+    }
+    gathered()
 }
 
 fn run_job(
