@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::node::{Link, Node, Part};
 use crate::pointer::Pointer;
 use crate::run::{Kind, Run, patch};
-use crate::store::{Shared, Store};
+use crate::store::Shared;
 use crate::view::View;
 
 /// Basements that are read at once by who reads far ahead.
@@ -47,6 +47,8 @@ pub struct Scan {
     /// What was given last.
     found: Option<Found>,
     ahead: Ahead,
+    /// Bytes around what the scan comes to that are read with it, and nothing further ahead; 0 if it reads ahead.
+    around: usize,
 }
 
 /// How far ahead is read.
@@ -87,12 +89,19 @@ impl Scan {
             value: Vec::new(),
             found: None,
             ahead: Ahead::default(),
+            around: 0,
         }
     }
 
     /// Reads far ahead from the beginning, for who knows that much will be asked for.
     pub fn read_far(&mut self) {
         self.ahead.basements = FAR;
+    }
+
+    /// Reads nothing further ahead, but with one request so many bytes of a leaf that lie around what has to be read: for one of many short scans beside
+    /// each other, with something else between. As [`Store::get_around`](crate::Store::get_around) does.
+    pub fn read_around(&mut self, bytes: usize) {
+        self.around = bytes;
     }
 
     /// The next key and its value, without copying them.
@@ -228,6 +237,8 @@ impl Scan {
             lower(&mut until, node.upper(i));
             if node.level > 0 && self.ahead.leaves > 0 && self.reaches(node.upper(i)) {
                 pager.prefetch(&node, i..node.entries.len())?;
+            } else if node.level == 0 && self.around > 0 {
+                pager.prefetch_around(&node, i, self.around)?;
             } else if node.level == 0 {
                 Ahead::read(
                     &mut self.ahead,
@@ -322,31 +333,6 @@ impl Ahead {
             }
         }
         Ok(())
-    }
-}
-
-impl Store {
-    /// Reads so many bytes of the leaf of `key` with one request: those that lie around it on the disk, unless its own are in memory. For small things
-    /// that are looked at one after the other, with something else between.
-    ///
-    /// # Errors
-    /// If the disk fails or is damaged.
-    pub fn read_ahead(&self, key: &[u8], bytes: usize) -> Result<()> {
-        let pager = &self.shared.pager;
-        // It is held meanwhile, so that what is read stays where it is.
-        let view = self.shared.view();
-        let mut link = view.version.root.clone();
-        loop {
-            let node = pager.node(&link)?;
-            if node.entries.is_empty() {
-                return Ok(());
-            }
-            let i = node.entry_of(key);
-            if node.level == 0 {
-                return pager.prefetch_around(&node, i, bytes);
-            }
-            link = node.entries[i].child.clone();
-        }
     }
 }
 

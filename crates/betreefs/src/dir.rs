@@ -207,8 +207,8 @@ impl Fs {
         if behind.is_some() {
             from.push(0);
         }
-        self.store.read_ahead(&from, ENTRIES_AHEAD)?;
         let mut scan = self.store.scan(&from, Some(&key::entries_end(&prefix)));
+        scan.read_around(ENTRIES_AHEAD);
         while stream.ahead.len() < stream.batch
             && let Some((key, value)) = scan.next_entry()?
         {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::apply::inner_bounds;
 use super::{Bounds, Nodes, Packing, Writer};
 use crate::error::Result;
 use crate::node::{Key, Link, Node, Part};
@@ -11,7 +12,17 @@ const STEP: usize = 4;
 
 impl Writer<'_> {
     /// The least key from `from` on below which messages wait that a scan would notice, if there is one among the next `visits` nodes.
-    pub fn next_waiting(&self, link: &Link, from: &[u8], visits: &mut u32) -> Result<Option<Key>> {
+    pub fn next_waiting(&self, root: &Link, from: &[u8], visits: &mut u32) -> Result<Option<Key>> {
+        self.next_waiting_below(root, from, (None, None), visits)
+    }
+
+    fn next_waiting_below(
+        &self,
+        link: &Link,
+        from: &[u8],
+        bounds: Bounds<'_>,
+        visits: &mut u32,
+    ) -> Result<Option<Key>> {
         let level = match link {
             Link::Disk(pointer) => pointer.level,
             Link::Memory(node) => node.level,
@@ -26,10 +37,11 @@ impl Writer<'_> {
         let few = self.few(&node);
         for (i, entry) in node.entries.iter().enumerate().skip(first) {
             let from = if i == first { from } else { &entry.key };
-            if entry.part.bytes() > few {
+            if self.waiting(&node, i, bounds)? > few {
                 return Ok(Some(from.into()));
             }
-            if let Some(key) = self.next_waiting(&entry.child, from, visits)? {
+            let own = inner_bounds(&node, i, bounds);
+            if let Some(key) = self.next_waiting_below(&entry.child, from, own, visits)? {
                 return Ok(Some(key));
             }
         }
@@ -56,7 +68,7 @@ impl Writer<'_> {
         let mut next: Option<Key> = bounds.1.map(Key::from);
         if node.level > 1 {
             next = node.upper(i).map(Key::from).or(next);
-            let own = super::apply::inner_bounds(&node, i, bounds);
+            let own = inner_bounds(&node, i, bounds);
             let (lower, upper) = (own.0.map(Key::from), own.1.map(Key::from));
             let mut child = self.open(&node.entries[i].child)?;
             if let Part::Memory(run) = std::mem::replace(&mut node.entries[i].part, Part::Empty) {

@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
+use super::apply::inner_bounds;
 use super::leaf::Basements;
-use super::{Nodes, Writer};
+use super::{Bounds, Nodes, Writer};
 use crate::error::Result;
 use crate::node::{Entry, Link, Node, Part};
-use crate::run::Slice;
+use crate::run::{Run, Slice};
 
 /// The part of the leaves of a node that messages above them may weigh: a byte is written again that many times at most.
 const SHARE: usize = 10;
@@ -20,11 +21,53 @@ const NOTICED: usize = 256;
 
 impl Writer<'_> {
     /// Whether the messages in a node above leaves have to go down to them.
-    pub(super) fn is_heavy(&self, node: &Node) -> bool {
-        let waiting: usize = node.entries.iter().map(|entry| entry.part.weight()).sum();
+    pub(super) fn is_heavy(&self, node: &Node, bounds: Bounds<'_>) -> Result<bool> {
+        let mut waiting = 0;
+        for i in 0..node.entries.len() {
+            waiting += self.waiting(node, i, bounds)?;
+        }
         let below: usize = node.entries.iter().map(|entry| self.leaf_bytes(&entry.child)).sum();
-        node.disk_bytes(self.block()) > self.room()
-            || waiting > (below / SHARE).clamp(self.room() / 32, self.room())
+        Ok(node.disk_bytes(self.block()) > self.room()
+            || waiting > (below / SHARE).clamp(self.room() / 32, self.room()))
+    }
+
+    /// What messages weigh that wait for child `i`: their bytes, and those below them that they delete.
+    pub(super) fn waiting(&self, node: &Node, i: usize, bounds: Bounds<'_>) -> Result<usize> {
+        let entry = &node.entries[i];
+        if matches!(entry.part, Part::Empty) {
+            return Ok(0);
+        }
+        let run = self.pager.run(&entry.part)?;
+        Ok(run.bytes().len()
+            + run.freed()
+            + self.deleted_by_ranges(&entry.child, &run, inner_bounds(node, i, bounds))?)
+    }
+
+    /// Bytes of basements, and of children, of whose keys a range of `run` deletes all. A range is a few bytes, and may hide a large file.
+    fn deleted_by_ranges(&self, link: &Link, run: &Run, bounds: Bounds<'_>) -> Result<usize> {
+        if run.ranges() == 0 {
+            return Ok(0);
+        }
+        let node = self.pager.node(link)?;
+        let mut bytes = 0;
+        for (i, entry) in node.entries.iter().enumerate() {
+            let own = inner_bounds(&node, i, bounds);
+            let lower = own.0.unwrap_or_default();
+            let first = run.range_above(lower);
+            if first == run.ranges() || own.1.is_some_and(|upper| run.range(first).0 >= upper) {
+                continue;
+            }
+            let covers =
+                run.range(first).0 <= lower && own.1.is_some_and(|upper| run.range(first).1 >= upper);
+            bytes += match (node.level, covers) {
+                (0, true) => entry.part.bytes(),
+                (0, false) => 0,
+                (1, true) => self.leaf_bytes(&entry.child),
+                (_, true) => self.room(),
+                (_, false) => self.deleted_by_ranges(&entry.child, run, own)?,
+            };
+        }
+        Ok(bytes)
     }
 
     /// Sends all messages of a node down to its leaves, which are all made anew: where one that is on the disk lies, its next version cannot.
@@ -70,7 +113,7 @@ impl Writer<'_> {
         Ok(at_end)
     }
 
-    /// Bytes that may wait for a child of a node without being noticed beside what is below it.
+    /// What may wait for a child of a node without being noticed beside what is below it.
     pub(super) fn few(&self, node: &Node) -> usize {
         let below = if node.level == 1 {
             node.entries.iter().map(|entry| self.leaf_bytes(&entry.child)).sum()

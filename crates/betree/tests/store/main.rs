@@ -6,6 +6,7 @@ mod damage;
 mod full;
 mod limits;
 mod model;
+mod rows;
 mod threads;
 
 use senesce_betree::Params;

@@ -4,23 +4,29 @@ use super::*;
 use betree::{CrashStorage, PowerCut};
 use senesce_betreefs::Rename;
 
-/// Works until the power goes, and counts the rounds that were synced.
+/// Works until the power goes, and counts the rounds that were synced. Each step is synced, so that there are many writes to cut at.
 fn work(fs: &Fs, synced: &mut u64) -> Result<()> {
     for round in 0u64..12 {
         let name = format!("d{round}").into_bytes();
         let made = dir(fs, ROOT, &name)?.ino;
         let ino = file(fs, made, b"f")?.ino;
+        fs.sync()?;
         fs.write(ino, 0, &bytes(round, 20_000 * (round as usize % 6 + 1)), false)?;
+        fs.sync()?;
         fs.link(ino, ROOT, &[&b"l"[..], &name].concat())?;
+        fs.sync()?;
         let temporary = file(fs, ROOT, b"new")?.ino;
         fs.write(temporary, 0, &bytes(round, 5000), false)?;
+        fs.sync()?;
         fs.rename((ROOT, b"new"), (ROOT, b"current"), Rename::Replace)?;
+        fs.sync()?;
         let moved = [&b"m"[..], &name].concat();
         fs.rename((ROOT, &name), (ROOT, &moved), Rename::NoReplace)?;
         fs.sync()?;
         *synced = round + 1;
         if round % 3 == 2 {
             fs.unlink(made, b"f")?;
+            fs.sync()?;
             fs.rmdir(ROOT, &moved)?;
         }
         if round % 5 == 4 {
@@ -60,35 +66,67 @@ fn inspect(after: MemoryStorage, synced: u64) {
     assert_clean(&after);
 }
 
-#[test]
-fn after_a_power_cut_each_operation_was_done_or_not() {
-    cut_at_every(11);
+fn options() -> Options {
+    Options { cache_bytes: 8 << 20, in_rows: true }
 }
 
-#[test]
-#[ignore = "the same at every single write takes minutes"]
-fn after_a_power_cut_at_any_write_each_operation_was_done_or_not() {
-    cut_at_every(1);
+/// How much longer than in a quick run this takes: `SENESCE_TEST_TIMES`, 1 unless told.
+fn times() -> u64 {
+    std::env::var("SENESCE_TEST_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
-fn cut_at_every(step: usize) {
-    let image = disk(SMALL).image();
-    let whole = Arc::new(CrashStorage::of(image.clone()));
-    let fs = Fs::open(whole.clone(), Options { cache_bytes: 8 << 20, in_rows: true }).unwrap();
+/// Works on a copy of the image until write `at`; gives the disk, and how many rounds were synced.
+fn cut_at(image: &[u8], at: u64, ignores_flushes: bool) -> (Arc<CrashStorage>, u64) {
+    let disk = Arc::new(CrashStorage::of(image.to_vec()));
+    if ignores_flushes {
+        disk.ignore_flushes();
+    }
+    disk.cut_at(at);
+    let mut synced = 0;
+    if let Ok(fs) = Fs::open(disk.clone(), options()) {
+        let _ = work(&fs, &mut synced);
+    }
+    (disk, synced)
+}
+
+fn writes(image: &[u8]) -> u64 {
+    let whole = Arc::new(CrashStorage::of(image.to_vec()));
+    let fs = Fs::open(whole.clone(), options()).unwrap();
     work(&fs, &mut 0).unwrap();
     fs.close().unwrap();
-    let writes = whole.writes();
-    // Every write is a place to cut, and for each the seed is another.
-    for (seed, at) in (0..writes).step_by(step).enumerate() {
-        let disk = Arc::new(CrashStorage::of(image.clone()));
-        disk.cut_at(at);
-        let mut synced = 0;
-        if let Ok(fs) = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true }) {
-            let _ = work(&fs, &mut synced);
+    whole.writes()
+}
+
+#[test]
+fn after_a_power_cut_at_any_write_each_operation_was_done_or_not() {
+    let image = disk(SMALL).image();
+    for round in 0..times() {
+        for at in 0..writes(&image) {
+            let (disk, synced) = cut_at(&image, at, false);
+            let seed = at + round * 10_000;
+            let cuts = [
+                PowerCut::KeepNone,
+                PowerCut::SomeWrites(seed),
+                PowerCut::SomeSectors(seed),
+                PowerCut::KeepAll,
+            ];
+            // Each cut takes another way to lose what was not flushed; longer runs take them all.
+            for cut in
+                cuts.iter().skip(at as usize % cuts.len()).step_by(if times() > 1 { 1 } else { cuts.len() })
+            {
+                inspect(disk.after(*cut), synced);
+            }
         }
-        let seed = seed as u64;
-        let cut =
-            [PowerCut::KeepNone, PowerCut::SomeWrites(seed), PowerCut::SomeSectors(seed), PowerCut::KeepAll];
-        inspect(disk.after(cut[seed as usize % cut.len()]), synced);
     }
+}
+
+#[test]
+fn a_disk_that_ignores_flushes_is_found_out() {
+    let image = disk(SMALL).image();
+    let found = (20..writes(&image)).step_by(8).filter(|at| {
+        let (disk, synced) = cut_at(&image, *at, true);
+        let after = disk.after(PowerCut::SomeWrites(*at));
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| inspect(after, synced))).is_err()
+    });
+    assert!(found.count() > 3, "the test would pass on a disk that loses what it was told to keep");
 }

@@ -1,0 +1,66 @@
+//! A store in rows: what a scan of it reads is what is in it, whatever was deleted, and however.
+
+use std::sync::Arc;
+
+use senesce_betree::{MemoryStorage, Options, Params, Stat, Store, check, stat};
+
+fn params() -> Params {
+    Params {
+        block_bytes: 512,
+        node_bytes: 64 << 10,
+        basement_bytes: 4 << 10,
+        fanout: 8,
+        log_bytes: 512 << 10,
+    }
+}
+
+const VALUE: usize = 1500;
+
+fn key(i: u32) -> [u8; 4] {
+    i.to_be_bytes()
+}
+
+/// Inserts `count` values in order, changes the store that was closed and opened meanwhile, and closes it.
+fn changed(count: u32, change: impl FnOnce(&Store)) -> Stat {
+    let disk = Arc::new(MemoryStorage::new(16 << 20));
+    Store::create(&*disk, params()).unwrap();
+    let options = Options { cache_bytes: 1 << 20, in_rows: true };
+    let store = Store::open(disk.clone(), options).unwrap();
+    for i in 0..count {
+        store.insert(&key(i), &[i as u8; VALUE]).unwrap();
+    }
+    store.close().unwrap();
+    let store = Store::open(disk.clone(), options).unwrap();
+    change(&store);
+    store.close().unwrap();
+    check(disk.clone()).unwrap().result().unwrap();
+    stat(disk).unwrap()
+}
+
+/// Bytes of leaves that `count` values take.
+fn leaves(count: u32) -> u64 {
+    changed(count, |_| ()).levels[0].bytes
+}
+
+#[test]
+fn leaves_hold_nothing_of_a_deleted_range_that_ends_within_two_of_them() {
+    // About 40 values a leaf: from the middle of one, over a whole one if there is room for that, to the middle of another.
+    for (from, to) in [(500, 540), (505, 530), (700, 820), (20, 60), (1960, 1999)] {
+        let left = changed(2000, |store| store.delete_range(&key(from), &key(to)).unwrap());
+        let (bytes, expected) = (left.levels[0].bytes, leaves(2000 - (to - from)));
+        assert!(
+            bytes * 100 <= expected * 101,
+            "{bytes} bytes of leaves without {from} to {to}, where {expected} are as if it had never been"
+        );
+    }
+}
+
+#[test]
+fn leaves_hold_nothing_of_values_that_were_deleted_one_by_one() {
+    let left = changed(2000, |store| (900..1000).for_each(|i| store.delete(&key(i)).unwrap()));
+    let (bytes, expected) = (left.levels[0].bytes, leaves(1900));
+    assert!(
+        bytes * 100 <= expected * 101,
+        "{bytes} bytes of leaves, where {expected} are as if they had never been"
+    );
+}
