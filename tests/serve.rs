@@ -152,6 +152,32 @@ fn a_run_is_watched_until_its_figures_are_there() {
 }
 
 #[test]
+fn a_run_that_is_killed_is_shown_as_killed() {
+    let lab = Lab::new();
+    let served = Served::start(&lab, "--work work");
+    std::fs::create_dir(lab.path().join("tree")).unwrap();
+    let line = "age --dir tree --size 64MiB --profile wang_os --overwrites 100000 --name seen --work work";
+    let mut run =
+        lab.command(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let wait = |what: &str, most_s: u64| {
+        let begun = Instant::now();
+        loop {
+            let page = served.get("/run/1/1");
+            if page.contains(what) {
+                return page;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(most_s), "never {what}: {page}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    wait("Last heard of", 60);
+    signal(&run, Signal::KILL);
+    run.wait().unwrap();
+    let page = wait("gives no sign of life", 60);
+    assert!(page.contains("state killed") && !page.contains("<dt>Left"), "{page}");
+}
+
+#[test]
 fn a_thousand_runs_are_sought_and_ordered_a_page_at_a_time() {
     let Some(mut browser) = Browser::start() else { return };
     let lab = Lab::new();
@@ -167,7 +193,7 @@ fn a_thousand_runs_are_sought_and_ordered_a_page_at_a_time() {
     let text = browser.text();
     assert!(text.contains("1000 done.") && text.contains("Shown: 1 to 100 of 1000, page 1 of 10."), "{text}");
     assert_eq!(browser.value("document.querySelectorAll('.runs tbody tr').length"), 100);
-    let first = "document.querySelector('.runs tbody tr').innerText.split(/\\s+/)[0]";
+    let first = "document.querySelector('.runs tbody tr')?.innerText.split(/\\s+/)[0]";
     browser.value(
         "[...document.querySelectorAll('.runs thead a')].find((a) => a.textContent === 'Run').click()",
     );
@@ -361,6 +387,14 @@ fn only_who_may_read_is_answered_and_only_reading_is() {
         (host(&format!("localhost:{port}")), host("evil.example"), host(&format!("evil.example:{port}"))),
         (200, 421, 421)
     );
+    assert_eq!(
+        status(&served.ask("GET", "/", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: script\r\n")),
+        403
+    );
+    assert_eq!(
+        status(&served.ask("GET", "/", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n")),
+        200
+    );
     assert_eq!(status(&served.send(b"GET / HTTP/1.0\r\n\r\n")), 421);
     for path in [
         "/../../etc/passwd",
@@ -383,6 +417,19 @@ fn only_who_may_read_is_answered_and_only_reading_is() {
     assert_eq!(status(&served.get("/")), 200);
     assert!(begun.elapsed() < Duration::from_secs(5));
     drop(slow);
+    // A byte now and then does not make the time that a head may take any longer.
+    let mut drop_by_drop = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(30) && drop_by_drop.write_all(b"G").is_ok() {
+        std::thread::sleep(Duration::from_millis(250));
+        drop_by_drop.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        let mut answer = [0; 12];
+        if drop_by_drop.read(&mut answer).is_ok_and(|read| read > 0) {
+            assert_eq!(&answer, b"HTTP/1.1 408");
+            break;
+        }
+    }
+    assert!((9..20).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 
     lab.refused(&format!("serve --work work --listen 127.0.0.1:{port}"), "port 0 takes one that is free");
     std::fs::write(lab.path().join("token"), "short").unwrap();
@@ -454,9 +501,15 @@ fn a_store_that_is_broken_or_gone_is_said_to_be() {
     let written = store(&lab);
     compared(&written, "a", "ext4", 1.0);
     page(200, "1 done.");
-    // Half a store: the header says that there is more.
+    // One that another version has written: the number of its layout is at byte 60 (the format of SQLite's files).
     drop(written);
     let whole = std::fs::read(&path).unwrap();
+    clear();
+    let mut newer = whole.clone();
+    newer[63] = 9;
+    std::fs::write(&path, newer).unwrap();
+    page(503, "has layout 9, this program knows 1; use a newer senesce");
+    // Half a store: the header says that there is more.
     clear();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     assert!([200, 503].contains(&status(&served.get("/"))));

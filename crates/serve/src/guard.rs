@@ -53,6 +53,10 @@ impl Guard {
         if request.method != "GET" && request.method != "HEAD" {
             return Err(Response::plain(405, "This page can only be read.").with("Allow", "GET, HEAD"));
         }
+        // It could not read the answer, but could tell from its time or size what there is.
+        if request.is_part_of_another {
+            return Err(Response::plain(403, "Another page asked for this. Open the address itself."));
+        }
         let Some(token) = &self.token else { return Ok(()) };
         if let Some(said) = request.query.get("token") {
             return Err(match token.is(said) {
@@ -153,6 +157,8 @@ mod tests {
         let guard = Guard::new("127.0.0.1:80".parse().unwrap(), None);
         let by =
             |method: &str| status(&guard, &Request { method: method.to_owned(), ..asked("localhost:80") });
+        let part = Request { is_part_of_another: true, ..asked("localhost:80") };
+        assert_eq!((status(&guard, &part), by("head")), (403, 405));
         assert_eq!((by("GET"), by("HEAD"), by("POST"), by("DELETE"), by("get")), (200, 200, 405, 405, 405));
     }
 

@@ -78,6 +78,13 @@ fn run_jobs(
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Error> {
     let (spec, of) = (plan.spec, plan.jobs.len());
+    // What was measured before takes no time now: to count it as steps done would promise an end that does not come.
+    let to_do: Vec<bool> = plan
+        .jobs
+        .iter()
+        .map(|job| Ok(!spec.resume || !is_measured(plan, job, store)?))
+        .collect::<Result<_, Error>>()?;
+    let (mut done, steps) = (0, to_do.iter().filter(|to_do| **to_do).count() as u64);
     let (begun, failed) = (Cell::new(0), RefCell::new(Vec::new()));
     let gathered = || {
         let jobs = &plan.jobs[..begun.get()];
@@ -89,12 +96,12 @@ fn run_jobs(
     // One that cannot be drawn up now is drawn up in the end, or says then why not.
     let watch = &mut Growing::new(watch, || drop(gathered()));
     let start = Instant::now();
-    for (at, job) in plan.jobs.iter().enumerate() {
+    for (at, (job, to_do)) in plan.jobs.iter().zip(to_do).enumerate() {
         begun.set(at + 1);
-        watch.steps(at as u64, of as u64);
+        watch.steps(done, steps);
         // Cells take about as long as each other.
-        let left_s = start.elapsed().as_secs_f64() / at as f64 * (of - at) as f64;
-        let eta = if at == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
+        let left_s = start.elapsed().as_secs_f64() / done as f64 * (steps - done) as f64;
+        let eta = if done == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
         let figure = &spec.experiment.figure;
         watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, job.name(), at + 1));
         match run_job(plan, job, store, session, watch) {
@@ -106,9 +113,20 @@ fn run_jobs(
                 failed.borrow_mut().push(FailedCell { cell: job.name().to_owned(), why: e.to_string() });
             }
         }
+        done += u64::from(to_do);
         watch.measured();
     }
     gathered()
+}
+
+/// Whether all of a job is in the store.
+fn is_measured(plan: &Plan, job: &Job, store: &Store) -> Result<bool, Error> {
+    for at in plan.schedule.checkpoints() {
+        if job.identity.find(store, at)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn run_job(

@@ -21,6 +21,8 @@ pub struct Request {
     pub cookies: String,
     /// `Authorization`.
     pub authorization: Option<String>,
+    /// Whether another page asks for it, to have it as a part of its own (Fetch Metadata); to follow a link from elsewhere is not that.
+    pub is_part_of_another: bool,
     /// The version of the page that the browser has.
     pub if_none_match: Option<String>,
 }
@@ -51,6 +53,9 @@ impl Request {
             [value] => Some(value.trim().to_owned()),
             _ => None,
         };
+        // A page of another port of this machine is of the same site, and another page all the same.
+        let elsewhere = matches!(only("sec-fetch-site").as_deref(), Some("cross-site" | "same-site"));
+        let followed = only("sec-fetch-dest").as_deref() == Some("document");
         Ok(Some(Request {
             method: parsed.method.unwrap_or_default().to_owned(),
             path,
@@ -58,6 +63,7 @@ impl Request {
             host: only("host"),
             cookies: all("cookie").join("; "),
             authorization: only("authorization"),
+            is_part_of_another: elsewhere && !followed,
             if_none_match: only("if-none-match"),
         }))
     }
@@ -81,6 +87,19 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_from_another_page_is_told_from_who_follows_a_link() {
+        let asked = |fields: &str| {
+            let head = HEAD.replace("Cookie: a=b\r\n", fields);
+            Request::parse(head.as_bytes()).unwrap().unwrap().is_part_of_another
+        };
+        assert!(asked("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: image\r\n"));
+        assert!(asked("Sec-Fetch-Site: same-site\r\nSec-Fetch-Dest: iframe\r\n"));
+        assert!(!asked("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n"));
+        assert!(!asked("Sec-Fetch-Site: same-origin\r\nSec-Fetch-Dest: empty\r\n"));
+        assert!(!asked("") && !asked("Sec-Fetch-Site: none\r\nSec-Fetch-Dest: document\r\n"));
+    }
+
+    #[test]
     fn what_is_no_head_is_refused() {
         let status = |head: &str| Request::parse(head.as_bytes()).unwrap_err().status;
         assert_eq!(status("hello there\r\n\r\n"), 400);
@@ -95,6 +114,10 @@ mod tests {
             let mut head = HEAD.as_bytes().to_vec();
             head[at] = byte;
             let _ = Request::parse(&head);
+            // A byte that is inserted, or one that is missing.
+            head.insert(at, byte);
+            let _ = Request::parse(&head);
+            let _ = Request::parse(&[&HEAD.as_bytes()[..at], &HEAD.as_bytes()[at + 1..]].concat());
             prop_assert!(!matches!(Request::parse(&HEAD.as_bytes()[..end]), Ok(Some(_))));
         }
     }

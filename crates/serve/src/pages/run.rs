@@ -108,10 +108,16 @@ fn status(html: &mut Html, opened: &Opened, run: &Run, progress: Option<&Progres
         }
         let running = shown == "running";
         if let Some(left) = progress.phase_left_s().filter(|_| running && progress.steps.is_some()) {
-            row("Left of the phase", &|html| html.text(format!("about {}", stretch(left))));
+            row("Left of the phase", &|html| {
+                html.text(format!("about {}, at the rate so far", stretch(left)))
+            });
         }
         if let Some(left) = progress.left_s().filter(|_| running) {
-            row("Left", &|html| html.text(format!("about {}", stretch(left))));
+            let supposed = match progress.steps {
+                Some(_) => "if the other steps take as long as those done",
+                None => "of this phase, at the rate so far",
+            };
+            row("Left", &|html| html.text(format!("about {}, {supposed}", stretch(left))));
         }
     });
 }
