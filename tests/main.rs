@@ -25,6 +25,7 @@ mod latencies;
 mod mail;
 mod modelled;
 mod mpi;
+mod notebooks;
 mod probes;
 mod profiles;
 mod refusals;
