@@ -41,6 +41,7 @@ impl View {
                     None => {}
                 }
             }
+            pager.prefetch_headers(&node, i);
             match &entry.child {
                 Link::None => return Ok(apply(None, &patches)),
                 child => link = child.clone(),

@@ -14,6 +14,9 @@ use crate::run::{Run, RunBuilder};
 use crate::storage::Storage;
 use crate::write_behind::WriteBehind;
 
+/// Nodes that are no leaves are small, and lie together apart from the leaves: those within so many bytes are read with one request.
+const NEAR: u64 = 128 << 10;
+
 /// See the module.
 pub(crate) struct Pager {
     pub storage: Arc<dyn Storage>,
@@ -64,6 +67,38 @@ impl Pager {
         match self.cache.get_or((pointer.at, pointer.birth), load)? {
             Item::Header(node) => Ok(node),
             Item::Run(_) => Err(Error::damaged("a node", pointer.at, "a part of another lies there")),
+        }
+    }
+
+    /// Brings the header of child `i`, unless that is a leaf, into the cache, and with the same request those of its siblings that lie near:
+    /// whoever goes on from child to child does not go back there from the leaves of each. Where nothing can be read, whoever needs it meets the error.
+    pub fn prefetch_headers(&self, node: &Node, i: usize) {
+        let Link::Disk(wanted) = &node.entries[i].child else { return };
+        if wanted.level == 0 || self.cache.get((wanted.at, wanted.birth)).is_some() {
+            return;
+        }
+        let near: Vec<&Pointer> = node
+            .entries
+            .iter()
+            .filter_map(|entry| match &entry.child {
+                Link::Disk(pointer) if pointer.at / NEAR == wanted.at / NEAR => Some(pointer),
+                _ => None,
+            })
+            .filter(|pointer| self.cache.begin_loading((pointer.at, pointer.birth)))
+            .collect();
+        let start = near.iter().map(|pointer| pointer.at).min();
+        let end = near.iter().map(|pointer| pointer.at + u64::from(pointer.header)).max();
+        if let (Some(start), Some(end)) = (start, end)
+            && let Ok(bytes) = self.read(start, (end - start) as usize)
+        {
+            for pointer in &near {
+                if let Ok(node) = self.layout.decode(pointer, &bytes[(pointer.at - start) as usize..]) {
+                    self.cache.put((pointer.at, pointer.birth), Item::Header(Arc::new(node)));
+                }
+            }
+        }
+        for pointer in near {
+            self.cache.end_loading((pointer.at, pointer.birth));
         }
     }
 

@@ -253,6 +253,7 @@ impl Scan {
             if !matches!(part, Part::Empty) {
                 runs.push(pager.run(part)?);
             }
+            pager.prefetch_headers(&node, i);
             let child = node.entries[i].child.clone();
             parent = Some((node, i));
             if matches!(child, Link::None) {

@@ -133,10 +133,10 @@ impl Writer<'_> {
 
     /// A last leaf that would share a slot with others, apart from its row, takes some from the one before it.
     fn even_out_the_last(&self, leaves: &mut Nodes) {
-        let least = self.room() / 3;
+        let least = self.room() / 4;
         let [.., (_, before), (key, last)] = &mut leaves[..] else { return };
         let mut bytes = last.disk_bytes(self.block());
-        while bytes < least && before.entries.len() > 1 {
+        while bytes <= least && before.entries.len() > 1 {
             let mut basement = before.entries.pop().expect("there are two at least");
             bytes += basement.part.bytes().next_multiple_of(self.block());
             if let Some(first) = last.entries.first_mut() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{LEVELS, Writer};
 use crate::error::{Error, Result};
 use crate::node::{Link, Node};
+use crate::pointer::Pointer;
 use crate::space::Space;
 
 /// Where nodes are written to and what that is counted in.
@@ -29,8 +30,8 @@ impl Writer<'_> {
     pub fn write_back(&self, link: &mut Link, to: &mut Writing<'_>) -> Result<()> {
         let node = match link {
             Link::Disk(pointer) => {
-                if pointer.level == 0 && to.space.is_large(u64::from(pointer.bytes)) {
-                    to.hint = pointer.at + self.room() as u64;
+                if pointer.level == 0 {
+                    self.pass(*pointer, to);
                 }
                 return Ok(());
             }
@@ -41,9 +42,14 @@ impl Writer<'_> {
         if level > 0 {
             // A reader may hold this version: it keeps its own.
             let node = Arc::make_mut(node);
+            let mut unchanged = None;
             for i in 0..node.entries.len() {
                 if level == 1 {
                     self.place_row(node, i, to);
+                } else if let Link::Disk(pointer) = node.entries[i].child {
+                    unchanged = Some(pointer);
+                } else if let Some(before) = unchanged.take() {
+                    self.follow(before, to)?;
                 }
                 self.write_back(&mut node.entries[i].child, to)?;
             }
@@ -59,12 +65,30 @@ impl Writer<'_> {
             let pointer = self.pager.write(node, at, *to.next_birth)?;
             *to.next_birth += 1;
             to.written[usize::from(level).min(LEVELS - 1)] += bytes;
-            if level == 0 && to.space.is_large(bytes) {
-                to.hint = at + self.room() as u64;
+            if level == 0 {
+                self.pass(pointer, to);
             }
             *link = Link::Disk(pointer);
         }
         Ok(())
+    }
+
+    /// What is written next belongs behind the last leaf of a subtree that is on the disk as it is.
+    fn follow(&self, mut subtree: Pointer, to: &mut Writing<'_>) -> Result<()> {
+        while subtree.level > 0 {
+            let node = self.pager.header(&subtree)?;
+            let Some(Link::Disk(last)) = node.entries.last().map(|entry| &entry.child) else { return Ok(()) };
+            subtree = *last;
+        }
+        self.pass(subtree, to);
+        Ok(())
+    }
+
+    /// What is written next belongs behind this leaf.
+    fn pass(&self, leaf: Pointer, to: &mut Writing<'_>) {
+        if to.space.is_large(u64::from(leaf.bytes)) {
+            to.hint = leaf.at + self.room() as u64;
+        }
     }
 
     /// Where changed leaves follow each other from `i` on, looks for room for all of them in a row.

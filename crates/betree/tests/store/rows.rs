@@ -1,8 +1,34 @@
 //! A store in rows: what a scan of it reads is what is in it, whatever was deleted, and however.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex};
 
-use senesce_betree::{MemoryStorage, Options, Params, Stat, Store, check, stat};
+use senesce_betree::{MemoryStorage, Options, Params, Stat, Storage, Store, check, stat};
+
+/// A disk that knows from where it was read.
+struct Recorded {
+    disk: MemoryStorage,
+    reads: Mutex<Vec<u64>>,
+}
+
+impl Storage for Recorded {
+    fn len(&self) -> io::Result<u64> {
+        self.disk.len()
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.reads.lock().unwrap().push(offset);
+        self.disk.read_at(buffer, offset)
+    }
+
+    fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()> {
+        self.disk.write_at(buffer, offset)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.disk.flush()
+    }
+}
 
 fn params() -> Params {
     Params {
@@ -63,4 +89,25 @@ fn leaves_hold_nothing_of_values_that_were_deleted_one_by_one() {
         bytes * 100 <= expected * 101,
         "{bytes} bytes of leaves, where {expected} are as if they had never been"
     );
+}
+
+#[test]
+fn a_cold_scan_goes_to_the_nodes_above_the_leaves_once() {
+    let disk = Arc::new(Recorded { disk: MemoryStorage::new(16 << 20), reads: Mutex::default() });
+    Store::create(&*disk, params()).unwrap();
+    let options = Options { cache_bytes: 4 << 20, in_rows: true };
+    let store = Store::open(disk.clone(), options).unwrap();
+    for i in 0..2000 {
+        store.insert(&key(i), &[i as u8; VALUE]).unwrap();
+    }
+    store.close().unwrap();
+    let above = stat(disk.clone()).unwrap().levels[1].nodes;
+    assert!(above > 4, "{above} nodes above the leaves");
+    let store = Store::open(disk.clone(), options).unwrap();
+    disk.reads.lock().unwrap().clear();
+    assert_eq!(store.scan(b"", None).map(Result::unwrap).count(), 2000);
+    // They lie at the end of the disk, of which the leaves take a quarter.
+    let reads = disk.reads.lock().unwrap().clone();
+    let there = reads.iter().filter(|at| **at > 12 << 20).count();
+    assert!(there <= 2, "{there} reads of {} went there: {reads:?}", reads.len());
 }
