@@ -12,7 +12,7 @@ if (!file.exists(store)) stop("there is no result store ", store)
 # Read-only.
 db <- dbConnect(RSQLite::SQLite(), store, flags = RSQLite::SQLITE_RO)
 layout <- dbGetQuery(db, "PRAGMA user_version")[[1]]
-if (layout != 1) stop(store, " has layout ", layout, "; this script knows 1")
+if (!layout %in% 1:2) stop(store, " has layout ", layout, "; this script knows 1 and 2")
 
 numbers <- dbGetQuery(db, "
   SELECT run.name, measure, unit, subject, repetition, value

@@ -129,11 +129,11 @@ fn a_run_is_watched_until_its_figures_are_there() {
     browser.until("document.querySelector('h1')?.textContent === 'Run 1: age seen'");
     // What comes now comes by itself.
     browser.value("window.sameLoad = true");
-    browser.until("document.querySelector('#status').innerText.includes('seen: round')");
+    browser.until("document.querySelector('#status')?.innerText.includes('seen: round')");
     browser.until("document.querySelectorAll('#report figure svg').length > 0");
     let first = browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap();
     assert!(run.try_wait().unwrap().is_none(), "the figure came while the run went on");
-    browser.until("document.querySelector('#status').innerText.includes('done')");
+    browser.until("document.querySelector('#status')?.innerText.includes('done')");
     assert!(run.wait().unwrap().success());
     assert!(
         browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap() > first,
@@ -202,7 +202,7 @@ fn a_thousand_runs_are_sought_and_ordered_a_page_at_a_time() {
     browser.value("document.querySelector('nav.pages a:last-child').click()");
     browser.until(&format!("{first} === '901'"));
     browser.value("document.querySelector('[name=q]').value = 'XFS-agrawal-10'; document.querySelector('form button').click()");
-    browser.until("document.querySelector('#runs').innerText.includes('1 to 6 of 6')");
+    browser.until("document.querySelector('#runs')?.innerText.includes('1 to 6 of 6')");
     let names =
         browser.value("[...document.querySelectorAll('.runs tbody th')].map((th) => th.textContent).join()");
     assert_eq!(names, [10, 100, 103, 106, 109, 1000].map(|n| format!("xfs-agrawal-{n}")).join(","));
