@@ -508,7 +508,7 @@ fn a_store_that_is_broken_or_gone_is_said_to_be() {
     let mut newer = whole.clone();
     newer[63] = 9;
     std::fs::write(&path, newer).unwrap();
-    page(503, "has layout 9, this program knows 1; use a newer senesce");
+    page(503, "has layout 9, this program knows 2; use a newer senesce");
     // Half a store: the header says that there is more.
     clear();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();

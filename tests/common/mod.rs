@@ -35,7 +35,11 @@ impl Lab {
     /// The program with arguments, in this directory, with a registry of its own.
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_senesce"));
-        command.args(args).current_dir(self.path()).env("SENESCE_RUN_DIR", self.path().join("run"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env("SENESCE_RUN_DIR", self.path().join("run"))
+            .env("SENESCE_IMAGES", self.path().join("shelf"));
         command
     }
 

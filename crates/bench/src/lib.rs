@@ -2,3 +2,4 @@
 
 pub mod memory;
 pub mod metadata;
+pub mod personality;

@@ -59,7 +59,7 @@ enum Part {
     Phase { phase: work::Phase, store: Kind, place: PathBuf, count: u64, cache_bytes: u64 },
     /// The server of the modelled disk, which is this program again.
     #[command(hide = true)]
-    Disk { serve: String, dir: PathBuf },
+    Disk { serve: String, dir: PathBuf, clock: Option<String> },
 }
 
 fn main() -> ExitCode {
@@ -78,7 +78,7 @@ fn run() -> Result<()> {
         Some(Part::Phase { phase, store, place, count, cache_bytes }) => {
             return work::run(phase, store, &place, count, cache_bytes);
         }
-        Some(Part::Disk { dir, .. }) => return Ok(disk::modelled::serve(&dir)?),
+        Some(Part::Disk { dir, .. }) => return Ok(disk::modelled::serve(&dir, None)?),
         None => {}
     }
     if !rustix::process::geteuid().is_root() {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::memory::{Charge, Gauge};
+
 const ALIGN: usize = 4096;
 
 /// Zeroed bytes at an address that is a multiple of 4096.
@@ -60,7 +62,7 @@ impl AlignedBuffer {
     pub fn grow(&mut self, more: usize) -> &mut [u8] {
         let len = self.len + more;
         if self.memory.as_ref().is_none_or(|memory| memory.len() < len) {
-            let mut larger = Aligned::zeroed(len.next_power_of_two().max(1 << 16));
+            let mut larger = Aligned::zeroed(len.next_power_of_two());
             larger[..self.len].copy_from_slice(self);
             self.memory = Some(larger);
         }
@@ -68,13 +70,9 @@ impl AlignedBuffer {
         &mut self.memory.as_mut().expect("was just made")[start..len]
     }
 
-    /// Takes the first `n` bytes away.
-    pub fn drain(&mut self, n: usize) {
-        let len = self.len;
-        if let Some(memory) = &mut self.memory {
-            memory.copy_within(n..len, 0);
-        }
-        self.len = len - n;
+    /// Bytes that it has memory for.
+    fn room(&self) -> usize {
+        self.memory.as_ref().map_or(0, |memory| memory.len())
     }
 
     /// Forgets its bytes and keeps its memory, if that is at most `most`.
@@ -110,7 +108,13 @@ const SPARE: (usize, usize) = (4, 4 << 20);
 impl Pool {
     /// `len` bytes, which hold anything.
     pub fn lend(self: &Arc<Self>, len: usize) -> Lent {
-        let mut buffer = self.spare.lock().pop().unwrap_or_default();
+        let mut buffer = {
+            let mut spare = self.spare.lock();
+            // The smallest that is large enough: large ones are wanted by others.
+            let fitting = spare.iter().enumerate().filter(|(_, buffer)| buffer.room() >= len);
+            let best = fitting.min_by_key(|(_, buffer)| buffer.room()).map(|(i, _)| i);
+            best.map(|i| spare.swap_remove(i)).unwrap_or_default()
+        };
         buffer.grow(len);
         Lent { buffer, pool: Arc::clone(self) }
     }
@@ -140,9 +144,46 @@ impl Drop for Lent {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear(SPARE.1);
         let mut spare = self.pool.spare.lock();
-        if spare.len() < SPARE.0 {
-            spare.push(buffer);
+        spare.push(buffer);
+        if spare.len() > SPARE.0 {
+            let least = (0..spare.len()).min_by_key(|i| spare[*i].room()).expect("there are some");
+            let gone = spare.swap_remove(least);
+            drop(spare);
+            drop(gone);
         }
+    }
+}
+
+/// Bytes that were lent and are shared by what was found in them. They are counted as long as one of those is there.
+pub(crate) struct Common {
+    bytes: Lent,
+    _charge: Charge,
+}
+
+impl Common {
+    /// Shares `bytes`, if `used` of them will be in use, which is most of the memory that they take.
+    ///
+    /// # Errors
+    /// The bytes, if it is not worth the memory.
+    pub fn of(bytes: Lent, used: usize, gauge: &Arc<Gauge>) -> Result<Arc<Self>, Lent> {
+        let room = bytes.buffer.room();
+        if used < room / 4 * 3 {
+            return Err(bytes);
+        }
+        Ok(Arc::new(Self { bytes, _charge: Charge::new(gauge, room) }))
+    }
+}
+
+impl Deref for Common {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl std::fmt::Debug for Common {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.len())
     }
 }
 

@@ -126,16 +126,11 @@ impl Batch {
         self.bytes.len() + self.shared_bytes
     }
 
-    /// It as in the log, in pieces.
-    pub(crate) fn encoded(&self) -> impl Iterator<Item = &[u8]> {
-        let mut from = 0;
-        let pieces = self.shared.iter().flat_map(move |(at, value)| {
-            let before = &self.bytes[from..*at];
-            from = *at;
-            [before, &***value]
-        });
-        let last = self.shared.last().map_or(0, |(at, _)| *at);
-        pieces.chain(std::iter::once(&self.bytes[last..]))
+    /// Appends it as in the log to `bytes`, and long values with their places there to `shared`.
+    pub(crate) fn encode_into(&self, bytes: &mut Vec<u8>, shared: &mut Vec<(usize, Arc<Payload>)>) {
+        let start = bytes.len();
+        bytes.extend_from_slice(&self.bytes);
+        shared.extend(self.shared.iter().map(|(at, value)| (start + at, Arc::clone(value))));
     }
 
     /// Its writes, in order.

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -29,7 +29,9 @@ pub(crate) enum Item {
 struct Kept {
     item: Item,
     bytes: usize,
-    used: AtomicBool,
+    /// How often it was used since it was looked at for going, at most [`AGAIN`]. What somebody waits for was used once when it comes; what is read ahead
+    /// was not, so that a scan leaves nothing behind that seems worth keeping.
+    uses: AtomicU8,
     /// Of headers; runs charge themselves.
     _charge: Option<Charge>,
 }
@@ -59,6 +61,29 @@ pub(crate) struct Cache {
 
 const SHARDS: usize = 16;
 
+/// What was used so often stays when it is looked at.
+const AGAIN: u8 = 2;
+
+impl Kept {
+    fn give(&self) -> Item {
+        // Of two that count at the same time one may be lost.
+        let uses = self.uses.load(Relaxed);
+        if uses < AGAIN {
+            self.uses.store(uses + 1, Relaxed);
+        }
+        self.item.clone()
+    }
+
+    /// Stays where others that came with it go: the memory that it shares with them need not.
+    fn stay(&mut self, gauge: &Arc<Gauge>) {
+        if let Item::Run(run) = &self.item
+            && let Some(run) = run.apart(gauge)
+        {
+            self.item = Item::Run(Arc::new(run));
+        }
+    }
+}
+
 impl Cache {
     pub fn new(budget: usize) -> Self {
         Self {
@@ -87,10 +112,7 @@ impl Cache {
     /// What is kept under `name`.
     pub fn get(&self, name: Name) -> Option<Item> {
         let shard = self.shard(name).shard.lock();
-        shard.items.get(&name).map(|kept| {
-            kept.used.store(true, Relaxed);
-            kept.item.clone()
-        })
+        shard.items.get(&name).map(Kept::give)
     }
 
     /// What is kept under `name`, or else what `load` gives, which one thread alone is asked for.
@@ -99,8 +121,7 @@ impl Cache {
         let mut shard = guarded.shard.lock();
         loop {
             if let Some(kept) = shard.items.get(&name) {
-                kept.used.store(true, Relaxed);
-                return Ok(kept.item.clone());
+                return Ok(kept.give());
             }
             if shard.loading.insert(name) {
                 break;
@@ -129,8 +150,17 @@ impl Cache {
         guarded.loaded.notify_all();
     }
 
-    /// Keeps `item` while there is room.
+    /// Keeps `item`, which is in use, while there is room.
     pub fn put(&self, name: Name, item: Item) {
+        self.keep(name, item, 1);
+    }
+
+    /// Keeps `item`, which will be used, while there is room.
+    pub fn put_ahead(&self, name: Name, item: Item) {
+        self.keep(name, item, 0);
+    }
+
+    fn keep(&self, name: Name, item: Item, uses: u8) {
         let (bytes, charge) = match &item {
             Item::Run(run) => (run.bytes().len(), None),
             Item::Header(node) => {
@@ -140,7 +170,7 @@ impl Cache {
         };
         {
             let mut shard = self.shard(name).shard.lock();
-            let kept = Kept { item, bytes, used: AtomicBool::new(false), _charge: charge };
+            let kept = Kept { item, bytes, uses: AtomicU8::new(uses), _charge: charge };
             match shard.items.insert(name, kept) {
                 Some(before) => drop(self.bytes.fetch_sub(before.bytes, Relaxed)),
                 None => shard.clock.push_back(name),
@@ -148,6 +178,21 @@ impl Cache {
             self.bytes.fetch_add(bytes, Relaxed);
         }
         self.make_room();
+    }
+
+    /// Throws out `name`, unless it was used more than once.
+    pub fn let_go(&self, name: Name) {
+        let mut shard = self.shard(name).shard.lock();
+        let Some(kept) = shard.items.get_mut(&name) else { return };
+        if kept.uses.load(Relaxed) == AGAIN {
+            return kept.stay(&self.gauge);
+        }
+        let gone = shard.items.remove(&name).expect("it is there");
+        self.bytes.fetch_sub(gone.bytes, Relaxed);
+        // It came a short while ago.
+        if let Some(at) = shard.clock.iter().rposition(|other| *other == name) {
+            shard.clock.remove(at);
+        }
     }
 
     /// Throws out what was not used lately until the budget is kept, or nothing is left.
@@ -161,7 +206,9 @@ impl Cache {
                 continue;
             };
             empty = 0;
-            if shard.items[&name].used.swap(false, Relaxed) {
+            let kept = shard.items.get_mut(&name).expect("the clock has what is kept");
+            if kept.uses.swap(1, Relaxed) == AGAIN {
+                kept.stay(&self.gauge);
                 shard.clock.push_back(name);
             } else if let Some(gone) = shard.items.remove(&name) {
                 self.bytes.fetch_sub(gone.bytes, Relaxed);

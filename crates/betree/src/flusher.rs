@@ -18,6 +18,9 @@ use crate::view::Version;
 /// A checkpoint is made when so much of the log is in use. What is left takes the writes that come meanwhile.
 const CHECKPOINT: f64 = 0.7;
 
+/// The log lets go of what is in the tree where it is so many times what memory takes.
+const LET_GO: usize = 2;
+
 /// How long a full store waits for readers of older trees.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -52,6 +55,8 @@ pub(crate) struct Flusher {
     pub durable: u64,
     /// Bytes in buffers up to which a purge gives nothing.
     pub purged: u64,
+    /// Whether a part of the frozen memtable is in the tree.
+    pub halfway: bool,
     pub log_bytes_before: u64,
     pub given_before: u64,
 }
@@ -123,6 +128,7 @@ impl Flusher {
             let slice = shared.params.node_bytes as usize / if self.is_tight(shared) { 16 } else { 4 };
             let (run, next) = memtable.read().run(&from, None, u64::MAX, slice, &shared.pager.cache.gauge);
             self.apply(shared, &run)?;
+            self.halfway = true;
             let Some(key) = next else { break };
             from = key;
         }
@@ -134,9 +140,15 @@ impl Flusher {
             self.purge(shared)?;
         }
         // What waits for the place looks under the same lock.
-        let _wanted = shared.wanted.lock();
-        shared.view.write().frozen = None;
-        shared.done.notify_all();
+        let next = {
+            let _wanted = shared.wanted.lock();
+            let mut view = shared.view.write();
+            view.frozen = None;
+            shared.done.notify_all();
+            view.active.read().log_start
+        };
+        self.halfway = false;
+        shared.log.let_go(next, LET_GO * shared.memtable_bytes);
         Ok(())
     }
 
@@ -290,11 +302,17 @@ impl Flusher {
 
     /// Brings the tree to the disk, and the superblock that points to it.
     pub fn checkpoint(&mut self, shared: &Shared, close: bool) -> Result<()> {
-        let tail = {
+        let (tail, next) = {
             let view = shared.view.read();
-            let oldest = view.frozen.as_ref().unwrap_or(&view.active);
-            oldest.read().log_start
+            // One after the other: they may be the same, and a writer may come between.
+            let tail = view.frozen.as_ref().unwrap_or(&view.active).read().log_start;
+            let next = view.active.read().log_start;
+            (tail, next)
         };
+        if self.halfway {
+            // The tree has a part of what the log has from the tail on: whoever recovers must find all of that.
+            shared.log.write_before(next)?;
+        }
         self.write_back(shared, u8::MAX, u64::MAX)?;
         self.version += 1;
         self.publish(shared);

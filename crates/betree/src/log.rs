@@ -1,6 +1,11 @@
 //! The log: a ring of sectors that is written in order, and flushed for all who wait at once.
+//!
+//! Long values wait without being written, as long as nobody asks for a sync: what comes into the tree meanwhile need not be
+//! written twice. If so much comes that the log lets go of it, the next sync is a checkpoint.
 
 mod recover;
+mod sectors;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -8,19 +13,22 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 pub(crate) use recover::{inspect, recover};
 
-use crate::aligned::{Aligned, AlignedBuffer};
-use crate::codec::{get_u32, get_u64, set_u32, set_u64};
+use crate::aligned::AlignedBuffer;
+use crate::batch::Batch;
+use crate::codec::{get_u32, get_u64};
 use crate::error::{Error, Result};
 use crate::params::SECTOR;
 use crate::storage::Storage;
 use crate::sum::{Uuid, seed, sum};
+use sectors::Sectors;
+use waiting::Waiting;
 
 /// Bytes of a sector that are of records.
 pub(crate) const PAYLOAD: usize = SECTOR - 20;
 
-/// So much that waits is written, without a flush.
+/// Where so much waits beside long values, all is written, without a flush; and so much at a time.
 const WRITE: usize = 1 << 20;
-/// Where so much waits, whoever writes waits too.
+/// Where so much waits beside long values, whoever writes waits too.
 const MOST: usize = 4 * WRITE;
 
 /// Where a log lies and whose it is.
@@ -51,23 +59,32 @@ impl Ring {
 }
 
 struct State {
-    /// Sectors that are not written yet; the last may not be full.
-    buffer: AlignedBuffer,
-    /// Memory that serves next.
-    spare: AlignedBuffer,
-    /// Number of the first of them.
-    first: u64,
-    /// Bytes of payload in the last one; 0 where it is full or there is none.
-    fill: usize,
+    /// Records up to the end of a block, the oldest first.
+    closed: Vec<Waiting>,
+    /// Those that came since.
+    open: Waiting,
     /// The first sector that must not be written over.
     tail: u64,
-    /// Sectors before this one are on the disk for good.
+    /// Sectors before this one are on the disk for good, or will never be needed.
     durable: u64,
+    /// Records before this sector were let go and are in the tree alone, as long as the tail is not there.
+    gone: u64,
+    /// Memory to write from, unless somebody is writing.
+    buffer: AlignedBuffer,
     /// Somebody is writing.
     busy: bool,
     stop: bool,
     written_bytes: u64,
     failed: Option<Error>,
+}
+
+/// What a sync came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Synced {
+    /// All lasts.
+    Done,
+    /// The log let go of records, so that only a checkpoint makes them last.
+    NeedsCheckpoint,
 }
 
 /// See the module.
@@ -85,12 +102,12 @@ impl Log {
     /// A log that goes on at sector `next`, which begins a block.
     pub fn new(storage: Arc<dyn Storage>, ring: Ring, epoch: u32, next: u64) -> Self {
         let state = State {
-            buffer: AlignedBuffer::default(),
-            spare: AlignedBuffer::default(),
-            first: next,
-            fill: 0,
+            closed: Vec::new(),
+            open: Waiting::at(next),
             tail: next,
             durable: next,
+            gone: next,
+            buffer: AlignedBuffer::default(),
             busy: false,
             stop: false,
             written_bytes: 0,
@@ -107,7 +124,7 @@ impl Log {
         state.end() + more <= state.tail + self.ring.sectors
     }
 
-    /// Which part of the ring holds records that are in no checkpoint yet.
+    /// Which part of the ring holds records that are in no checkpoint yet, or would hold them.
     pub fn used(&self) -> f64 {
         let state = self.state.lock();
         (state.end() - state.tail) as f64 / self.ring.sectors as f64
@@ -121,7 +138,7 @@ impl Log {
     /// Waits where too much waits in memory to be written.
     pub fn throttle(&self) {
         let mut state = self.state.lock();
-        while state.buffer.len() > MOST && state.failed.is_none() {
+        while state.own_bytes() > MOST && !state.has_gap() && state.failed.is_none() {
             self.changed.wait(&mut state);
         }
     }
@@ -134,10 +151,10 @@ impl Log {
         let mut state = self.state.lock();
         while !state.stop {
             state.result()?;
-            if state.buffer.len() < WRITE || state.busy {
+            if state.own_bytes() < WRITE || state.busy || state.has_gap() {
                 self.changed.wait(&mut state);
             } else {
-                self.write_out(&mut state, false)?;
+                self.write_out(&mut state, u64::MAX, false)?;
             }
         }
         Ok(())
@@ -148,66 +165,35 @@ impl Log {
         self.changed.notify_all();
     }
 
-    /// Appends a record of `bytes`, which come in pieces, for which there must be room. It is on the disk after the next [`sync`](Self::sync).
-    pub fn append<'a>(&self, bytes: usize, record: impl Iterator<Item = &'a [u8]>) {
+    /// Appends a batch as a record, for which there must be room. It is on the disk after the next [`sync`](Self::sync).
+    pub fn append(&self, batch: &Batch) {
         let mut state = self.state.lock();
-        let in_block = state.end() % self.ring.block;
-        let last = state.fill > 0 && in_block == 0;
-        if last && PAYLOAD - state.fill < 4 {
-            self.pad(&mut state);
-        }
-        self.put(&mut state, &(bytes as u32).to_le_bytes());
-        record.for_each(|piece| self.put(&mut state, piece));
-        if state.buffer.len() >= WRITE && !state.busy {
+        state.open.push(batch, self.ring.block);
+        if state.own_bytes() >= WRITE && !state.busy {
             self.changed.notify_all();
-        }
-    }
-
-    fn put(&self, state: &mut State, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            if state.fill == 0 {
-                state.buffer.grow(SECTOR);
-            }
-            let n = bytes.len().min(PAYLOAD - state.fill);
-            let at = state.buffer.len() - SECTOR + state.fill;
-            state.buffer[at..at + n].copy_from_slice(&bytes[..n]);
-            bytes = &bytes[n..];
-            state.fill += n;
-            if state.fill == PAYLOAD {
-                self.seal(state);
-            }
-        }
-    }
-
-    /// Ends the last sector.
-    fn seal(&self, state: &mut State) {
-        let number = state.end() - 1;
-        let at = state.buffer.len() - SECTOR;
-        let sector = &mut state.buffer[at..];
-        set_u32(sector, PAYLOAD, self.epoch);
-        set_u64(sector, PAYLOAD + 4, number);
-        let sum = sum(self.seed, &sector[..SECTOR - 8]);
-        set_u64(sector, SECTOR - 8, sum);
-        state.fill = 0;
-    }
-
-    /// Fills the last block.
-    fn pad(&self, state: &mut State) {
-        while state.fill > 0 || !state.end().is_multiple_of(self.ring.block) {
-            if state.fill == 0 {
-                state.buffer.grow(SECTOR);
-            }
-            let end = state.buffer.len();
-            state.buffer[end - SECTOR + state.fill..].fill(0);
-            self.seal(state);
         }
     }
 
     /// Ends the last block and gives the number of the sector that the next record begins in.
     pub fn cut(&self) -> u64 {
         let mut state = self.state.lock();
-        self.pad(&mut state);
-        state.end()
+        state.close(self.ring.block);
+        state.open.first
+    }
+
+    /// Lets go of the records before `sector`, which [`cut`](Self::cut) gave, if they are `least` bytes or more, or some before them are gone.
+    /// They must be in the tree: to write them now would be to write them twice.
+    pub fn let_go(&self, sector: u64, least: usize) {
+        let mut state = self.state.lock();
+        let n = state.closed.partition_point(|waiting| waiting.first < sector);
+        let bytes: u64 = state.closed[..n].iter().map(Waiting::len).sum();
+        if n > 0 && (bytes >= least as u64 || state.has_gap()) {
+            let gone: Vec<Waiting> = state.closed.drain(..n).collect();
+            state.gone = sector;
+            self.changed.notify_all();
+            drop(state);
+            drop(gone);
+        }
     }
 
     /// Gives up the sectors before `tail`, the records of which are in a checkpoint. Those that were not written yet never will be.
@@ -215,54 +201,64 @@ impl Log {
         let mut state = self.state.lock();
         state.tail = tail;
         state.durable = state.durable.max(tail);
-        if state.first < tail {
-            let gone = (tail - state.first) as usize * SECTOR;
-            state.buffer.drain(gone);
-            state.first = tail;
-        }
+        state.closed.retain(|waiting| waiting.first >= tail);
+        self.changed.notify_all();
     }
 
-    /// Makes all records so far last. Whoever comes while another flushes is served by the next flush, all of them by one.
-    pub fn sync(&self) -> Result<()> {
+    /// Makes all records so far last, unless some are gone. Whoever comes while another flushes is served by the next flush, all of them by one.
+    pub fn sync(&self) -> Result<Synced> {
         let mut state = self.state.lock();
         let target = state.end().next_multiple_of(self.ring.block);
         loop {
             state.result()?;
             if state.durable >= target {
-                return Ok(());
+                return Ok(Synced::Done);
+            }
+            if state.has_gap() {
+                return Ok(Synced::NeedsCheckpoint);
             }
             if state.busy {
                 self.changed.wait(&mut state);
             } else {
-                self.write_out(&mut state, true)?;
+                self.write_out(&mut state, u64::MAX, true)?;
             }
         }
     }
 
-    fn write_out(&self, state: &mut MutexGuard<'_, State>, flush: bool) -> Result<()> {
-        self.pad(state);
-        let spare = std::mem::take(&mut state.spare);
-        let mut buffer = std::mem::replace(&mut state.buffer, spare);
-        let (first, end) = (state.first, state.first + (buffer.len() / SECTOR) as u64);
-        state.first = end;
+    /// Writes the records before `sector`, which [`cut`](Self::cut) gave, without a flush, also behind a gap: for a checkpoint of a tree that has a part of
+    /// them, which moves the tail past that gap and flushes before it counts.
+    pub fn write_before(&self, sector: u64) -> Result<()> {
+        let mut state = self.state.lock();
+        while state.busy {
+            self.changed.wait(&mut state);
+        }
+        state.result()?;
+        self.write_out(&mut state, sector, false)
+    }
+
+    /// Writes what waits before `sector`, which is at the beginning of records. If something before it is gone, it counts only once the tail is past that.
+    fn write_out(&self, state: &mut MutexGuard<'_, State>, sector: u64, flush: bool) -> Result<()> {
+        state.close(self.ring.block);
+        let n = state.closed.partition_point(|waiting| waiting.first < sector);
+        let waiting: Vec<Waiting> = state.closed.drain(..n).collect();
+        let end = state.closed.first().map_or(state.open.first, |next| next.first);
+        let mut buffer = std::mem::take(&mut state.buffer);
         state.busy = true;
         let done = MutexGuard::unlocked(state, || {
-            self.write_sectors(&buffer, first)?;
+            let written = self.write(waiting, &mut buffer)?;
             if flush {
-                self.storage.flush().map_err(|e| Error::io("flushing the log after", 0, 0, &e))
-            } else {
-                Ok(())
+                self.storage.flush().map_err(|e| Error::io("flushing the log after", 0, 0, &e))?;
             }
+            Ok(written)
         });
         state.busy = false;
+        state.buffer = buffer;
         match done {
-            Ok(()) => {
-                state.written_bytes += buffer.len() as u64;
+            Ok(written) => {
+                state.written_bytes += written;
                 if flush {
                     state.durable = state.durable.max(end);
                 }
-                buffer.clear(MOST);
-                state.spare = buffer;
             }
             Err(error) => state.failed = Some(error),
         }
@@ -270,29 +266,40 @@ impl Log {
         state.result()
     }
 
-    fn write_sectors(&self, buffer: &[u8], first: u64) -> Result<()> {
-        let before_end = (self.ring.sectors - first % self.ring.sectors) as usize * SECTOR;
-        let (head, rest) = buffer.split_at(before_end.min(buffer.len()));
-        let write = |bytes: &[u8], at: u64| {
-            self.storage.write_at(bytes, at).map_err(|e| Error::io("writing the log,", at, bytes.len(), &e))
-        };
-        if !head.is_empty() {
-            write(head, self.ring.place(first))?;
+    /// Writes records to the ring; gives how many bytes that were.
+    fn write(&self, records: Vec<Waiting>, buffer: &mut AlignedBuffer) -> Result<u64> {
+        let mut sectors = 0;
+        for waiting in records {
+            let mut out = Sectors::new(self, buffer, waiting.first);
+            waiting.pieces().try_for_each(|piece| out.put(piece))?;
+            sectors += out.finish()? - waiting.first;
         }
-        if !rest.is_empty() {
-            // It may begin anywhere.
-            let mut aligned = Aligned::zeroed(rest.len());
-            aligned.copy_from_slice(rest);
-            write(&aligned, self.ring.start)?;
-        }
-        Ok(())
+        Ok(sectors * SECTOR as u64)
     }
 }
 
 impl State {
     /// Behind the last sector.
     fn end(&self) -> u64 {
-        self.first + (self.buffer.len() / SECTOR) as u64
+        self.open.first + self.open.sectors()
+    }
+
+    /// Ends the last block.
+    fn close(&mut self, block: u64) {
+        if !self.open.is_empty() {
+            let next = self.end().next_multiple_of(block);
+            self.closed.push(std::mem::replace(&mut self.open, Waiting::at(next)));
+        }
+    }
+
+    /// Bytes that wait beside long values.
+    fn own_bytes(&self) -> usize {
+        self.closed.iter().chain([&self.open]).map(Waiting::own_bytes).sum()
+    }
+
+    /// Whether records are gone that are in no checkpoint yet.
+    fn has_gap(&self) -> bool {
+        self.gone > self.tail
     }
 
     fn result(&self) -> Result<()> {

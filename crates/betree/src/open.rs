@@ -114,6 +114,7 @@ impl Store {
             version: 1,
             durable: 1,
             purged: 0,
+            halfway: false,
             log_bytes_before: found.counters.log,
             given_before: found.counters.given,
         };

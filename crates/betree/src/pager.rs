@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::aligned::{Lent, Pool};
+use crate::aligned::{Common, Lent, Pool};
 use crate::cache::{Cache, Item, Name};
 use crate::error::{Error, Result};
 use crate::node::{Entry, Link, Node, Part, PartPlace};
 use crate::node_format::Layout;
 use crate::pointer::Pointer;
-use crate::run::{Run, RunBuilder};
+use crate::run::{Bytes, Run, RunBuilder};
 use crate::storage::Storage;
 use crate::write_behind::WriteBehind;
 
@@ -129,12 +129,37 @@ impl Pager {
         }
     }
 
+    /// The part at `place`, which `bytes` begin with.
     fn parse(&self, place: &PartPlace, bytes: &[u8]) -> Result<Run> {
-        let bytes = &bytes[..place.bytes as usize];
-        if self.layout.part_sum(place.node, place.birth, place.number, bytes) != place.sum {
+        self.parse_in(place, Bytes::Own(bytes[..place.bytes as usize].into()))
+    }
+
+    fn parse_in(&self, place: &PartPlace, bytes: Bytes) -> Result<Run> {
+        if self.layout.part_sum(place.node, place.birth, place.number, &bytes) != place.sum {
             return Err(Error::damaged("a part of a node", place.at, "it does not match its sum"));
         }
-        Run::parse(bytes.into(), place.at, &self.cache.gauge)
+        Run::parse(bytes, place.at, &self.cache.gauge)
+    }
+
+    /// Puts parts that were read together from `start` on into the cache, and ends their loading, one after the other, as somebody may wait for the
+    /// first. They share the memory where they are most of it.
+    fn put_parts(&self, places: &[PartPlace], start: u64, bytes: Lent) -> Result<()> {
+        let used = places.iter().map(|place| place.bytes as usize).sum();
+        let common = Common::of(bytes, used, &self.cache.gauge);
+        let mut done = Ok(());
+        for place in places {
+            let at = (place.at - start) as usize;
+            let run = match &common {
+                Ok(common) => {
+                    self.parse_in(place, Bytes::Part(Arc::clone(common), at..at + place.bytes as usize))
+                }
+                Err(bytes) => self.parse(place, &bytes[at..]),
+            };
+            let put = run.map(|run| self.cache.put_ahead(name(place), Item::Run(Arc::new(run))));
+            self.cache.end_loading(name(place));
+            done = done.and(put);
+        }
+        done
     }
 
     /// A node with all its parts in memory, for the writer. What the cache has is taken from there; the rest is read at once and not
@@ -180,26 +205,28 @@ impl Pager {
 
     /// Brings parts of a node into the cache, with one request from the first to the last that is missing. Returns bytes read.
     pub fn prefetch(&self, node: &Node, range: Range<usize>) -> Result<usize> {
-        let wanted: Vec<&PartPlace> = node.entries[range]
-            .iter()
-            .filter_map(|entry| match &entry.part {
-                Part::Disk(place) if self.cache.begin_loading(name(place)) => Some(place),
-                _ => None,
-            })
-            .collect();
+        let wanted = self.begin_loading(&node.entries[range]);
         let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else { return Ok(0) };
         let bytes = (last.at - first.at) as usize + last.bytes as usize;
-        let read = self.read(first.at, bytes).and_then(|bytes| {
-            for place in &wanted {
-                let run = self.parse(place, &bytes[(place.at - first.at) as usize..])?;
-                self.cache.put(name(place), Item::Run(Arc::new(run)));
+        match self.read(first.at, bytes) {
+            Ok(bytes) => {
+                let len = bytes.len();
+                self.put_parts(&wanted, first.at, bytes).map(|()| len)
             }
-            Ok(bytes.len())
-        });
-        for place in wanted {
-            self.cache.end_loading(name(place));
+            Err(error) => {
+                wanted.iter().for_each(|place| self.cache.end_loading(name(place)));
+                Err(error)
+            }
         }
-        read
+    }
+
+    /// The parts that are neither in the cache nor on their way there; now they are.
+    fn begin_loading(&self, entries: &[Entry]) -> Vec<PartPlace> {
+        let place = |entry: &Entry| match entry.part {
+            Part::Disk(place) if self.cache.begin_loading(name(&place)) => Some(place),
+            _ => None,
+        };
+        entries.iter().filter_map(place).collect()
     }
 
     /// Brings so many bytes of a node into the cache with one request, those that lie around part `i`, unless no request is needed for that.
@@ -228,21 +255,22 @@ impl Pager {
         }
         let read = self.read(pointer.at, pointer.bytes as usize).and_then(|bytes| {
             let node = self.layout.decode(pointer, &bytes)?;
-            for entry in &node.entries {
-                if let Part::Disk(place) = &entry.part
-                    && self.cache.begin_loading(name(place))
-                {
-                    let run = self.parse(place, &bytes[(place.at - pointer.at) as usize..]);
-                    let run = run.map(|run| self.cache.put(name(place), Item::Run(Arc::new(run))));
-                    self.cache.end_loading(name(place));
-                    run?;
-                }
-            }
+            let wanted = self.begin_loading(&node.entries);
             self.cache.put(own, Item::Header(Arc::new(node)));
-            Ok(())
+            Ok((wanted, bytes))
         });
         self.cache.end_loading(own);
-        read
+        let (wanted, bytes) = read?;
+        self.put_parts(&wanted, pointer.at, bytes)
+    }
+
+    /// Lets go of what the cache has of the parts of a node, but for those that were used more than once.
+    pub fn let_go(&self, node: &Node) {
+        for entry in &node.entries {
+            if let Part::Disk(place) = &entry.part {
+                self.cache.let_go(name(place));
+            }
+        }
     }
 
     /// Waits until all nodes were written, and makes them last.

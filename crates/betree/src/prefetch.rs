@@ -5,15 +5,20 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::error::Result;
+use crate::node::Link;
+use crate::pager::Pager;
 use crate::pointer::Pointer;
+use crate::scan::LEAVES;
 use crate::store::Shared;
 use crate::view::Version;
 
 /// Jobs that wait; more than that are not worth keeping.
 const MOST: usize = 8;
 
-/// A leaf to be read, and the key that nothing from is needed of. The tree that it is of is held, so that its place is not used again meanwhile.
-type Job = (Pointer, Arc<Version>, Option<Arc<[u8]>>);
+/// A leaf to be read, or a node whose first leaves are, and the key that nothing from is needed of. While it is read the tree that it is of is held, so
+/// that its place is not used again; when the scan has let go of that before, nobody needs it.
+type Job = (Pointer, Weak<Version>, Option<Arc<[u8]>>);
 
 #[derive(Default)]
 struct State {
@@ -30,7 +35,7 @@ pub(crate) struct Prefetcher {
 }
 
 impl Prefetcher {
-    /// Asks for a leaf. What was asked for longest ago is forgotten when there is too much.
+    /// Asks for a leaf, or for the first ones below a node. What was asked for longest ago is forgotten when there is too much.
     pub fn ask(&self, shared: &Arc<Shared>, leaf: Pointer, version: &Arc<Version>, to: Option<&[u8]>) {
         let mut state = self.state.lock();
         if state.stop || state.jobs.iter().any(|(job, ..)| job.at == leaf.at) {
@@ -39,7 +44,7 @@ impl Prefetcher {
         if state.jobs.len() == MOST {
             state.jobs.remove(0);
         }
-        state.jobs.push((leaf, Arc::clone(version), to.map(Arc::from)));
+        state.jobs.push((leaf, Arc::downgrade(version), to.map(Arc::from)));
         if state.thread.is_none() {
             let weak = Arc::downgrade(shared);
             // Without the thread scans are slower, and nothing else.
@@ -79,8 +84,27 @@ impl Prefetcher {
 
 fn run(shared: &Weak<Shared>) {
     let Some(shared) = shared.upgrade() else { return };
-    while let Some((leaf, _version, to)) = shared.prefetcher.next() {
-        // Whoever needs what could not be read meets the error himself.
-        let _ = shared.pager.prefetch_node(&leaf, to.as_deref());
+    while let Some((leaf, version, to)) = shared.prefetcher.next() {
+        if let Some(_held) = version.upgrade() {
+            // Whoever needs what could not be read meets the error himself.
+            let _ = read(&shared.pager, &leaf, to.as_deref());
+        }
     }
+}
+
+/// Reads a node, and the first leaves below it.
+fn read(pager: &Pager, pointer: &Pointer, to: Option<&[u8]>) -> Result<()> {
+    pager.prefetch_node(pointer, to)?;
+    if pointer.level == 0 {
+        return Ok(());
+    }
+    let node = pager.header(pointer)?;
+    let few = if pointer.level == 1 { LEAVES } else { 1 };
+    let wanted = node.entries.iter().take(few).take_while(|entry| to.is_none_or(|to| &*entry.key < to));
+    for entry in wanted {
+        if let Link::Disk(child) = &entry.child {
+            read(pager, child, to)?;
+        }
+    }
+    Ok(())
 }

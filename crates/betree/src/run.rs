@@ -5,12 +5,14 @@ mod build;
 mod compose;
 mod message;
 
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 pub(crate) use build::RunBuilder;
 pub(crate) use compose::{Slice, Target, compose, union};
 pub(crate) use message::{Kind, join_patches, patch, patched, single_patch};
 
+use crate::aligned::Common;
 use crate::codec::{get_u32, set_u32};
 use crate::error::{Error, Result};
 use crate::memory::{Charge, Gauge};
@@ -22,11 +24,29 @@ const HEAD: usize = 16;
 /// The number of a message, and its value.
 type Shared = (u32, Arc<Payload>);
 
+/// The memory of a run: its own, or a part of what was read from the disk with others.
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    Own(Box<[u8]>),
+    Part(Arc<Common>, Range<usize>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Part(common, range) => &common[range.clone()],
+        }
+    }
+}
+
 /// One run. See the format for what lies where.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// As on the disk without the values that are shared; places in the index are those here.
-    bytes: Box<[u8]>,
+    bytes: Bytes,
     /// Values that are shared, each with the number of its message.
     shared: Box<[Shared]>,
     messages: usize,
@@ -42,7 +62,7 @@ impl Run {
     ///
     /// # Errors
     /// If it is not in order, so that whoever uses it can rely on that.
-    pub fn parse(bytes: Box<[u8]>, offset: u64, gauge: &Arc<Gauge>) -> Result<Self> {
+    pub fn parse(bytes: Bytes, offset: u64, gauge: &Arc<Gauge>) -> Result<Self> {
         let wrong = |why: &str| Error::damaged("a run", offset, why);
         if bytes.len() < HEAD {
             return Err(wrong("it is shorter than its head"));
@@ -52,7 +72,8 @@ impl Run {
         if body + u64::from(get_u32(&bytes, 8)) != bytes.len() as u64 || get_u32(&bytes, 12) != 0 {
             return Err(wrong("its lengths contradict each other"));
         }
-        let charge = Charge::new(gauge, bytes.len());
+        let own = if let Bytes::Own(bytes) = &bytes { bytes.len() } else { 0 };
+        let charge = Charge::new(gauge, own);
         let mut run = Self {
             messages,
             ranges,
@@ -134,7 +155,7 @@ impl Run {
         bytes.extend_from_slice(range_body);
         let charge = Charge::new(gauge, len);
         Self {
-            bytes: bytes.into_boxed_slice(),
+            bytes: Bytes::Own(bytes.into_boxed_slice()),
             shared,
             messages: index.len(),
             ranges: range_index.len(),
@@ -142,6 +163,17 @@ impl Run {
             freed,
             _charge: charge,
         }
+    }
+
+    /// The same in memory of its own, if it keeps that of others from being given back.
+    pub fn apart(&self, gauge: &Arc<Gauge>) -> Option<Self> {
+        let Bytes::Part(..) = self.bytes else { return None };
+        Some(Self {
+            bytes: Bytes::Own((*self.bytes).into()),
+            shared: self.shared.clone(),
+            _charge: Charge::new(gauge, self.bytes.len()),
+            ..*self
+        })
     }
 
     /// It as it is written.

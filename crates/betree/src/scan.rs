@@ -3,6 +3,7 @@
 //! A scan goes basement by basement. Between the bounds of one basement, and of what is taken from memory at a time, all that
 //! matters is a handful of runs, the newest first.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -14,6 +15,12 @@ use crate::view::View;
 
 /// Basements that are read at once by who reads far ahead.
 const FAR: usize = 16;
+
+/// Leaves that are read while the scan is at the one before them.
+pub(crate) const LEAVES: usize = 2;
+
+/// Leaves, with the one that the scan is in, that are kept where it lets go of what lies behind: others may be a little behind it.
+const BEHIND: usize = 2;
 
 /// Bytes that are taken from memory at a time.
 const CHUNK: usize = 128 << 10;
@@ -60,6 +67,9 @@ struct Ahead {
     leaf: Option<Pointer>,
     /// Leaves that were gone through.
     leaves: usize,
+    /// Whether nobody will come back to them, and those that may still be in the cache, the last one first.
+    once: bool,
+    behind: VecDeque<Arc<Node>>,
     /// Basements of this leaf that the scan came to, and whether the leaves behind it were asked for.
     gone: usize,
     asked: bool,
@@ -93,9 +103,10 @@ impl Scan {
         }
     }
 
-    /// Reads far ahead from the beginning, for who knows that much will be asked for.
+    /// Reads far ahead from the beginning, and lets go of what lies behind, for who knows that much will be asked for, once.
     pub fn read_far(&mut self) {
         self.ahead.basements = FAR;
+        self.ahead.once = true;
     }
 
     /// Reads nothing further ahead, but with one request so many bytes of a leaf that lie around what has to be read: for one of many short scans beside
@@ -227,7 +238,7 @@ impl Scan {
         }
         let pager = &self.shared.pager;
         let mut link = self.view.version.root.clone();
-        let mut parent: Option<(Arc<Node>, usize)> = None;
+        let mut path: Vec<(Arc<Node>, usize)> = Vec::new();
         loop {
             let node = pager.node(&link)?;
             if node.entries.is_empty() {
@@ -245,7 +256,7 @@ impl Scan {
                     &self.shared,
                     &self.view,
                     (&link, &node, i),
-                    parent.as_ref(),
+                    &path,
                     self.to.as_deref(),
                 )?;
             }
@@ -255,7 +266,7 @@ impl Scan {
             }
             pager.prefetch_headers(&node, i);
             let child = node.entries[i].child.clone();
-            parent = Some((node, i));
+            path.push((node, i));
             if matches!(child, Link::None) {
                 break;
             }
@@ -301,8 +312,8 @@ impl Ahead {
         ahead: &mut Self,
         shared: &Arc<Shared>,
         view: &View,
-        (link, node, i): (&Link, &Node, usize),
-        parent: Option<&(Arc<Node>, usize)>,
+        (link, node, i): (&Link, &Arc<Node>, usize),
+        path: &[(Arc<Node>, usize)],
         to: Option<&[u8]>,
     ) -> Result<()> {
         let Link::Disk(pointer) = link else { return Ok(()) };
@@ -311,6 +322,13 @@ impl Ahead {
             ahead.leaves += usize::from(ahead.leaf.is_some());
             ahead.leaf = Some(*pointer);
             (ahead.gone, ahead.asked) = (0, false);
+            if ahead.once {
+                ahead.behind.push_front(Arc::clone(node));
+                if let Some(gone) = ahead.behind.get(BEHIND) {
+                    shared.pager.let_go(gone);
+                    ahead.behind.truncate(BEHIND);
+                }
+            }
         }
         ahead.gone += 1;
         if ahead.leaves > 0 {
@@ -323,17 +341,34 @@ impl Ahead {
         }
         // Only now: the disk gets requests in the order of keys, which is that of its blocks.
         let far = ahead.leaves > 0 || 2 * ahead.gone >= node.entries.len();
-        if far
-            && !std::mem::replace(&mut ahead.asked, true)
-            && let Some((parent, child)) = parent
-        {
-            for entry in parent.entries.iter().skip(child + 1).take(2).filter(|entry| within(&entry.key)) {
-                if let Link::Disk(leaf) = &entry.child {
-                    shared.prefetcher.ask(shared, *leaf, &view.version, to);
+        if far && !std::mem::replace(&mut ahead.asked, true) {
+            let mut left = LEAVES;
+            // Behind the last leaf of a node comes the first one below its neighbour.
+            for (node, child) in path.iter().rev() {
+                let next =
+                    node.entries.iter().skip(child + 1).take(left).take_while(|entry| within(&entry.key));
+                let next = next.filter_map(|entry| first_on_disk(&entry.child));
+                next.for_each(|pointer| {
+                    left -= 1;
+                    shared.prefetcher.ask(shared, pointer, &view.version, to);
+                });
+                if left == 0 || (node.level > 1 && left < LEAVES) {
+                    break;
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// The uppermost node at the left of a tree that is on the disk.
+fn first_on_disk(mut link: &Link) -> Option<Pointer> {
+    loop {
+        match link {
+            Link::Disk(pointer) => return Some(*pointer),
+            Link::Memory(node) => link = &node.entries.first()?.child,
+            Link::None => return None,
+        }
     }
 }
 

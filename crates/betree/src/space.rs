@@ -263,6 +263,24 @@ impl Space {
         (slots, blocks.iter().map(|n| n * self.params.block()).collect())
     }
 
+    /// Free extents: address and bytes, ascending. Slots are not joined with each other, nor with what is free in zones.
+    pub fn free(&self) -> Vec<(u64, u64)> {
+        let mut free = Vec::new();
+        let block = self.params.block();
+        for slot in 0..self.slots {
+            let at = self.address(slot);
+            match self.zones.get(&slot) {
+                Some(bits) => {
+                    let blocks = (0..self.params.node() / block).filter(|i| !bits.get(*i));
+                    free.extend(blocks.map(|i| (at + i * block, block)));
+                }
+                None if self.used.get(slot) => {}
+                None => free.push((at, self.params.node())),
+            }
+        }
+        free
+    }
+
     /// How many slots are zones.
     pub fn zones(&self) -> usize {
         self.zones.len()

@@ -88,6 +88,17 @@ pub fn stat(storage: Arc<dyn Storage>) -> Result<Stat> {
     describe(&pager, &superblock, &space, superblock.root, &superblock.counters)
 }
 
+/// What the last checkpoint of the store in `storage` does not use of its area: address and bytes of each extent, ascending. Whatever lies
+/// there, the store opens to the same.
+///
+/// # Errors
+/// If there is no store, or it is damaged.
+pub fn free(storage: Arc<dyn Storage>) -> Result<Vec<(u64, u64)>> {
+    let superblock = Superblock::read(&*storage)?;
+    let pager = Pager::new(storage, superblock.layout(), 16 << 20);
+    Ok(read_map(&pager, &superblock)?.free())
+}
+
 /// The same of an open store, just after a checkpoint.
 pub(crate) fn stat_of(shared: &Shared) -> Result<Stat> {
     let flusher = shared.flusher.lock();

@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::flusher::{Flusher, Wanted, capacity};
-use crate::log::Log;
+use crate::log::{Log, Synced};
 use crate::memtable::Memtable;
 use crate::pager::Pager;
 use crate::params::Params;
@@ -174,7 +174,7 @@ impl Store {
         }
         batch.check(&shared.params)?;
         let mut writer = self.make_room(batch)?;
-        shared.log.append(batch.bytes(), batch.encoded());
+        shared.log.append(batch);
         *writer += 1;
         {
             let active = Arc::clone(&shared.view.read().active);
@@ -231,13 +231,17 @@ impl Store {
         }
     }
 
-    /// Makes all that was written before last through a crash. Callers at the same time share one flush of the disk.
+    /// Makes all that was written before last through a crash. Callers at the same time share one flush of the disk. Where much was written, most
+    /// of which is in the tree already, this is a checkpoint.
     ///
     /// # Errors
     /// If writing failed, now or before: then nothing is known of what was written since the last success.
     pub fn sync(&self) -> Result<()> {
         self.shared.usable()?;
-        self.shared.failing(self.shared.log.sync())
+        match self.shared.failing(self.shared.log.sync())? {
+            Synced::Done => Ok(()),
+            Synced::NeedsCheckpoint => self.shared.checkpoint(false),
+        }
     }
 
     /// Brings all that was written before into the tree on the disk, and empties the log.
@@ -331,12 +335,15 @@ impl Shared {
 
     /// Waits for a checkpoint of all that was written before.
     fn checkpoint(&self, close: bool) -> Result<()> {
+        // What is written from here on may stay in memory: whoever writes on and on is not waited for.
+        let end = self.log.cut();
         loop {
             let mut writer = self.writer.lock();
             self.usable()?;
             let (active, frozen) = {
                 let view = self.view.read();
-                (!view.active.read().is_empty(), view.frozen.is_some())
+                let active = view.active.read();
+                (!active.is_empty() && active.log_start < end, view.frozen.is_some())
             };
             if active && frozen {
                 drop(writer);

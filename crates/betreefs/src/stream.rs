@@ -1,6 +1,7 @@
 //! Reading on where the last read ended. Whoever reads files in the order of their names reads keys in their order; a scan that is kept from
 //! read to read lets the store read ahead, and buffers of nodes once and not piece by piece, as looking up each block does not.
 
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
@@ -20,6 +21,8 @@ const SKIPPED: usize = 32;
 pub(crate) struct Stream {
     state: Mutex<State>,
     running: AtomicBool,
+    /// The file that was read last by the scan, by its hash: who reads on there waits for his turn.
+    file: AtomicU64,
     /// How many batches were written.
     writes: AtomicU64,
 }
@@ -58,7 +61,7 @@ impl Stream {
         self.running.store(false, SeqCst);
     }
 
-    /// Gives the blocks of a file that are there to `add`, and true; or does nothing, and false, if the read is none that goes on, or another
+    /// Gives the blocks of a file that are there to `add`, and true; or does nothing, and false, if the read is none that goes on, or one of another file
     /// does so now.
     pub fn read(
         &self,
@@ -67,8 +70,14 @@ impl Stream {
         blocks: &Range<u64>,
         mut add: impl FnMut(u64, &[u8]),
     ) -> Result<bool> {
-        let Some(mut state) = self.state.try_lock() else { return Ok(false) };
+        let file = hash(prefix);
+        let mut state = match self.state.try_lock() {
+            Some(state) => state,
+            None if self.file.load(SeqCst) == file => self.state.lock(),
+            None => return Ok(false),
+        };
         let read = self.read_on(&mut state, store, prefix, blocks, &mut add);
+        self.file.store(if let Ok(true) = read { file } else { 0 }, SeqCst);
         if read.is_err() {
             // The scan is at its end; whoever asks again is to meet the error again, and not what looks like a hole.
             self.stop(&mut state);
@@ -133,6 +142,10 @@ impl Stream {
         }
         Ok(true)
     }
+}
+
+fn hash(prefix: &[u8]) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(prefix)
 }
 
 impl Running {

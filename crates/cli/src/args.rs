@@ -11,9 +11,12 @@ mod extract;
 mod ffs;
 mod files;
 mod from_snapshots;
+mod image;
 mod mail;
 mod measure;
+mod personality;
 mod profile;
+mod resemble;
 mod results;
 mod served;
 mod snapshot;
@@ -23,6 +26,7 @@ pub use self::activity::*;
 pub use self::bench::*;
 pub use self::betreefs::*;
 pub use self::ffs::*;
+pub use self::image::*;
 pub use self::snapshot::*;
 pub use age::*;
 pub use by::*;
@@ -33,12 +37,15 @@ pub use files::*;
 pub use from_snapshots::*;
 pub use mail::*;
 pub use measure::*;
+pub use personality::*;
 pub use profile::*;
+pub use resemble::*;
 pub use results::*;
 pub use served::*;
 pub use verify::*;
 
 use clap::{Args, Parser, Subcommand};
+use lab::StoreAt;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -70,6 +77,10 @@ pub enum Command {
     Bench(Bench),
     /// Compare aged file systems with their unaged copies
     Compare(Compare),
+    /// Save, restore, verify and share aged images
+    Image(Image),
+    /// Put two file systems side by side: free space, extents, layout scores, a new file on a copy
+    Resemble(Resemble),
     /// Compare a real file system day by day with one on which the workload of its snapshots was replayed
     Verify(Box<Verify>),
     /// Run an experiment: file systems aged in rounds and measured after each
@@ -90,6 +101,8 @@ pub enum Command {
     Snapshot(Snapshot),
     /// Show, convert or sum up traces of operations
     Trace(Trace),
+    /// Bring stores of results together
+    Store(Store),
     /// Write one page with everything that was compared
     Report(Report),
     /// Show running and finished runs in a browser: progress, figures as they come, any two of them side by side
@@ -117,9 +130,17 @@ pub struct Json {
     pub json: bool,
 }
 
-/// The arguments; called as `mount` calls those that mount, they are of `betreefs mount`.
+/// The arguments; called as `mount` calls those that mount, they are of `betreefs mount`, and a personality behind `bench` is one
+/// of `bench personality`.
 pub fn words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
+    let is_personality = |word: &OsString| {
+        let word = word.to_string_lossy();
+        word.ends_with(".toml") || ::bench::personality::builtin().any(|name| word == name)
+    };
+    if words.get(1).is_some_and(|word| word == "bench") && words.get(2).is_some_and(is_personality) {
+        words.insert(2, "personality".into());
+    }
     let name = words.first().and_then(|name| Path::new(name).file_name()).unwrap_or_default();
     if ["betreefs", "mount.fuse.betreefs"].iter().any(|helper| name == *helper) {
         words.splice(..1, ["senesce", "betreefs", "mount"].map(OsString::from));
@@ -133,6 +154,26 @@ pub struct Work {
     /// Work directory: images, their descriptions, and the store of results
     #[arg(long, value_name = "DIR", default_value = "senesce-work")]
     pub work: PathBuf,
+}
+
+/// Where the store of results is.
+#[derive(Args, Clone)]
+pub struct StoreArg {
+    /// The store of results: a file, a work directory, or postgres://HOST/DATABASE [default: that of the work directory]
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
+}
+
+impl StoreArg {
+    /// That store, if it is named.
+    pub fn named(&self) -> Option<StoreAt> {
+        self.store.as_deref().map(StoreAt::named)
+    }
+
+    /// That store, or that of the work directory.
+    pub fn or_of(&self, work: &Work) -> StoreAt {
+        self.named().unwrap_or_else(|| StoreAt::of_work(&work.work))
+    }
 }
 
 #[cfg(test)]

@@ -14,11 +14,14 @@ mod experiment;
 mod export;
 mod ffs;
 mod generate;
+mod image;
 mod probe;
 mod profile;
 mod report;
+mod resemble;
 mod serve;
 mod snapshot;
+mod store;
 mod trace;
 mod verify;
 
@@ -34,7 +37,9 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Bench(_)
             | Command::Compare(_)
             | Command::Demo(_)
+            | Command::Image(_)
             | Command::Probe(_)
+            | Command::Resemble(_)
             | Command::Run(_)
             | Command::Reproduce(_)
             | Command::Verify(_)
@@ -44,7 +49,12 @@ pub fn run(args: Senesce) -> Result<()> {
     }
     if matches!(
         args.command,
-        Command::Compare(_) | Command::Demo(_) | Command::Probe(_) | Command::Run(_) | Command::Reproduce(_)
+        Command::Compare(_)
+            | Command::Demo(_)
+            | Command::Probe(_)
+            | Command::Resemble(_)
+            | Command::Run(_)
+            | Command::Reproduce(_)
     ) {
         mpi::alone()?;
     }
@@ -61,16 +71,19 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Bench(bench) => self::bench::run(&bench.bench),
         Command::Probe(probe) => probe::run(&probe.probe),
         Command::Compare(compare) => compare::run(&compare),
+        Command::Resemble(resemble) => self::resemble::run(&resemble),
         Command::Verify(verify) => self::verify::run(&verify),
         Command::Run(run) => experiment::run(&run),
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),
         Command::Disk(disk) => self::disk::run(&disk.action),
         Command::Betreefs(betreefs) => self::betreefs::run(&betreefs.action),
+        Command::Image(image) => self::image::run(&image.action),
         Command::Ffs(ffs) => self::ffs::run(&ffs),
         Command::Profile(profile) => profile::run(&profile.action),
         Command::Activity(activity) => self::activity::run(&activity.action),
         Command::Snapshot(snapshot) => self::snapshot::run(&snapshot.action),
         Command::Trace(trace) => trace::run(&trace.action),
+        Command::Store(store) => self::store::run(&store.action),
         Command::Report(report) => report::run(&report),
         Command::Serve(serve) => self::serve::run(&serve),
         Command::Export(export) => export::run(&export),
@@ -83,7 +96,7 @@ pub fn run(args: Senesce) -> Result<()> {
 /// The command line as it was given, for the record.
 fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
-        let arg = arg.to_string_lossy().into_owned();
+        let arg = lab::without_secrets(&arg.to_string_lossy());
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
         if !arg.is_empty() && arg.chars().all(plain) {
             arg

@@ -21,9 +21,14 @@ pub fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> 
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(headings);
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.into_iter().map(|cell| shown(&cell)));
     }
     line(&table.trim_fmt())
+}
+
+/// A cell without what would steer a terminal: it may come from a file of others.
+fn shown(cell: &str) -> String {
+    cell.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
 /// A number of a table; a dash where it was not measured.

@@ -78,6 +78,11 @@ impl BlockDevice {
         Ok(probe(&self.path)?.is_some_and(|export| foreign(&export).is_none()))
     }
 
+    /// Whether it holds a file system that this program made, or a Bε-tree store.
+    pub(crate) fn may_be_ours(&self) -> Result<bool, Error> {
+        Ok(self.is_ours()? || holds_store(&self.path)?)
+    }
+
     /// The name that the user gave.
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,8 +1,12 @@
 //! Disk images: sparse files that a loop device makes into disks.
 
 use crate::error::{Error, IoContext};
-use rustix::fs::{statfs, statvfs};
+use crate::tool::{command, run_tool};
+use rustix::fs::{SeekFrom, ioctl_ficlone, seek, statfs, statvfs};
+use rustix::io::Errno;
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 /// `f_type` of tmpfs, whose free space is a promise that only memory can keep.
@@ -47,6 +51,68 @@ impl Image {
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
+}
+
+/// How a copy of an image came about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Copied {
+    /// The file system below shares its blocks: it took no time and no space.
+    ByReference,
+    /// Its data were copied, and holes left out.
+    Sparsely,
+}
+
+/// Copies an image to a new file: by reference where the file system below can, else its data.
+pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
+    let from = File::open(image).context("opening the image", image)?;
+    let to = File::create_new(copy).context("creating the copy", copy)?;
+    if ioctl_ficlone(&to, &from).is_ok() {
+        return Ok(Copied::ByReference);
+    }
+    drop((from, to));
+    let mut cp = command("cp");
+    let output =
+        run_tool(cp.args(["--reflink=never", "--sparse=always", "--"]).arg(image).arg(copy), "coreutils")?;
+    if output.status.success() {
+        return Ok(Copied::Sparsely);
+    }
+    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(io::Error::other(why)).context("copying the image", image)
+}
+
+/// Reads all data of a file or block device of that size, in order, a MiB at a time at most. Holes of a file are passed over.
+pub(crate) fn read_data(
+    file: &File,
+    size: u64,
+    mut each: impl FnMut(u64, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut piece = vec![0; 1 << 20];
+    let mut at = 0;
+    while at < size {
+        let (start, end) = data_from(file, at, size)?;
+        at = start;
+        while at < end {
+            let piece = &mut piece[..(1 << 20).min((end - at) as usize)];
+            file.read_exact_at(piece, at)?;
+            each(at, piece)?;
+            at += piece.len() as u64;
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+/// The next range from `at` on that holds data, empty at the end if none does. Of what does not tell all of it.
+fn data_from(file: &File, at: u64, size: u64) -> io::Result<(u64, u64)> {
+    let start = match seek(file, SeekFrom::Data(at)) {
+        Ok(start) => start,
+        Err(Errno::NXIO) => return Ok((size, size)),
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok((at, size)),
+        Err(e) => return Err(e.into()),
+    };
+    let end = seek(file, SeekFrom::Hole(start)).unwrap_or(size);
+    // A device has no holes, and says that it ends where it begins.
+    Ok(if end <= start { (start, size) } else { (start.min(size), end.min(size)) })
 }
 
 /// Bytes that can still be written below `dir`; in a tmpfs no more than there is memory for.

@@ -47,6 +47,11 @@ pub enum Entry {
         /// Its directory.
         path: PathBuf,
     },
+    /// What was written to a disk that is to be what it was.
+    Dirty {
+        /// The note that says how.
+        note: PathBuf,
+    },
 }
 
 impl Entry {
@@ -54,6 +59,7 @@ impl Entry {
         match self {
             Entry::Loop { backing: path } | Entry::Mount { dir: path } => path,
             Entry::Directory { path } | Entry::File { path } | Entry::Cgroup { path } => path,
+            Entry::Dirty { note } => note,
         }
     }
 }

@@ -92,6 +92,23 @@ pub trait FileSystem: Sync {
             .map_err(Error::io("listing the free space of", root))
     }
 
+    /// Whether FIEMAP tells where files lie on the device, and not in an address space of its own: then what files hold is nowhere else.
+    fn maps_to_device(&self) -> bool {
+        false
+    }
+
+    /// Options that keep mounting it to be read only from writing to its device at all, as replaying a journal does.
+    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The extents of `device` that hold nothing of the file system on it, which is mounted at `root` to be read only: whatever their
+    /// bytes are, it is the same file system. In any order; none counts that is not surely one. `None` where it does not
+    /// tell.
+    fn unused(&self, _device: &Path, _root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        Ok(None)
+    }
+
     /// Tells how the tree lies that it keeps everything in, on a device where it is not mounted; `None` where it is no tree
     /// that could be told of.
     fn tree(&self) -> Option<LookAtTree> {

@@ -43,7 +43,7 @@ pub enum Place {
         dir: PathBuf,
         /// The model that it is made after; one that is there has its own.
         model: String,
-        /// What its service times are used for; one that is there has its own.
+        /// What its service times are used for.
         clock: Clock,
     },
 }
@@ -84,6 +84,12 @@ pub trait Target: Send {
     /// The free extents, by address, if the file system tells. What was deleted a moment ago may not be among them
     /// yet, for some free it in the background: chill first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
+
+    /// The extents of the device below that hold nothing of the file system, as [`FileSystem::unused`] tells. For one that is open to
+    /// be read only.
+    fn unused(&self) -> Result<Option<Vec<Extent>>, Error> {
+        Ok(None)
+    }
 
     /// How the tree lies on the disk that the file system keeps everything in; `None` where it is no tree that could be told
     /// of. It is unmounted meanwhile.
@@ -185,7 +191,7 @@ pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
             }
             Disk::device(device, &spec)?
         }
-        Place::Modelled { dir, .. } => Disk::modelled(session, dir, &spec)?,
+        Place::Modelled { dir, clock, .. } => Disk::modelled(session, dir, *clock, &spec)?,
     };
     Ok(Box::new(Volume::open(session, &spec, disk, None)?))
 }

@@ -4,7 +4,7 @@ use crate::kind::FileSystem;
 use crate::mounted::Mounted;
 use crate::target::{Check, Spec, Target};
 use crate::{Error, TreeStat};
-use disk::modelled::{DiskSettings, ModelledDisk};
+use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{
     BlockDevice, Extent, Image, LoopDevice, ReadAhead, Residue, Session, drop_device_cache, drop_file_cache,
     drop_inode_cache, in_memory, run_tool,
@@ -48,7 +48,7 @@ impl Disk {
         spec: &Spec,
     ) -> Result<Disk, Error> {
         ModelledDisk::create(dir, settings)?;
-        let disk = Disk::modelled(session, dir, spec);
+        let disk = Disk::modelled(session, dir, settings.clock, spec);
         if disk.is_err() {
             // The first error is the one to tell.
             let _ = std::fs::remove_dir_all(dir);
@@ -56,9 +56,9 @@ impl Disk {
         disk
     }
 
-    /// Puts the modelled disk in `dir` into service.
-    pub fn modelled(session: &Arc<Session>, dir: &Path, spec: &Spec) -> Result<Disk, Error> {
-        let disk = ModelledDisk::attach(session, dir)?;
+    /// Puts the modelled disk in `dir` into service, by this clock.
+    pub fn modelled(session: &Arc<Session>, dir: &Path, clock: Clock, spec: &Spec) -> Result<Disk, Error> {
+        let disk = ModelledDisk::attach_by(session, dir, clock)?;
         let device = LoopDevice::attach(session, disk.file(), spec.read_ahead_kb)?;
         Ok(Disk::Modelled { device, disk: disk.into() })
     }
@@ -219,6 +219,10 @@ impl Target for Volume {
 
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
         self.kind.free_extents(self.root())
+    }
+
+    fn unused(&self) -> Result<Option<Vec<Extent>>, Error> {
+        self.kind.unused(self.disk.path(), self.root())
     }
 
     fn tree(&mut self) -> Result<Option<TreeStat>, Error> {

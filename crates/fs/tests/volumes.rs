@@ -118,6 +118,48 @@ fn each_is_made_chilled_checked_and_taken_down() {
     assert!(left.into_iter().all(|m| !m.dir.starts_with(env!("CARGO_TARGET_TMPDIR"))));
 }
 
+#[test]
+fn what_is_not_used_may_be_anything() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for kind in of_the_kernel() {
+        let spec = spec(kind, dir.path());
+        let target = make(&session, &spec).unwrap();
+        fragment(target.root());
+        target.close().unwrap();
+        let target = open(&session, &Spec { mount_opts: vec!["ro".to_owned()], ..spec.clone() }).unwrap();
+        let unused = target.unused().unwrap();
+        target.close().unwrap();
+        let Some(unused) = unused else {
+            println!("{} does not tell what it does not use", kind.name());
+            continue;
+        };
+        assert!(sum(&unused) > 200 * MIB && sum(&unused) < 320 * MIB, "{}: {}", kind.name(), sum(&unused));
+        let Place::Image(path) = &spec.place else { unreachable!("it is an image") };
+        let image = std::fs::File::options().write(true).open(path).unwrap();
+        for extent in &unused {
+            let bytes = vec![0x5a; extent.len_bytes as usize];
+            std::os::unix::fs::FileExt::write_all_at(&image, &bytes, extent.start_bytes).unwrap();
+        }
+        drop(image);
+        let mut target = open(&session, &spec).unwrap();
+        for i in (1..4000).step_by(2) {
+            let read = std::fs::read(target.root().join(i.to_string())).unwrap();
+            assert_eq!(read, vec![1; 4096 * (1 + i % 5)], "{}: {i}", kind.name());
+        }
+        // What is free is used again.
+        for i in (0..4000).step_by(2) {
+            std::fs::write(target.root().join(i.to_string()), [2; 5000]).unwrap();
+        }
+        let check = target.check().unwrap().unwrap();
+        assert!(check.clean, "{}: {}", check.command, check.output);
+        target.close().unwrap();
+    }
+}
+
 /// What reads of the tree will use: that of the device, or of the file system where it has its own.
 fn read_ahead_kb(target: &dyn Target) -> String {
     let (device, _) = target.device().unwrap();

@@ -189,7 +189,7 @@ fn gather(
             outcome.checkpoints.extend(sides);
             outcome.pairs.extend(pairs);
             outcome.trees.extend(read_trees(store, run, of, at.number())?);
-            runs.push(CheckpointRun { at: format!("round {}", at.number()), run: run.0 });
+            runs.push(CheckpointRun { at: format!("round {}", at.number()), run: store.uid(run)? });
         }
     }
     Ok((outcome, runs))

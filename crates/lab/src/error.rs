@@ -21,16 +21,21 @@ pub enum Error {
     #[error(transparent)]
     Replay(#[from] replay::Error),
     #[error(transparent)]
+    Saved(#[from] saved::Error),
+    #[error(transparent)]
     Snapshot(#[from] snapshot::Error),
     #[error(transparent)]
     Trace(#[from] trace::Error),
-    #[error("result store {}: {source}", path.display())]
-    Store { path: PathBuf, source: rusqlite::Error },
+    #[error("result store {store}: {source}")]
+    Store { store: String, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("{action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     /// The user asked for something that cannot be done.
     #[error("{0}")]
     Refused(String),
+    /// Another process does it already.
+    #[error("{0}")]
+    Busy(String),
     /// The measured file system is damaged, or the measurement is not to be trusted.
     #[error("{0}")]
     Failed(String),
@@ -50,12 +55,6 @@ impl From<ager::Error> for Error {
 }
 
 impl Error {
-    /// Whether a store cannot be opened as it was asked to.
-    pub(crate) fn is_cannot_open(&self) -> bool {
-        let code = |source: &rusqlite::Error| source.sqlite_error_code();
-        matches!(self, Error::Store { source, .. } if code(source) == Some(rusqlite::ErrorCode::CannotOpen))
-    }
-
     /// For `map_err` on operations on one file.
     pub(crate) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();

@@ -3,6 +3,7 @@
 //!
 //! An experiment is a TOML file, one a figure. Its scales (`small`, `paper`) give the sizes; everything else is shared.
 
+mod all;
 mod cell;
 mod check;
 mod fingerprint;
@@ -13,14 +14,19 @@ mod line;
 mod measure;
 mod metadata;
 mod outcome;
+mod personality;
 mod plan;
+mod profiled;
 mod rule;
 mod run;
 mod sound;
 mod spec;
+mod standing;
 mod transfer;
 mod verification;
+mod works;
 
+pub use all::{AllDone, AllSpec, reproduce_all};
 pub use check::Checked;
 pub use measure::is_by_disk;
 pub use outcome::{CheckpointPair, CheckpointSide, Correlated, FailedCell, Outcome, Picture, TreeAt};
@@ -29,3 +35,11 @@ pub use plan::Plan;
 pub use rule::Rule;
 pub use run::{RunSpec, run};
 pub use spec::{Axis, Check, Experiment, Panels, Plot, Scale};
+pub use standing::{Standing, State, is_done, standing};
+pub use works::{Listed, Shard, listed};
+
+/// The kind that the runs of experiments as a whole have in a store.
+const KIND: &str = "experiment";
+
+/// The document that holds what an experiment gave.
+const OUTCOME: &str = "outcome";

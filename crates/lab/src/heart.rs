@@ -1,8 +1,7 @@
 //! The heartbeat of runs: every few seconds a thread notes in the store how far they are, so that others see it, and see when it ends.
 
 use crate::progress::since_1970_s;
-use crate::{Progress, RunId, Store, Watch};
-use std::path::{Path, PathBuf};
+use crate::{Progress, RunId, StoreAt, Watch};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
@@ -12,7 +11,7 @@ const BEAT: Duration = Duration::from_secs(2);
 
 /// The heart of a store: it beats from the first run that the store begins, with a connection of its own.
 pub(crate) struct Heart {
-    path: PathBuf,
+    at: StoreAt,
     shared: Arc<Shared>,
     thread: OnceLock<JoinHandle<()>>,
 }
@@ -32,8 +31,8 @@ struct State {
 }
 
 impl Heart {
-    pub fn new(path: &Path) -> Heart {
-        Heart { path: path.to_owned(), shared: Arc::default(), thread: OnceLock::new() }
+    pub fn new(at: &StoreAt) -> Heart {
+        Heart { at: at.clone(), shared: Arc::default(), thread: OnceLock::new() }
     }
 
     pub fn begins(&self, run: RunId) {
@@ -45,8 +44,8 @@ impl Heart {
         state.open.push((run, now_s));
         drop(state);
         self.thread.get_or_init(|| {
-            let (path, shared) = (self.path.clone(), self.shared.clone());
-            std::thread::spawn(move || beat(&path, &shared))
+            let (at, shared) = (self.at.clone(), self.shared.clone());
+            std::thread::spawn(move || beat(&at, &shared))
         });
     }
 
@@ -76,7 +75,7 @@ impl Shared {
 }
 
 /// Notes until all ends. A note that cannot be written is of no harm to what is measured; the next one may be.
-fn beat(path: &Path, shared: &Shared) {
+fn beat(at: &StoreAt, shared: &Shared) {
     let mut store = None;
     let mut state = shared.state();
     loop {
@@ -87,7 +86,7 @@ fn beat(path: &Path, shared: &Shared) {
         let notes = state.notes(since_1970_s(SystemTime::now()));
         drop(state);
         if !notes.is_empty() {
-            let open = || Store::open(path).and_then(|store| store.relax().map(|()| store)).ok();
+            let open = || at.open().and_then(|store| store.relax().map(|()| store)).ok();
             store = store.or_else(open);
             for (run, progress) in &notes {
                 let _ = store.as_ref().map(|store| progress.record(store, *run));
@@ -145,7 +144,7 @@ impl Watch for Noted<'_> {
 #[cfg(test)]
 mod tests {
     use crate::store::NewRun;
-    use crate::{Progress, RunId, Store, Unwatched, Watch as _};
+    use crate::{Progress, RunId, Store, StoreAt, Unwatched, Watch as _};
     use std::time::{Duration, Instant};
 
     fn noted(store: &Store, run: RunId) -> Progress {
@@ -173,7 +172,7 @@ mod tests {
         watch.steps(2, 5);
         watch.phase("aging", Some(100));
         watch.at(30);
-        let reader = Store::read(&path).unwrap();
+        let reader = StoreAt::File(path).read().unwrap();
         let seen = noted(&reader, inner);
         assert_eq!((seen.phase.as_str(), seen.done, seen.total, seen.steps), ("aging", 30, Some(100), None));
         assert_eq!(noted(&reader, outer).steps, Some((2, 5)));

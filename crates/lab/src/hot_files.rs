@@ -1,7 +1,7 @@
 //! The benchmark of hot files (Smith & Seltzer 1997, §4) on real file systems: those that were modified last are read, and
 //! overwritten in place, aged beside unaged or alone.
 
-use crate::kept::Kept;
+use crate::kept::{Kept, Restored};
 use crate::manifest::Manifest;
 use crate::sides::{self, Access, On, Side, Sides, Task};
 use crate::store::number;
@@ -57,7 +57,8 @@ pub struct HotFilesOutcome {
     /// What it ran on: the name of an aged file system, or a path.
     pub name: String,
     /// How that came to be afterwards what it was before.
-    pub kept: Kept,
+    #[serde(flatten)]
+    pub kept: Restored,
     /// What was measured.
     #[serde(flatten)]
     pub measured: HotFilesMeasured,
@@ -207,7 +208,7 @@ fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(Heat, bool), 
     // Filling modifies the files of a profile after all of them were made; of other workloads times are as they came.
     let age = if manifest.aged_by.is_some() { Age::Modified } else { Age::Born };
     let chosen = chosen.unwrap_or(Chosen::Share(PUBLISHED_SHARE));
-    let undone = matches!(Kept::at(&manifest.made.home), Kept::Copied | Kept::RolledBack);
+    let undone = Kept::at(&manifest.made.home) != Kept::CleanedUp;
     Ok((heat(chosen, age), undone))
 }
 

@@ -1,9 +1,23 @@
-//! File systems that are written to for a measurement, and are afterwards what they were, as far as that can be.
+//! File systems that are written to for a measurement, and are afterwards what they were, to the byte where that can be: checksums
+//! before and after tell.
+//!
+//! | what | how |
+//! |---|---|
+//! | a modelled disk | it is rolled back to a snapshot |
+//! | an image | a copy is written to: by reference where the file system below can, else of its data |
+//! | a device | the blocks that the log of its requests says were written are restored from a saved image ([`device`]) |
+//! | a directory | what was made in it is deleted: the same files, not the same blocks |
+//!
+//! What is to be done is noted on disk before anything is written, so that it can be done whatever happens to the process.
 
-use crate::Error;
+mod device;
+
 use crate::manifest::{Home, Made};
-use disk::{Scratch, Session};
-use fs::Target;
+use crate::{Error, Watch};
+use device::Device;
+use disk::modelled::{Clock, DiskSettings, Store};
+use disk::{Copied, Digest, Dirty, Scratch, Session, Undo};
+use fs::{DirTarget, Target};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,152 +28,392 @@ use std::sync::Arc;
 pub enum Kept {
     /// Its modelled disk was rolled back to a snapshot.
     RolledBack,
+    /// A copy of its image that shares its blocks was written to.
+    Reflinked,
     /// A copy of its image was written to.
     Copied,
-    /// Not to the block: what was made on it is deleted, and that is all. On devices and directories.
+    /// The blocks of its device that were written were restored from a saved image.
+    Restored,
+    /// Not to the block: what was made on it is deleted, and that is all. On directories.
     CleanedUp,
     /// It was only read.
     Untouched,
 }
 
 impl Kept {
-    /// What that means, for people.
-    pub fn said_of(self, name: &str) -> String {
-        match self {
-            Kept::RolledBack => format!("{name} is rolled back to what it was"),
-            Kept::Copied => format!("{name} is what it was: a copy was used, and is gone"),
-            Kept::CleanedUp => {
-                format!("{name} itself was written to: it cannot be rolled back, only cleaned up")
-            }
-            Kept::Untouched => format!("{name} was only read"),
-        }
-    }
-
     /// How a file system that lives there is kept when it is written to.
     pub(crate) fn at(home: &Home) -> Kept {
         match home {
             Home::Image(_) => Kept::Copied,
             Home::Modelled { .. } => Kept::RolledBack,
-            Home::Device(_) | Home::Dir(_) => Kept::CleanedUp,
+            Home::Device(_) => Kept::Restored,
+            Home::Dir(_) => Kept::CleanedUp,
         }
     }
 }
 
+/// What was done to a file system so that it is what it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Restored {
+    /// How.
+    pub kept: Kept,
+    /// The checksum of all of it, which is the same before and after; none where only its files are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Digest>,
+    /// Bytes that were written back to a device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored_bytes: Option<u64>,
+}
+
+impl Restored {
+    /// What that means, for people.
+    pub fn said_of(&self, name: &str) -> String {
+        let how = match self.kept {
+            Kept::RolledBack => format!("{name} is rolled back to what it was"),
+            Kept::Reflinked => format!("{name} is what it was: a copy by reference was used, and is gone"),
+            Kept::Copied => format!("{name} is what it was: a copy was used, and is gone"),
+            Kept::Restored => {
+                let bytes = crate::bytes(self.restored_bytes.unwrap_or(0));
+                format!("{name} is what it was: {bytes} that were written to it are restored")
+            }
+            Kept::CleanedUp => {
+                format!("{name} itself was written to: it cannot be rolled back, only cleaned up")
+            }
+            Kept::Untouched => format!("{name} was only read"),
+        };
+        self.sha256.map_or(how.clone(), |sha256| format!("{how} (SHA-256 before and after: {sha256})"))
+    }
+}
+
+/// Where it is noted that an aged file system is written to.
+pub(crate) fn note(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.benchmark"))
+}
+
+/// Refuses what a benchmark that was killed has left otherwise than it was.
+pub(crate) fn check_clean(dir: &Path, name: &str) -> Result<(), Error> {
+    if !disk::is_dirty(&note(dir, name)) {
+        return Ok(());
+    }
+    Err(Error::Refused(format!(
+        "{name} was not rolled back after a benchmark that was killed, so it is not what it was; `senesce cleanup` or the next \
+         `senesce bench … --on {name}` rolls it back"
+    )))
+}
+
+/// Makes it what it was if a benchmark that was killed has left it otherwise.
+pub(crate) fn clean_first(dir: &Path, name: &str, watch: &mut dyn Watch) -> Result<(), Error> {
+    let note = note(dir, name);
+    if disk::is_dirty(&note) {
+        watch.say(&format!("{name} was not rolled back after a benchmark that was killed; doing so first"));
+        if let Some(done) = disk::undo(&note)? {
+            watch.say(&done);
+        }
+    }
+    Ok(())
+}
+
 /// A file system that is kept.
 pub(crate) struct Keeping {
-    // Dropped before the copy that it may be.
-    pub(crate) target: Box<dyn Target>,
-    restoring: Restoring,
+    session: Arc<Session>,
+    /// What is mounted to be written to.
+    made: Made,
+    // Dropped before what it lies on.
+    target: Option<Box<dyn Target>>,
+    way: Way,
+    exact: Option<Exact>,
 }
 
 /// How it is made what it was.
-enum Restoring {
-    /// By a snapshot, which a file names as long as that is to be done.
-    Snapshot { snapshot: String, note: PathBuf },
+enum Way {
+    /// By a snapshot of a modelled disk, which a note names, or which lies in a directory that goes.
+    Snapshot { dir: PathBuf, snapshot: String, dirty: Option<Dirty>, scratch: Option<Scratch> },
     /// By removing the copy that it is, with the directory that holds it.
-    Copy(Scratch),
+    Copy { image: PathBuf, scratch: Scratch, copied: Copied },
+    /// From a saved image.
+    Device(Box<Device>),
     /// By whoever wrote to it.
     Cleanup,
     /// Nothing is to be done.
     Untouched,
 }
 
+/// What must be the same before and after.
+struct Exact {
+    of: Whole,
+    before: Digest,
+}
+
+enum Whole {
+    /// An image or a device.
+    File(PathBuf),
+    /// A modelled disk.
+    Store(PathBuf),
+}
+
 impl Keeping {
-    /// Opens what `made` describes to be written to. What is to be done in the end is noted beside it, under this name in
-    /// `dir`.
+    /// Prepares what `made` describes to be written to, and opens it. What is to be done in the end is noted beside it, under this
+    /// name in `dir`; a note that is there has been seen to before.
     pub(crate) fn open(
         session: &Arc<Session>,
         dir: &Path,
         name: &str,
         made: &Made,
     ) -> Result<Keeping, Error> {
-        let open = |made: &Made| crate::age::open(session, made);
-        Ok(match &made.home {
+        let note = note(dir, name);
+        let mut keeping = match &made.home {
             Home::Image(image) => {
-                let image = std::fs::canonicalize(image).map_err(Error::io("opening", image))?;
-                let beside = image.parent().unwrap_or(Path::new("/"));
-                let scratch = Scratch::make(session, beside, "senesce-benchmark")?;
-                let copy = scratch.path().join("copy.img");
-                copy_image(&image, &copy)?;
-                let target = open(&Made { home: Home::Image(copy), ..made.clone() })?;
-                Keeping { target, restoring: Restoring::Copy(scratch) }
+                let exact = Exact::of(Whole::File(canonical(image)?))?;
+                Keeping { exact: Some(exact), ..Keeping::copy(session, image, made)? }
             }
-            Home::Modelled { .. } => {
-                let mut target = open(made)?;
-                let note = dir.join(format!("{name}.benchmark"));
-                let snapshot = match std::fs::read_to_string(&note) {
-                    // A benchmark that was killed has left its files.
-                    Ok(snapshot) => {
-                        target.rollback(&snapshot)?;
-                        snapshot
-                    }
-                    Err(_) => {
-                        let snapshot = new_name(target.as_ref())?;
-                        target.snapshot(&snapshot)?;
-                        std::fs::write(&note, &snapshot).map_err(Error::io("writing", &note))?;
-                        snapshot
-                    }
-                };
-                Keeping { target, restoring: Restoring::Snapshot { snapshot, note } }
+            Home::Modelled { dir, .. } => {
+                let exact = Exact::of(Whole::Store(dir.clone()))?;
+                let undo = |snapshot: String| Undo::Snapshot { dir: dir.clone(), snapshot };
+                let snapshot = new_name(dir)?;
+                let dirty = Dirty::note(session, &note, &undo(snapshot.clone()))?;
+                let way = Way::snapshot(dir, snapshot, Some(dirty))?;
+                Keeping { exact: Some(exact), ..Keeping::by(session, made.clone(), way) }
             }
-            Home::Device(_) | Home::Dir(_) => Keeping { target: open(made)?, restoring: Restoring::Cleanup },
-        })
+            Home::Device(path) => {
+                let device = Device::prepare(session, path, dir, name, &note)?;
+                let exact = Exact { of: Whole::File(path.clone()), before: device.saved() };
+                let way = Way::Device(device.into());
+                Keeping { exact: Some(exact), ..Keeping::by(session, made.clone(), way) }
+            }
+            Home::Dir(_) => Keeping::by(session, made.clone(), Way::Cleanup),
+        };
+        keeping.mount()?;
+        Ok(keeping)
+    }
+
+    /// Puts an image on a modelled disk of its own that sleeps its service times, and opens that.
+    pub(crate) fn on_disk(
+        session: &Arc<Session>,
+        made: &Made,
+        image: &Path,
+        model: &str,
+    ) -> Result<Keeping, Error> {
+        let image = canonical(image)?;
+        let exact = Exact::of(Whole::File(image.clone()))?;
+        let beside = image.parent().unwrap_or(Path::new("/"));
+        let scratch = Scratch::make(session, beside, SCRATCH)?;
+        let dir = scratch.path().join("copy.disk");
+        Store::create(&dir, &DiskSettings::new(made.size_bytes, model, Clock::Real))?;
+        let mut store = Store::open(&dir)?;
+        store.fill(&image)?;
+        let snapshot = "filled".to_owned();
+        store.snapshot(&snapshot)?;
+        store.close()?;
+        drop(store);
+        let home = Home::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Real };
+        let way = Way::Snapshot { dir, snapshot, dirty: None, scratch: Some(scratch) };
+        let made = Made { home, ..made.clone() };
+        let mut keeping = Keeping { exact: Some(exact), ..Keeping::by(session, made, way) };
+        keeping.mount()?;
+        Ok(keeping)
+    }
+
+    /// Opens what nobody asks afterwards whether it is what it was, as an unaged copy is.
+    pub(crate) fn spare(session: &Arc<Session>, made: &Made) -> Result<Keeping, Error> {
+        let mut keeping = match &made.home {
+            Home::Image(image) => Keeping::copy(session, image, made)?,
+            Home::Modelled { dir, .. } => {
+                let way = Way::snapshot(dir, new_name(dir)?, None)?;
+                Keeping::by(session, made.clone(), way)
+            }
+            Home::Device(_) | Home::Dir(_) => Keeping::by(session, made.clone(), Way::Cleanup),
+        };
+        keeping.mount()?;
+        Ok(keeping)
     }
 
     /// Opens what `made` describes to be read and no more.
     pub(crate) fn read_only(session: &Arc<Session>, made: &Made) -> Result<Keeping, Error> {
         let mount_opts = [&made.mount_opts[..], &["ro".to_owned()]].concat();
-        let target = crate::age::open(session, &Made { mount_opts, ..made.clone() })?;
-        Ok(Keeping { target, restoring: Restoring::Untouched })
+        let made = Made { mount_opts, ..made.clone() };
+        let mut keeping = Keeping::by(session, made, Way::Untouched);
+        keeping.mount()?;
+        Ok(keeping)
     }
 
-    /// Takes a target that whoever writes to it cleans up.
-    pub(crate) fn of(target: Box<dyn Target>, writes: bool) -> Keeping {
-        let restoring = if writes { Restoring::Cleanup } else { Restoring::Untouched };
-        Keeping { target, restoring }
+    /// Opens what `made` describes as it is; whoever writes to it cleans up.
+    pub(crate) fn as_it_is(session: &Arc<Session>, made: &Made) -> Result<Keeping, Error> {
+        let mut keeping = Keeping::by(session, made.clone(), Way::Cleanup);
+        keeping.mount()?;
+        Ok(keeping)
     }
 
-    /// Makes it what it was, and closes it.
-    pub(crate) fn restore(self) -> Result<Kept, Error> {
-        let Keeping { mut target, restoring } = self;
-        match restoring {
-            Restoring::Snapshot { snapshot, note } => {
-                target.rollback(&snapshot)?;
-                target.close()?;
-                std::fs::remove_file(&note).map_err(Error::io("removing", &note))?;
-                Ok(Kept::RolledBack)
+    /// Takes a directory; whoever writes to it cleans up.
+    pub(crate) fn of_dir(session: &Arc<Session>, target: DirTarget, writes: bool) -> Keeping {
+        let made = Made {
+            home: Home::Dir(target.path().to_owned()),
+            fs: "dir".to_owned(),
+            size_bytes: 0,
+            plan_mkfs_opts: Vec::new(),
+            mkfs_opts: Vec::new(),
+            mount_opts: Vec::new(),
+            read_ahead_kb: 0,
+        };
+        let way = if writes { Way::Cleanup } else { Way::Untouched };
+        Keeping { target: Some(Box::new(target)), ..Keeping::by(session, made, way) }
+    }
+
+    fn by(session: &Arc<Session>, made: Made, way: Way) -> Keeping {
+        Keeping { session: session.clone(), made, target: None, way, exact: None }
+    }
+
+    /// A copy of an image beside it.
+    fn copy(session: &Arc<Session>, image: &Path, made: &Made) -> Result<Keeping, Error> {
+        let image = canonical(image)?;
+        let beside = image.parent().unwrap_or(Path::new("/"));
+        let scratch = Scratch::make(session, beside, SCRATCH)?;
+        let copy = scratch.path().join("copy.img");
+        let copied = disk::copy_image(&image, &copy)?;
+        let made = Made { home: Home::Image(copy), ..made.clone() };
+        Ok(Keeping::by(session, made, Way::Copy { image, scratch, copied }))
+    }
+
+    /// The file system.
+    pub(crate) fn target(&mut self) -> &mut dyn Target {
+        self.target.as_deref_mut().expect("it is open until it is restored")
+    }
+
+    /// Whether what is made on it must be deleted by whoever made it.
+    pub(crate) fn is_cleaned_up(&self) -> bool {
+        matches!(self.way, Way::Cleanup)
+    }
+
+    fn mount(&mut self) -> Result<(), Error> {
+        if let Way::Device(device) = &mut self.way {
+            device.watch()?;
+        }
+        self.target = Some(crate::age::open(&self.session, &self.made)?);
+        Ok(())
+    }
+
+    /// Makes it what it was, and opens it again. A directory stays as it is.
+    pub(crate) fn rewind(&mut self) -> Result<(), Error> {
+        if matches!(self.way, Way::Cleanup | Way::Untouched) {
+            return Ok(());
+        }
+        self.target.take().map_or(Ok(()), |target| target.close())?;
+        match &mut self.way {
+            Way::Snapshot { dir, snapshot, .. } => {
+                let mut store = Store::open(dir)?;
+                store.rollback(snapshot)?;
+                store.close()?;
             }
-            Restoring::Copy(scratch) => {
-                target.close()?;
+            Way::Copy { image, scratch, .. } => {
+                let copy = scratch.path().join("copy.img");
+                std::fs::remove_file(&copy).map_err(Error::io("removing", &copy))?;
+                disk::copy_image(image, &copy)?;
+            }
+            Way::Device(device) => device.restore()?,
+            Way::Cleanup | Way::Untouched => {}
+        }
+        self.mount()
+    }
+
+    /// Closes it, makes it what it was, and looks whether it is.
+    pub(crate) fn restore(self) -> Result<Restored, Error> {
+        let Keeping { target, way, exact, .. } = self;
+        target.map_or(Ok(()), |target| target.close())?;
+        let (kept, dirty, restored_bytes) = match way {
+            // What lay in a directory of its own goes with it.
+            Way::Snapshot { scratch: Some(scratch), .. } => {
                 drop(scratch);
-                Ok(Kept::Copied)
+                (Kept::Copied, None, None)
             }
-            Restoring::Cleanup => target.close().map(|()| Kept::CleanedUp).map_err(Error::from),
-            Restoring::Untouched => target.close().map(|()| Kept::Untouched).map_err(Error::from),
+            Way::Snapshot { dir, snapshot, dirty, .. } => {
+                let mut store = Store::open(&dir)?;
+                store.rollback(&snapshot)?;
+                store.forget(&snapshot)?;
+                store.close()?;
+                (Kept::RolledBack, dirty, None)
+            }
+            Way::Copy { scratch, copied: Copied::ByReference, .. } => {
+                drop(scratch);
+                (Kept::Reflinked, None, None)
+            }
+            Way::Copy { scratch, .. } => {
+                drop(scratch);
+                (Kept::Copied, None, None)
+            }
+            Way::Device(mut device) => {
+                device.restore()?;
+                if exact.as_ref().is_some_and(|exact| exact.check().is_err()) {
+                    // Somebody else has written to it, or past the log.
+                    device.restore_all()?;
+                }
+                let (dirty, bytes) = device.done();
+                (Kept::Restored, Some(dirty), Some(bytes))
+            }
+            Way::Cleanup => (Kept::CleanedUp, None, None),
+            Way::Untouched => (Kept::Untouched, None, None),
+        };
+        let sha256 = exact.map(|exact| exact.check()).transpose()?;
+        dirty.map_or(Ok(()), Dirty::clean)?;
+        Ok(Restored { kept, sha256, restored_bytes })
+    }
+}
+
+/// How the directories begin in which copies lie.
+const SCRATCH: &str = "senesce-benchmark";
+
+impl Way {
+    /// A modelled disk that has this snapshot from now on.
+    fn snapshot(dir: &Path, snapshot: String, dirty: Option<Dirty>) -> Result<Way, Error> {
+        let mut store = Store::open(dir)?;
+        store.snapshot(&snapshot)?;
+        store.close()?;
+        Ok(Way::Snapshot { dir: dir.to_owned(), snapshot, dirty, scratch: None })
+    }
+}
+
+impl Exact {
+    fn of(of: Whole) -> Result<Exact, Error> {
+        let before = of.digest()?;
+        Ok(Exact { of, before })
+    }
+
+    /// Refuses what is not what it was.
+    fn check(&self) -> Result<Digest, Error> {
+        let after = self.of.digest()?;
+        if after == self.before {
+            return Ok(after);
+        }
+        let path = match &self.of {
+            Whole::File(path) | Whole::Store(path) => path.display(),
+        };
+        Err(Error::Failed(format!(
+            "{path} is not what it was before the benchmark: its SHA-256 was {} and is {after}",
+            self.before
+        )))
+    }
+}
+
+impl Whole {
+    fn digest(&self) -> Result<Digest, Error> {
+        match self {
+            Whole::File(path) => Ok(Digest::of(path)?),
+            Whole::Store(dir) => {
+                let mut store = Store::open(dir)?;
+                let digest = store.digest()?;
+                store.close()?;
+                Ok(digest)
+            }
         }
     }
 }
 
-/// A name that no snapshot has.
-fn new_name(target: &dyn Target) -> Result<String, Error> {
-    let taken = target.modelled().expect("it lies on a modelled disk").snapshots()?;
+fn canonical(image: &Path) -> Result<PathBuf, Error> {
+    std::fs::canonicalize(image).map_err(Error::io("opening", image))
+}
+
+/// A name that no snapshot of the modelled disk has.
+fn new_name(dir: &Path) -> Result<String, Error> {
+    let taken = disk::modelled::list(dir)?;
     let mut names = (1..).map(|number| format!("before-benchmark-{number}"));
     let free = |name: &String| taken.iter().all(|snapshot| snapshot.name != *name);
     Ok(names.find(free).expect("numbers do not end"))
-}
-
-/// Copies an image, holes as holes, and where the file system below can share blocks, without copying them.
-fn copy_image(image: &Path, copy: &Path) -> Result<(), Error> {
-    let mut cp = disk::command("cp");
-    let copied = disk::run_tool(
-        cp.args(["--reflink=auto", "--sparse=always", "--"]).arg(image).arg(copy),
-        "coreutils",
-    );
-    match copied {
-        Ok(output) if output.status.success() => Ok(()),
-        failed => {
-            let why = String::from_utf8_lossy(&failed?.stderr).trim().to_owned();
-            Err(Error::Failed(format!("the benchmark runs on a copy of {}: {why}", image.display())))
-        }
-    }
 }

@@ -6,18 +6,24 @@
 mod age;
 mod age_by;
 mod bench;
+mod beside;
 mod compare;
 mod error;
 mod experiment;
 mod export;
 mod feed;
+mod fio;
 mod growing;
 mod heart;
 mod hot_files;
+pub mod images;
 mod kept;
 mod machine;
 mod manifest;
+mod names;
+mod personality;
 mod progress;
+pub mod resemble;
 mod say;
 pub mod scanned;
 mod sequential;
@@ -44,17 +50,24 @@ pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
 pub use error::Error;
 pub use experiment::{
-    Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment, FailedCell, Outcome,
-    Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, TreeAt, is_by_disk, run,
+    AllDone, AllSpec, Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment,
+    FailedCell, Listed, Outcome, Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, Shard, Standing, State,
+    TreeAt, is_by_disk, is_done, listed, reproduce_all, run, standing,
 };
 pub use export::{Format, export};
+pub use fio::{FioJob, FioOutcome, FioSide, FioSpec, fio};
 pub use hot_files::{
     Chosen, HotFilesMeasured, HotFilesOutcome, HotFilesSide, HotFilesSpec, PUBLISHED_DAYS, PUBLISHED_SHARE,
     hot_files,
 };
-pub use kept::Kept;
+pub use kept::{Kept, Restored};
 pub use machine::Machine;
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
+pub use names::can_name;
+pub use personality::{
+    PERSONALITY_KIND, PERSONALITY_RUN, PersonalityOutcome, PersonalityRatios, PersonalitySide,
+    PersonalitySpec, Repetition, personality,
+};
 pub use probe::FileMap;
 pub use progress::{Life, Progress, lives};
 pub use say::bytes;
@@ -65,7 +78,7 @@ pub use sides::On;
 pub use stats::{
     Correlation, Difference, Interval, Spread, correlation, difference, median_interval, spread,
 };
-pub use store::{Measurement, NewRun, Run, RunId, Store};
+pub use store::{Measurement, Merged, NewRun, Run, RunId, Store, StoreAt, without_secrets};
 pub use throughput::{Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};

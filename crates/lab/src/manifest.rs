@@ -4,6 +4,7 @@
 use crate::workload::Workload;
 use crate::{Error, store::RunId};
 use ager::{Conditions, Leg};
+use disk::BlockDevice;
 use disk::modelled::{Clock, DiskSettings, is_store};
 use fs::{Place, Spec};
 use replay::{Data, OnFull};
@@ -84,6 +85,8 @@ impl Made {
         let place = std::path::absolute(path).map_err(Error::io("looking at", path))?;
         let (home, kind) = if file.is_dir() && is_store(path) {
             let DiskSettings { model, clock, .. } = DiskSettings::read(path)?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            crate::kept::check_clean(place.parent().unwrap_or(Path::new("/")), &name)?;
             (Home::Modelled { dir: place, model, clock }, fs::detect_modelled(path)?)
         } else if file.is_dir() {
             return Ok(None);
@@ -106,6 +109,19 @@ impl Made {
             mount_opts: Vec::new(),
             read_ahead_kb: READ_AHEAD_KB,
         }))
+    }
+
+    /// Refuses a device whose file system this program did not make: such a one is never written to.
+    pub(crate) fn may_be_written(&self) -> Result<(), Error> {
+        let Home::Device(path) = &self.home else { return Ok(()) };
+        if fs::find(&self.fs)?.is_ours(&BlockDevice::open(path)?)? {
+            return Ok(());
+        }
+        Err(Error::Refused(format!(
+            "{}: senesce did not make the file system on it, and a benchmark would write to it; copy it to an image and take that, \
+             or a directory on it",
+            path.display()
+        )))
     }
 
     /// What the file-system crate needs to make or open it; `None` for a directory.
@@ -217,9 +233,10 @@ impl Manifest {
         self.aged_by.as_ref().map(|by| by.seed).or(self.conditions().map(|conditions| conditions.seed))
     }
 
-    /// The manifest of `name`, if there is one.
+    /// The manifest of `name`, if there is one. An aged file system that a killed benchmark has left otherwise than it was is refused.
     pub fn load(work: &Path, name: &str) -> Result<Option<Manifest>, Error> {
         let path = Manifest::path(work, name);
+        crate::kept::check_clean(work, name)?;
         let text = match std::fs::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(Error::io("reading", &path))?,

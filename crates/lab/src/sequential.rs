@@ -1,7 +1,7 @@
 //! The sequential benchmark (Smith & Seltzer 1997, §4) on real file systems: files of each size are created and read, aged
 //! beside unaged or alone.
 
-use crate::kept::Kept;
+use crate::kept::Restored;
 use crate::sides::{self, Access, On, SCRATCH, Sides, Task};
 use crate::throughput::{Once, Rates, Ratios, settled};
 use crate::{Error, Watch};
@@ -32,7 +32,8 @@ pub struct SequentialOutcome {
     /// What it ran on: the name of an aged file system, or a path.
     pub name: String,
     /// How that came to be afterwards what it was before.
-    pub kept: Kept,
+    #[serde(flatten)]
+    pub kept: Restored,
     /// The model whose time is told.
     pub modelled_disk: String,
     /// How many times each size was measured.

@@ -1,7 +1,7 @@
 //! Two runs beside each other: what was measured of both, how it differs, and what else differs between them.
 
 use crate::stats::{Difference, Interval, difference, median_interval};
-use crate::{Error, Measurement, Run, RunId, Store};
+use crate::{Error, Measurement, Run, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ pub(crate) const CHECKPOINTS: &str = "checkpoints";
 pub(crate) struct CheckpointRun {
     /// What tells it from the others: file system, setting, seed and round.
     pub at: String,
-    /// The run.
-    pub run: i64,
+    /// The run, by the name that it has in every store.
+    pub run: String,
 }
 
 /// Two runs beside each other.
@@ -82,7 +82,9 @@ fn numbers((store, run): Stored) -> Result<Numbers, Error> {
     };
     add("", store.measurements(run.id)?);
     for checkpoint in store.document::<Vec<CheckpointRun>>(run.id, "", CHECKPOINTS)?.unwrap_or_default() {
-        add(&checkpoint.at, store.measurements(RunId(checkpoint.run))?);
+        if let Some(run) = store.by_uid(&checkpoint.run)? {
+            add(&checkpoint.at, store.measurements(run.id)?);
+        }
     }
     Ok(found)
 }
@@ -130,6 +132,7 @@ fn flatten(path: &str, value: &Value, found: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RunId;
     use crate::store::{NewRun, number};
     use serde_json::json;
 
@@ -169,7 +172,8 @@ mod tests {
         for value in [1.0, 2.0] {
             let checkpoint = begun(&store, json!({}));
             store.record(checkpoint, &number("aged", "cost", "s", 1, value)).unwrap();
-            let at = |round: u64| CheckpointRun { at: format!("ext4, round {round}"), run: checkpoint.0 };
+            let run = store.uid(checkpoint).unwrap();
+            let at = |round: u64| CheckpointRun { at: format!("ext4, round {round}"), run: run.clone() };
             let experiment = begun(&store, json!({}));
             store.record_document(experiment, "", CHECKPOINTS, &vec![at(1), at(2)]).unwrap();
         }

@@ -3,7 +3,7 @@
 
 use crate::compare::SUBJECTS;
 use crate::compare::unaged::{self, Unaged};
-use crate::kept::{Keeping, Kept};
+use crate::kept::{Keeping, Restored, clean_first};
 use crate::manifest::{Home, Made, Manifest};
 use crate::scanned::HDD_MODEL;
 use crate::store::{Measurement, NewRun, RunId, Store};
@@ -39,6 +39,16 @@ pub enum On {
         /// The work directory whose store keeps the results; they are only told if there is none.
         work: Option<PathBuf>,
     },
+}
+
+impl On {
+    /// The work directory whose store keeps the results.
+    pub(crate) fn work(&self) -> Option<&Path> {
+        match self {
+            On::Aged { work, .. } => Some(work),
+            On::Alone { work, .. } => work.as_deref(),
+        }
+    }
 }
 
 /// What a benchmark does to the file systems.
@@ -92,7 +102,7 @@ pub(crate) struct Sides<'a> {
 /// What a benchmark gave, and how what it ran on was kept.
 pub(crate) struct Done<T> {
     pub(crate) name: String,
-    pub(crate) kept: Kept,
+    pub(crate) kept: Restored,
     pub(crate) gave: T,
 }
 
@@ -104,10 +114,14 @@ pub(crate) fn run<T>(
 ) -> Result<Done<T>, Error> {
     let (place, work) = match task.on {
         On::Aged { work, name } => {
+            clean_first(work, name, watch)?;
             let manifest = Manifest::load_aged(work, name)?.into();
             (Place::Aged { work, manifest }, Some(work))
         }
-        On::Alone { path, work } => (Place::Alone(path), work.as_ref()),
+        On::Alone { path, work } => {
+            clean_alone(path, watch)?;
+            (Place::Alone(path), work.as_ref())
+        }
     };
     task.disk.map(Model::find).transpose()?;
     let session = Session::begin()?;
@@ -128,6 +142,12 @@ pub(crate) fn run<T>(
         store.end_by(run, &result)?;
     }
     result
+}
+
+/// Makes what is named by its path what it was, if a benchmark that was killed has left it otherwise.
+pub(crate) fn clean_alone(path: &Path, watch: &mut dyn Watch) -> Result<(), Error> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    clean_first(path.parent().unwrap_or(Path::new("")), &name, watch)
 }
 
 /// Begins the run in the store.
@@ -183,13 +203,17 @@ impl Place<'_> {
         };
         if let Some(made) = Made::found(&path)? {
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            let keeping = open(&made, path.parent().unwrap_or(Path::new("/")), &name)?;
+            let keeping = match &made.home {
+                // There is no directory of ours to save an image of it in.
+                Home::Device(_) if access != Access::Reads => Keeping::as_it_is(session, &made)?,
+                _ => open(&made, path.parent().unwrap_or(Path::new("/")), &name)?,
+            };
             return Ok(Opened { keeping, _scratch: None });
         }
         let makes = access == Access::Makes;
         let scratch = makes.then(|| Scratch::make(session, &path, SCRATCH)).transpose()?;
         let target = DirTarget::any(scratch.as_ref().map_or(path.as_path(), Scratch::path))?;
-        Ok(Opened { keeping: Keeping::of(Box::new(target), access != Access::Reads), _scratch: scratch })
+        Ok(Opened { keeping: Keeping::of_dir(session, target, access != Access::Reads), _scratch: scratch })
     }
 }
 
@@ -210,7 +234,7 @@ impl Running<'_> {
         body: impl FnOnce(&mut Sides) -> Result<T, Error>,
     ) -> Result<Done<T>, Error> {
         let name = self.place.name();
-        let measured = self.sides(opened.keeping.target.as_mut(), watch, body);
+        let measured = self.sides(opened.keeping.target(), watch, body);
         let kept = opened.keeping.restore()?;
         match measured {
             Err(_) if disk::interrupted() => Err(Error::Interrupted(kept.said_of(&name))),

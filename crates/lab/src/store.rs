@@ -1,63 +1,32 @@
-//! The one place where results land: an SQLite database (write-ahead log), written to as soon as a number is
-//! known, so that a run killed at any moment leaves all that it had measured.
+//! The one place where results land: an SQLite file, or a database of PostgreSQL that many machines fill, written to as soon as a
+//! number is known, so that a run killed at any moment leaves all that it had measured.
+
+mod at;
+mod layout;
+mod merge;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod sql;
+mod sqlite;
+
+pub use at::{StoreAt, without_secrets};
+pub use merge::Merged;
 
 use crate::heart::{Heart, Noted};
 use crate::{Error, Machine, Watch};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sql::{Failure, Row, Sql, Value};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-/// Layout of the tables; a newer one is refused.
-const SCHEMA_VERSION: i64 = 1;
-
-const SCHEMA: &str = "
-CREATE TABLE run (
-    id INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL,        -- age, compare, probe
-    name TEXT NOT NULL,        -- what was aged or measured
-    state TEXT NOT NULL,       -- running, done, failed, interrupted
-    started TEXT NOT NULL,     -- RFC 3339, UTC
-    finished TEXT,
-    tool TEXT NOT NULL,        -- program and version
-    command TEXT NOT NULL,     -- full command line
-    seed TEXT,                 -- decimal, up to 2^64 - 1
-    parameters TEXT NOT NULL,  -- JSON
-    machine TEXT NOT NULL,     -- JSON
-    error TEXT
-) STRICT;
-CREATE TABLE measurement (
-    run INTEGER NOT NULL REFERENCES run(id),
-    subject TEXT NOT NULL,     -- aged, unaged, or empty
-    measure TEXT NOT NULL,
-    unit TEXT NOT NULL,
-    repetition INTEGER NOT NULL, -- from 1
-    value REAL NOT NULL,
-    at TEXT NOT NULL,          -- RFC 3339, UTC
-    PRIMARY KEY (run, subject, measure, repetition)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE document (
-    run INTEGER NOT NULL REFERENCES run(id),
-    subject TEXT NOT NULL,
-    name TEXT NOT NULL,
-    body TEXT NOT NULL,        -- JSON
-    PRIMARY KEY (run, subject, name)
-) STRICT, WITHOUT ROWID;
-";
-
-/// How long a reader waits for a writer: in write-ahead mode only while the log is being made or taken back.
-const READING_WAITS: Duration = Duration::from_secs(2);
-
-const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')";
-
-/// The result store of a work directory.
+/// A store of results.
 pub struct Store {
     // Ends before the connection that syncs what is written.
     heart: Heart,
-    path: PathBuf,
-    db: Connection,
+    /// What it is called in messages.
+    name: String,
+    db: Box<dyn Sql>,
 }
 
 /// The number of a run.
@@ -94,6 +63,8 @@ pub struct Run {
     pub parameters: serde_json::Value,
     pub machine: Machine,
     pub error: Option<String>,
+    pub uid: String,
+    pub holder: Option<String>,
 }
 
 /// One measured number.
@@ -122,57 +93,31 @@ pub fn number(subject: &str, measure: &str, unit: &str, repetition: u64, value: 
     }
 }
 
+/// The columns of a run, as [`run_of`] reads them.
+const RUN: &str =
+    "id, kind, name, state, started, finished, tool, command, seed, parameters, machine, error, uid, holder";
+
+/// So many numbers are recorded by one statement.
+const AT_ONCE: usize = 500;
+
 impl Store {
-    /// Opens the store at `path`, making it if there is none.
+    /// Opens the store in the file at `path`, making it if there is none.
     pub fn open(path: &Path) -> Result<Store, Error> {
-        let fail = |source| Error::Store { path: path.to_owned(), source };
-        let db = Connection::open(path).map_err(fail)?;
-        let store = Store { heart: Heart::new(path), path: path.to_owned(), db };
-        store.prepare()?;
-        Ok(store)
+        StoreAt::File(path.to_owned()).open()
     }
 
-    /// Opens the store at `path` for reading alone, also while a run writes it.
-    pub fn read(path: &Path) -> Result<Store, Error> {
-        if !path.is_file() {
-            return Err(Error::Refused(format!("there is no result store {}", path.display())));
+    /// A database that is ready.
+    fn of(at: &StoreAt, ready: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
+        let name = at.to_string();
+        match ready {
+            Ok(db) => Ok(Store { heart: Heart::new(at), name, db }),
+            Err(source) => Err(Error::Store { store: name, source }),
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let open = |name: &Path, flags| {
-            let fail = |source| Error::Store { path: path.to_owned(), source };
-            let db = Connection::open_with_flags(name, flags).map_err(fail)?;
-            db.busy_timeout(READING_WAITS).map_err(fail)?;
-            let store = Store { heart: Heart::new(path), path: path.to_owned(), db };
-            match store.version()? {
-                0 => Err(Error::Refused(format!("result store {} is being made", path.display()))),
-                version => store.refuse_newer(version).map(|()| store),
-            }
-        };
-        open(path, flags).or_else(|error| match unchanging(path) {
-            // A reader who may write nothing there cannot make the files of the log, which need not be if nobody writes.
-            Some(name) if error.is_cannot_open() => open(&name, flags | OpenFlags::SQLITE_OPEN_URI),
-            _ => Err(error),
-        })
-    }
-
-    /// The layout of the tables; 0 before they are made.
-    fn version(&self) -> Result<i64, Error> {
-        self.try_(|db| db.pragma_query_value(None, "user_version", |row| row.get(0)))
-    }
-
-    fn refuse_newer(&self, version: i64) -> Result<(), Error> {
-        if version == SCHEMA_VERSION {
-            return Ok(());
-        }
-        Err(Error::Refused(format!(
-            "result store {} has layout {version}, this program knows {SCHEMA_VERSION}; use a newer senesce",
-            self.path.display()
-        )))
     }
 
     /// What is written from now on waits for no disk: a power cut may lose the last of it, and no more.
     pub(crate) fn relax(&self) -> Result<(), Error> {
-        self.try_(|db| db.pragma_update(None, "synchronous", "normal"))
+        self.try_(self.db.batch(self.db.dialect().relax))
     }
 
     /// Passes on what `watch` is told, and notes it in the store every few seconds, for the runs that this store has begun.
@@ -180,46 +125,84 @@ impl Store {
         self.heart.noted(watch)
     }
 
-    fn prepare(&self) -> Result<(), Error> {
-        self.try_(|db| {
-            db.busy_timeout(Duration::from_secs(30))?;
-            db.pragma_update(None, "journal_mode", "wal")?;
-            db.pragma_update(None, "synchronous", "full")?;
-            db.pragma_update(None, "foreign_keys", true)
-        })?;
-        match self.version()? {
-            0 => self.try_(|db| {
-                db.execute_batch(&format!("BEGIN;{SCHEMA}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"))
-            }),
-            version => self.refuse_newer(version),
-        }
+    fn try_<T>(&self, result: Result<T, Failure>) -> Result<T, Error> {
+        result.map_err(|source| Error::Store { store: self.name.clone(), source })
     }
 
-    fn try_<T>(&self, action: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
-        action(&self.db).map_err(|source| Error::Store { path: self.path.clone(), source })
+    fn change(&self, statement: &str, values: &[Value]) -> Result<u64, Error> {
+        self.try_(self.db.change(statement, values))
+    }
+
+    fn rows(&self, statement: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
+        self.try_(self.db.rows(statement, values))
+    }
+
+    /// Does all of it or nothing, while no other writer does anything.
+    fn as_one<T>(&self, action: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.try_(self.db.batch(self.db.dialect().begin))?;
+        let done = action();
+        let ended = self.try_(self.db.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }));
+        // The error of the action is the one to tell.
+        done.and_then(|done| ended.map(|()| done))
     }
 
     /// Records that a run starts.
     pub fn begin(&self, run: &NewRun) -> Result<RunId, Error> {
         let machine = serde_json::to_string(&Machine::this()).expect("plain data");
-        let sql = format!(
-            "INSERT INTO run (kind, name, state, started, tool, command, seed, parameters, machine)
-             VALUES (?1, ?2, 'running', {NOW}, ?3, ?4, ?5, ?6, ?7)"
+        let sql::Dialect { now, uid, .. } = self.db.dialect();
+        let holder = self.try_(self.db.holder())?;
+        let statement = format!(
+            "INSERT INTO run (kind, name, state, started, tool, command, seed, parameters, machine, uid, holder)
+             VALUES ($1, $2, 'running', {now}, $3, $4, $5, $6, $7, {uid}, $8) RETURNING id"
         );
-        let (seed, parameters) = (run.seed.map(|s| s.to_string()), run.parameters.to_string());
-        self.try_(|db| {
-            db.execute(&sql, params![run.kind, run.name, crate::TOOL, run.command, seed, parameters, machine])
-        })?;
-        let run = RunId(self.db.last_insert_rowid());
+        let seed = run.seed.map(|seed| seed.to_string());
+        let values: [Value; 8] = [
+            run.kind.into(),
+            run.name.into(),
+            crate::TOOL.into(),
+            run.command.into(),
+            seed.into(),
+            run.parameters.to_string().into(),
+            machine.into(),
+            holder.into(),
+        ];
+        let rows = self.rows(&statement, &values)?;
+        let row = rows.first().ok_or_else(|| self.wrong("a run that begins gets no number"))?;
+        let run = RunId(self.try_(row.int(0))?);
         self.heart.begins(run);
         Ok(run)
     }
 
+    /// Records that a run starts, unless one of its kind and name, of which `same` says that it is the same work, is running in a
+    /// process that lives: `None` then.
+    pub fn begin_alone(&self, run: &NewRun, same: impl Fn(&Run) -> bool) -> Result<Option<RunId>, Error> {
+        self.as_one(|| {
+            let running = self.running(run.kind, run.name)?;
+            if running.iter().any(same) { Ok(None) } else { self.begin(run).map(Some) }
+        })
+    }
+
+    /// The runs of this kind and name that are running in processes that live.
+    pub fn running(&self, kind: &str, name: &str) -> Result<Vec<Run>, Error> {
+        let statement = format!(
+            "SELECT {RUN} FROM run WHERE kind = $1 AND name = $2 AND state = 'running' AND holder IS NOT NULL"
+        );
+        let runs = self.runs_of(&statement, &[kind.into(), name.into()])?;
+        let mut live = Vec::new();
+        for run in runs {
+            if self.try_(self.db.lives(run.holder.as_deref().unwrap_or_default()))? {
+                live.push(run);
+            }
+        }
+        Ok(live)
+    }
+
     /// Records how a run ended: `done`, `failed` or `interrupted`, and why.
     pub fn end(&self, run: RunId, state: &str, error: Option<&str>) -> Result<(), Error> {
-        let sql = format!("UPDATE run SET state = ?2, finished = {NOW}, error = ?3 WHERE id = ?1");
+        let now = self.db.dialect().now;
         self.heart.ends(run);
-        self.try_(|db| db.execute(&sql, params![run.0, state, error])).map(drop)
+        let statement = format!("UPDATE run SET state = $1, finished = {now}, error = $2 WHERE id = $3");
+        self.change(&statement, &[state.into(), error.into(), run.0.into()]).map(drop)
     }
 
     /// Records how a run ended by what came of it.
@@ -233,27 +216,61 @@ impl Store {
 
     /// Records that a run goes on.
     pub fn again(&self, run: RunId) -> Result<(), Error> {
-        let sql = "UPDATE run SET state = 'running', finished = NULL, error = NULL WHERE id = ?1";
-        self.try_(|db| db.execute(sql, params![run.0]))?;
+        let holder = self.try_(self.db.holder())?;
+        let statement =
+            "UPDATE run SET state = 'running', finished = NULL, error = NULL, holder = $1 WHERE id = $2";
+        self.change(statement, &[holder.into(), run.0.into()])?;
         self.heart.begins(run);
         Ok(())
     }
 
     /// Records a number, replacing an earlier one of the same repetition.
     pub fn record(&self, run: RunId, m: &Measurement) -> Result<(), Error> {
-        let sql = format!("INSERT OR REPLACE INTO measurement VALUES (?1, ?2, ?3, ?4, ?5, ?6, {NOW})");
-        self.try_(|db| {
-            db.execute(&sql, params![run.0, m.subject, m.measure, m.unit, m.repetition as i64, m.value])
-        })
-        .map(drop)
+        self.insert(run, &[m])
     }
 
     /// Records several numbers at once: all or none.
     pub fn record_all(&self, run: RunId, all: &[Measurement]) -> Result<(), Error> {
-        self.try_(|db| db.execute_batch("BEGIN IMMEDIATE"))?;
-        let recorded = all.iter().try_for_each(|m| self.record(run, m));
-        self.try_(|db| db.execute_batch(if recorded.is_ok() { "COMMIT" } else { "ROLLBACK" }))?;
-        recorded
+        // Of what is there twice the last counts, as if one were recorded after the other.
+        let mut last = std::collections::BTreeMap::new();
+        for m in all {
+            last.insert((&m.subject, &m.measure, m.repetition), m);
+        }
+        let all: Vec<&Measurement> = last.into_values().collect();
+        match all.chunks(AT_ONCE).collect::<Vec<_>>().as_slice() {
+            [one] => self.insert(run, one),
+            several => self.as_one(|| several.iter().try_for_each(|some| self.insert(run, some))),
+        }
+    }
+
+    /// Records numbers of which none is there twice, by one statement.
+    fn insert(&self, run: RunId, all: &[&Measurement]) -> Result<(), Error> {
+        let now = self.db.dialect().now;
+        let row = |at: usize| {
+            let [a, b, c, d, e, f] = [1, 2, 3, 4, 5, 6].map(|column| 6 * at + column);
+            format!("(${a}, ${b}, ${c}, ${d}, ${e}, ${f}, {now})")
+        };
+        let rows: Vec<String> = (0..all.len()).map(row).collect();
+        let statement = format!(
+            "INSERT INTO measurement (run, subject, measure, unit, repetition, value, at) VALUES {}
+             ON CONFLICT (run, subject, measure, repetition) DO UPDATE
+             SET unit = excluded.unit, value = excluded.value, at = excluded.at",
+            rows.join(", ")
+        );
+        let values: Vec<Value> = all
+            .iter()
+            .flat_map(|m| -> [Value; 6] {
+                [
+                    run.0.into(),
+                    m.subject.as_str().into(),
+                    m.measure.as_str().into(),
+                    m.unit.as_str().into(),
+                    (m.repetition as i64).into(),
+                    m.value.into(),
+                ]
+            })
+            .collect();
+        self.change(&statement, &values).map(drop)
     }
 
     /// Records what is more than a number, as JSON.
@@ -265,8 +282,9 @@ impl Store {
         body: &impl Serialize,
     ) -> Result<(), Error> {
         let body = serde_json::to_string(body).expect("plain data");
-        let sql = "INSERT OR REPLACE INTO document VALUES (?1, ?2, ?3, ?4)";
-        self.try_(|db| db.execute(sql, params![run.0, subject, name, body])).map(drop)
+        let statement = "INSERT INTO document (run, subject, name, body) VALUES ($1, $2, $3, $4)
+                         ON CONFLICT (run, subject, name) DO UPDATE SET body = excluded.body";
+        self.change(statement, &[run.0.into(), subject.into(), name.into(), body.into()]).map(drop)
     }
 
     /// A document, if it was recorded.
@@ -276,34 +294,34 @@ impl Store {
         subject: &str,
         name: &str,
     ) -> Result<Option<T>, Error> {
-        let sql = "SELECT body FROM document WHERE run = ?1 AND subject = ?2 AND name = ?3";
-        let body: Option<String> =
-            self.try_(|db| db.query_row(sql, params![run.0, subject, name], |row| row.get(0)).optional())?;
-        body.map(|body| {
-            serde_json::from_str(&body).map_err(|e| {
-                Error::Refused(format!("result store {}: document {name}: {e}", self.path.display()))
-            })
-        })
-        .transpose()
+        let statement = "SELECT body FROM document WHERE run = $1 AND subject = $2 AND name = $3";
+        let rows = self.rows(statement, &[run.0.into(), subject.into(), name.into()])?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let body = self.try_(row.text(0))?;
+        serde_json::from_str(&body)
+            .map(Some)
+            .map_err(|e| self.wrong(&format!("document {name} of run {}: {e}", run.0)))
     }
 
     /// The numbers of a run, in order of subject, measure and repetition.
     pub fn measurements(&self, run: RunId) -> Result<Vec<Measurement>, Error> {
-        let sql = "SELECT subject, measure, unit, repetition, value FROM measurement WHERE run = ?1
-                   ORDER BY subject, measure, repetition";
-        self.try_(|db| {
-            let mut statement = db.prepare_cached(sql)?;
-            let rows = statement.query_map(params![run.0], |row| {
-                Ok(Measurement {
-                    subject: row.get(0)?,
-                    measure: row.get(1)?,
-                    unit: row.get(2)?,
-                    repetition: row.get::<_, i64>(3)? as u64,
-                    value: row.get(4)?,
-                })
-            })?;
-            rows.collect()
-        })
+        let statement = "SELECT subject, measure, unit, repetition, value FROM measurement WHERE run = $1";
+        let rows = self.rows(statement, &[run.0.into()])?;
+        let read = |row: &Row| {
+            Ok(Measurement {
+                subject: row.text(0)?,
+                measure: row.text(1)?,
+                unit: row.text(2)?,
+                repetition: row.int(3)? as u64,
+                value: row.real(4)?,
+            })
+        };
+        let mut all = self.try_(rows.iter().map(read).collect::<Result<Vec<Measurement>, Failure>>())?;
+        // Databases order text each in its own way.
+        all.sort_by(|a, b| {
+            (&a.subject, &a.measure, a.repetition).cmp(&(&b.subject, &b.measure, b.repetition))
+        });
+        Ok(all)
     }
 
     /// The last run of this kind and name that was done by this version of the program with these parameters.
@@ -313,64 +331,73 @@ impl Store {
         name: &str,
         parameters: &serde_json::Value,
     ) -> Result<Option<RunId>, Error> {
-        let sql = "SELECT id FROM run WHERE kind = ?1 AND name = ?2 AND state = 'done' AND tool = ?3
-                   AND parameters = ?4 ORDER BY id DESC LIMIT 1";
-        let parameters = parameters.to_string();
-        self.try_(|db| {
-            db.query_row(sql, params![kind, name, crate::TOOL, parameters], |row| row.get(0).map(RunId))
-                .optional()
-        })
+        let statement = "SELECT id FROM run WHERE kind = $1 AND name = $2 AND state = 'done' AND tool = $3
+                         AND parameters = $4 ORDER BY id DESC LIMIT 1";
+        let values = [kind.into(), name.into(), crate::TOOL.into(), parameters.to_string().into()];
+        let rows = self.rows(statement, &values)?;
+        rows.first().map(|row| self.try_(row.int(0)).map(RunId)).transpose()
     }
 
     /// How many numbers each run has.
     pub fn counts(&self) -> Result<HashMap<i64, u64>, Error> {
-        self.try_(|db| {
-            let mut statement = db.prepare_cached("SELECT run, count(*) FROM measurement GROUP BY run")?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
-            rows.collect()
-        })
+        let rows = self.rows("SELECT run, count(*) FROM measurement GROUP BY run", &[])?;
+        self.try_(rows.iter().map(|row| Ok((row.int(0)?, row.int(1)? as u64))).collect())
     }
 
     /// All runs, oldest first.
     pub fn runs(&self) -> Result<Vec<Run>, Error> {
-        let sql =
-            "SELECT id, kind, name, state, started, finished, tool, command, seed, parameters, machine, error
-                   FROM run ORDER BY id";
-        self.try_(|db| {
-            let mut statement = db.prepare_cached(sql)?;
-            let rows = statement.query_map([], |row| {
-                Ok(Run {
-                    id: RunId(row.get(0)?),
-                    kind: row.get(1)?,
-                    name: row.get(2)?,
-                    state: row.get(3)?,
-                    started: row.get(4)?,
-                    finished: row.get(5)?,
-                    tool: row.get(6)?,
-                    command: row.get(7)?,
-                    seed: row.get::<_, Option<String>>(8)?.and_then(|s| s.parse().ok()),
-                    parameters: json(row, 9)?,
-                    machine: json(row, 10)?,
-                    error: row.get(11)?,
-                })
-            })?;
-            rows.collect()
-        })
+        self.runs_of(&format!("SELECT {RUN} FROM run ORDER BY id"), &[])
+    }
+
+    /// The run that has this name in every store, if it is here.
+    pub(crate) fn by_uid(&self, uid: &str) -> Result<Option<Run>, Error> {
+        let runs = self.runs_of(&format!("SELECT {RUN} FROM run WHERE uid = $1"), &[uid.into()])?;
+        Ok(runs.into_iter().next())
+    }
+
+    /// The name that a run has in every store.
+    pub(crate) fn uid(&self, run: RunId) -> Result<String, Error> {
+        let rows = self.rows("SELECT uid FROM run WHERE id = $1", &[run.0.into()])?;
+        let row = rows.first().ok_or_else(|| self.wrong(&format!("run {} is gone", run.0)))?;
+        self.try_(row.text(0))
+    }
+
+    /// The runs of this kind, oldest first.
+    pub fn runs_of_kind(&self, kind: &str) -> Result<Vec<Run>, Error> {
+        self.runs_of(&format!("SELECT {RUN} FROM run WHERE kind = $1 ORDER BY id"), &[kind.into()])
+    }
+
+    fn runs_of(&self, statement: &str, values: &[Value]) -> Result<Vec<Run>, Error> {
+        let rows = self.rows(statement, values)?;
+        self.try_(rows.iter().map(run_of).collect())
+    }
+
+    /// Something in the store is not as it was written.
+    fn wrong(&self, why: &str) -> Error {
+        Error::Refused(format!("result store {}: {why}", self.name))
     }
 }
 
-/// The name by which SQLite opens a file that nobody changes while it is read; none while a log lies beside it.
-fn unchanging(path: &Path) -> Option<PathBuf> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let name = std::path::absolute(path).ok().filter(|_| !Path::new(&log).exists())?;
-    let escaped = name.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    Some(PathBuf::from(format!("file:{escaped}?immutable=1")))
-}
-
-fn json<T: DeserializeOwned>(row: &rusqlite::Row, column: usize) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|e| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(e))
+fn run_of(row: &Row) -> Result<Run, Failure> {
+    let id = row.int(0)?;
+    let json = |column: usize| row.text(column);
+    Ok(Run {
+        id: RunId(id),
+        kind: row.text(1)?,
+        name: row.text(2)?,
+        state: row.text(3)?,
+        started: row.text(4)?,
+        finished: row.maybe_text(5)?,
+        tool: row.text(6)?,
+        command: row.text(7)?,
+        seed: row.maybe_text(8)?.and_then(|seed| seed.parse().ok()),
+        parameters: serde_json::from_str(&json(9)?).map_err(|e| format!("parameters of run {id}: {e}"))?,
+        machine: serde_json::from_str(&json(10)?).map_err(|e| format!("machine of run {id}: {e}"))?,
+        error: row.maybe_text(11)?,
+        uid: row.text(12)?,
+        holder: row.maybe_text(13)?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ mod seen;
 mod sides;
 
 pub use agree::{Day, Distances, SizeScores, Verified};
+pub(crate) use agree::{distances, lengths};
 
 use crate::manifest::{Home, Made};
 use crate::store::{NewRun, Store, number};

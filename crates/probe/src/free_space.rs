@@ -15,12 +15,12 @@ pub struct FreeSpace {
     /// The longest; 0 where there is none.
     pub largest_bytes: u64,
     /// Extents by length, from the shortest bin in use to the longest; bins between them may be empty.
-    pub histogram: Vec<FreeBin>,
+    pub histogram: Vec<ExtentBin>,
 }
 
-/// The free extents of lengths from `lower_bytes` to twice that, less one.
+/// The extents of lengths from `lower_bytes` to twice that, less one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct FreeBin {
+pub struct ExtentBin {
     /// The least length, a power of two.
     pub lower_bytes: u64,
     /// How many there are.
@@ -31,16 +31,9 @@ pub struct FreeBin {
 
 /// Sums up free extents, given in any order and each once.
 pub fn free_space(free: &[Extent]) -> FreeSpace {
-    let mut bins: Vec<FreeBin> =
-        (0..64).map(|power| FreeBin { lower_bytes: 1 << power, extents: 0, bytes: 0 }).collect();
-    for len in free.iter().map(|extent| extent.len_bytes).filter(|&len| len > 0) {
-        let bin = &mut bins[len.ilog2() as usize];
-        bin.extents += 1;
-        bin.bytes += len;
-    }
-    let first = bins.iter().position(|bin| bin.extents > 0).unwrap_or(bins.len());
-    let end = bins.iter().rposition(|bin| bin.extents > 0).map_or(bins.len(), |last| last + 1);
-    let histogram = bins[first..end].to_vec();
+    let mut bins = Bins::default();
+    free.iter().for_each(|extent| bins.add(extent.len_bytes));
+    let histogram = bins.finish();
     let extents: u64 = histogram.iter().map(|bin| bin.extents).sum();
     let total_bytes = histogram.iter().map(|bin| bin.bytes).sum();
     FreeSpace {
@@ -49,6 +42,28 @@ pub fn free_space(free: &[Extent]) -> FreeSpace {
         mean_bytes: total_bytes as f64 / extents.max(1) as f64,
         largest_bytes: free.iter().map(|extent| extent.len_bytes).max().unwrap_or(0),
         histogram,
+    }
+}
+
+/// Counts extents by length.
+#[derive(Default)]
+pub(crate) struct Bins(Vec<ExtentBin>);
+
+impl Bins {
+    /// Takes in an extent; one of no length is none.
+    pub(crate) fn add(&mut self, len_bytes: u64) {
+        let Some(power) = len_bytes.checked_ilog2() else { return };
+        while self.0.len() <= power as usize {
+            self.0.push(ExtentBin { lower_bytes: 1 << self.0.len(), extents: 0, bytes: 0 });
+        }
+        let bin = &mut self.0[power as usize];
+        bin.extents += 1;
+        bin.bytes += len_bytes;
+    }
+
+    /// From the shortest bin in use to the longest.
+    pub(crate) fn finish(self) -> Vec<ExtentBin> {
+        self.0.into_iter().skip_while(|bin| bin.extents == 0).collect()
     }
 }
 

@@ -29,7 +29,7 @@ pub use census::{Census, census};
 pub use dynamic_layout::{DynamicLayout, dynamic_layout};
 pub use error::Error;
 pub use fiemap::{ExtentFlags, FileExtent, file_extents};
-pub use free_space::{FreeBin, FreeSpace, free_space};
+pub use free_space::{ExtentBin, FreeSpace, free_space};
 pub use hot_files::{Age, Heat, HotFiles, HotLayout};
 pub use new_file::{NewFile, new_file, new_file_bytes};
 pub use sample::FileMap;

@@ -2,6 +2,7 @@
 //! layout score is from Smith & Seltzer 1997).
 
 use crate::fiemap::pieces;
+use crate::free_space::{Bins, ExtentBin};
 use crate::mapped::each_mapped;
 use crate::sample::{FileMap, Sample};
 use crate::{FileExtent, Result};
@@ -37,6 +38,9 @@ pub struct StaticLayout {
     pub scan_layout_score: Option<f64>,
     /// The same figures for files by size, classes without files left out.
     pub by_size: Vec<SizeClass>,
+    /// Extents of files by length, each a run without a gap in the file or on disk. Layouts of earlier versions have none.
+    #[serde(default)]
+    pub extents_by_length: Vec<ExtentBin>,
     /// Files that could not be mapped: gone meanwhile, or access denied.
     pub skipped: u64,
     /// Some files, evenly picked in scan order: at most 240 with 20,000 extents together.
@@ -75,6 +79,7 @@ pub(crate) struct Survey {
     all: Layout,
     files_with_blocks: u64,
     classes: BTreeMap<u64, Layout>,
+    lengths: Bins,
     chain: Chain,
     sample: Sample,
     scan_extents: Vec<Extent>,
@@ -88,6 +93,7 @@ impl Survey {
             all: Layout::default(),
             files_with_blocks: 0,
             classes: BTreeMap::new(),
+            lengths: Bins::default(),
             chain: Chain::default(),
             sample: Sample::new(),
             scan_extents: Vec::new(),
@@ -106,6 +112,7 @@ impl Survey {
         self.files_with_blocks += 1;
         self.sample.offer(size_bytes, &pieces);
         for piece in &pieces {
+            self.lengths.add(piece.len);
             self.chain.run(piece.physical, piece.len, self.block_bytes);
             match self.scan_extents.last_mut() {
                 Some(last) if last.end_bytes() == piece.physical => last.len_bytes += piece.len,
@@ -133,6 +140,7 @@ impl Survey {
             degree_of_fragmentation: self.all.degree_of_fragmentation(),
             scan_layout_score: self.chain.score(),
             by_size: self.classes.into_iter().map(class).collect(),
+            extents_by_length: self.lengths.finish(),
             skipped,
             block_map: self.sample.finish(),
             scan_extents: self.scan_extents,
@@ -172,6 +180,10 @@ mod tests {
         let torn = layout(32768, &[&[extent(0, 100, 1), extent(1, 102, 1), extent(2, 104, 1)]]);
         assert_eq!((torn.layout_score, torn.degree_of_fragmentation), (Some(0.0), Some(3.0)));
         assert_eq!((torn.extents, torn.blocks), (3, 3));
+        let lengths = |layout: &StaticLayout| -> Vec<_> {
+            layout.extents_by_length.iter().map(|bin| (bin.lower_bytes, bin.extents)).collect()
+        };
+        assert_eq!((lengths(&whole), lengths(&torn)), (vec![(8 * BLOCK, 1)], vec![(BLOCK, 3)]));
     }
 
     #[test]

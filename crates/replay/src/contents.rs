@@ -38,6 +38,70 @@ pub(crate) fn owner(seed: u64, index: u64, word: u64) -> FileId {
     FileId(unmix(key) ^ mix(seed))
 }
 
+/// A place in the contents of some file: all that tells how they go on, and neither the seed nor the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position(pub u64);
+
+impl Position {
+    fn of(word: u64) -> Position {
+        Position(unmix(word))
+    }
+
+    fn after(self, words: u64) -> Position {
+        Position(self.0.wrapping_add(words.wrapping_mul(GOLDEN)))
+    }
+
+    /// Fills `buf` with the contents from here on.
+    pub fn contents(self, buf: &mut [u8]) {
+        let mut at = self;
+        let mut words = buf.chunks_exact_mut(8);
+        for chunk in &mut words {
+            chunk.copy_from_slice(&mix(at.0).to_le_bytes());
+            at = at.after(1);
+        }
+        let tail = words.into_remainder();
+        tail.copy_from_slice(&mix(at.0).to_le_bytes()[..tail.len()]);
+    }
+
+    /// How many bytes at the start of `bytes` are the contents from here on.
+    fn follow(self, bytes: &[u8]) -> usize {
+        let mut at = self;
+        let mut same = 0;
+        for chunk in bytes.chunks(8) {
+            let word = mix(at.0).to_le_bytes();
+            let equal = chunk.iter().zip(word).take_while(|(byte, made)| **byte == *made).count();
+            same += equal;
+            if equal < 8 {
+                break;
+            }
+            at = at.after(1);
+        }
+        same
+    }
+}
+
+/// The first run of at least `least` bytes, and of two words at that, in `bytes` at or behind `from` that are contents of some
+/// file: where it starts, how long it is, and where in the contents it starts. Whatever the seed, for two words in a row
+/// tell that they are some, but for one in 2⁶⁴ pairs.
+pub fn find_contents(bytes: &[u8], from: usize, least: usize) -> Option<(usize, usize, Position)> {
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    // What the words at the last eight places tell, so that each word is undone once.
+    let mut before = [Position(0); 8];
+    for at in from..bytes.len().saturating_sub(7) {
+        let here = Position::of(word(at));
+        let start = at.wrapping_sub(8);
+        if at >= from + 8 && before[at % 8].after(1) == here {
+            let position = before[at % 8];
+            let len = position.follow(&bytes[start..]);
+            if len >= least {
+                return Some((start, len, position));
+            }
+        }
+        before[at % 8] = here;
+    }
+    None
+}
+
 fn key(seed: u64, file: FileId) -> u64 {
     mix(file.0 ^ mix(seed))
 }
@@ -89,6 +153,28 @@ mod tests {
             let mut part = vec![0; len];
             contents(seed, FileId(file), from as u64, &mut part);
             prop_assert_eq!(&part[..], &whole[from..from + len]);
+        }
+
+        #[test]
+        fn contents_are_found_wherever_they_lie(
+            seed: u64, file: u64, words in 0u64..1 << 40, len in 64usize..700,
+            before in proptest::collection::vec(any::<u8>(), 0..100),
+            after in proptest::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let mut made = vec![0; len];
+            contents(seed, FileId(file), words * 8, &mut made);
+            let bytes = [&before[..], &made, &after].concat();
+            let (start, found, position) = find_contents(&bytes, 0, 64).unwrap();
+            prop_assert_eq!(start, before.len());
+            prop_assert!(found >= len && found <= len + 8, "{} of {}", found, len);
+            let mut again = vec![0; found];
+            position.contents(&mut again);
+            prop_assert_eq!(&again[..], &bytes[start..start + found]);
+        }
+
+        #[test]
+        fn what_is_none_is_not_taken_for_some(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+            prop_assert_eq!(find_contents(&bytes, 0, 16), None);
         }
 
         #[test]

@@ -103,7 +103,7 @@ pub struct Side {
     /// Length of the longest free extent.
     pub free_largest_bytes: u64,
     /// Free extents by length, in powers of two.
-    pub free_histogram: Vec<FreeBin>,
+    pub free_histogram: Vec<ExtentBin>,
     /// Scores by size of file, in ascending order.
     pub by_size: Vec<SizeClass>,
     /// Extents of a new file of `new_file_bytes`.
@@ -121,7 +121,7 @@ pub struct Side {
 
 /// Free extents of one power of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FreeBin {
+pub struct ExtentBin {
     /// Least length in this bin, a power of two; the bin ends below its double.
     pub lower_bytes: u64,
     /// Free extents in this bin.

@@ -41,6 +41,7 @@ pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
         title: outcome.title,
         source: outcome.source,
         scale: outcome.scale,
+        trend: outcome.trend,
         checks: outcome
             .checks
             .into_iter()
@@ -50,6 +51,7 @@ pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
                 measured: c.measured,
                 holds: c.holds,
                 why: c.why,
+                reason: c.reason,
             })
             .collect(),
         round: axis(&outcome.round),

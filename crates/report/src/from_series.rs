@@ -33,6 +33,7 @@ pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
         source: String::new(),
         scale: "series".to_owned(),
         checks: Vec::new(),
+        trend: None,
         correlations: Vec::new(),
         checkpoints: aged.checkpoints.clone(),
         pairs: aged.pairs.clone(),

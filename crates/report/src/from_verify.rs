@@ -66,6 +66,7 @@ fn check(verified: &Verified) -> Check {
         ),
         holds: ends.map(|ends| ends <= simulated - real),
         why: "It holds if they are at the end no further apart than the published ones.".to_owned(),
+        reason: String::new(),
     }
 }
 

@@ -60,6 +60,21 @@ fn claims_are_judged_in_words() {
 }
 
 #[test]
+fn every_claim_stands_in_one_table_with_why_it_does_not_hold() {
+    let mut page = git();
+    page.experiments[0].checks[2].reason = "the drive is another".to_owned();
+    page.experiments[0].trend = Some(true);
+    let open = "<script>document.getElementById('every-claim').open = true</script></body>";
+    let Some(dom) = drawn(&render(&page).replace("</body>", open)) else { return };
+    let claims = part(&dom, "section", "claims");
+    assert!(rows(claims)[0].last().unwrap().contains("✓ holds"), "the trend: {:?}", rows(claims)[0]);
+    let (_, every) = claims.split_once(r#"id="every-claim""#).unwrap();
+    let every = rows(every);
+    let why: Vec<&str> = every.iter().filter_map(|row| row.get(5)).map(String::as_str).collect();
+    assert_eq!(why, ["the drive is another", "betreefs is not among the file systems of this run"]);
+}
+
+#[test]
 fn a_page_shows_only_what_there_is() {
     let Some(dom) = page() else { return };
     for absent in ["headline", "cost", "raw"] {
@@ -154,7 +169,8 @@ fn a_point_says_what_it_is() {
 
 #[test]
 fn points_can_be_taken_away() {
-    let press = "<script>document.querySelector('#fast17-fig5-small button').click()</script></body>";
+    let press = "<script>const all = document.querySelectorAll('#fast17-fig5-small details'), folded = all[all.length - 1];
+        folded.addEventListener('toggle', () => folded.querySelector('button').click()); folded.open = true</script></body>";
     let Some(dom) = drawn(&render(&git()).replace("</body>", press)) else { return };
     let (_, area) = dom.split_once("<textarea").expect("the text is offered for copying by hand");
     let lines: Vec<_> = area.split_once('>').unwrap().1.lines().take(2).collect();

@@ -1,26 +1,26 @@
 //! The stores that are shown.
 
-use lab::{Error, Life, Progress, Run, RunId, Store, lives};
+use lab::{Error, Life, Progress, Run, RunId, Store, StoreAt, lives};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 /// Where a store is.
 #[derive(Clone, Debug)]
 pub struct Place {
-    store: PathBuf,
+    at: StoreAt,
     shown: String,
 }
 
 impl Place {
     /// A store by itself.
-    pub fn store(path: &Path) -> Place {
-        Place { store: path.to_owned(), shown: path.display().to_string() }
+    pub fn store(at: StoreAt) -> Place {
+        Place { shown: at.to_string(), at }
     }
 
     /// The store of a work directory.
     pub fn work(dir: &Path) -> Place {
-        Place { store: dir.join(lab::STORE), shown: dir.display().to_string() }
+        Place { at: StoreAt::of_work(dir), shown: dir.display().to_string() }
     }
 
     /// What it is called on the page.
@@ -28,16 +28,23 @@ impl Place {
         &self.shown
     }
 
-    /// Whether there is such a file now.
+    /// Whether there is such a file now. A database of a server is there.
     pub fn is_there(&self) -> bool {
-        self.store.is_file()
+        self.file().is_none_or(Path::is_file)
+    }
+
+    fn file(&self) -> Option<&Path> {
+        match &self.at {
+            StoreAt::File(path) => Some(path),
+            StoreAt::Postgres(_) => None,
+        }
     }
 
     /// Opens it for reading.
     pub fn open(&self) -> Result<Opened, Error> {
-        let store = Store::read(&self.store)?;
+        let store = self.at.read()?;
         let runs = store.runs()?;
-        let held = self.store.parent().is_some_and(disk::WorkLock::is_held);
+        let held = self.file().and_then(Path::parent).is_some_and(disk::WorkLock::is_held);
         let lives = lives(&store, &runs, held, SystemTime::now())?;
         Ok(Opened { store, runs, lives })
     }

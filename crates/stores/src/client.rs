@@ -17,14 +17,20 @@ pub struct Client {
     /// There until the end.
     runtime: Option<Runtime>,
     secrets: Vec<String>,
+    patience: Duration,
     given_up: bool,
 }
 
 impl Client {
     /// A client whose messages hold none of `secrets`.
     pub fn new(secrets: Vec<String>) -> Result<Client, Failure> {
+        Client::patient(secrets, PATIENCE)
+    }
+
+    /// A client that waits so long for an answer.
+    pub fn patient(secrets: Vec<String>, patience: Duration) -> Result<Client, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Client { runtime: Some(runtime), secrets, given_up: false })
+        Ok(Client { runtime: Some(runtime), secrets, patience, given_up: false })
     }
 
     /// Lets a task go on whenever something is waited for.
@@ -37,6 +43,11 @@ impl Client {
         self.secrets.push(secret.to_owned());
     }
 
+    /// Whether the service is asked no more.
+    pub fn has_given_up(&self) -> bool {
+        self.given_up
+    }
+
     /// Waits for an answer.
     pub fn wait<T, E: Error + 'static>(
         &mut self,
@@ -45,11 +56,11 @@ impl Client {
         if self.given_up {
             return Err(Failure("given up: the service did not answer before".to_owned()));
         }
-        let begun = Instant::now();
-        let answered = self.runtime().block_on(async { tokio::time::timeout(PATIENCE, request).await });
+        let (begun, patience) = (Instant::now(), self.patience);
+        let answered = self.runtime().block_on(async { tokio::time::timeout(patience, request).await });
         let result = match answered {
             Ok(answer) => answer.map_err(|error| self.failure(&error)),
-            Err(_) => Err(Failure(format!("the service has not answered for {} s", PATIENCE.as_secs()))),
+            Err(_) => Err(Failure(format!("the service has not answered for {} s", patience.as_secs()))),
         };
         self.given_up = result.is_err() && begun.elapsed() > FUTILE;
         result

@@ -1,4 +1,5 @@
-//! Interfaces of the metadata benchmark that are services: object stores, PostgreSQL and MongoDB.
+//! Interfaces of the metadata benchmark that are services: object stores, PostgreSQL and MongoDB. And a [`Database`] of PostgreSQL for
+//! whoever keeps something else in one.
 //!
 //! Each rank has one client on a runtime of one thread, and waits for each answer before it asks again. No client repeats what
 //! has failed: latencies are measured, and a repetition would hide in one. Who may come in is read from the environment or a
@@ -6,9 +7,14 @@
 
 mod client;
 mod credentials;
+mod database;
+#[cfg(feature = "mongodb")]
 mod mongodb;
+#[cfg(feature = "object-store")]
 mod object_store;
 mod postgres;
+
+pub use database::{Cell, Database};
 
 use bench::metadata::{Failure, Interface, Remote, Service};
 use client::Client;
@@ -16,14 +22,22 @@ use credentials::Variables;
 
 /// Opens a service for a rank.
 pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
-    // One for all: it is asked for by whoever makes a connection that is encrypted. It stays when it is there already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    encrypt();
     let variables = Variables::load(remote.credentials.as_deref())?;
     let client = Client::new(variables.secrets())?;
     let url = remote.url.as_deref();
     Ok(match remote.service {
+        #[cfg(feature = "object-store")]
         Service::ObjectStore => Box::new(object_store::Objects::open(client, &variables, url)?),
         Service::Postgres => Box::new(postgres::Tables::open(client, &variables, url)?),
+        #[cfg(feature = "mongodb")]
         Service::Mongodb => Box::new(mongodb::Collections::open(client, &variables, url)?),
+        #[cfg(not(all(feature = "object-store", feature = "mongodb")))]
+        _ => return Err(Failure("the client of this service is not built in".to_owned())),
     })
+}
+
+/// Provides for connections that are encrypted. One provider is for all, and stays when it is there already.
+fn encrypt() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -23,25 +23,8 @@ pub struct Tables {
 impl Tables {
     /// At `postgres://HOST:PORT/DATABASE`, or where the `PG…` variables say.
     pub fn open(mut client: Client, variables: &Variables, url: Option<&str>) -> Result<Tables, Failure> {
-        let config = config(&client, variables, url)?;
-        if let Some(password) = config.get_password() {
-            client.hide(&String::from_utf8_lossy(password));
-        }
-        let connected = if config.get_ssl_mode() == SslMode::Disable {
-            client.wait(config.connect(NoTls)).map(|(database, connection)| {
-                client.spawn(async { connection.await.unwrap_or_default() });
-                database
-            })
-        } else {
-            let tls = MakeRustlsConnect::with_native_certs().map_err(|errors| {
-                Failure(format!("no certificates are known here to trust: {errors:?}; install ca-certificates, or set PGSSLMODE=disable"))
-            })?;
-            client.wait(config.connect(tls.0)).map(|(database, connection)| {
-                client.spawn(async { connection.await.unwrap_or_default() });
-                database
-            })
-        };
-        Ok(Tables { database: connected?, client })
+        let database = connect(&mut client, variables, url)?;
+        Ok(Tables { database, client })
     }
 
     /// Does something that gives nothing.
@@ -61,6 +44,33 @@ impl Tables {
         let row = rows.first().ok_or_else(missing)?;
         row.try_get(0).map_err(|error| self.client.failure(&error))
     }
+}
+
+/// Connects to a database at a URL, or where the `PG…` variables say.
+pub(crate) fn connect(
+    client: &mut Client,
+    variables: &Variables,
+    url: Option<&str>,
+) -> Result<tokio_postgres::Client, Failure> {
+    let config = config(client, variables, url)?;
+    if let Some(password) = config.get_password() {
+        client.hide(&String::from_utf8_lossy(password));
+    }
+    let connected = if config.get_ssl_mode() == SslMode::Disable {
+        client.wait(config.connect(NoTls)).map(|(database, connection)| {
+            client.spawn(async { connection.await.unwrap_or_default() });
+            database
+        })
+    } else {
+        let tls = MakeRustlsConnect::with_native_certs().map_err(|errors| {
+            Failure(format!("no certificates are known here to trust: {errors:?}; install ca-certificates, or set PGSSLMODE=disable"))
+        })?;
+        client.wait(config.connect(tls.0)).map(|(database, connection)| {
+            client.spawn(async { connection.await.unwrap_or_default() });
+            database
+        })
+    };
+    connected
 }
 
 fn missing() -> Failure {

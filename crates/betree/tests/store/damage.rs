@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use senesce_betree::{Error, MemoryStorage, Options, Params, Storage, Store, check};
+use senesce_betree::{Error, MemoryStorage, Options, Params, Storage, Store, check, free};
 
 use crate::model::{Model, bytes, key};
 use crate::{small, times};
@@ -51,6 +51,21 @@ fn contents(disk: &Arc<MemoryStorage>) -> Result<Model, Error> {
 /// The same without the checker: what a user meets.
 fn read(disk: &Arc<MemoryStorage>) -> Result<Model, Error> {
     Store::open(disk.clone(), options())?.scan(b"", None).collect()
+}
+
+#[test]
+fn what_is_free_may_be_anything() {
+    for closed in [true, false] {
+        let (mut image, model) = image(closed);
+        let free = free(Arc::new(MemoryStorage::of(image.clone()))).unwrap();
+        assert!(free.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
+        let bytes: u64 = free.iter().map(|(_, bytes)| bytes).sum();
+        assert!(bytes > image.len() as u64 / 8, "{bytes} of {}", image.len());
+        for (at, bytes) in free {
+            image[at as usize..(at + bytes) as usize].fill(0x5a);
+        }
+        assert_eq!(contents(&Arc::new(MemoryStorage::of(image))).unwrap(), model);
+    }
 }
 
 proptest! {

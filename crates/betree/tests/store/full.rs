@@ -1,6 +1,7 @@
 //! A full disk: what does not fit is refused, what was taken is kept, and deleting makes room.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use senesce_betree::{Error, MemoryStorage, Options, Params, Store, check};
 
@@ -92,7 +93,9 @@ fn one_range_delete_empties_a_full_disk() {
     store.delete_range(&[0], &[255; 9]).unwrap();
     assert_eq!(store.scan(b"", None).count(), 0);
     store.reclaim().unwrap();
-    let after = store.stat().unwrap().free_slots;
+    // What is read ahead for the scan may hold the tree of before for a moment.
+    let emptied = || (store.stat().unwrap().free_slots, std::thread::sleep(Duration::from_millis(10))).0;
+    let after = (0..200).map(|_| emptied()).find(|after| after * 5 >= free * 4).unwrap_or_else(emptied);
     assert!(after * 5 >= free * 4, "{free} slots were free at first and {after} are now");
     let again = fill();
     assert!(again * 10 >= count * 9, "{count} fitted at first, {again} then");

@@ -160,6 +160,35 @@ fn a_full_log_of_64_mib_is_replayed_within_5_seconds() {
 }
 
 #[test]
+fn much_that_is_written_before_a_sync_is_written_once_and_lasts() {
+    let disk = Arc::new(MemoryStorage::new(512 << 20));
+    Store::create(&*disk, Params::for_image(512 << 20)).unwrap();
+    let options = Options { cache_bytes: 64 << 20, in_rows: true };
+    let store = Store::open(disk.clone(), options).unwrap();
+    let given = 128u64 << 20;
+    for i in 0..given >> 16 {
+        store.insert(&i.to_be_bytes(), &[i as u8; 64 << 10]).unwrap();
+    }
+    store.sync().unwrap();
+    let left = MemoryStorage::of(disk.image());
+    // What was not in the tree when it was synced may be in the log, and little else.
+    let log_bytes = store.stat().unwrap().log_bytes;
+    assert!(log_bytes < given / 4, "{log_bytes} bytes of the log for {given}");
+    // It goes on with the log.
+    store.insert(b"small", b"value").unwrap();
+    store.sync().unwrap();
+    let later = MemoryStorage::of(disk.image());
+    for (left, more) in [(left, 0), (later, 1)] {
+        let again = Store::open(Arc::new(left), options).unwrap();
+        let found = again.scan(b"", None).map(Result::unwrap);
+        assert_eq!(
+            found.filter(|(key, value)| key == b"small" || value.len() == 64 << 10).count() as u64,
+            (given >> 16) + more
+        );
+    }
+}
+
+#[test]
 fn a_file_is_a_store_for_one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("image");

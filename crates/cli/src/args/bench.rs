@@ -1,5 +1,6 @@
 //! What `senesce bench` takes.
 
+use super::personality::{Fio, Personality};
 use crate::units;
 use bench::metadata::{Phase, Sizes, Waiting};
 use clap::{Args, Subcommand, ValueEnum};
@@ -16,6 +17,10 @@ pub struct Bench {
 pub enum BenchKind {
     /// Make, look at, read and delete many small objects by many ranks at once (MD-REAL-IO)
     Metadata(Box<Metadata>),
+    /// Do what a server does, as Filebench does; `senesce bench fileserver`, `varmail`, `webserver` or FILE.toml for short
+    Personality(Box<Personality>),
+    /// Run a job file of fio
+    Fio(Box<Fio>),
     /// Be a rank of a run that another process has started
     #[command(hide = true)]
     MetadataRank,

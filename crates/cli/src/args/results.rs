@@ -1,6 +1,6 @@
 //! What `senesce trace`, `senesce report`, `senesce serve` and `senesce export` take.
 
-use super::{Extract, ExtractMail, FromSnapshots, Work};
+use super::{Extract, ExtractMail, FromSnapshots, StoreArg, Work};
 use clap::{Args, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -45,11 +45,35 @@ pub enum TraceAction {
 }
 
 #[derive(Args)]
+pub struct Store {
+    #[command(subcommand)]
+    pub action: StoreAction,
+}
+
+#[derive(Subcommand)]
+pub enum StoreAction {
+    /// Take over what other stores hold: of shards, of other machines, of other work directories
+    Merge {
+        /// The stores to take from: files, work directories, or postgres://…
+        #[arg(required = true, value_name = "STORE")]
+        from: Vec<String>,
+        /// The store to take into, which is made if it is not there
+        #[arg(long, value_name = "STORE")]
+        into: String,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
 pub struct Report {
     /// Names of compared file systems [default: all in the store]
     pub names: Vec<String>,
     #[command(flatten)]
     pub work: Work,
+    #[command(flatten)]
+    pub store: StoreArg,
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
@@ -60,9 +84,9 @@ pub struct Serve {
     /// Work directories whose results are shown; may be given several times [default: senesce-work]
     #[arg(long, value_name = "DIR")]
     pub work: Vec<PathBuf>,
-    /// Stores that are shown, each a file
-    #[arg(long, value_name = "FILE")]
-    pub store: Vec<PathBuf>,
+    /// A store that is shown: a file, or postgres://HOST/DATABASE; may be given several times
+    #[arg(long, value_name = "STORE")]
+    pub store: Vec<String>,
     /// Where to listen; port 0 is one that is free. Anything but loopback asks for a token
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
@@ -75,6 +99,8 @@ pub struct Serve {
 pub struct Export {
     #[command(flatten)]
     pub work: Work,
+    #[command(flatten)]
+    pub store: StoreArg,
     /// How the table is written
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub format: Format,

@@ -69,6 +69,9 @@ pub enum ServedDisk {
     Serve {
         /// The directory of its store
         dir: PathBuf,
+        /// Its clock, if not its own
+        #[arg(value_enum)]
+        clock: Option<Clock>,
     },
 }
 

@@ -70,7 +70,7 @@ fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
 fn made(args: &Age, source: &str) -> Result<(String, Made)> {
     let fs = if args.dir.is_some() { "dir".to_owned() } else { fs::find(&args.fs)?.name().to_owned() };
     let name = args.name.clone().unwrap_or_else(|| format!("{fs}-{source}-{}", args.seed));
-    if name.is_empty() || name.starts_with('.') || name.contains('/') || name.contains('\0') {
+    if !lab::can_name(&name) {
         bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
     }
     // A model of the user's own is found from any directory, a built-in one by its name.

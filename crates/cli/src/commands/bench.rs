@@ -1,6 +1,9 @@
 //! `senesce bench`.
 
+mod fio;
+mod ground;
 mod metadata;
+mod personality;
 mod remote;
 
 use crate::args::BenchKind;
@@ -10,6 +13,8 @@ use std::process::Command;
 pub fn run(kind: &BenchKind) -> Result<()> {
     match kind {
         BenchKind::Metadata(args) => metadata::run(args, ::mpi::World::join(::disk::interrupted)?),
+        BenchKind::Personality(args) => personality::run(args),
+        BenchKind::Fio(args) => fio::run(args),
         BenchKind::MetadataRank => Ok(::bench::metadata::member(&remote::open, &disk::interrupted)?),
         BenchKind::MetadataApart => {
             Ok(::bench::metadata::apart(&remote::open, &disk::interrupted, &|| this("metadata-rank"))?)

@@ -40,7 +40,7 @@ pub fn reader(reader: args::Reader) -> probe::Reader {
 }
 
 /// The names of all file systems in the work directory whose aging is complete.
-fn complete(work: &Path) -> Result<Vec<String>> {
+pub fn complete(work: &Path) -> Result<Vec<String>> {
     let entries =
         std::fs::read_dir(work).with_context(|| format!("reading the work directory {}", work.display()))?;
     let mut names = Vec::new();

@@ -46,7 +46,7 @@ pub fn run(args: &Demo) -> Result<()> {
     drop(progress);
     super::compare::show(&pairs)?;
     let page = work.join("report.html");
-    super::report::write(&work, &names, &page)?;
+    super::report::write(&lab::StoreAt::of_work(&work), &names, &page)?;
     eprintln!("\nThe report: {}", page.display());
     Ok(())
 }

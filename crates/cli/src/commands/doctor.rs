@@ -59,7 +59,14 @@ fn findings() -> Vec<Finding> {
     let limited = disk::MemoryLimit::available();
     let remedy = limited.as_ref().err().map(ToString::to_string).unwrap_or_default();
     findings.push(finding("memory limits", limited.is_ok(), "warm scans with little memory", &remedy));
+    findings.push(finding("fio", on_path("fio"), "its job files on aged images", "apt install fio"));
     findings.push(finding("git", on_path("git"), "histories pulled live", "apt install git"));
+    findings.push(finding(
+        "curl",
+        on_path("curl"),
+        "images of a catalogue from elsewhere",
+        "apt install curl",
+    ));
     for kind in fs::kinds() {
         let ready = fs::ready(*kind);
         let remedy = ready.as_ref().err().map(ToString::to_string).unwrap_or_default();

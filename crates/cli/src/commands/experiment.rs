@@ -1,10 +1,15 @@
 //! `senesce run` and `senesce reproduce`.
 
+mod whole;
+
 use crate::args::{HowToRun, Reproduce, Run};
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use lab::{Experiment, Outcome, Plan, RunSpec};
+use lab::{Experiment, Outcome, Plan, RunSpec, Shard};
+
+/// What stands for all figures.
+const ALL: &str = "all";
 
 pub fn run(args: &Run) -> Result<()> {
     let outcome = carry_out(&spec(Experiment::load(&args.experiment)?, &args.how)?.plan()?)?;
@@ -17,8 +22,20 @@ pub fn run(args: &Run) -> Result<()> {
 }
 
 pub fn reproduce(args: &Reproduce) -> Result<()> {
-    if args.figures.is_empty() {
-        return list(args.how.json);
+    let all = args.figures.iter().any(|figure| figure == ALL);
+    if args.status {
+        return whole::status(&args.how);
+    }
+    if args.list || args.figures.is_empty() {
+        return whole::list(args.how.json);
+    }
+    if all && args.figures.len() == 1 {
+        return whole::all(&args.how, args.shard.unwrap_or(Shard::WHOLE));
+    }
+    if all || args.shard.is_some() {
+        bail!(
+            "`all` stands alone, and --shard is a part of all: give `reproduce all --shard 1/4`, or figures by name"
+        );
     }
     let specs = args
         .figures
@@ -53,15 +70,6 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
     judge(&outcomes)
 }
 
-fn list(json: bool) -> Result<()> {
-    let all = Experiment::builtin().map(Experiment::find).collect::<Result<Vec<_>, _>>()?;
-    if json {
-        return output::json(&all);
-    }
-    let row = |experiment: &Experiment| vec![experiment.figure.clone(), experiment.title.clone()];
-    output::table(&["figure", "what it shows"], all.iter().map(row))
-}
-
 fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
     let experiment = match &how.repo {
         Some(repository) => experiment.with_repository(&std::path::absolute(repository)?)?,
@@ -71,6 +79,7 @@ fn spec(experiment: Experiment, how: &HowToRun) -> Result<RunSpec> {
         experiment,
         scale: how.scale.clone(),
         work: how.work.work.clone(),
+        store: how.store.named(),
         resume: how.resume,
         apart: || super::bench::this("metadata-apart"),
         command: super::command_line(),

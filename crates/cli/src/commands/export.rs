@@ -2,12 +2,11 @@
 
 use crate::args::{self, Export};
 use anyhow::{Context as _, Result, bail};
-use lab::{Format, STORE, Store};
+use lab::Format;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::Path;
 
 pub fn run(args: &Export) -> Result<()> {
-    let store = open(&args.work.work)?;
+    let store = args.store.or_of(&args.work).open_there()?;
     let format = match args.format {
         args::Format::Parquet => Format::Parquet,
         args::Format::Csv => Format::Csv,
@@ -28,13 +27,4 @@ pub fn run(args: &Export) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The store of a work directory; it must be there.
-pub fn open(work: &Path) -> Result<Store> {
-    let path = work.join(STORE);
-    if !path.is_file() {
-        bail!("{} holds no results; `senesce age` and `senesce compare` make some", work.display());
-    }
-    Ok(Store::open(&path)?)
 }

@@ -3,12 +3,13 @@
 use crate::args::Serve;
 use crate::output;
 use anyhow::Result;
+use lab::StoreAt;
 use serve::{Place, Server, Token};
 use std::path::Path;
 
 pub fn run(args: &Serve) -> Result<()> {
     let mut places: Vec<Place> = args.work.iter().map(|dir| Place::work(dir)).collect();
-    places.extend(args.store.iter().map(|file| Place::store(file)));
+    places.extend(args.store.iter().map(|store| Place::store(StoreAt::named(store))));
     if places.is_empty() {
         places.push(Place::work(Path::new("senesce-work")));
     }

@@ -2,7 +2,7 @@
 
 use super::control::{Ask, Fault, Status, call, take_log};
 use super::server::FILE;
-use super::settings::DiskSettings;
+use super::settings::{Clock, DiskSettings};
 use super::snapshots::{self, Snapshot};
 use super::store::{Store, model_of};
 use crate::error::{Error, IoContext};
@@ -35,14 +35,21 @@ impl ModelledDisk {
 
     /// Puts the disk in `dir` into service. The server is this program again, called with `disk serve`.
     pub fn attach(session: &Arc<Session>, dir: &Path) -> Result<ModelledDisk, Error> {
+        let clock = DiskSettings::read(dir)?.clock;
+        ModelledDisk::attach_by(session, dir, clock)
+    }
+
+    /// The same with this clock, whatever the store says.
+    pub fn attach_by(session: &Arc<Session>, dir: &Path, clock: Clock) -> Result<ModelledDisk, Error> {
         let dir = std::fs::canonicalize(dir).context("opening the store", dir)?;
-        let settings = DiskSettings::read(&dir)?;
+        let mut settings = DiskSettings::read(&dir)?;
+        settings.clock = clock;
         let serving = Serving {
             what: format!("the modelled disk in {}", dir.display()),
             source: "senesce".into(),
             kind: "fuse",
             options: vec!["nosuid,nodev,noexec".to_owned()],
-            args: vec!["disk".into(), "serve".into(), dir.clone().into()],
+            args: vec!["disk".into(), "serve".into(), dir.clone().into(), clock.name().into()],
         };
         let mount = ServedMount::new(session, serving)?;
         let file = mount.dir().join(FILE);

@@ -4,6 +4,7 @@ use super::control;
 use super::harden::{Hardening, harden};
 use super::served::Served;
 use super::server::DiskFs;
+use super::settings::Clock;
 use super::store::Store;
 use crate::error::{Error, IoContext};
 use crate::served_mount::{say, say_ready};
@@ -20,10 +21,10 @@ const TIDYING: Duration = Duration::from_millis(5);
 /// How often it is looked for some.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// Serves the store at `dir` until what is mounted goes. Standard input is the FUSE device, whose file system is
+/// Serves the store at `dir`, by this clock or its own, until what is mounted goes. Standard input is the FUSE device, whose file system is
 /// mounted already; standard output gets a line when it is ready, and one that says what is wrong if something is.
-pub fn serve(dir: &Path) -> Result<(), Error> {
-    let served = start(dir, harden()).and_then(|(disk, session)| {
+pub fn serve(dir: &Path, clock: Option<Clock>) -> Result<(), Error> {
+    let served = start(dir, clock, harden()).and_then(|(disk, session)| {
         say_ready();
         let ended = match session.run() {
             // What is mounted went while a request was being handed over.
@@ -40,9 +41,13 @@ pub fn serve(dir: &Path) -> Result<(), Error> {
     served
 }
 
-fn start(dir: &Path, hardening: Hardening) -> Result<(Arc<Served>, Session<DiskFs>), Error> {
+fn start(
+    dir: &Path,
+    clock: Option<Clock>,
+    hardening: Hardening,
+) -> Result<(Arc<Served>, Session<DiskFs>), Error> {
     let doing = "serving";
-    let disk = Arc::new(Served::new(Store::open(dir)?, hardening)?);
+    let disk = Arc::new(Served::new(Store::open(dir)?, clock, hardening)?);
     let listener = control::listen(dir)?;
     let device = std::io::stdin().as_fd().try_clone_to_owned().context(doing, dir)?;
     let mut config = Config::default();

@@ -4,6 +4,7 @@ use super::control::{Answers, Ask, Fault, Status};
 use super::harden::Hardening;
 use super::log::Log;
 use super::queue::Queue;
+use super::settings::Clock;
 use super::store::Store;
 use crate::Error;
 use crate::request::RequestKind;
@@ -31,15 +32,15 @@ pub struct Served {
 }
 
 impl Served {
-    /// Takes a store into service, in a process of which this holds.
-    pub fn new(store: Store, hardening: Hardening) -> Result<Served, Error> {
+    /// Takes a store into service, by this clock or its own, in a process of which this holds.
+    pub fn new(store: Store, clock: Option<Clock>, hardening: Hardening) -> Result<Served, Error> {
         let settings = store.settings();
         let model = store.model()?;
         Ok(Served {
             data: store.data()?,
             hardening,
             size_bytes: settings.size_bytes,
-            queue: Queue::new(&model, settings.size_bytes, settings.clock),
+            queue: Queue::new(&model, settings.size_bytes, clock.unwrap_or(settings.clock)),
             store: RwLock::new(store),
             requests: AtomicU64::new(0),
             failures: Mutex::default(),

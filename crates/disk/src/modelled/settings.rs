@@ -24,6 +24,16 @@ pub enum Clock {
     Real,
 }
 
+impl Clock {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Clock::Model => "model",
+            Clock::Real => "real",
+        }
+    }
+}
+
 /// What a disk is made like.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

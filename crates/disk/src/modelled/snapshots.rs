@@ -37,6 +37,15 @@ impl Store {
         Ok(())
     }
 
+    /// Forgets a snapshot. What it alone needed is free.
+    pub fn forget(&mut self, name: &str) -> Result<(), Error> {
+        let entries = read(&self.dir, name, parts(&self.settings))?;
+        let path = path_of(&self.dir, name)?;
+        std::fs::remove_file(&path).context("removing", &path)?;
+        self.chunks.release(entries);
+        Ok(())
+    }
+
     /// Makes the disk what it was when the snapshot was taken. The snapshot stays.
     pub fn rollback(&mut self, name: &str) -> Result<(), Error> {
         let entries = read(&self.dir, name, parts(&self.settings))?;

@@ -16,8 +16,10 @@ use super::map::{ChunkMap, HOLE, sync_dir_of};
 use super::settings::DiskSettings;
 use super::write_cache::{Loss, Old, Record, WriteCache};
 use crate::SECTOR_BYTES;
+use crate::digest::{Digest, Digesting};
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
+use crate::image::read_data;
 use crate::model::Model;
 use std::fs::File;
 use std::io;
@@ -166,6 +168,36 @@ impl Store {
             }
         }
         Ok(scratch)
+    }
+
+    /// The checksum of all that the disk holds.
+    pub fn digest(&self) -> Result<Digest, Error> {
+        let size = self.settings.size_bytes;
+        let mut digesting = Digesting::default();
+        let held = self.map.entries().iter().enumerate().filter(|(_, chunk)| **chunk != HOLE);
+        for (part, chunk) in held {
+            let at = (part * CHUNK_BYTES) as u64;
+            let len = CHUNK_BYTES.min((size - at) as usize);
+            let read = self.chunks.read(*chunk, 0, len).and_then(|data| digesting.add(at, data));
+            read.context("reading the checksum of", &self.dir)?;
+        }
+        Ok(digesting.finish(size))
+    }
+
+    /// Puts on the disk, which is new, what an image holds that is as large.
+    pub fn fill(&mut self, image: &Path) -> Result<(), Error> {
+        let from = File::open(image).context("opening the image", image)?;
+        let size = self.settings.size_bytes;
+        let found = from.metadata().context("looking at", image)?.len();
+        if found != size {
+            let why = format!("it has {size} bytes, and {}, which it is to hold, {found}", image.display());
+            return Err(Error::Store { dir: self.dir.clone(), why });
+        }
+        let is_zero = |data: &[u8]| data.iter().all(|byte| *byte == 0);
+        let put =
+            read_data(&from, size, |at, data| if is_zero(data) { Ok(()) } else { self.write(at, data) });
+        self.flush();
+        put.context("putting on a modelled disk", image)
     }
 
     /// Writes `data` at `at`.

@@ -24,7 +24,7 @@ pub struct Cleaned {
 }
 
 /// Takes down all that runs made which have since ended without doing so themselves: mounts, loop devices,
-/// control groups, temporary files and trace instances. What no journal names is never touched.
+/// control groups, temporary files, trace instances, and what benchmarks wrote to aged disks. What no journal names is never touched.
 pub fn cleanup() -> Result<Cleaned, Error> {
     let dir = run_dir();
     let mut cleaned = Cleaned::default();
@@ -121,6 +121,7 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
             gone(std::fs::remove_file(path)).context("removing", path)?;
             Ok(vec![format!("removed {}", path.display())])
         }
+        Entry::Dirty { note } => Ok(crate::dirty::undo(note)?.into_iter().collect()),
         // Removing a group deletes no data, and fails while a process is in it.
         Entry::Cgroup { path } => {
             if !path.join("cgroup.procs").exists() {

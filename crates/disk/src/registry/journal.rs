@@ -114,14 +114,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn entry() -> impl Strategy<Value = Entry> {
-        ("/\\PC{0,20}", 0..5).prop_map(|(path, kind)| {
+        ("/\\PC{0,20}", 0..6).prop_map(|(path, kind)| {
             let path = PathBuf::from(path);
             match kind {
                 0 => Entry::Loop { backing: path },
                 1 => Entry::Mount { dir: path },
                 2 => Entry::Directory { path },
                 3 => Entry::File { path },
-                _ => Entry::Cgroup { path },
+                4 => Entry::Cgroup { path },
+                _ => Entry::Dirty { note: path },
             }
         })
     }

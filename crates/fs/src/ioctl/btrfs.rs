@@ -1,5 +1,6 @@
 //! Reading the trees of a mounted Btrfs: `BTRFS_IOC_TREE_SEARCH_V2` of `<linux/btrfs.h>`.
 
+use super::chunk;
 use super::free_space_tree::{self, Item, Key};
 use crate::Error;
 use disk::Extent;
@@ -53,6 +54,36 @@ pub fn free_extents(root: &Path) -> Result<Vec<Extent>, Error> {
     let mut free = free_space_tree::FreeSpace::new(chunks, sector);
     search(&file, root, FREE_SPACE_TREE, free_space_tree::ALL, &mut |item| free.add(item))?;
     Ok(free.extents())
+}
+
+/// The extents of `device` that nothing lies on, of the Btrfs mounted at `root`: what belongs to no chunk, and what is free in one.
+/// `None` where chunks do not lie as they are on this one device, or there is no free-space tree.
+pub fn unused(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+    let fail = |e: io::Error| Error::io("listing the unused space of", root)(e);
+    let file = File::open(root).map_err(fail)?;
+    rustix::fs::syncfs(&file).map_err(io::Error::from).map_err(fail)?;
+    let sector = rustix::fs::fstatvfs(&file).map_err(io::Error::from).map_err(fail)?.f_bsize;
+    let size = File::open(device)
+        .and_then(|mut device| io::Seek::seek(&mut device, io::SeekFrom::End(0)))
+        .map_err(Error::io("asking for the size of", device))?;
+    let mut chunks = Some(Vec::new());
+    search(&file, root, CHUNK_TREE, free_space_tree::CHUNKS, &mut |item| {
+        if let Some(found) = &mut chunks {
+            match chunk::parse(item)? {
+                Some(chunk) => found.push(chunk),
+                None => chunks = None,
+            }
+        }
+        Ok(())
+    })?;
+    let Some(chunks) = chunks.filter(|chunks: &Vec<_>| chunk::on_one_device(chunks)) else { return Ok(None) };
+    let groups = chunks.iter().map(|chunk| chunk.logical).collect();
+    let mut free = free_space_tree::FreeSpace::new(groups, sector);
+    match search(&file, root, FREE_SPACE_TREE, free_space_tree::ALL, &mut |item| free.add(item)) {
+        Err(Error::NoFreeSpaceTree(_)) => return Ok(None),
+        searched => searched?,
+    }
+    Ok(Some(chunk::unused(&chunks, &free.extents(), size)))
 }
 
 /// The identity of the Btrfs mounted at `root`, as written in `/sys/fs/btrfs`.

@@ -3,7 +3,7 @@
 use disk::Extent;
 
 /// `BTRFS_CHUNK_ITEM_KEY`, `BTRFS_FREE_SPACE_EXTENT_KEY` and `BTRFS_FREE_SPACE_BITMAP_KEY`.
-const CHUNK: u8 = 228;
+pub const CHUNK: u8 = 228;
 const FREE_EXTENT: u8 = 199;
 const FREE_BITMAP: u8 = 200;
 
@@ -139,12 +139,12 @@ impl FreeSpace {
     }
 }
 
-fn extent(start_bytes: u64, len_bytes: u64) -> Result<Extent, &'static str> {
+pub fn extent(start_bytes: u64, len_bytes: u64) -> Result<Extent, &'static str> {
     start_bytes.checked_add(len_bytes).ok_or("an extent has no end")?;
     Ok(Extent { start_bytes, len_bytes })
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 

@@ -44,10 +44,12 @@ struct Query {
     records: [Record; RECORDS],
 }
 
-/// The free extents of the file system that holds `root`, by address. What is delayed is written back first.
+/// The free extents of the file system that holds `root`, by address, on the device that it is mounted from; not those on others that it
+/// may have. What is delayed is written back first.
 pub fn free_extents(root: &Path) -> io::Result<Vec<Extent>> {
     let root = File::open(root)?;
     rustix::fs::syncfs(&root)?;
+    let device = number(rustix::fs::fstat(&root)?.st_dev);
     let last = Record {
         device: u32::MAX,
         flags: u32::MAX,
@@ -71,7 +73,8 @@ pub fn free_extents(root: &Path) -> io::Result<Vec<Extent>> {
         // SAFETY: the kernel fills in no more records than `count` says, and so many lie behind the head.
         unsafe { ioctl(&root, Updater::<GETFSMAP, Query>::new(&mut query)) }?;
         let records = &query.records[..(query.head.entries as usize).min(RECORDS)];
-        let is_free = |r: &&Record| r.flags & FLAG_SPECIAL_OWNER != 0 && r.owner == OWNER_FREE;
+        let is_free =
+            |r: &&Record| r.flags & FLAG_SPECIAL_OWNER != 0 && r.owner == OWNER_FREE && r.device == device;
         for record in records.iter().filter(is_free) {
             push(&mut free, Extent { start_bytes: record.physical, len_bytes: record.length });
         }
@@ -80,6 +83,12 @@ pub fn free_extents(root: &Path) -> io::Result<Vec<Extent>> {
             _ => return Ok(free),
         }
     }
+}
+
+/// The number of a device as this request has it: `new_encode_dev` of the kernel.
+fn number(dev: u64) -> u32 {
+    let (major, minor) = (rustix::fs::major(dev), rustix::fs::minor(dev));
+    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
 }
 
 /// An extent that two answers share is one.

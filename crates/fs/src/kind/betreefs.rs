@@ -88,6 +88,12 @@ impl FileSystem for Betreefs {
         Ok(None)
     }
 
+    /// What is free in the map of space of the last checkpoint: neither superblocks nor the log are in it.
+    fn unused(&self, device: &Path, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        let free = betree::free(betreefs::image::open_read_only(device)?).map_err(betreefs::Error::from)?;
+        Ok(Some(free.into_iter().map(|(start_bytes, len_bytes)| Extent { start_bytes, len_bytes }).collect()))
+    }
+
     fn tree(&self) -> Option<LookAtTree> {
         Some(|device| {
             let disk = betreefs::image::open_read_only(device)?;

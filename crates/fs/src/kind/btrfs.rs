@@ -65,6 +65,14 @@ impl FileSystem for Btrfs {
         btrfs::free_extents(root).map(Some)
     }
 
+    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+        &["rescue=nologreplay"]
+    }
+
+    fn unused(&self, device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        btrfs::unused(device, root)
+    }
+
     fn set_read_ahead(&self, root: &Path, kb: u32) -> Result<(), Error> {
         let id = btrfs::id(root).map_err(Error::io("asking for the identity of", root))?;
         let setting = PathBuf::from(format!("/sys/fs/btrfs/{id}/bdi/read_ahead_kb"));

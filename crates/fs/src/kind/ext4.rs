@@ -1,7 +1,8 @@
 //! ext4.
 
 use super::FileSystem;
-use disk::{LABEL, command};
+use crate::Error;
+use disk::{Extent, LABEL, command};
 use std::path::Path;
 use std::process::Command;
 
@@ -76,6 +77,19 @@ impl FileSystem for Ext4 {
     /// 512 blocks that is set aside for many small files of one processor.
     fn grouped_limit_bytes(&self, block_bytes: u64) -> u64 {
         16 * block_bytes
+    }
+
+    fn maps_to_device(&self) -> bool {
+        true
+    }
+
+    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+        &["noload"]
+    }
+
+    /// What is free: journal, inodes and all other metadata are not.
+    fn unused(&self, _device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        self.free_extents(root)
     }
 
     fn max_extent_bytes(&self, block_bytes: u64) -> u64 {

@@ -1,7 +1,8 @@
 //! XFS.
 
 use super::FileSystem;
-use disk::{LABEL, command};
+use crate::Error;
+use disk::{Extent, LABEL, command};
 use std::path::Path;
 use std::process::Command;
 
@@ -38,6 +39,19 @@ impl FileSystem for Xfs {
 
     fn min_size_bytes(&self) -> u64 {
         300 << 20
+    }
+
+    fn maps_to_device(&self) -> bool {
+        true
+    }
+
+    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+        &["norecovery"]
+    }
+
+    /// What is free: journal, inodes and all other metadata are not.
+    fn unused(&self, _device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        self.free_extents(root)
     }
 
     fn max_extent_bytes(&self, block_bytes: u64) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::{MetadataOutcome, MetadataSpec, recorded};
 use crate::compare::{SUBJECTS, unaged};
-use crate::kept::{Keeping, Kept};
+use crate::kept::{Keeping, Restored, clean_first};
 use crate::manifest::Manifest;
 use crate::store::Store;
 use crate::work::Work;
@@ -24,7 +24,8 @@ pub struct OnAged {
     /// Name of the aged file system.
     pub name: String,
     /// How the aged file system came to be afterwards what it was before.
-    pub kept: Kept,
+    #[serde(flatten)]
+    pub kept: Restored,
     /// On the aged one.
     pub aged: MetadataOutcome,
     /// On its unaged copy.
@@ -66,6 +67,7 @@ pub fn metadata_on(
 ) -> Result<OnAged, Error> {
     spec.task.check().map_err(super::bench_error)?;
     let dir = spec.work.as_deref().expect("an aged file system lies in a work directory");
+    clean_first(dir, on, watch)?;
     let manifest = Manifest::load_aged(dir, on)?;
     let work = Work::take(dir)?;
     let store = work.store()?;
@@ -73,7 +75,7 @@ pub fn metadata_on(
     let mut aged = Keeping::open(&session, dir, on, &manifest.made)?;
     let mut running =
         Running { spec, work: dir, manifest: &manifest, session: &session, store: &store, watch, seen };
-    let measured = running.sides(aged.target.as_mut());
+    let measured = running.sides(aged.target());
     let kept = aged.restore()?;
     let (aged, unaged) = match measured {
         Err(_) if disk::interrupted() => Err(Error::Interrupted(kept.said_of(on))),

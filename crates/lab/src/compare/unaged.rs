@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::manifest::{Home, Made};
 use disk::Session;
+use disk::modelled::Clock;
 use fs::{DirTarget, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ pub struct Unaged {
     /// The image, the store or the directory, to remove.
     path: PathBuf,
     is_dir: bool,
+    made: Made,
 }
 
 /// Makes a fresh file system like the one `made` and copies the tree of `aged` in directory order: files with their
@@ -25,11 +27,13 @@ pub fn make(
     filled: bool,
     aged: &dyn Target,
 ) -> Result<Unaged, Error> {
-    let unaged = match &made.home {
+    let mut unaged = match &made.home {
         Home::Dir(dir) => {
             let parent = dir.parent().unwrap_or(Path::new("/"));
             let target = DirTarget::make(parent)?;
-            Unaged { path: target.path().to_owned(), target: Some(Box::new(target)), is_dir: true }
+            let path = target.path().to_owned();
+            let made = Made { home: Home::Dir(path.clone()), ..made.clone() };
+            Unaged { path, target: Some(Box::new(target)), is_dir: true, made }
         }
         Home::Image(image) => image_of(session, made, image.with_extension("unaged.img"))?,
         Home::Modelled { dir: aged, clock, .. } => {
@@ -41,15 +45,24 @@ pub fn make(
         // A device holds one file system; its copy goes to an image of the same size.
         Home::Device(_) => image_of(session, made, work.join(format!("{name}.unaged.img")))?,
     };
-    let root = unaged.target.as_ref().expect("just made").root();
-    if filled {
-        fs::copy_tree(aged.root(), root)?;
-    } else {
-        super::layout::copy_layout(aged.root(), root)?;
-    }
-    if disk::interrupted() {
-        return Err(Error::Interrupted(format!("{name} is as it was; --resume begins the copy anew")));
-    }
+    unaged.copy_from(name, filled, aged)?;
+    Ok(unaged)
+}
+
+/// The same on a modelled disk of this model, whatever the aged one is on; by a clock that only counts.
+pub fn make_on_disk(
+    session: &Arc<Session>,
+    image: &Path,
+    name: &str,
+    made: &Made,
+    model: &str,
+    filled: bool,
+    aged: &dyn Target,
+) -> Result<Unaged, Error> {
+    let dir = image.with_extension("unaged.disk");
+    let home = Home::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Model };
+    let mut unaged = made_of(session, made, home, dir)?;
+    unaged.copy_from(name, filled, aged)?;
     Ok(unaged)
 }
 
@@ -69,9 +82,9 @@ pub(crate) fn made_of(
     if path.exists() {
         remove(&path, is_dir)?;
     }
-    let spec = Made { home, ..made.clone() }.spec()?.expect("no directory");
-    let target = fs::make(session, &spec)?;
-    Ok(Unaged { target: Some(target), path, is_dir })
+    let made = Made { home, ..made.clone() };
+    let target = fs::make(session, &made.spec()?.expect("no directory"))?;
+    Ok(Unaged { target: Some(target), path, is_dir, made })
 }
 
 fn remove(path: &Path, is_dir: bool) -> Result<(), Error> {
@@ -80,6 +93,25 @@ fn remove(path: &Path, is_dir: bool) -> Result<(), Error> {
 }
 
 impl Unaged {
+    fn copy_from(&mut self, name: &str, filled: bool, aged: &dyn Target) -> Result<(), Error> {
+        let root = self.target.as_ref().expect("just made").root();
+        if filled {
+            fs::copy_tree(aged.root(), root)?;
+        } else {
+            super::layout::copy_layout(aged.root(), root)?;
+        }
+        if disk::interrupted() {
+            return Err(Error::Interrupted(format!("{name} is as it was; --resume begins the copy anew")));
+        }
+        Ok(())
+    }
+
+    /// Closes it, and tells how to open it again; it stays until it is removed.
+    pub fn close(&mut self) -> Result<&Made, Error> {
+        self.target.take().map_or(Ok(()), |target| target.close())?;
+        Ok(&self.made)
+    }
+
     /// The file system.
     pub fn target_mut(&mut self) -> &mut dyn Target {
         self.target.as_deref_mut().expect("there until removed")
@@ -98,9 +130,12 @@ impl Unaged {
 
 impl Drop for Unaged {
     fn drop(&mut self) {
+        // After `remove` nothing is left to do. Else an error is being reported already; what cannot be removed now, the next
+        // comparison removes.
         if let Some(target) = self.target.take() {
-            // An error is being reported already; what cannot be removed now, the next comparison removes.
             let _ = target.close();
+        }
+        if self.path.exists() {
             let _ = self.remove_path();
         }
     }

@@ -22,6 +22,31 @@ pub struct Checked {
     pub holds: Option<bool>,
     /// By what it was judged, or why it could not be.
     pub why: String,
+    /// Whether a number or a range is asked for that was published, and not a direction or an order.
+    #[serde(default)]
+    pub level: bool,
+    /// Why it does not hold, where that is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// Whether what was published of a figure holds in its trend, by its claims, each judged for all that it is made of: those that
+/// ask for a direction or an order hold, each for more than half of what it could be judged for. `None` where one could not be
+/// judged at all, and none of the others fails.
+pub(super) fn trend(claims: &[Vec<Checked>]) -> Option<bool> {
+    let holds = |claim: &&Vec<Checked>| {
+        let count = |holds| claim.iter().filter(|check| check.holds == Some(holds)).count();
+        let (holding, failing) = (count(true), count(false));
+        (holding + failing > 0).then_some(holding > failing)
+    };
+    let of_trend = claims.iter().filter(|claim| claim.iter().all(|check| !check.level));
+    let verdicts: Vec<Option<bool>> = of_trend.map(|claim| holds(&claim)).collect();
+    match verdicts.as_slice() {
+        [] => None,
+        all if all.contains(&Some(false)) => Some(false),
+        all if all.contains(&None) => None,
+        _ => Some(true),
+    }
 }
 
 /// What was to be measured, and what was.
@@ -47,6 +72,8 @@ impl Judge<'_> {
                 measured: String::new(),
                 holds: None,
                 why: "nothing was to be measured that it is claimed of".to_owned(),
+                level: check.level,
+                reason: String::new(),
             }];
         }
         lines.into_iter().map(|line| self.judge(check, line)).collect()
@@ -100,17 +127,20 @@ impl Judge<'_> {
             parts.dedup();
             parts.join("; ")
         };
+        // One part that fails settles it, whatever is known of the others.
+        let holds = match (holds(Some(false)), holds(None) || verdicts.is_empty()) {
+            (true, _) => Some(false),
+            (false, true) => None,
+            (false, false) => Some(true),
+        };
         Checked {
             claim: format!("{name}: {}", check.claim),
             published: check.published.clone(),
             measured: joined(|verdict| &verdict.measured),
-            // One part that fails settles it, whatever is known of the others.
-            holds: match (holds(Some(false)), holds(None) || verdicts.is_empty()) {
-                (true, _) => Some(false),
-                (false, true) => None,
-                (false, false) => Some(true),
-            },
+            holds,
             why: joined(|verdict| &verdict.why),
+            level: check.level,
+            reason: if holds == Some(true) { String::new() } else { check.why.clone() },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reads back what a run has measured, and judges it.
 
-use super::check::Judge;
+use super::check::{Checked, Judge, trend};
 use super::measure::{COLD, SHARE_OF_COLD};
 use super::outcome::{
     CheckpointPair, CheckpointSide, FailedCell, Of, Outcome, Picture, read_checkpoint, read_trees,
@@ -10,7 +10,7 @@ use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::series::{At, MODELLED, PICTURE};
 use crate::side_by_side::CheckpointRun;
-use crate::store::{RunId, Store};
+use crate::store::Store;
 use probe::FileMap;
 
 /// The outcome of a run, of these of its jobs, of which some failed.
@@ -27,6 +27,7 @@ pub(super) fn gather(
         source: experiment.source.clone(),
         scale: plan.spec.scale.clone(),
         checks: Vec::new(),
+        trend: None,
         correlations: Vec::new(),
         checkpoints: Vec::new(),
         pairs: Vec::new(),
@@ -41,7 +42,7 @@ pub(super) fn gather(
     }
     let (lines, rounds, untraced) = (plan.lines(), plan.scale.axis(), plan.untraced.as_deref());
     let judge = Judge { lines: &lines, rounds, outcome: &outcome, untraced };
-    let checks = experiment.check.iter().flat_map(|claim| judge.check(claim)).collect();
+    let claims: Vec<Vec<Checked>> = experiment.check.iter().map(|claim| judge.check(claim)).collect();
     let mut correlations = Vec::new();
     for correlated in experiment.check.iter().flat_map(|claim| judge.correlations(claim)) {
         // Two claims may be made of one.
@@ -49,7 +50,8 @@ pub(super) fn gather(
             correlations.push(correlated);
         }
     }
-    (outcome.checks, outcome.correlations) = (checks, correlations);
+    outcome.trend = trend(&claims);
+    (outcome.checks, outcome.correlations) = (claims.concat(), correlations);
     Ok(outcome)
 }
 
@@ -58,11 +60,11 @@ pub(super) fn checkpoints(plan: &Plan, jobs: &[Job], store: &Store) -> Result<Ve
     let mut runs = Vec::new();
     for job in jobs {
         for at in plan.schedule.checkpoints() {
-            let at_run = |run: RunId| CheckpointRun {
+            let Some(run) = job.identity.find(store, at)? else { continue };
+            runs.push(CheckpointRun {
                 at: format!("{}, {} {}", job.name(), plan.spec.experiment.round.label, at.number()),
-                run: run.0,
-            };
-            runs.extend(job.identity.find(store, at)?.map(at_run));
+                run: store.uid(run)?,
+            });
         }
     }
     Ok(runs)
@@ -73,7 +75,9 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
     let (fs, option, seed, disks) = match &job.work {
         Work::Cell(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Laboratory(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
+        Work::Profiled(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Verification(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
+        Work::Personality(cell) => (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, all()),
         Work::Metadata { cell, model, .. } => {
             (cell.fs.as_str(), cell.variant.name.as_str(), cell.seed, vec![model.name().to_owned()])
         }

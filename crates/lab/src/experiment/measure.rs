@@ -1,6 +1,8 @@
 //! The measures that a checkpoint has: what a plot may draw and a claim may be made of.
 
 use super::laboratory;
+use super::personality;
+use super::profiled;
 use super::transfer::{BANDWIDTH, NATURAL, SHARE_OF_BEST};
 use super::verification;
 use crate::series::MODELLED;
@@ -75,7 +77,7 @@ const ALIKE: [&str; 13] = [
 
 /// Whether a measure differs from disk to disk.
 pub fn is_by_disk(measure: &str) -> bool {
-    BY_DISK.contains(&measure) || laboratory::BY_DISK.contains(&measure)
+    BY_DISK.contains(&measure) || laboratory::BY_DISK.contains(&measure) || personality::is_measure(measure)
 }
 
 /// Refuses a name that no measure has.
@@ -87,11 +89,13 @@ pub(super) fn known(measure: &str) -> Result<(), String> {
         &laboratory::BY_DISK[..],
         &laboratory::ALIKE[..],
         &verification::ALIKE[..],
+        &profiled::ALIKE[..],
     ]
     .concat();
-    if all.contains(&measure) {
+    if all.contains(&measure) || personality::is_measure(measure) {
         return Ok(());
     }
     all.sort_unstable();
-    Err(format!("there is no measure {measure:?}; there are {}", all.join(", ")))
+    let others = personality::MEASURES;
+    Err(format!("there is no measure {measure:?}; there are {}; of personalities {others}", all.join(", ")))
 }

@@ -2,6 +2,7 @@
 
 use super::check::Checked;
 use super::measure::{AGING_RATIO, WALL_AGING_RATIO};
+use super::personality::{OPERATIONS_RATIO, operations_on};
 use super::spec::{Axis, Plot};
 use super::verification;
 use crate::Error;
@@ -27,6 +28,9 @@ pub struct Outcome {
     pub scale: String,
     /// What was published, and whether it holds.
     pub checks: Vec<Checked>,
+    /// Whether it holds in its trend; `None` where that could not be judged.
+    #[serde(default)]
+    pub trend: Option<bool>,
     /// The correlations that claims are made of.
     #[serde(default)]
     pub correlations: Vec<Correlated>,
@@ -221,7 +225,9 @@ pub(crate) fn read_checkpoint(
             let modelled = ratio(&format!("{MODELLED}{ON}{disk}"));
             let wall = ratio("scan_s_per_gib").filter(|_| one_disk);
             // A figure may draw them, and a claim be made of them, as of what is measured of one side.
-            for (name, found) in [(AGING_RATIO, modelled), (WALL_AGING_RATIO, wall)] {
+            let operations = ratio(&operations_on(disk));
+            let ratios = [(AGING_RATIO, modelled), (WALL_AGING_RATIO, wall), (OPERATIONS_RATIO, operations)];
+            for (name, found) in ratios {
                 let Some(Interval { median, low, high, .. }) = found else { continue };
                 aged.values.insert(name.to_owned(), median);
                 aged.intervals.extend(low.zip(high).map(|ends| (name.to_owned(), ends)));

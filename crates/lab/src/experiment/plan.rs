@@ -5,6 +5,8 @@ use super::fingerprint::fingerprint;
 use super::laboratory::Laboratory;
 use super::line::Line;
 use super::metadata::Metadata;
+use super::personality::OnAged;
+use super::profiled::Profiled;
 use super::run::RunSpec;
 use super::spec::Scale;
 use super::verification::Verification;
@@ -49,6 +51,10 @@ pub(super) enum Work {
     Laboratory(Cell<Laboratory>),
     /// A file system that is real, beside one on which its snapshots were replayed.
     Verification(Cell<Verification>),
+    /// A file system that is aged, and on which a personality runs.
+    Personality(Cell<OnAged>),
+    /// A file system that is aged by a profile, where the aging itself is measured.
+    Profiled(Cell<Profiled>),
     /// A disk alone.
     Disk {
         /// As the experiment calls it.
@@ -95,6 +101,8 @@ impl<'a> Plan<'a> {
             _ if scale.is_metadata() => metadata(spec, scale, &models)?,
             _ if scale.is_laboratory() => laboratory(spec, scale, &models)?,
             _ if scale.is_verification() => verification(spec, scale)?,
+            _ if scale.is_personality() => personality(spec, scale, &models)?,
+            _ if scale.is_profiled() => profiled(spec, scale)?,
             _ => file_systems(spec, scale, &models)?,
         };
         // Only what ages is judged by requests.
@@ -120,7 +128,9 @@ impl<'a> Plan<'a> {
                 }
                 Work::Cell(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
                 Work::Laboratory(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
+                Work::Profiled(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
                 Work::Verification(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
+                Work::Personality(cell) => on_each(&cell.fs, &cell.variant.name, cell.seed),
             }
         };
         self.jobs.iter().flat_map(of).collect()
@@ -251,7 +261,58 @@ fn verification(spec: &RunSpec, scale: &Scale) -> Result<Vec<Job>, Error> {
     Ok(jobs)
 }
 
+fn personality(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Job>, Error> {
+    let cells = cells(&spec.experiment, scale, |variant| spec.experiment.personality(scale, variant))?;
+    let versions = versions(spec)?;
+    let mut jobs = Vec::new();
+    for cell in cells {
+        cell.task.check(scale.size_bytes, cell.seed)?;
+        let parameters = json!({
+            "figure": spec.experiment.figure,
+            "scale": spec.scale,
+            "fs": cell.fs,
+            "fs_version": versions[cell.fs.as_str()],
+            "option": cell.variant,
+            "seed": cell.seed,
+            "on_aged": cell.task,
+            "personality": cell.task.personality()?,
+            "profile": profile::load(&cell.task.profile)?,
+            "size_bytes": scale.size_bytes,
+            "repeat": scale.repeat,
+            "unaged": scale.unaged,
+            "disks": models,
+        });
+        let identity = Identity { name: cell.name.clone(), parameters };
+        jobs.push(Job { identity, work: Work::Personality(cell) });
+    }
+    Ok(jobs)
+}
+
 /// What the checkpoints of a cell are known by: all that their numbers depend on, by what it is and not by its name.
+fn profiled(spec: &RunSpec, scale: &Scale) -> Result<Vec<Job>, Error> {
+    let cells = cells(&spec.experiment, scale, |variant| spec.experiment.profiled(scale, variant))?;
+    let versions = versions(spec)?;
+    let mut jobs = Vec::new();
+    for cell in cells {
+        cell.task.check(&scale.rounds)?;
+        let parameters = json!({
+            "figure": spec.experiment.figure,
+            "scale": spec.scale,
+            "fs": cell.fs,
+            "fs_version": versions[cell.fs.as_str()],
+            "option": cell.variant,
+            "seed": cell.seed,
+            "profile": cell.task,
+            "size_bytes": scale.size_bytes,
+            // All of them are of one aging.
+            "rounds": scale.rounds,
+        });
+        let identity = Identity { name: cell.name.clone(), parameters };
+        jobs.push(Job { identity, work: Work::Profiled(cell) });
+    }
+    Ok(jobs)
+}
+
 /// `version` is that of the file system's programs and of the kernel.
 fn identity(
     spec: &RunSpec,
@@ -306,6 +367,7 @@ scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "in
             experiment,
             scale: "small".to_owned(),
             work: "work".into(),
+            store: None,
             resume: true,
             apart: || unreachable!("nothing is run"),
             command: String::new(),

@@ -26,6 +26,8 @@ pub struct Rule {
     pub grows_above: Option<f64>,
     /// The value of the last round over that of the first lies below this.
     pub grows_below: Option<f64>,
+    /// The value of the last round over that of the unaged side lies above this.
+    pub over_unaged_above: Option<f64>,
     /// The value of the last round over that of the unaged side lies below this.
     pub over_unaged_below: Option<f64>,
     /// The greatest value of all rounds over the least lies above this.
@@ -40,6 +42,8 @@ pub struct Rule {
     pub correlates_with: Option<String>,
     /// … lies below this.
     pub correlation_below: Option<f64>,
+    /// The file systems stand in another order, by their values of the last round, than on the unaged side.
+    pub ranking_changes: bool,
     /// The value of the last round over that of each of these other settings …
     pub over_options: Vec<String>,
     /// … or over that of each of these other disks …
@@ -132,6 +136,7 @@ mod tests {
             "over_disks = ['x']\nratio_above = 1.0",
             "spread_below = 2.0",
             "least_above = 2.0",
+            "ranking_changes = true",
             "over_unaged_fs = ['x']\nratio_below = 1.0",
         ] {
             assert_eq!(refused(whole), None, "{whole}");

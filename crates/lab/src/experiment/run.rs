@@ -6,15 +6,18 @@ use super::images;
 use super::laboratory;
 use super::metadata;
 use super::outcome::{FailedCell, Outcome};
+use super::personality;
 use super::plan::{Job, Plan, Work};
+use super::profiled;
 use super::spec::Experiment;
+use super::standing;
 use super::transfer;
 use super::verification;
 use crate::growing::Growing;
 use crate::manifest::Home;
 use crate::series::Series;
 use crate::side_by_side::CHECKPOINTS;
-use crate::store::{NewRun, RunId, Store};
+use crate::store::{NewRun, RunId, Store, StoreAt};
 use crate::workload::interrupted;
 use crate::{Error, Watch};
 use disk::Session;
@@ -33,6 +36,8 @@ pub struct RunSpec {
     pub scale: String,
     /// The work directory.
     pub work: PathBuf,
+    /// Where results are kept; the store of the work directory if nothing else is named.
+    pub store: Option<StoreAt>,
     /// Whether checkpoints that are in the store are taken from there.
     pub resume: bool,
     /// What carries out a run of the metadata benchmark in a process of its own: a command that calls
@@ -53,31 +58,31 @@ impl RunSpec {
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let spec = plan.spec;
     let work = crate::Work::take(&spec.work)?;
-    let store = work.store()?;
-    work.keep();
-    let session = Session::begin()?;
+    let store = spec.store.as_ref().map_or_else(|| work.store(), StoreAt::open)?;
     let figure = &spec.experiment.figure;
-    let run = store.begin(&NewRun {
-        kind: "experiment",
+    let new = NewRun {
+        kind: super::KIND,
         name: figure,
         command: &spec.command,
         seed: None,
-        parameters: serde_json::json!({ "scale": spec.scale, "experiment": spec.experiment }),
-    })?;
-    let outcome = run_jobs(plan, &store, run, &session, &mut store.noted(watch));
+        parameters: standing::parameters(&spec.experiment, &spec.scale),
+    };
+    let Some(run) = store.begin_alone(&new, |run| standing::is_at(run, &spec.scale))? else {
+        return Err(Error::Busy(format!(
+            "{figure} at scale {} is being run into this store by another process; wait for it",
+            spec.scale
+        )));
+    };
+    work.keep();
+    let outcome = run_jobs(plan, &store, run, &mut store.noted(watch));
     store.end_by(run, &outcome)?;
     outcome
 }
 
 /// Runs all jobs. What they have measured so far is in the store as the outcome of the run, whenever it ends.
-fn run_jobs(
-    plan: &Plan,
-    store: &Store,
-    run: RunId,
-    session: &Arc<Session>,
-    watch: &mut dyn Watch,
-) -> Result<Outcome, Error> {
+fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let (spec, of) = (plan.spec, plan.jobs.len());
+    let session = Session::begin()?;
     // What was measured before takes no time now: to count it as steps done would promise an end that does not come.
     let to_do: Vec<bool> = plan
         .jobs
@@ -90,7 +95,7 @@ fn run_jobs(
         let jobs = &plan.jobs[..begun.get()];
         let outcome = gather(plan, jobs, store, failed.borrow().clone())?;
         store.record_document(run, "", CHECKPOINTS, &checkpoints(plan, jobs, store)?)?;
-        store.record_document(run, "", "outcome", &outcome)?;
+        store.record_document(run, "", super::OUTCOME, &outcome)?;
         Ok(outcome)
     };
     // One that cannot be drawn up now is drawn up in the end, or says then why not.
@@ -104,7 +109,7 @@ fn run_jobs(
         let eta = if done == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
         let figure = &spec.experiment.figure;
         watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, job.name(), at + 1));
-        match run_job(plan, job, store, session, watch) {
+        match run_job(plan, job, store, &session, watch) {
             Ok(()) => {}
             // Whatever was being done then says in its own way that it was broken off.
             Err(_) if disk::interrupted() => return Err(interrupted()),
@@ -175,6 +180,18 @@ fn run_job(
             let images = images.path();
             let command = &spec.command;
             verification::Verifying { cell, scale, store, session, identity, command, images, watch }.run()
+        }
+        Work::Personality(cell) => {
+            let images = images()?;
+            let disks: Vec<_> = spec.experiment.disks.iter().cloned().zip(models.iter().cloned()).collect();
+            let (command, images) = (&spec.command, images.path());
+            personality::Serving { cell, scale, store, identity, disks: &disks, command, images, watch }.run()
+        }
+        Work::Profiled(cell) => {
+            let images = images()?;
+            let images = images.path();
+            let command = &spec.command;
+            profiled::Profiling { cell, scale, store, session, identity, command, images, watch }.run()
         }
         Work::Cell(cell) => {
             if let Some(why) = untraced {

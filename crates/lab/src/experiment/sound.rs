@@ -3,6 +3,7 @@
 use super::laboratory::kind;
 use super::measure::known;
 use super::outcome::ONLY;
+use super::profiled;
 use super::spec::{Check, Experiment, Scale};
 use super::verification;
 use crate::Error;
@@ -38,7 +39,16 @@ impl Experiment {
         }
         let of_metadata = self.scale.values().filter(|scale| scale.is_metadata()).count();
         let verified = self.scale.values().filter(|scale| scale.is_verification()).count();
-        for (kind, of_it) in [("metadata", of_metadata), ("laboratory", simulated), ("verify", verified)] {
+        let profiled = self.scale.values().filter(|scale| scale.is_profiled()).count();
+        let served = self.scale.values().filter(|scale| scale.is_personality()).count();
+        let kinds = [
+            ("metadata", of_metadata),
+            ("laboratory", simulated),
+            ("verify", verified),
+            ("profile", profiled),
+            ("personality", served),
+        ];
+        for (kind, of_it) in kinds {
             if of_it != 0 && of_it != self.scale.len() {
                 return Err(format!("either all scales are of the kind {kind} or none"));
             }
@@ -82,6 +92,12 @@ impl Experiment {
             }
             return self.variants().iter().try_for_each(|variant| self.metadata(scale, variant).map(drop));
         }
+        if scale.is_personality() {
+            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
+                return Err("a personality has neither memory_bytes nor pictures".to_owned());
+            }
+            return self.variants().iter().try_for_each(|variant| self.personality(scale, variant).map(drop));
+        }
         if scale.is_laboratory() {
             if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
                 return Err("the laboratory has neither memory_bytes nor pictures".to_owned());
@@ -96,6 +112,12 @@ impl Experiment {
                 .variants()
                 .iter()
                 .try_for_each(|variant| self.verification(scale, variant).map(drop));
+        }
+        if scale.is_profiled() {
+            if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
+                return Err("an aging by a profile has neither memory_bytes nor pictures".to_owned());
+            }
+            return self.variants().iter().try_for_each(|variant| self.profiled(scale, variant).map(drop));
         }
         self.variants().iter().try_for_each(|variant| self.workload(scale, variant).map(drop))
     }
@@ -112,12 +134,14 @@ impl Experiment {
         // In the laboratory it is the measure that tells whether there are sides.
         let of_both = [ONLY, SUBJECTS[0], SUBJECTS[1]];
         let of_verification = [ONLY, verification::SIDES[0], verification::SIDES[1]];
-        let verified = self.scale.values().any(Scale::is_verification);
-        let sides: &[&str] = match (sideless, simulated, verified) {
-            (true, ..) => &[ONLY],
-            (_, true, _) => &of_both,
-            (_, _, true) => &of_verification,
-            _ => &SUBJECTS,
+        let of_profiles = [ONLY, profiled::SIDES[0], profiled::SIDES[1]];
+        let any = |of: fn(&Scale) -> bool| self.scale.values().any(of);
+        let sides: &[&str] = match () {
+            () if sideless => &[ONLY],
+            () if simulated => &of_both,
+            () if any(Scale::is_verification) => &of_verification,
+            () if any(Scale::is_profiled) => &of_profiles,
+            () => &SUBJECTS,
         };
         let fs: Vec<&str> = self.fs.iter().map(String::as_str).collect();
         let options = self.option_names();

@@ -3,7 +3,7 @@
 use super::distance::{earth_mover, kolmogorov_smirnov};
 use super::seen::Seen;
 use crate::Error;
-use probe::FreeSpace;
+use probe::{ExtentBin, FreeSpace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ fn day(day: u64, real: &Seen, replayed: &Seen) -> Day {
             .free
             .as_ref()
             .zip(replayed.free.as_ref())
-            .map(|(a, b)| distances(&lengths(a), &lengths(b))),
+            .map(|(a, b)| distances(&lengths(&a.histogram), &lengths(&b.histogram))),
     }
 }
 
@@ -159,7 +159,8 @@ fn matched(a: &[u64], b: &[u64]) -> f64 {
     }
 }
 
-fn distances(a: &[(f64, f64)], b: &[(f64, f64)]) -> Distances {
+/// Both distances of two distributions on a logarithmic axis.
+pub fn distances(a: &[(f64, f64)], b: &[(f64, f64)]) -> Distances {
     Distances { kolmogorov_smirnov: kolmogorov_smirnov(a, b), earth_mover_doublings: earth_mover(a, b) }
 }
 
@@ -168,9 +169,9 @@ fn logarithms(sizes: &[u64]) -> Vec<(f64, f64)> {
     sizes.iter().map(|size| (((*size).max(1) as f64).log2(), 1.0)).collect()
 }
 
-/// Lengths of free extents, of which the doubling is known that each is in.
-fn lengths(free: &FreeSpace) -> Vec<(f64, f64)> {
-    free.histogram.iter().map(|bin| ((bin.lower_bytes as f64).log2(), bin.extents as f64)).collect()
+/// Lengths of extents, of which the doubling is known that each is in.
+pub fn lengths(histogram: &[ExtentBin]) -> Vec<(f64, f64)> {
+    histogram.iter().map(|bin| ((bin.lower_bytes as f64).log2(), bin.extents as f64)).collect()
 }
 
 fn by_size(real: &Seen, replayed: &Seen) -> Vec<SizeScores> {

@@ -16,6 +16,9 @@ pub struct Experiment {
     pub scale: String,
     /// The published claims, each judged against what was measured.
     pub checks: Vec<Check>,
+    /// Whether it holds in its trend; `None` if that could not be judged.
+    #[serde(default)]
+    pub trend: Option<bool>,
     /// The curves, in the order to show them.
     pub plots: Vec<Plot>,
     /// What a round is.
@@ -45,6 +48,9 @@ pub struct Check {
     pub holds: Option<bool>,
     /// Why it was judged so.
     pub why: String,
+    /// Why it does not hold here, where that is known; may be empty.
+    #[serde(default)]
+    pub reason: String,
 }
 
 /// One figure: lines over common axes. Lines of several disks, or of several file systems, are shown side by side.

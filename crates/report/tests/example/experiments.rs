@@ -324,7 +324,14 @@ fn experiment(figure: &str, title: &str) -> Experiment {
 
 fn check(claim: &str, published: &str, measured: &str, holds: Option<bool>) -> Check {
     let [claim, published, measured] = [claim, published, measured].map(Into::into);
-    Check { claim, published, measured, holds, why: "the interval of the ratio excludes 1".into() }
+    Check {
+        claim,
+        published,
+        measured,
+        holds,
+        why: "the interval of the ratio excludes 1".into(),
+        reason: String::new(),
+    }
 }
 
 fn plot(title: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Plot {

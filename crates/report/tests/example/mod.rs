@@ -76,7 +76,7 @@ fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
     let free = |power: u32| {
         let centre = if aged { 16.0 } else { 27.0 };
         let extents = (3000.0 * (-(f64::from(power) - centre).powi(2) / 12.0).exp()) as u64 >> (power / 3);
-        FreeBin { lower_bytes: 1 << power, extents, bytes: extents * 3 * (1 << (power - 1)) }
+        ExtentBin { lower_bytes: 1 << power, extents, bytes: extents * 3 * (1 << (power - 1)) }
     };
     let class = |power: u32| {
         let lost = (1.0 - score) * (1.0 + f64::from(power.abs_diff(18)) / 12.0);

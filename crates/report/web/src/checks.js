@@ -1,6 +1,6 @@
 // Published claims beside what was measured. The verdict is a word and a sign, so that it needs no colour.
 
-import { el, section, table } from "./dom.js";
+import { el, folded, section, table } from "./dom.js";
 
 const VERDICTS = [
   { holds: true, kind: "holds", sign: "✓", word: "holds" },
@@ -19,7 +19,22 @@ function verdict(judged) {
 export function checks(claims) {
   const columns = ["Claim", "Published", "Measured", "Here", "Why"].map((label) => ({ label }));
   return table("What the publication claims, and whether it holds here.", columns,
-    claims.map((c) => [c.claim, c.published, c.measured, verdict(c.holds), c.why]), "checks");
+    claims.map((c) => [c.claim, c.published, c.measured, verdict(c.holds), because(c)]), "checks");
+}
+
+// By what a claim was judged, and, where it is known, why it does not hold.
+function because(claim) {
+  return claim.reason === "" ? claim.why : [claim.why, el("br"), el("em", {}, claim.reason)];
+}
+
+// All claims of all figures in one table.
+function whole(all) {
+  const columns = ["Figure", "Claim", "Published", "Measured", "Here", "Why not"].map((label) => ({ label }));
+  const not = (c) => c.holds === true ? "" : c.reason !== "" ? c.reason : c.holds === null ? c.why : "not known";
+  const rows = () => all.map((c) => [link(c.of), c.claim, c.published, c.measured, verdict(c.holds), not(c)]);
+  const caption = "Every claim: what was published, what was measured, whether it holds, and why not.";
+  return all.length === 0 ? null : folded(`All ${all.length} claims: published, measured, holds, why not`,
+    () => table(caption, columns, rows(), "checks"), { id: "every-claim" });
 }
 
 // How the claims of all experiments fared, with the way to each.
@@ -28,16 +43,18 @@ export function verdicts(experiments) {
   const tally = (claims) => VERDICTS.map(({ holds }) => claims.filter((c) => c.holds === holds).length);
   const [holding, failing, open] = tally(all);
   const numbers = [...VERDICTS.map(({ sign, word }) => `${sign} ${word}`), "Failed cells"];
-  const columns = [{ label: "Experiment" }, ...numbers.map((label) => ({ label, number: true }))];
+  const columns = [{ label: "Experiment" }, ...numbers.map((label) => ({ label, number: true })), { label: "Trend" }];
   const rows = experiments.map((e) =>
-    [[link(e), ` (${e.scale}): ${e.title}`], ...tally(e.checks), e.failed.length]);
+    [[link(e), ` (${e.scale}): ${e.title}`], ...tally(e.checks), e.failed.length, e.trend === null ? "" : verdict(e.trend)]);
   return section("claims", "What was published, and what holds here",
     el("p", { class: "headline" }, all.length === 0 ? "No published claim was judged." : [
       el("b", {}, `${holding} of ${all.length}`), ` published claims ${holding === 1 ? "holds" : "hold"} here, `,
       el("b", {}, failing), ` ${failing === 1 ? "does" : "do"} not, `, el("b", {}, open), " could not be judged."]),
     failing === 0 ? null : el("ul", {}, all.filter((c) => c.holds === false).map((c) =>
       el("li", {}, verdict(false), ": ", c.claim, " (", link(c.of), ")"))),
-    table("The experiments of this page.", columns, rows));
+    table("The experiments of this page. A figure holds in its trend if its claims of a direction or an order do, each for more than " +
+      "half of what it is made of.", columns, rows),
+    whole(all));
 }
 
 function link(e) {

@@ -23,6 +23,17 @@ export function table(caption, columns, rows, kind = "plain") {
         el("tbody", {}, rows.map((row) => cells("td", row))))));
 }
 
+// What is folded away, and made only when someone opens it: tables may have thousands of rows.
+export function folded(summary, make, attributes = {}) {
+  let made = false;
+  const fill = (event) => {
+    if (made || !event.currentTarget.open) return;
+    made = true;
+    event.currentTarget.append(...[make()].flat(Infinity).filter(Boolean));
+  };
+  return el("details", { ...attributes, ontoggle: fill }, el("summary", {}, summary));
+}
+
 // A table of names and values.
 export function pairs(caption, rows) {
   return table(caption, [{ label: "" }, { label: "" }], rows);

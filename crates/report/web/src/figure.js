@@ -36,10 +36,14 @@ function panel({ title, missing, draw }) {
   return el("div", { class: "panel" }, title ? el("h4", {}, title) : null, body);
 }
 
+// So many panels are drawn at once. Of a page with more, the others are drawn as a reader comes near them, or prints.
+const AT_ONCE = 60;
+let panels = 0;
+
 // Draws once there is a width, and again whenever it changes. A figure that fails says so and spares the others.
 function redraw(body, draw) {
   let drawn = 0;
-  new ResizeObserver(() => {
+  const sized = new ResizeObserver(() => {
     const width = Math.floor(body.clientWidth);
     if (width === 0 || width === drawn) return;
     drawn = width;
@@ -48,7 +52,18 @@ function redraw(body, draw) {
     } catch (error) {
       body.replaceChildren(el("p", { class: "failed" }, `This figure could not be drawn: ${error.message}`));
     }
-  }).observe(body);
+  });
+  panels += 1;
+  if (panels <= AT_ONCE) return sized.observe(body);
+  body.classList.add("later");
+  const near = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) begin(); }, { rootMargin: "1500px" });
+  const begin = () => {
+    near.disconnect();
+    body.classList.remove("later");
+    sized.observe(body);
+  };
+  near.observe(body);
+  addEventListener("beforeprint", begin, { once: true });
 }
 
 function key(colour, text, shape = "swatch") {

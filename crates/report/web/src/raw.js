@@ -1,6 +1,6 @@
 // Every single measurement, to look at and to take away.
 
-import { el, section, table } from "./dom.js";
+import { el, folded, section, table } from "./dom.js";
 import { SIDES } from "./figure.js";
 import { NONE } from "./format.js";
 
@@ -8,11 +8,15 @@ const COLUMNS = ["comparison", "side", "measure", "unit", "repetition", "value"]
 const POINT_COLUMNS = ["experiment", "figure", "file system", "disk", "side", "option",
   "x axis", "x", "y axis", "y", "low", "high"];
 
+// More rows than these take a browser longer than a reader waits.
+const MANY = 2000;
+
 export function raw(comparisons) {
   const rows = comparisons.flatMap((c) => SIDES.flatMap((side) =>
     c[side].raw.map((m) => [c.name, side, m.measure, m.unit, m.repetition, m.value])));
   if (rows.length === 0) return section("raw", "Raw numbers", el("p", { class: "missing" }, "not measured: no probe ran"));
-  return section("raw", "Raw numbers", numbers("Every measurement as it was taken.", COLUMNS, rows));
+  const all = () => numbers("Every measurement as it was taken.", COLUMNS, rows);
+  return section("raw", "Raw numbers", rows.length > MANY ? folded(`${rows.length} measurements`, all) : all());
 }
 
 // The points of an experiment's lines, folded away until someone asks for them.
@@ -21,8 +25,7 @@ export function points({ figure, plots }) {
   const rows = plots.flatMap(({ title, x, y, lines }) => lines.flatMap((line) => line.points.map((p) =>
     [figure, title, line.fs, line.disk, line.side, line.option, name(x), p.x, name(y), p.y, p.low, p.high])));
   if (rows.length === 0) return null;
-  return el("details", {}, el("summary", {}, "Raw numbers"),
-    numbers("Every point of the lines above.", POINT_COLUMNS, rows));
+  return folded("Raw numbers", () => numbers("Every point of the lines above.", POINT_COLUMNS, rows));
 }
 
 function numbers(caption, names, rows) {

@@ -1,5 +1,6 @@
 //! Each interface against a real server on loopback, which the test starts and stops.
 
+mod cluster;
 mod mongodb;
 mod object_store;
 mod postgres;

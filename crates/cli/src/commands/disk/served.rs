@@ -37,7 +37,7 @@ pub fn run(action: &ServedDisk) -> Result<()> {
         ServedDisk::Fault { dir, fault: kind } => {
             in_service(dir, modelled::call(dir, &Ask::Fault(fault(kind)))?).map(drop)
         }
-        ServedDisk::Serve { dir } => Ok(modelled::serve(dir)?),
+        ServedDisk::Serve { dir, clock: by } => Ok(modelled::serve(dir, by.map(clock))?),
     }
 }
 

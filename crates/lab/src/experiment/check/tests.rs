@@ -27,6 +27,7 @@ fn outcome(checkpoints: Vec<CheckpointSide>) -> Outcome {
         source: String::new(),
         scale: String::new(),
         checks: Vec::new(),
+        trend: None,
         correlations: Vec::new(),
         checkpoints,
         pairs: Vec::new(),
@@ -68,6 +69,8 @@ fn claim(measure: &str, rule: Rule) -> Check {
         options: Vec::new(),
         side: "aged".to_owned(),
         rule,
+        level: false,
+        why: String::new(),
     }
 }
 
@@ -303,4 +306,39 @@ fn seeds_are_told_apart() {
     let checked = check(&claim(MODELLED, Rule { last_above: Some(2.0), ..Rule::default() }), &two);
     let told: Vec<_> = checked.iter().map(|c| (c.claim.as_str(), c.holds)).collect();
     assert_eq!(told, [("xfs, hdd, seed 1: it ages", Some(false)), ("xfs, hdd, seed 2: it ages", Some(true))]);
+}
+
+#[test]
+fn a_reason_is_told_where_a_claim_does_not_hold_and_changes_no_verdict() {
+    let outcome = outcome(vec![at("ext4", "hdd", "", 0, 0.9, 1.0), at("xfs", "hdd", "", 0, 0.9, 9.0)]);
+    let below = Check {
+        why: "because".to_owned(),
+        ..claim(MODELLED, Rule { last_below: Some(5.0), ..Rule::default() })
+    };
+    let told: Vec<(Option<bool>, String)> =
+        check(&below, &outcome).into_iter().map(|checked| (checked.holds, checked.reason)).collect();
+    assert_eq!(told, [(Some(true), String::new()), (Some(false), "because".to_owned())]);
+}
+
+#[test]
+fn a_figure_holds_in_its_trend_if_each_claim_of_a_trend_holds_for_more_than_half() {
+    let judged = |holds: &[Option<bool>], level: bool| -> Vec<Checked> {
+        let one = |holds: &Option<bool>| Checked {
+            claim: String::new(),
+            published: String::new(),
+            measured: String::new(),
+            holds: *holds,
+            why: String::new(),
+            level,
+            reason: String::new(),
+        };
+        holds.iter().map(one).collect()
+    };
+    let (yes, no) = (Some(true), Some(false));
+    let most = || judged(&[yes, yes, no, None], false);
+    assert_eq!(trend(&[most(), judged(&[no, no], true)]), yes, "a level that is missed is no trend");
+    assert_eq!(trend(&[most(), judged(&[yes, no], false)]), no, "half is not more than half");
+    assert_eq!(trend(&[most(), judged(&[None], false)]), None);
+    assert_eq!(trend(&[judged(&[no], false), judged(&[None], false)]), no);
+    assert_eq!(trend(&[judged(&[yes], true)]), None, "levels alone tell no trend");
 }

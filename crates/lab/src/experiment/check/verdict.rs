@@ -31,6 +31,7 @@ impl Judge<'_> {
             last_below,
             grows_above,
             grows_below,
+            over_unaged_above,
             over_unaged_below,
             spread_above,
             spread_below,
@@ -42,6 +43,7 @@ impl Judge<'_> {
             over_disks,
             over_unaged_fs,
             growth_over_fs,
+            ranking_changes,
             ratio_above,
             ratio_below,
         } = &check.rule;
@@ -118,6 +120,7 @@ impl Judge<'_> {
             (last_below, false, vec![at(last)]),
             (grows_above, true, vec![grown()]),
             (grows_below, false, vec![grown()]),
+            (over_unaged_above, true, vec![over_unaged(last)]),
             (over_unaged_below, false, vec![over_unaged(last)]),
             (spread_above, true, vec![spread()]),
             (spread_below, false, vec![spread()]),
@@ -135,7 +138,31 @@ impl Judge<'_> {
             let found = self.correlated(line, check, with);
             verdicts.push(correlated(&check.measure, with, *bound, found));
         }
+        if *ranking_changes {
+            verdicts.push(self.ranking(line, check, last));
+        }
         verdicts
+    }
+
+    /// Whether the file systems beside that of a line stand in another order than on the unaged side, the greatest first.
+    fn ranking(&self, line: &Line, check: &Check, round: u64) -> Verdict {
+        let same =
+            |other: &&Line| (&other.disk, &other.option, other.seed) == (&line.disk, &line.option, line.seed);
+        let order = |side: &str| -> Result<Vec<&str>, String> {
+            let value = |other: &&Line| self.value(other, side, &check.measure, round);
+            let valued = self.lines.iter().filter(same).map(|other| Ok((value(&other)?, other.fs.as_str())));
+            let mut valued = valued.collect::<Result<Vec<(f64, &str)>, String>>()?;
+            valued.sort_by(|a, b| b.0.total_cmp(&a.0));
+            Ok(valued.into_iter().map(|(_, fs)| fs).collect())
+        };
+        match order(&check.side).and_then(|aged| Ok((aged, order(SUBJECTS[1])?))) {
+            Ok((aged, unaged)) => Verdict {
+                measured: format!("{}: {}; unaged: {}", check.side, aged.join(", "), unaged.join(", ")),
+                holds: Some(aged != unaged),
+                why: "holds where the order is another".to_owned(),
+            },
+            Err(why) => Verdict { measured: String::new(), holds: None, why },
+        }
     }
 
     /// The correlation of the claim's measure with another over the rounds of a line.

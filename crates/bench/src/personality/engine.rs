@@ -1,0 +1,347 @@
+//! Runs the threads of a personality together, for a time or for a number of operations.
+
+use super::choice::Choice;
+use super::error::Error;
+use super::files::Files;
+use super::kind::Kind;
+use super::load::Personality;
+use super::operation::Operation;
+use super::outcome::{Outcome, Tally};
+use super::plan::Plan;
+use super::thread::{Thread, incompressible};
+use quanta::Clock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether the run is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A thread needs little.
+const STACK_BYTES: usize = 256 << 10;
+
+/// How long a run is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Length {
+    /// So long.
+    Time(Duration),
+    /// Whole loops that make at least so many operations.
+    Operations(u64),
+}
+
+/// A run of a personality on files that are there.
+pub struct Run<'a> {
+    /// What is done.
+    pub personality: &'a Personality,
+    /// The files.
+    pub plan: &'a Plan,
+    /// Where they are.
+    pub files: &'a Files,
+    /// How long.
+    pub length: Length,
+    /// What the choice of files is drawn from.
+    pub seed: u64,
+}
+
+/// What all threads see.
+pub(super) struct Shared<'a> {
+    pub plan: &'a Plan,
+    pub files: &'a Files,
+    pub seed: u64,
+    pub io_bytes: u64,
+    pub operations: Vec<Operation>,
+    /// The operation to go on with where one could not be done: the one behind its step's close.
+    pub otherwise: Vec<usize>,
+    /// The files of each set.
+    pub choices: Vec<Choice>,
+    /// How much has been appended to the files of each set since they were emptied.
+    pub grown: Vec<AtomicU64>,
+    /// What is written.
+    pub data: Vec<u8>,
+    over: AtomicBool,
+    /// What ended the run, if that was not its time.
+    failed: OnceLock<Error>,
+    loops_left: AtomicU64,
+    begun_raw: OnceLock<u64>,
+}
+
+impl Shared<'_> {
+    /// Whether the run is over.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Ends the run with an error; of several the first counts.
+    pub fn fail(&self, error: Error) {
+        let _ = self.failed.set(error);
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a thread is to go round the loop once more.
+    pub fn another_loop(&self) -> bool {
+        let one_less = |left: u64| left.checked_sub(1);
+        !self.is_over()
+            && self.loops_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
+    }
+
+    /// The reading of the clock when the run began.
+    pub fn begun_raw(&self) -> u64 {
+        *self.begun_raw.get().expect("threads begin after it")
+    }
+}
+
+/// Runs it. `interrupted` is asked now and then. An operation that fails ends it.
+pub fn run(run: &Run, interrupted: &dyn Fn() -> bool) -> Result<Outcome, Error> {
+    let operations = run.personality.operations()?;
+    let loops = match run.length {
+        Length::Time(_) => u64::MAX,
+        Length::Operations(least) => least.div_ceil(operations.len() as u64),
+    };
+    let shared = Shared {
+        plan: run.plan,
+        files: run.files,
+        seed: run.seed,
+        io_bytes: run.personality.io_bytes,
+        otherwise: otherwise(&operations),
+        operations,
+        choices: run
+            .plan
+            .sets
+            .iter()
+            .map(|set| Choice::new(set.files.iter().map(|file| file.there)))
+            .collect(),
+        grown: run.plan.sets.iter().map(|_| AtomicU64::new(0)).collect(),
+        data: incompressible(run.personality.io_bytes),
+        over: AtomicBool::new(false),
+        failed: OnceLock::new(),
+        loops_left: AtomicU64::new(loops),
+        begun_raw: OnceLock::new(),
+    };
+    let tallies = together(run, &shared, interrupted)?;
+    if interrupted() {
+        return Err(Error::Interrupted);
+    }
+    if let Some(error) = shared.failed.into_inner() {
+        return Err(error);
+    }
+    Ok(Outcome::of(run.personality, &tallies))
+}
+
+/// Starts all threads, lets them begin together, and waits for their end.
+fn together(run: &Run, shared: &Shared, interrupted: &dyn Fn() -> bool) -> Result<Vec<Tally>, Error> {
+    let threads = run.personality.threads;
+    let (clock, running, gate) = (Clock::new(), AtomicU32::new(threads), Gate::default());
+    std::thread::scope(|scope| {
+        let mut started = Vec::new();
+        for number in 0..threads {
+            let thread = Thread::new(shared, number, clock.clone());
+            let (gate, running) = (&gate, &running);
+            let work = move || {
+                gate.wait();
+                let tally = thread.run();
+                running.fetch_sub(1, Ordering::Release);
+                tally
+            };
+            match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work) {
+                Ok(thread) => started.push(thread),
+                Err(source) => {
+                    // Those that wait find that it is over.
+                    shared.over.store(true, Ordering::Relaxed);
+                    gate.open();
+                    return Err(Error::Thread { number: number + 1, of: threads, source });
+                }
+            }
+        }
+        let _ = shared.begun_raw.set(clock.raw());
+        gate.open();
+        wait(run.length, shared, &running, interrupted);
+        Ok(started.into_iter().map(|thread| thread.join().expect("no thread panics")).collect())
+    })
+}
+
+/// Where threads wait until all are there.
+#[derive(Default)]
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn wait(&self) {
+        let closed = self.is_open.lock().expect("no thread panics with it");
+        drop(self.opened.wait_while(closed, |is_open| !*is_open));
+    }
+
+    fn open(&self) {
+        *self.is_open.lock().expect("no thread panics with it") = true;
+        self.opened.notify_all();
+    }
+}
+
+/// Waits until the run is to end, and ends it.
+fn wait(length: Length, shared: &Shared, running: &AtomicU32, interrupted: &dyn Fn() -> bool) {
+    let begun = Instant::now();
+    while running.load(Ordering::Acquire) > 0 && !interrupted() {
+        let left = match length {
+            Length::Time(time) => time.saturating_sub(begun.elapsed()),
+            Length::Operations(_) => LOOK,
+        };
+        if left.is_zero() {
+            break;
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+    shared.over.store(true, Ordering::Relaxed);
+}
+
+/// Where to go on from each operation that cannot be done.
+fn otherwise(operations: &[Operation]) -> Vec<usize> {
+    let mut is_open = false;
+    let go_on = |(at, operation): (usize, &Operation)| {
+        is_open = match operation.kind() {
+            Kind::Create | Kind::Open => true,
+            Kind::Close => false,
+            _ => is_open,
+        };
+        let behind = || operations[at..].iter().position(|after| after.kind() == Kind::Close);
+        if is_open { at + behind().expect("steps close what they open") + 1 } else { at + 1 }
+    };
+    operations.iter().enumerate().map(go_on).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::personality::SetOfFiles;
+    use std::path::Path;
+
+    /// Runs a personality below `root`.
+    fn ran(root: &Path, personality: &Personality, length: Length) -> Result<Outcome, Error> {
+        let plan = Plan::new(personality, 1)?;
+        plan.make(root, &|| false)?;
+        let files = Files::open(&plan, root, personality.threads)?;
+        run(&Run { personality, plan: &plan, files: &files, length, seed: 1 }, &|| false)
+    }
+
+    fn counts(outcome: &Outcome) -> Vec<(&str, u64)> {
+        outcome.of.iter().map(|(kind, of)| (kind.as_str(), of.done)).collect()
+    }
+
+    /// Operations are those of so many loops, and what is left is what they say.
+    #[test]
+    fn a_number_of_operations_is_whole_loops_of_the_personality() {
+        for (name, expected) in [
+            (
+                "fileserver",
+                vec![
+                    ("append", 1),
+                    ("close", 3),
+                    ("create", 1),
+                    ("delete", 1),
+                    ("open", 2),
+                    ("read", 1),
+                    ("stat", 1),
+                    ("write", 1),
+                ],
+            ),
+            (
+                "varmail",
+                vec![
+                    ("append", 2),
+                    ("close", 3),
+                    ("create", 1),
+                    ("delete", 1),
+                    ("fsync", 2),
+                    ("open", 2),
+                    ("read", 2),
+                ],
+            ),
+            ("webserver", vec![("append", 1), ("close", 10), ("open", 10), ("read", 10)]),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let personality = Personality { threads: 4, ..Personality::find(name).unwrap().scaled(0.05) };
+            let each = personality.operations().unwrap().len() as u64;
+            let outcome = ran(dir.path(), &personality, Length::Operations(each * 200)).unwrap();
+            assert_eq!(outcome.skipped, 0, "{name}");
+            let expected: Vec<(&str, u64)> = expected.into_iter().map(|(kind, n)| (kind, 200 * n)).collect();
+            assert_eq!(counts(&outcome), expected, "{name}");
+            assert_eq!(outcome.operations, each * 200);
+            assert!(outcome.read_bytes > 0 && outcome.written_bytes > 0 && outcome.mib_per_s > 0.0);
+            for of in outcome.of.values() {
+                let ordered =
+                    [of.latency_us.median, of.latency_us.p99, of.latency_us.p999, of.latency_us.max];
+                assert!(ordered.is_sorted() && ordered[0] > 0.0 && of.worst_at_s <= outcome.time_s);
+                assert_eq!(of.latency_bins.iter().map(|bin| bin.count).sum::<u64>(), of.done);
+            }
+        }
+    }
+
+    fn tiny(files: u64, preallocated: f64, steps: &[&str]) -> Personality {
+        let set = SetOfFiles {
+            files,
+            mean_bytes: 3000,
+            shape: 1.5,
+            width: 20,
+            preallocated,
+            most_bytes: Some(50_000),
+        };
+        Personality {
+            name: "tiny".to_owned(),
+            title: String::new(),
+            source: String::new(),
+            threads: 3,
+            io_bytes: 1000,
+            steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+            set: [("files".to_owned(), set)].into(),
+        }
+    }
+
+    #[test]
+    fn a_loop_that_runs_out_of_files_ends_and_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = ran(dir.path(), &tiny(20, 1.0, &["delete files"]), Length::Time(Duration::from_secs(60)));
+        assert!(matches!(error, Err(Error::Idle)), "{error:?}");
+    }
+
+    #[test]
+    fn a_time_is_kept_and_files_do_not_outgrow_their_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let time = Duration::from_millis(200);
+        let outcome = ran(dir.path(), &tiny(1, 1.0, &["append 999 to files"]), Length::Time(time)).unwrap();
+        assert!(outcome.time_s >= 0.2 && outcome.time_s < 5.0, "{}", outcome.time_s);
+        assert!(outcome.written_bytes > 100_000, "{}", outcome.written_bytes);
+        let largest = std::fs::read_dir(dir.path().join("files/d1")).unwrap();
+        let largest = largest.map(|entry| entry.unwrap().metadata().unwrap().len()).max().unwrap();
+        assert!(largest < 60_000, "{largest}");
+    }
+
+    #[test]
+    fn a_failure_ends_the_run_and_is_told_with_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let personality = tiny(10, 1.0, &["open files; read whole; close", "stat files"]);
+        let plan = Plan::new(&personality, 1).unwrap();
+        plan.make(dir.path(), &|| false).unwrap();
+        let files = Files::open(&plan, dir.path(), 3).unwrap();
+        std::fs::remove_dir_all(dir.path().join("files/d1")).unwrap();
+        let length = Length::Time(Duration::from_secs(600));
+        let error =
+            run(&Run { personality: &personality, plan: &plan, files: &files, length, seed: 1 }, &|| false)
+                .unwrap_err()
+                .to_string();
+        assert!(error.contains(" of files/d1/0000000") && error.contains("No such file"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_is_interrupted_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let personality = tiny(10, 1.0, &["stat files"]);
+        let plan = Plan::new(&personality, 1).unwrap();
+        plan.make(dir.path(), &|| false).unwrap();
+        let files = Files::open(&plan, dir.path(), 3).unwrap();
+        let length = Length::Time(Duration::from_secs(600));
+        let ended =
+            run(&Run { personality: &personality, plan: &plan, files: &files, length, seed: 1 }, &|| true);
+        assert!(matches!(ended, Err(Error::Interrupted)));
+    }
+}

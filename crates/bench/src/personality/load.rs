@@ -1,0 +1,288 @@
+//! Personalities as TOML files, built in or of one's own.
+
+use super::error::Error;
+use super::operation::{Operation, parse};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::de::{DeTable, DeValue};
+
+/// The built-in personalities: one line each.
+const BUILTIN: [(&str, &str); 3] = [
+    ("fileserver", include_str!("../../../../personalities/fileserver.toml")),
+    ("varmail", include_str!("../../../../personalities/varmail.toml")),
+    ("webserver", include_str!("../../../../personalities/webserver.toml")),
+];
+
+/// The names of the built-in personalities.
+pub fn builtin() -> impl Iterator<Item = &'static str> {
+    BUILTIN.iter().map(|(name, _)| *name)
+}
+
+/// What a server does to a file system.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Personality {
+    /// Its name.
+    pub name: String,
+    /// What it does, in words.
+    pub title: String,
+    /// Where it is from.
+    pub source: String,
+    /// How many threads go round the loop.
+    pub threads: u32,
+    /// Most bytes that one call reads or writes.
+    pub io_bytes: u64,
+    /// The loop, step by step: the language of [`Operation`].
+    #[serde(rename = "loop")]
+    pub steps: Vec<String>,
+    /// The sets of files, by their names.
+    pub set: BTreeMap<String, SetOfFiles>,
+}
+
+/// A set of files that is made before the run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetOfFiles {
+    /// How many there may be.
+    pub files: u64,
+    /// Their mean size. Sizes are of the gamma distribution.
+    pub mean_bytes: u64,
+    /// Its shape, from 1.
+    #[serde(default = "shape")]
+    pub shape: f64,
+    /// Mean number of entries of a directory, likewise of the gamma distribution.
+    pub width: u64,
+    /// The share of the files that are there when the run begins.
+    pub preallocated: f64,
+    /// A file that `append … to` has made larger than this is emptied. Without it files grow as long as there is room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_bytes: Option<u64>,
+}
+
+/// The shape of Filebench.
+fn shape() -> f64 {
+    1.5
+}
+
+impl Personality {
+    /// The built-in personality of that name, or the one in the file of that path.
+    pub fn find(name_or_path: &str) -> Result<Personality, Error> {
+        if let Some((name, text)) = BUILTIN.iter().find(|(name, _)| *name == name_or_path) {
+            return Personality::parse(text, name);
+        }
+        let path = Path::new(name_or_path);
+        match std::fs::read_to_string(path) {
+            Ok(text) => Personality::parse(&text, name_or_path),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let known = builtin().collect::<Vec<_>>().join(", ");
+                Err(Error::Unknown { name: name_or_path.to_owned(), known })
+            }
+            Err(e) => Err(Error::io("reading the personality", path)(e)),
+        }
+    }
+
+    /// Reads a personality from TOML and checks it. `place` says in errors where the text came from.
+    pub fn parse(text: &str, place: &str) -> Result<Personality, Error> {
+        let unsound = |why: String| Error::Unsound { place: place.to_owned(), why };
+        let personality: Personality = toml::from_str(text).map_err(|e| unsound(one_line(&e, text)))?;
+        let told = |flaw: Flaw| unsound(format!("line {}: {}", flaw.line(text), flaw.why));
+        personality.look().map_err(told)?;
+        Ok(personality)
+    }
+
+    /// The names of the sets, in their order.
+    pub fn sets(&self) -> Vec<&str> {
+        self.set.keys().map(String::as_str).collect()
+    }
+
+    /// The operations of the loop.
+    pub fn operations(&self) -> Result<Vec<Operation>, Error> {
+        let unsound = |(_, why)| Error::Unsound { place: self.name.clone(), why };
+        parse(&self.steps, &self.sets()).map_err(unsound)
+    }
+
+    /// Why it cannot be run, if it cannot.
+    pub fn check(&self) -> Result<(), String> {
+        self.look().map_err(|flaw| flaw.why)
+    }
+
+    fn look(&self) -> Result<(), Flaw> {
+        if self.name.is_empty() || !self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        {
+            return flaw("name", format!("its name is {:?}; use letters, digits, - and _", self.name));
+        }
+        if !(1..=4096).contains(&self.threads) {
+            return flaw("threads", format!("it has 1 to 4096 threads, not {}", self.threads));
+        }
+        if !(1..=1 << 30).contains(&self.io_bytes) {
+            let why = format!("one call reads or writes 1 byte to 1 GiB, not {}", self.io_bytes);
+            return flaw("io_bytes", why);
+        }
+        if self.set.is_empty() {
+            return flaw("set", "it has no set of files".to_owned());
+        }
+        for (name, set) in &self.set {
+            set.look(name).map_err(|(key, why)| {
+                let at = ["set", name, key].map(str::to_owned).into();
+                Flaw { at, why: format!("the set {name:?} {why}") }
+            })?;
+        }
+        let of_step = |(at, why): (usize, String)| Flaw { at: vec!["loop".to_owned(), at.to_string()], why };
+        parse(&self.steps, &self.sets()).map(drop).map_err(of_step)
+    }
+
+    /// The same with this many times as many files in each set, at least one.
+    pub fn scaled(mut self, factor: f64) -> Personality {
+        for set in self.set.values_mut().filter(|set| set.files > 1) {
+            set.files = ((set.files as f64 * factor).round() as u64).max(1);
+        }
+        self
+    }
+}
+
+impl SetOfFiles {
+    /// Which of its keys is wrong, and why.
+    fn look(&self, name: &str) -> Result<(), (&'static str, String)> {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return Err(("", "has a name of more than letters and digits".to_owned()));
+        }
+        if !(1..=100_000_000).contains(&self.files) {
+            return Err(("files", format!("has 1 to 100 million files, not {}", self.files)));
+        }
+        if self.mean_bytes > 1 << 40 {
+            let why = format!("has a mean size of {} bytes; a TiB is the most", self.mean_bytes);
+            return Err(("mean_bytes", why));
+        }
+        if !(1.0..=1000.0).contains(&self.shape) {
+            return Err(("shape", format!("has the shape {}; it is from 1 to 1000", self.shape)));
+        }
+        if self.width < 2 {
+            let why = format!("has the width {}; a directory has at least 2 entries in the mean", self.width);
+            return Err(("width", why));
+        }
+        if !(0.0..=1.0).contains(&self.preallocated) {
+            let why = format!("has preallocated = {}; it is a share, from 0 to 1", self.preallocated);
+            return Err(("preallocated", why));
+        }
+        Ok(())
+    }
+}
+
+/// What makes no sense in a personality.
+struct Flaw {
+    /// The keys that lead to it in its file; of a list the number of the element.
+    at: Vec<String>,
+    why: String,
+}
+
+fn flaw(key: &str, why: String) -> Result<(), Flaw> {
+    Err(Flaw { at: vec![key.to_owned()], why })
+}
+
+impl Flaw {
+    /// The line of its file that it stands on.
+    fn line(&self, text: &str) -> usize {
+        let table = DeTable::parse(text).ok();
+        let start = table.and_then(|table| start_of(table.get_ref(), &self.at)).unwrap_or(0);
+        line_at(text, start)
+    }
+}
+
+/// Where what these keys lead to begins, as far as they lead.
+fn start_of(table: &DeTable, keys: &[String]) -> Option<usize> {
+    let (first, rest) = keys.split_first()?;
+    let (key, value) = table.iter().find(|(key, _)| key.get_ref() == first)?;
+    let within = match value.get_ref() {
+        DeValue::Table(table) => start_of(table, rest),
+        DeValue::Array(list) => {
+            rest.first().and_then(|at| list.get(at.parse::<usize>().ok()?)).map(|value| value.span().start)
+        }
+        _ => None,
+    };
+    Some(within.unwrap_or(key.span().start))
+}
+
+/// The line that a byte of a text stands on, from 1.
+fn line_at(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// The error with its line number, without the excerpt that the TOML library draws over several lines.
+fn one_line(error: &toml::de::Error, text: &str) -> String {
+    let line = error.span().map(|span| line_at(text, span.start));
+    let message = error.message().replace('\n', " ");
+    line.map_or(message.clone(), |line| format!("line {line}: {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn built_in_personalities_are_those_of_filebench() {
+        // Operations of one loop, as the flows of its workloads have them.
+        for (name, operations, threads) in
+            [("fileserver", 11, 50), ("varmail", 13, 16), ("webserver", 31, 100)]
+        {
+            let personality = Personality::find(name).unwrap();
+            assert_eq!(personality.name, name);
+            assert_eq!(personality.operations().unwrap().len(), operations);
+            assert_eq!((personality.threads, personality.io_bytes), (threads, 1 << 20));
+        }
+        assert_eq!(builtin().count(), 3);
+    }
+
+    #[test]
+    fn what_is_unsound_is_told_with_its_place() {
+        let text = BUILTIN[0].1;
+        for (from, to, said) in [
+            ("threads = 50", "threads = 0", "line 4: it has 1 to 4096 threads"),
+            ("threads = 50", "threats = 50", "line 4"),
+            ("threads = 50", "threads = -1", "line 4"),
+            ("threads = 50", "", "missing field `threads`"),
+            (
+                "width = 20",
+                "width = 1",
+                "line 18: the set \"files\" has the width 1; a directory has at least 2",
+            ),
+            ("preallocated = 0.8", "preallocated = 80", "from 0 to 1"),
+            (
+                "preallocated = 0.8",
+                "preallocated = 0.8\nshape = nan",
+                "line 20: the set \"files\" has the shape NaN; it is from 1 to 1000",
+            ),
+            ("preallocated = 0.8", "preallocated = 0.8\nshape = 0.2", "from 1 to 1000"),
+            ("mean_bytes = 131_072", "mean_bytes = 9_000_000_000_000_000", "a TiB is the most"),
+            ("[set.files]", "[set.things]", "no set \"files\""),
+            ("files = 10_000", "files = 0", "100 million"),
+            ("io_bytes = 1_048_576", "io_bytes = 0", "line 5: one call"),
+            ("name = \"fileserver\"", "name = \"file server\"", "letters"),
+            ("delete files", "remove files", "line 11: the step \"remove files\""),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let error = Personality::parse(&text.replace(from, to), "it").unwrap_err().to_string();
+            assert!(error.starts_with("it is no personality") && error.contains(said), "{error}");
+        }
+        assert!(Personality::find("mailserver").unwrap_err().to_string().contains("varmail"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "(\\PC|\n|\\[|\\]|=){0,200}") {
+            prop_assert!(Personality::parse(&text, "it").is_err());
+        }
+
+        /// Damage anywhere is told or does no harm.
+        #[test]
+        fn damaged_personalities_are_survived(at in 0_usize..2000, byte in any::<u8>(), cut: bool, which in 0_usize..3) {
+            let mut bytes = BUILTIN[which].1.as_bytes().to_vec();
+            let at = at % bytes.len();
+            if cut { bytes.truncate(at) } else { bytes[at] = byte }
+            if let Ok(text) = String::from_utf8(bytes) && let Ok(personality) = Personality::parse(&text, "it") {
+                prop_assert!(personality.check().is_ok());
+            }
+        }
+    }
+}

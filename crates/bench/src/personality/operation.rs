@@ -1,0 +1,303 @@
+//! The language of a loop: steps, one a line, of operations with `;` between them.
+//!
+//! ```text
+//! step       = [ N "times:" ] operation { ";" operation }
+//! operation  = "create" SET | "open" SET                 opens a file, until "close"
+//!            | "write whole" | "read whole" | "append" SIZE | "fsync" | "close"     of the open file
+//!            | "delete" SET | "stat" SET                 of another file
+//!            | "append" SIZE "to" SET                    of a file that the thread keeps open
+//! SIZE       = [ "up to" ] NUMBER [ "KiB" | "MiB" | "GiB" ]
+//! ```
+//!
+//! A step that opens a file closes it.
+
+use super::kind::Kind;
+
+/// No loop is longer, its repetitions counted.
+const MOST_OPERATIONS: usize = 10_000;
+
+/// No append is larger.
+const MOST_APPENDED: u64 = 1 << 30;
+
+/// One operation of a loop. Sets are told by their place in the personality.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// Makes and opens a file of the set that is not there.
+    Create {
+        /// The set.
+        set: usize,
+    },
+    /// Opens a file of the set that is there.
+    Open {
+        /// The set.
+        set: usize,
+        /// Whether it is only read until it is closed.
+        reads: bool,
+        /// Whether what is written to it goes to its end.
+        appends: bool,
+    },
+    /// Writes the whole of the open file, as large as it was drawn.
+    Write,
+    /// Reads the open file from its beginning to its end.
+    Read,
+    /// Writes to the end of the open file.
+    Append(AppendSize),
+    /// Has the open file on disk.
+    Fsync,
+    /// Closes the open file.
+    Close,
+    /// Deletes a file of the set that nobody has open.
+    Delete {
+        /// The set.
+        set: usize,
+    },
+    /// Looks at a file of the set.
+    Stat {
+        /// The set.
+        set: usize,
+    },
+    /// Writes to the end of a file of the set that the thread keeps open.
+    AppendTo {
+        /// The set.
+        set: usize,
+        /// How much.
+        size: AppendSize,
+    },
+}
+
+/// How much is appended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AppendSize {
+    /// At most so many bytes.
+    pub most: u64,
+    /// Whether any number of bytes from 1 up to that is as likely; else it is always that.
+    pub up_to: bool,
+}
+
+impl Operation {
+    /// What it is counted as.
+    pub fn kind(self) -> Kind {
+        match self {
+            Operation::Create { .. } => Kind::Create,
+            Operation::Open { .. } => Kind::Open,
+            Operation::Write => Kind::Write,
+            Operation::Read => Kind::Read,
+            Operation::Append(_) | Operation::AppendTo { .. } => Kind::Append,
+            Operation::Fsync => Kind::Fsync,
+            Operation::Close => Kind::Close,
+            Operation::Delete { .. } => Kind::Delete,
+            Operation::Stat { .. } => Kind::Stat,
+        }
+    }
+}
+
+/// The operations of a loop in their order, or which step is wrong and why. `sets` are the names of the sets.
+pub(super) fn parse(steps: &[String], sets: &[&str]) -> Result<Vec<Operation>, (usize, String)> {
+    let mut all = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let (times, operations) =
+            parse_step(step, sets).map_err(|why| (at, format!("the step {step:?}: {why}")))?;
+        if times.saturating_mul(operations.len()) > MOST_OPERATIONS - all.len() {
+            return Err((at, format!("its loop has more than {MOST_OPERATIONS} operations")));
+        }
+        (0..times).for_each(|_| all.extend_from_slice(&operations));
+    }
+    if all.is_empty() { Err((0, "its loop is empty".to_owned())) } else { Ok(all) }
+}
+
+fn parse_step(step: &str, sets: &[&str]) -> Result<(usize, Vec<Operation>), String> {
+    let (times, rest) = match step.split_once(':') {
+        Some((head, rest)) => match head.split_whitespace().collect::<Vec<_>>()[..] {
+            [number, "times"] => (count(number)?, rest),
+            _ => return Err(format!("{:?} is no number of times, as in \"10 times: …\"", head.trim())),
+        },
+        None => (1, step),
+    };
+    let parsed = rest.split(';').map(|text| parse_operation(text.trim(), sets));
+    let mut operations = parsed.collect::<Result<Vec<_>, _>>()?;
+    let opener = opened(&operations)?;
+    if let Some(Operation::Open { set, .. }) = opener.map(|at| operations[at]) {
+        let has = |kind: Kind| operations.iter().any(|operation| operation.kind() == kind);
+        let (writes, appends) = (has(Kind::Write), has(Kind::Append));
+        if writes && appends {
+            return Err("a file that was there is either written whole or appended to; make two steps of it"
+                .to_owned());
+        }
+        operations[opener.expect("just found")] =
+            Operation::Open { set, reads: !writes && !appends, appends };
+    }
+    Ok((times, operations))
+}
+
+fn count(number: &str) -> Result<usize, String> {
+    let times: usize = number.parse().map_err(|_| format!("{number:?} is no number"))?;
+    if (1..=MOST_OPERATIONS).contains(&times) {
+        return Ok(times);
+    }
+    Err(format!("a step is done 1 to {MOST_OPERATIONS} times, not {times}"))
+}
+
+/// The place of the operation that opens a file, if one does; refused if files are not opened and closed in turn.
+fn opened(operations: &[Operation]) -> Result<Option<usize>, String> {
+    let (mut opener, mut is_open) = (None, false);
+    for (at, operation) in operations.iter().enumerate() {
+        let name = operation.kind().name();
+        match operation {
+            Operation::Create { .. } | Operation::Open { .. } if opener.is_some() => {
+                return Err("it opens two files; make two steps of it".to_owned());
+            }
+            Operation::Create { .. } | Operation::Open { .. } => (opener, is_open) = (Some(at), true),
+            Operation::Delete { .. } | Operation::Stat { .. } | Operation::AppendTo { .. } if is_open => {
+                return Err(format!(
+                    "{name:?} of another file stands between open and close; put it behind them"
+                ));
+            }
+            Operation::Delete { .. } | Operation::Stat { .. } | Operation::AppendTo { .. } => {}
+            _ if !is_open => {
+                return Err(format!(
+                    "{name:?} needs a file that \"create\" or \"open\" before it has opened"
+                ));
+            }
+            Operation::Close => is_open = false,
+            _ => {}
+        }
+    }
+    if is_open { Err("it opens a file and does not \"close\" it".to_owned()) } else { Ok(opener) }
+}
+
+fn parse_operation(text: &str, sets: &[&str]) -> Result<Operation, String> {
+    let set = |name: &str| {
+        let known = || format!("there is no set {name:?}; there are {}", sets.join(", "));
+        sets.iter().position(|set| *set == name).ok_or_else(known)
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words[..] {
+        ["create", name] => Ok(Operation::Create { set: set(name)? }),
+        ["open", name] => Ok(Operation::Open { set: set(name)?, reads: true, appends: false }),
+        ["write", "whole"] => Ok(Operation::Write),
+        ["read", "whole"] => Ok(Operation::Read),
+        ["fsync"] => Ok(Operation::Fsync),
+        ["close"] => Ok(Operation::Close),
+        ["delete", name] => Ok(Operation::Delete { set: set(name)? }),
+        ["stat", name] => Ok(Operation::Stat { set: set(name)? }),
+        ["append", ref how @ .., "to", name] if how != ["up"] => {
+            Ok(Operation::AppendTo { set: set(name)?, size: parse_append(how)? })
+        }
+        ["append", ref how @ ..] => Ok(Operation::Append(parse_append(how)?)),
+        _ => Err(format!(
+            "{text:?} is no operation; there are \"create SET\", \"open SET\", \"write whole\", \"read whole\", \
+             \"append [up to] SIZE [to SET]\", \"fsync\", \"close\", \"delete SET\" and \"stat SET\""
+        )),
+    }
+}
+
+fn parse_append(words: &[&str]) -> Result<AppendSize, String> {
+    let (up_to, size) = match words {
+        ["up", "to", size] => (true, size),
+        [size] => (false, size),
+        _ => return Err("say how much is appended: \"append 16KiB\" or \"append up to 16KiB\"".to_owned()),
+    };
+    let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &size[digits.len()..] {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1_u64 << 30,
+        unit => return Err(format!("{unit:?} is no unit; there are KiB, MiB and GiB")),
+    };
+    let number: u64 = digits.parse().map_err(|_| format!("{size:?} is no size, as 16KiB is"))?;
+    match number.checked_mul(unit) {
+        Some(most) if (1..=MOST_APPENDED).contains(&most) => Ok(AppendSize { most, up_to }),
+        _ => Err(format!("{size} cannot be appended; it is 1 to {MOST_APPENDED} bytes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SETS: [&str; 2] = ["files", "log"];
+
+    fn parsed(step: &str) -> Result<Vec<Operation>, String> {
+        parse(&[step.to_owned()], &SETS).map_err(|(_, why)| why)
+    }
+
+    #[test]
+    fn steps_say_what_they_do() {
+        let up_to = AppendSize { most: 16 << 10, up_to: true };
+        assert_eq!(
+            parsed("2 times: open files; read whole; close").unwrap(),
+            [Operation::Open { set: 0, reads: true, appends: false }, Operation::Read, Operation::Close]
+                .repeat(2)
+        );
+        assert_eq!(
+            parsed("open log; append up to 16KiB; fsync; close").unwrap()[..2],
+            [Operation::Open { set: 1, reads: false, appends: true }, Operation::Append(up_to)]
+        );
+        assert_eq!(
+            parsed("append up to 16KiB to log").unwrap(),
+            [Operation::AppendTo { set: 1, size: up_to }]
+        );
+        let exact = AppendSize { most: 7, up_to: false };
+        assert_eq!(parsed(" append  7 to files ").unwrap(), [Operation::AppendTo { set: 0, size: exact }]);
+        let after = parsed("create files; write whole; close; delete files").unwrap();
+        assert_eq!(after.len(), 4);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        for (step, said) in [
+            ("open file; close", "no set \"file\"; there are files, log"),
+            ("open files", "does not \"close\""),
+            ("read whole", "needs a file"),
+            ("open files; close; read whole", "needs a file"),
+            ("open files; open log; close", "two files"),
+            ("open files; close; open files; close", "two files"),
+            ("open files; stat log; close", "between open and close"),
+            ("open files; write whole; append 1; close", "two steps"),
+            ("read half", "is no operation"),
+            ("", "is no operation"),
+            ("append", "how much"),
+            ("append up to", "how much"),
+            ("append 16kb to log", "no unit"),
+            ("append KiB to log", "no size"),
+            ("append 0 to log", "cannot be appended"),
+            ("append 99999999999999999999 to log", "no size"),
+            ("append 18014398509481984KiB to log", "cannot be appended"),
+            ("often: stat files", "number of times"),
+            ("0 times: stat files", "1 to 10000 times"),
+            ("9999 times: stat files; stat files", "more than 10000"),
+        ] {
+            let why = parsed(step).expect_err(step);
+            assert!(why.contains(said), "{step}: {why}");
+        }
+        assert!(parse(&[], &SETS).unwrap_err().1.contains("empty"));
+        let steps = ["stat files", "stat file"].map(str::to_owned);
+        assert_eq!(parse(&steps, &SETS).unwrap_err().0, 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_step_is_survived(step in "\\PC{0,60}") {
+            let _ = parsed(&step);
+        }
+
+        /// Steps that are near sound ones reach further into the parser.
+        #[test]
+        fn any_words_of_the_language_are_survived(
+            words in proptest::collection::vec(
+                prop::sample::select(vec![
+                    "create", "open", "write", "whole", "read", "append", "up", "to", "16KiB", "7", "fsync", "close", "delete",
+                    "stat", "files", "log", ";", ":", "times", "times:", "3", "99999",
+                ]),
+                0..12,
+            ),
+        ) {
+            if let Ok(operations) = parsed(&words.join(" ")) {
+                prop_assert!(!operations.is_empty() && operations.len() <= MOST_OPERATIONS);
+                prop_assert!(opened(&operations[..]).is_ok() || words.contains(&"times") || words.contains(&"times:"));
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Which files the sets of a personality have, drawn before any of them is made: the tree of directories, and the size of each file.
+//!
+//! As in Filebench a directory draws how many entries it has, and how deep the tree is where it stands; one that is deep enough
+//! holds files, any other directories, and the root of a set as many as it takes. The mean depth is such that directories of the
+//! mean width hold all files.
+
+use super::error::Error;
+use super::files::{Files, Place};
+use super::load::{Personality, SetOfFiles};
+use super::operation::Operation;
+use super::random::Random;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// No tree is deeper.
+const MOST_DEPTH: f64 = 32.0;
+
+/// What a file takes beside its data, at most: an inode, an entry, a record of an extent.
+const METADATA_BYTES_A_FILE: u64 = 1024;
+
+/// A block of most file systems.
+const BLOCK_BYTES: u64 = 4096;
+
+/// The files of a personality.
+pub struct Plan {
+    pub(super) sets: Vec<PlannedSet>,
+    io_bytes: u64,
+    /// Bytes that a run may add to what is there when it begins.
+    growth_bytes: u64,
+}
+
+/// The files of a set.
+pub(super) struct PlannedSet {
+    pub name: String,
+    /// The directory above each directory; the first is the root of the set.
+    pub above: Vec<u32>,
+    pub files: Vec<PlannedFile>,
+    pub most_bytes: Option<u64>,
+}
+
+/// A file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlannedFile {
+    /// The directory that it is in.
+    pub directory: u32,
+    pub bytes: u64,
+    /// Whether it is there when the run begins.
+    pub there: bool,
+}
+
+impl Plan {
+    /// Draws the files of a personality, always the same from one seed.
+    pub fn new(personality: &Personality, seed: u64) -> Result<Plan, Error> {
+        let drawn = personality.set.iter().enumerate();
+        let sets: Vec<PlannedSet> = drawn
+            .map(|(at, (name, set))| PlannedSet::draw(name, set, Random::new(seed, at as u64)))
+            .collect();
+        let operations = personality.operations()?;
+        let appended = operations.iter().map(|operation| match operation {
+            Operation::Append(size) => size.most,
+            _ => 0,
+        });
+        let appended = appended.max().unwrap_or(0);
+        let growth = |(set, planned): (&SetOfFiles, &PlannedSet)| {
+            let there = planned.files.iter().filter(|file| file.there).count() as u64;
+            // Each thread may have made a file before another is deleted, and a file grows as long as it lives.
+            let open = u64::from(personality.threads).saturating_mul(set.mean_bytes);
+            open.saturating_add(there.saturating_mul(appended)).saturating_add(set.most_bytes.unwrap_or(0))
+        };
+        let growth_bytes = personality.set.values().zip(&sets).map(growth).fold(0, u64::saturating_add);
+        Ok(Plan { sets, io_bytes: personality.io_bytes, growth_bytes })
+    }
+
+    /// Files that are there when the run begins.
+    pub fn files(&self) -> u64 {
+        self.there().count() as u64
+    }
+
+    /// Directories of all sets.
+    pub fn directories(&self) -> u64 {
+        self.sets.iter().map(|set| set.above.len() as u64).sum()
+    }
+
+    /// Bytes of the files that are there when the run begins.
+    pub fn bytes(&self) -> u64 {
+        self.there().map(|file| file.bytes).sum()
+    }
+
+    /// Free space that making the files and running on them takes, in bytes. Sets that are only appended to may take more.
+    pub fn needed_bytes(&self) -> u64 {
+        let blocks = |file: &PlannedFile| file.bytes.next_multiple_of(BLOCK_BYTES) + METADATA_BYTES_A_FILE;
+        let files: u64 = self.there().map(blocks).sum();
+        let directories = self.directories() * BLOCK_BYTES;
+        files.saturating_add(directories).saturating_add(self.growth_bytes)
+    }
+
+    fn there(&self) -> impl Iterator<Item = &PlannedFile> {
+        self.sets.iter().flat_map(|set| &set.files).filter(|file| file.there)
+    }
+
+    /// Makes the files below `root`, by as many threads as there are processors. `interrupted` is asked before each.
+    pub fn make(&self, root: &Path, interrupted: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+        for set in &self.sets {
+            set.make_directories(root)?;
+        }
+        let files = Files::open(self, root, 0)?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let next = AtomicUsize::new(0);
+        let places: Vec<Place> =
+            self.places().filter(|(_, file)| file.there).map(|(place, _)| place).collect();
+        let work = || -> Result<(), Error> {
+            let (data, mut name) = (super::thread::incompressible(self.io_bytes), Vec::new());
+            while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if interrupted() {
+                    return Err(Error::Interrupted);
+                }
+                let bytes = self.sets[place.set].files[place.file].bytes;
+                let made = files.create(*place, &mut name).and_then(|file| {
+                    super::thread::write_all(&file, bytes, &data)?;
+                    super::thread::close(file)
+                });
+                made.map_err(|e| Error::io("making the file", &root.join(self.path(*place)))(e))?;
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
+        })
+    }
+
+    /// All files, of all sets.
+    fn places(&self) -> impl Iterator<Item = (Place, &PlannedFile)> {
+        self.sets.iter().enumerate().flat_map(|(set, planned)| {
+            planned.files.iter().enumerate().map(move |(file, planned)| (Place { set, file }, planned))
+        })
+    }
+
+    /// The path of a file below the root.
+    pub(super) fn path(&self, place: Place) -> String {
+        let set = &self.sets[place.set];
+        format!("{}/{:08x}", set.directory(set.files[place.file].directory as usize), place.file)
+    }
+}
+
+impl PlannedSet {
+    fn draw(name: &str, set: &SetOfFiles, mut random: Random) -> PlannedSet {
+        let size =
+            |random: &mut Random| random.gamma(set.shape, set.mean_bytes as f64).round().max(1.0) as u64;
+        let mut drawn = PlannedSet {
+            name: name.to_owned(),
+            above: vec![0],
+            files: Vec::new(),
+            most_bytes: set.most_bytes,
+        };
+        let mean_depth = (set.files as f64).ln() / (set.width as f64).ln();
+        while (drawn.files.len() as u64) < set.files {
+            drawn.grow(0, 2.0, mean_depth, set, &mut random);
+        }
+        for file in &mut drawn.files {
+            file.bytes = size(&mut random);
+        }
+        // Those that are there: a share of all, each as likely as the other.
+        let mut left = (set.files as f64 * set.preallocated).round() as u64;
+        for (at, file) in drawn.files.iter_mut().enumerate() {
+            file.there = random.below(set.files - at as u64) < left;
+            left -= u64::from(file.there);
+        }
+        drawn
+    }
+
+    /// Adds a directory below `above`, and all that is in it, as long as files are missing.
+    fn grow(&mut self, above: u32, depth: f64, mean_depth: f64, set: &SetOfFiles, random: &mut Random) {
+        let own = self.above.len() as u32;
+        self.above.push(above);
+        let limit = random.gamma(set.shape, mean_depth.max(f64::MIN_POSITIVE)).floor().clamp(1.0, MOST_DEPTH);
+        let width = random.gamma(set.shape, set.width as f64).round().max(1.0) as u64;
+        for _ in 0..width {
+            if self.files.len() as u64 >= set.files {
+                return;
+            }
+            if depth >= limit {
+                self.files.push(PlannedFile { directory: own, bytes: 0, there: false });
+            } else {
+                self.grow(own, depth + 1.0, mean_depth, set, random);
+            }
+        }
+    }
+
+    /// The path of a directory below the root of all sets.
+    pub fn directory(&self, number: usize) -> String {
+        if number == 0 {
+            return self.name.clone();
+        }
+        format!("{}/d{number:x}", self.directory(self.above[number] as usize))
+    }
+
+    fn make_directories(&self, root: &Path) -> Result<(), Error> {
+        // A directory stands behind the one above it.
+        (0..self.above.len()).try_for_each(|number| {
+            let path = root.join(self.directory(number));
+            std::fs::create_dir(&path).map_err(Error::io("making the directory", &path))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_as_many_and_as_large_as_they_should_be() {
+        let personality = Personality::find("fileserver").unwrap();
+        let plan = Plan::new(&personality, 42).unwrap();
+        let set = &plan.sets[0];
+        assert_eq!((set.files.len(), plan.files()), (10_000, 8_000));
+        let mean = plan.bytes() as f64 / 8000.0;
+        assert!((mean / 131_072.0 - 1.0).abs() < 0.03, "{mean}");
+        // Directories that hold files hold about as many as they should; the last of them fewer.
+        let mut held = vec![0_u32; set.above.len()];
+        set.files.iter().for_each(|file| held[file.directory as usize] += 1);
+        let full: Vec<f64> = held.into_iter().filter(|held| *held > 0).map(f64::from).collect();
+        let width = full.iter().sum::<f64>() / full.len() as f64;
+        assert!((15.0..27.0).contains(&width), "{width}");
+        assert!(plan.needed_bytes() > plan.bytes() + 8_000 * 16_384);
+    }
+
+    #[test]
+    fn a_wide_set_is_one_directory_and_a_seed_draws_the_same_again() {
+        let personality = Personality::find("varmail").unwrap();
+        let plan = Plan::new(&personality, 1).unwrap();
+        assert_eq!((plan.files(), plan.directories()), (800, 2));
+        let bytes = |seed| Plan::new(&personality, seed).unwrap().bytes();
+        assert_eq!(bytes(1), bytes(1));
+        assert_ne!(bytes(1), bytes(2));
+        let one = Plan::new(&personality.scaled(0.0001), 1).unwrap();
+        assert_eq!(one.sets[0].files.len(), 1);
+    }
+
+    #[test]
+    fn what_is_planned_is_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let personality = Personality::find("fileserver").unwrap().scaled(0.01);
+        let plan = Plan::new(&personality, 3).unwrap();
+        plan.make(dir.path(), &|| false).unwrap();
+        for (place, file) in plan.places() {
+            let found = std::fs::metadata(dir.path().join(plan.path(place)));
+            assert_eq!(found.ok().map(|found| found.len()), file.there.then_some(file.bytes));
+        }
+        let error = plan.make(dir.path(), &|| false).unwrap_err().to_string();
+        assert!(error.contains("making the directory"), "{error}");
+        let other = tempfile::tempdir().unwrap();
+        assert!(matches!(plan.make(other.path(), &|| true), Err(Error::Interrupted)));
+    }
+}

@@ -1,0 +1,335 @@
+//! A thread that goes round the loop.
+
+use super::choice::Choice;
+use super::engine::Shared;
+use super::error::Error;
+use super::files::Place;
+use super::kind::Kind;
+use super::operation::{AppendSize, Operation};
+use super::outcome::Tally;
+use super::random::Random;
+use quanta::Clock;
+use rustix::fs::{AtFlags, OFlags};
+use rustix::io::Errno;
+use std::os::fd::{IntoRawFd as _, OwnedFd};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// After so many loops in a row in which nothing could be done there is nothing left to do.
+const IDLE_LOOPS: u32 = 10_000;
+
+/// A thread on its way.
+pub(super) struct Thread<'a> {
+    shared: &'a Shared<'a>,
+    clock: Clock,
+    random: Random,
+    /// The file that is open between `open` and `close`.
+    open: Option<(Place, OwnedFd)>,
+    /// Of each set the file that is kept open for `append … to`.
+    kept: Vec<Option<(Place, OwnedFd)>>,
+    name: Vec<u8>,
+    buffer: Vec<u8>,
+    tally: Tally,
+}
+
+/// What came of an operation.
+enum Done {
+    /// It went well.
+    Well,
+    /// There was no file for it.
+    NoFile,
+    /// It failed, which ends the run.
+    Failed(Place, Errno),
+}
+
+impl<'a> Thread<'a> {
+    /// The thread of this number.
+    pub fn new(shared: &'a Shared<'a>, number: u32, clock: Clock) -> Thread<'a> {
+        Thread {
+            shared,
+            clock,
+            random: Random::new(shared.seed, u64::from(number) + 1),
+            open: None,
+            kept: shared.choices.iter().map(|_| None).collect(),
+            name: Vec::new(),
+            buffer: vec![0; shared.io_bytes as usize],
+            tally: Tally::default(),
+        }
+    }
+
+    /// Goes round the loop until it is told to stop.
+    pub fn run(mut self) -> Tally {
+        let begun = Instant::now();
+        let mut idle = 0;
+        while self.shared.another_loop() {
+            let before = self.tally.operations();
+            self.round();
+            if self.tally.operations() > before || self.shared.is_over() {
+                idle = 0;
+                continue;
+            }
+            idle += 1;
+            if idle == IDLE_LOOPS {
+                self.shared.fail(Error::Idle);
+            }
+            // Another thread may be about to make what is missed here.
+            std::thread::yield_now();
+        }
+        self.tally.begun = Some(begun);
+        self.tally.ended = Some(Instant::now());
+        self.tally
+    }
+
+    /// Goes round it once.
+    fn round(&mut self) {
+        let mut at = 0;
+        while at < self.shared.operations.len() && !self.shared.is_over() {
+            at = match self.operation(self.shared.operations[at]) {
+                Done::Well => at + 1,
+                Done::NoFile => {
+                    self.tally.skipped += 1;
+                    self.shared.otherwise[at]
+                }
+                Done::Failed(place, error) => {
+                    let kind = self.shared.operations[at].kind().name();
+                    let path = self.shared.plan.path(place);
+                    self.shared.fail(Error::Operation { kind, path, source: error.into() });
+                    break;
+                }
+            };
+        }
+        self.give_up();
+    }
+
+    /// Closes what a failure or the end of the run has left open.
+    fn give_up(&mut self) {
+        if let Some((place, file)) = self.open.take() {
+            drop(file);
+            self.choice(place.set).release(place.file);
+        }
+    }
+
+    fn choice(&self, set: usize) -> &'a Choice {
+        &self.shared.choices[set]
+    }
+
+    fn operation(&mut self, operation: Operation) -> Done {
+        match operation {
+            Operation::Create { set } => self.create(set),
+            Operation::Open { set, reads, appends } => {
+                let writes = if appends { OFlags::RDWR | OFlags::APPEND } else { OFlags::RDWR };
+                self.open(set, if reads { OFlags::RDONLY } else { writes })
+            }
+            Operation::Close => self.close(),
+            Operation::Delete { set } => self.delete(set),
+            Operation::Stat { set } => self.stat(set),
+            Operation::AppendTo { set, size } => self.append_to(set, size),
+            Operation::Read => self.of_open(Kind::Read, |file, this| read_all(file, this.buffer)),
+            Operation::Write => self.of_open(Kind::Write, |file, this| {
+                let place = this.writing.expect("a file is open");
+                let bytes = this.shared.plan.sets[place.set].files[place.file].bytes;
+                write_all(file, bytes, &this.shared.data)
+            }),
+            Operation::Append(size) => {
+                let bytes = self.size(size);
+                self.of_open(Kind::Append, |file, this| write_all(file, bytes, &this.shared.data))
+            }
+            Operation::Fsync => self.of_open(Kind::Fsync, |file, _| rustix::fs::fsync(file).map(|()| 0)),
+        }
+    }
+
+    /// Times what is done.
+    fn timed<T>(&mut self, kind: Kind, work: impl FnOnce(&mut Self) -> Result<T, Errno>) -> Result<T, Errno> {
+        let begun = self.clock.raw();
+        let done = work(self);
+        let ended = self.clock.raw();
+        if done.is_ok() {
+            self.tally.record(kind, self.clock.delta_as_nanos(begun, ended), || {
+                self.clock.delta_as_nanos(self.shared.begun_raw(), begun)
+            });
+        }
+        done
+    }
+
+    fn create(&mut self, set: usize) -> Done {
+        let Some(file) = self.choice(set).take_missing(&mut self.random) else { return Done::NoFile };
+        let place = Place { set, file };
+        match self.timed(Kind::Create, |this| this.shared.files.create(place, &mut this.name)) {
+            Ok(open) => {
+                self.choice(set).made(file);
+                self.open = Some((place, open));
+                Done::Well
+            }
+            Err(error) => {
+                self.choice(set).gone(file);
+                Done::Failed(place, error)
+            }
+        }
+    }
+
+    fn open(&mut self, set: usize, flags: OFlags) -> Done {
+        let Some(file) = self.choice(set).take_existing(&mut self.random) else { return Done::NoFile };
+        let place = Place { set, file };
+        match self.timed(Kind::Open, |this| this.shared.files.open_file(place, flags, &mut this.name)) {
+            Ok(open) => {
+                self.open = Some((place, open));
+                Done::Well
+            }
+            Err(error) => {
+                self.choice(set).release(file);
+                Done::Failed(place, error)
+            }
+        }
+    }
+
+    fn close(&mut self) -> Done {
+        let (place, file) = self.open.take().expect("steps close what they open");
+        let closed = self.timed(Kind::Close, |_| close(file));
+        self.choice(place.set).release(place.file);
+        closed.map_or_else(|error| Done::Failed(place, error), |()| Done::Well)
+    }
+
+    fn delete(&mut self, set: usize) -> Done {
+        let Some(file) = self.choice(set).take_idle(&mut self.random) else { return Done::NoFile };
+        let place = Place { set, file };
+        let deleted = self.timed(Kind::Delete, |this| {
+            let (directory, name) = this.shared.files.name(place, &mut this.name);
+            rustix::fs::unlinkat(directory, name, AtFlags::empty())
+        });
+        match deleted {
+            Ok(()) => {
+                self.choice(set).gone(file);
+                Done::Well
+            }
+            Err(error) => {
+                self.choice(set).stays(file);
+                Done::Failed(place, error)
+            }
+        }
+    }
+
+    fn stat(&mut self, set: usize) -> Done {
+        let Some(file) = self.choice(set).take_existing(&mut self.random) else { return Done::NoFile };
+        let place = Place { set, file };
+        let looked = self.timed(Kind::Stat, |this| {
+            let (directory, name) = this.shared.files.name(place, &mut this.name);
+            rustix::fs::statat(directory, name, AtFlags::empty()).map(drop)
+        });
+        self.choice(set).release(file);
+        looked.map_or_else(|error| Done::Failed(place, error), |()| Done::Well)
+    }
+
+    /// Does something with the open file that moves so many bytes.
+    fn of_open(
+        &mut self,
+        kind: Kind,
+        work: impl FnOnce(&OwnedFd, &mut Moving) -> Result<u64, Errno>,
+    ) -> Done {
+        let (place, file) = self.open.take().expect("steps open what they use");
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let moved = self.timed(kind, |this| {
+            work(&file, &mut Moving { shared: this.shared, buffer: &mut buffer, writing: Some(place) })
+        });
+        self.buffer = buffer;
+        self.open = Some((place, file));
+        self.moved(kind, moved, place)
+    }
+
+    fn moved(&mut self, kind: Kind, moved: Result<u64, Errno>, place: Place) -> Done {
+        match moved {
+            Ok(bytes) if kind == Kind::Read => self.tally.read_bytes += bytes,
+            Ok(bytes) => self.tally.written_bytes += bytes,
+            Err(error) => return Done::Failed(place, error),
+        }
+        Done::Well
+    }
+
+    fn append_to(&mut self, set: usize, size: AppendSize) -> Done {
+        if self.kept[set].is_none() {
+            let Some(file) = self.choice(set).take_existing(&mut self.random) else { return Done::NoFile };
+            let place = Place { set, file };
+            match self.shared.files.open_file(place, OFlags::WRONLY | OFlags::APPEND, &mut self.name) {
+                Ok(open) => self.kept[set] = Some((place, open)),
+                Err(error) => {
+                    self.choice(set).release(file);
+                    return Done::Failed(place, error);
+                }
+            }
+        }
+        let (place, file) = self.kept[set].take().expect("just opened");
+        let bytes = self.size(size);
+        let written = self.timed(Kind::Append, |this| write_all(&file, bytes, &this.shared.data));
+        let emptied = written.and_then(|written| self.keep_small(place, &file, written).map(|()| written));
+        self.kept[set] = Some((place, file));
+        self.moved(Kind::Append, emptied, place)
+    }
+
+    /// Empties a file that has become larger than its set allows.
+    fn keep_small(&self, place: Place, file: &OwnedFd, written: u64) -> Result<(), Errno> {
+        let Some(most) = self.shared.plan.sets[place.set].most_bytes else { return Ok(()) };
+        let grown = &self.shared.grown[place.set];
+        let before = grown.fetch_add(written, Ordering::Relaxed);
+        // One thread meets the limit.
+        if before <= most && before + written > most {
+            rustix::fs::ftruncate(file, 0)?;
+            grown.store(0, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn size(&mut self, size: AppendSize) -> u64 {
+        if size.up_to { self.random.below(size.most) + 1 } else { size.most }
+    }
+}
+
+/// What an operation on the open file has at hand.
+struct Moving<'m> {
+    shared: &'m Shared<'m>,
+    buffer: &'m mut Vec<u8>,
+    /// The file.
+    writing: Option<Place>,
+}
+
+/// What is written: nothing that could be compressed.
+pub(super) fn incompressible(bytes: u64) -> Vec<u8> {
+    let mut random = Random::new(1, 0);
+    (0..bytes.div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).take(bytes as usize).collect()
+}
+
+/// Writes so many bytes, at most as many as `data` at a time.
+pub(super) fn write_all(file: &OwnedFd, bytes: u64, data: &[u8]) -> Result<u64, Errno> {
+    let mut left = bytes;
+    while left > 0 {
+        let now = data.len().min(left as usize);
+        match rustix::io::write(file, &data[..now]) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(written) => left -= written as u64,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Reads a file to its end, which is where less comes than was asked for.
+fn read_all(file: &OwnedFd, buffer: &mut [u8]) -> Result<u64, Errno> {
+    let mut at = 0;
+    loop {
+        match rustix::io::pread(file, &mut *buffer, at) {
+            Ok(read) => {
+                at += read as u64;
+                if read < buffer.len() {
+                    return Ok(at);
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Closes a file, and says what that says: some file systems tell only then that a write has failed.
+pub(super) fn close(file: OwnedFd) -> Result<(), Errno> {
+    // SAFETY: the descriptor is owned and given up here.
+    unsafe { rustix::io::try_close(file.into_raw_fd()) }
+}

@@ -1,0 +1,47 @@
+//! `senesce bench fio`.
+
+use super::ground::{interval, on};
+use crate::args::{self, Against};
+use crate::output;
+use crate::progress::Progress;
+use anyhow::Result;
+use lab::{FioOutcome, FioSpec};
+
+pub fn run(args: &args::Fio) -> Result<()> {
+    let spec = FioSpec {
+        job: args.job.clone(),
+        on: on(&args.ground)?,
+        against: args.ground.against == Against::Unaged,
+        disk: args.ground.disk.clone(),
+        repeat: args.ground.repeat,
+        command: crate::commands::command_line(),
+    };
+    let mut progress = Progress::new();
+    let outcome = lab::fio(&spec, &mut progress)?;
+    drop(progress);
+    if args.ground.json { output::json(&outcome) } else { tell(&outcome) }
+}
+
+fn tell(outcome: &FioOutcome) -> Result<()> {
+    if let Some(disk) = &outcome.modelled_disk {
+        output::line(&format!("on a modelled {disk} that sleeps its service times"))?;
+    }
+    let rows = outcome.jobs.iter().flat_map(|job| {
+        let row = |side: &str, cells: [String; 4]| {
+            [&[job.job.clone(), job.direction.clone(), side.to_owned()][..], &cells].concat()
+        };
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for (name, side) in &job.sides {
+            let cells = [Some(side.iops), Some(side.bytes_per_s), side.p99_us, side.max_us].map(interval);
+            rows.push(row(name, cells));
+        }
+        let ratio = job.iops_ratio.map(|ratio| {
+            let dash = || "–".to_owned();
+            row("aged/unaged", [interval(Some(ratio)), dash(), dash(), dash()])
+        });
+        rows.extend(ratio);
+        rows
+    });
+    output::table(&["job", "direction", "side", "operations/s", "bytes/s", "p99 in µs", "longest"], rows)?;
+    output::line(&outcome.kept.said_of(&outcome.name))
+}

@@ -1,0 +1,57 @@
+//! What a benchmark that writes runs on.
+
+use crate::args::Ground;
+use crate::commands::{aged, compare};
+use crate::output::number;
+use anyhow::{Result, bail};
+use disk::modelled::is_store;
+use lab::{Interval, Manifest, On, STORE};
+use std::path::Path;
+
+/// Finds out what was named.
+pub fn on(args: &Ground) -> Result<On> {
+    let path = &args.on;
+    if path.is_dir() && !is_store(path) {
+        return directory(path, args);
+    }
+    if !path.exists() || is_aged(path)? {
+        let (work, name) = aged::place(args.work.as_deref(), path)?;
+        return Ok(On::Aged { work, name });
+    }
+    Ok(On::Alone { path: path.clone(), work: args.work.clone() })
+}
+
+/// A work directory stands for the aged file system in it; any other is run in.
+fn directory(path: &Path, args: &Ground) -> Result<On> {
+    if !path.join(STORE).is_file() {
+        return Ok(On::Alone { path: path.to_owned(), work: args.work.clone() });
+    }
+    match &compare::complete(path)?[..] {
+        [name] => Ok(On::Aged { work: path.to_owned(), name: name.clone() }),
+        several => {
+            let work = path.display();
+            bail!(
+                "{work} holds several aged file systems: name one by --work {work} --on with {}",
+                several.join(", ")
+            )
+        }
+    }
+}
+
+/// Whether what lies at a path was aged by this program and has its description beside it.
+fn is_aged(path: &Path) -> Result<bool> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let (Some(work), Some(name)) = (parent, path.file_stem().and_then(|name| name.to_str())) else {
+        return Ok(false);
+    };
+    Ok(Manifest::path(work, name).is_file())
+}
+
+/// A median, with its interval where it has one.
+pub fn interval(interval: Option<Interval>) -> String {
+    let median = number(interval.map(|interval| interval.median));
+    match interval.and_then(|interval| interval.low.zip(interval.high)) {
+        Some((low, high)) => format!("{median} ({} to {})", number(Some(low)), number(Some(high))),
+        None => median,
+    }
+}

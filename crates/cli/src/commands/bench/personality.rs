@@ -1,0 +1,56 @@
+//! `senesce bench personality`.
+
+use super::ground::{interval, on};
+use crate::args::{self, Against};
+use crate::output;
+use crate::progress::Progress;
+use anyhow::Result;
+use bench::personality::{Length, Personality};
+use lab::{Interval, PersonalityOutcome, PersonalitySpec};
+
+pub fn run(args: &args::Personality) -> Result<()> {
+    let mut personality = Personality::find(&args.personality)?;
+    personality.threads = args.threads.unwrap_or(personality.threads);
+    if let Some(factor) = args.scale {
+        personality = personality.scaled(factor);
+    }
+    let spec = PersonalitySpec {
+        personality,
+        on: on(&args.ground)?,
+        against: args.ground.against == Against::Unaged,
+        disk: args.ground.disk.clone(),
+        length: args.operations.map_or(Length::Time(args.time), Length::Operations),
+        repeat: args.ground.repeat,
+        seed: args.seed,
+        command: crate::commands::command_line(),
+    };
+    let mut progress = Progress::new();
+    let outcome = lab::personality(&spec, &mut progress)?;
+    drop(progress);
+    if args.ground.json { output::json(&outcome) } else { tell(&outcome) }
+}
+
+fn tell(outcome: &PersonalityOutcome) -> Result<()> {
+    if let Some(disk) = &outcome.modelled_disk {
+        output::line(&format!("on a modelled {disk} that sleeps its service times"))?;
+    }
+    let rates = |name: &str, operations: Interval, mib: Interval| {
+        vec![name.to_owned(), interval(Some(operations)), interval(Some(mib))]
+    };
+    let sides = outcome.sides.iter().map(|(name, side)| rates(name, side.operations_per_s, side.mib_per_s));
+    let ratio =
+        outcome.ratio.as_ref().map(|ratio| rates("aged/unaged", ratio.operations_per_s, ratio.mib_per_s));
+    output::table(&["side", "operations/s", "MiB/s"], sides.chain(ratio))?;
+    let latencies = outcome.sides.iter().map(|(name, side)| (*name, &side.latency_us));
+    let ratios = outcome.ratio.iter().map(|ratio| ("aged/unaged", &ratio.latency));
+    let rows = latencies.chain(ratios).flat_map(|(name, by_kind)| {
+        by_kind.iter().map(move |(kind, by_quantile)| {
+            let at = |quantile| interval(by_quantile.get(quantile).copied());
+            vec![kind.clone(), name.to_owned(), at("median"), at("p99"), at("p999"), at("max")]
+        })
+    });
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    rows.sort_by(|a, b| a[0].cmp(&b[0]));
+    output::table(&["operation", "side", "latency in µs: median", "p99", "p99.9", "longest"], rows)?;
+    output::line(&outcome.kept.said_of(&outcome.name))
+}

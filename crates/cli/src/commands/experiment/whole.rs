@@ -1,0 +1,148 @@
+//! All figures at once: which there are, how far they have come in a store, and going through them.
+
+use crate::args::HowToRun;
+use crate::output;
+use crate::progress::Progress;
+use anyhow::{Result, bail};
+use lab::{AllDone, AllSpec, Experiment, Listed, Shard, Standing, State, StoreAt};
+use serde_json::json;
+
+/// Lists what makes up the whole.
+pub fn list(json: bool) -> Result<()> {
+    let all = lab::listed();
+    let mut rows = Vec::new();
+    for listed in &all {
+        let experiment = if listed.built_in { Some(Experiment::find(&listed.figure)?) } else { None };
+        rows.push((listed, experiment));
+    }
+    if json {
+        let of = |(listed, experiment): &(&Listed, Option<Experiment>)| {
+            let mut object = json!(listed);
+            if let Some(experiment) = experiment {
+                object["title"] = experiment.title.as_str().into();
+                object["source"] = experiment.source.as_str().into();
+                object["version"] = experiment.digest().into();
+                let expected =
+                    experiment.scale.iter().map(|(name, scale)| (name.clone(), json!(scale.expected_s)));
+                object["expected_s"] = serde_json::Value::Object(expected.collect());
+            }
+            object
+        };
+        return output::json(&json!({ "figures": rows.iter().map(of).collect::<Vec<_>>() }));
+    }
+    output::table(
+        &["figure", "what it shows"],
+        rows.iter().map(|(listed, experiment)| {
+            let title = experiment.as_ref().map_or("not built in", |experiment| experiment.title.as_str());
+            vec![listed.figure.clone(), title.to_owned()]
+        }),
+    )?;
+    let count = |kind: &str| all.iter().filter(|listed| listed.kind == kind).count();
+    let built_in = all.iter().filter(|listed| listed.built_in).count();
+    output::line(&format!(
+        "{} in all: {} figures, {} tables, {} listing; {built_in} built in",
+        all.len(),
+        count("figure"),
+        count("table"),
+        count("listing")
+    ))
+}
+
+/// Says how far each has come in the store.
+pub fn status(how: &HowToRun) -> Result<()> {
+    let at = how.store.or_of(&how.work);
+    show(&at, &how.scale, &standing(&at, &how.scale)?, how.json)
+}
+
+/// How far each has come, of a store that may not be there yet.
+fn standing(at: &StoreAt, scale: &str) -> Result<Vec<Standing>> {
+    let store = match at {
+        StoreAt::File(path) if !path.is_file() => None,
+        at => Some(at.open()?),
+    };
+    Ok(lab::standing(store.as_ref(), scale)?)
+}
+
+/// Runs all that the store does not hold yet, or a part of them.
+pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
+    if how.repo.is_some() {
+        bail!("--repo is for figures that are named: most use no repository");
+    }
+    // What an earlier run that was killed has left takes the memory that this one needs.
+    disk::cleanup()?;
+    let built_in = Experiment::builtin().map(Experiment::find).collect::<Result<Vec<_>, _>>()?;
+    let spec = AllSpec {
+        experiments: shard.of_all(built_in, &how.scale)?,
+        scale: how.scale.clone(),
+        work: how.work.work.clone(),
+        store: how.store.named(),
+        apart: || super::super::bench::this("metadata-apart"),
+        command: super::super::command_line(),
+    };
+    let all = lab::reproduce_all(&spec, &mut Progress::new())?;
+    let at = how.store.or_of(&how.work);
+    let mine = |standing: &Standing| spec.experiments.iter().any(|one| one.figure == standing.listed.figure);
+    let mut standing = standing(&at, &how.scale)?;
+    standing.retain(mine);
+    show(&at, &how.scale, &standing, how.json)?;
+    judge(&all)
+}
+
+fn judge(all: &AllDone) -> Result<()> {
+    let AllDone { done, already, elsewhere, failed } = all;
+    eprintln!(
+        "{} figures done, {} done before, {} left to other processes, {} failed",
+        done.len(),
+        already.len(),
+        elsewhere.len(),
+        failed.len()
+    );
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let failed: Vec<String> = failed.iter().map(|(figure, why)| format!("{figure} ({why})")).collect();
+    bail!("{} figures failed, the others are stored: {}", failed.len(), failed.join("; "))
+}
+
+fn show(at: &StoreAt, scale: &str, all: &[Standing], json: bool) -> Result<()> {
+    let count = |state: State| all.iter().filter(|one| one.state == state).count();
+    let in_trend = all.iter().filter(|one| one.trend == Some(true)).count();
+    if json {
+        return output::json(&json!({
+            "store": at.to_string(), "scale": scale, "of": all.len(), "done": count(State::Done), "hold_in_trend": in_trend,
+            "figures": all,
+        }));
+    }
+    output::table(
+        &["figure", "state", "trend", "claims that hold", "not judged"],
+        all.iter().map(|one| {
+            let judged = one.holds + one.fails + one.open;
+            let trend = match one.trend {
+                Some(true) => "holds",
+                Some(false) => "does NOT hold",
+                None => "–",
+            };
+            let claims = if judged == 0 { "–".to_owned() } else { format!("{} of {judged}", one.holds) };
+            let open = if one.open == 0 { String::new() } else { one.open.to_string() };
+            vec![one.listed.figure.clone(), one.state.words().to_owned(), trend.to_owned(), claims, open]
+        }),
+    )?;
+    if all.iter().any(|one| !one.not.is_empty()) {
+        output::line("")?;
+        let not = all.iter().flat_map(|one| one.not.iter().map(move |check| (one, check)));
+        output::table(
+            &["figure", "what does not hold", "published", "measured", "why not"],
+            not.map(|(one, check)| {
+                let measured = if check.holds.is_some() { &check.measured } else { &check.why };
+                [&one.listed.figure, &check.claim, &check.published, measured, &check.reason]
+                    .map(String::clone)
+                    .to_vec()
+            }),
+        )?;
+    }
+    output::line(&format!(
+        "\n{} of {} done at scale {scale} in {at}, {in_trend} hold in their trend",
+        count(State::Done),
+        all.len()
+    ))
+}

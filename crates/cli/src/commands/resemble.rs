@@ -1,0 +1,90 @@
+//! `senesce resemble`.
+
+use crate::args::Resemble;
+use crate::output::{self, number};
+use crate::progress::Progress;
+use anyhow::Result;
+use lab::Distances;
+use lab::resemble::{Look, NewFileSize, Resemblance, ResembleSpec, Subject, resemble};
+
+pub fn run(args: &Resemble) -> Result<()> {
+    let spec = ResembleSpec {
+        subjects: [Subject::find(&args.a)?, Subject::find(&args.b)?],
+        new_file: match (args.no_new_file, args.new_file) {
+            (true, _) => NewFileSize::None,
+            (false, Some(bytes)) => NewFileSize::Bytes(bytes),
+            (false, None) => NewFileSize::Published,
+        },
+        scratch: args.scratch.scratch.clone().unwrap_or_else(std::env::temp_dir),
+    };
+    let mut progress = Progress::new();
+    let found = resemble(&spec, &mut progress)?;
+    drop(progress);
+    if args.json { output::json(&found) } else { show(&found) }
+}
+
+fn show(found: &Resemblance) -> Result<()> {
+    let [a, b] = &found.sides;
+    let count = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), |value| value.to_string());
+    let row = |what: &str, of: &dyn Fn(&Look) -> String| vec![what.to_owned(), of(a), of(b)];
+    output::table(
+        &["", &a.name, &b.name],
+        [
+            row("file system", &|side| side.fs.clone()),
+            row("capacity", &|side| lab::bytes(side.capacity_bytes)),
+            row("fullness", &|side| number(Some(side.fullness))),
+            row("files", &|side| side.census.files.to_string()),
+            row("layout score", &|side| number(side.layout.as_ref().and_then(|layout| layout.layout_score))),
+            row("degree of fragmentation", &|side| {
+                number(side.layout.as_ref().and_then(|layout| layout.degree_of_fragmentation))
+            }),
+            row("free extents", &|side| count(side.free.as_ref().map(|free| free.extents))),
+            row("their mean", &|side| {
+                side.free.as_ref().map_or_else(|| "–".to_owned(), |free| lab::bytes(free.mean_bytes as u64))
+            }),
+            row("fragments of a new file", &|side| count(side.new_file.map(|new| new.fragments))),
+            row("its size", &|side| {
+                side.new_file.map_or_else(|| "–".to_owned(), |new| lab::bytes(new.bytes))
+            }),
+        ],
+    )?;
+    output::line("")?;
+    let apart = |what: &str, distances: Option<Distances>| {
+        let [doublings, ks] = [
+            distances.map(|distances| distances.earth_mover_doublings),
+            distances.map(|distances| distances.kolmogorov_smirnov),
+        ];
+        vec![what.to_owned(), number(doublings), number(ks)]
+    };
+    output::table(
+        &["how far apart", "earth mover's, in doublings", "Kolmogorov-Smirnov"],
+        [
+            apart("free extents", found.apart.free_extents),
+            apart("free bytes, by their extent", found.apart.free_bytes),
+            apart("extents of files", found.apart.file_extents),
+        ],
+    )?;
+    output::line("")?;
+    output::table(
+        &["extents from", "free", "free", "of files", "of files"],
+        found.histogram().into_iter().map(|(lower, counts)| {
+            let cells = counts.map(|count| count.to_string());
+            [&[lab::bytes(lower)][..], &cells].concat()
+        }),
+    )?;
+    output::line("")?;
+    output::table(
+        &["size up to", "files", "files", "layout score", "layout score"],
+        found.by_size.iter().map(|class| {
+            let [x, y] = class.files.map(|files| files.to_string());
+            let [s, t] = class.scores.map(number);
+            vec![lab::bytes(class.upper_bytes), x, y, s, t]
+        }),
+    )?;
+    for side in &found.sides {
+        for why in &side.not_measured {
+            output::line(&format!("not measured of {}: {why}", side.name))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! `senesce store`.
+
+use crate::args::StoreAction;
+use crate::output;
+use anyhow::{Context as _, Result};
+use lab::{Merged, StoreAt};
+
+pub fn run(action: &StoreAction) -> Result<()> {
+    let StoreAction::Merge { from, into, json } = action;
+    let from: Vec<StoreAt> = from.iter().map(|store| StoreAt::named(store)).collect();
+    // None is made before all that are taken from are known to be there.
+    let stores = from.iter().map(StoreAt::open_there).collect::<Result<Vec<_>, _>>()?;
+    let into = StoreAt::named(into).open()?;
+    let mut merged = Vec::new();
+    for (at, store) in from.iter().zip(&stores) {
+        merged.push((at, into.merge(store).with_context(|| format!("taking from {at}"))?));
+    }
+    if *json {
+        let row = |(at, Merged { taken, known, unfinished }): &(&StoreAt, Merged)| {
+            let store = at.to_string();
+            serde_json::json!({ "store": store, "taken": taken, "known": known, "unfinished": unfinished })
+        };
+        return output::json(&serde_json::json!({ "merged": merged.iter().map(row).collect::<Vec<_>>() }));
+    }
+    for (at, Merged { taken, known, unfinished }) in merged {
+        output::line(&format!(
+            "{at}: {taken} runs taken, {known} known already, {unfinished} running or killed and left out"
+        ))?;
+    }
+    Ok(())
+}

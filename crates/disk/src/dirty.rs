@@ -1,0 +1,202 @@
+//! Disks that are written to for a while, and are then to be what they were: a note beside one, on disk before it is written to,
+//! says how, so that whatever happens to the process it is known, and can be done later.
+
+use crate::block_device::BlockDevice;
+use crate::error::{Error, IoContext};
+use crate::file_lock::FileLock;
+use crate::modelled::{Store, list};
+use crate::registry::{Entry, Recorded, Session};
+use crate::restore::restore_all;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How a disk is made what it was.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Undo {
+    /// A modelled disk is rolled back to a snapshot, which goes then.
+    Snapshot {
+        /// The directory of its store.
+        dir: PathBuf,
+        /// The name of the snapshot.
+        snapshot: String,
+    },
+    /// What of a saved image a device does not hold is written to it.
+    Image {
+        /// The device.
+        device: PathBuf,
+        /// The image.
+        image: PathBuf,
+    },
+}
+
+/// The note of a disk that is written to. It stays until [`Dirty::clean`], however this value or the process ends.
+#[derive(Debug)]
+pub struct Dirty {
+    path: PathBuf,
+    recorded: Option<Recorded>,
+    _lock: FileLock,
+}
+
+impl Dirty {
+    /// Notes at `path` that a disk is going to be written to; what is to be undone need not be there yet. A disk that has a note is
+    /// an error: [`undo`] first.
+    pub fn note(session: &Arc<Session>, path: &Path, undo: &Undo) -> Result<Dirty, Error> {
+        let path = std::path::absolute(path).context("finding", path)?;
+        let recorded = session.record(Entry::Dirty { note: path.clone() })?;
+        let doing = "noting in";
+        let file = File::create_new(&path).context(doing, &path)?;
+        let mut lock = FileLock::take(file).context(doing, &path)?;
+        let text = serde_json::to_vec(undo).expect("plain data");
+        let written = lock.file.write_all(&text).and_then(|()| lock.file.sync_all());
+        if written.is_err() {
+            let _ = std::fs::remove_file(&path);
+        }
+        written.context(doing, &path)?;
+        Ok(Dirty { path, recorded: Some(recorded), _lock: lock })
+    }
+
+    /// The disk is what it was.
+    pub fn clean(mut self) -> Result<(), Error> {
+        std::fs::remove_file(&self.path).context("removing", &self.path)?;
+        self.recorded.take().expect("it is there until then").forget();
+        Ok(())
+    }
+}
+
+impl Drop for Dirty {
+    fn drop(&mut self) {
+        // `cleanup` or the next benchmark sees to it.
+        if let Some(recorded) = self.recorded.take() {
+            recorded.keep();
+        }
+    }
+}
+
+/// Whether the disk with this note was written to and is not what it was.
+pub fn is_dirty(note: &Path) -> bool {
+    note.exists()
+}
+
+/// Makes a disk what it was if its note is there, and no living process has it. Tells what was done.
+pub fn undo(note: &Path) -> Result<Option<String>, Error> {
+    let file = match File::open(note) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file.context("opening", note)?,
+    };
+    let Ok(mut lock) = FileLock::try_take(file).context("locking", note)? else { return Ok(None) };
+    let mut text = Vec::new();
+    lock.file.read_to_end(&mut text).context("reading", note)?;
+    let done = match parse(&text, note)? {
+        // It was about to be written; the disk was not touched yet.
+        None => None,
+        Some(undo) => Some(undo.carry_out()?),
+    };
+    std::fs::remove_file(note).context("removing", note)?;
+    Ok(done)
+}
+
+fn parse(text: &[u8], note: &Path) -> Result<Option<Undo>, Error> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let undo = serde_json::from_slice(text);
+    undo.map(Some).map_err(|e| Error::Journal { path: note.to_owned(), why: e.to_string() })
+}
+
+impl Undo {
+    /// Makes the disk what it was, whatever was written to it. Tells how.
+    pub fn carry_out(&self) -> Result<String, Error> {
+        match self {
+            Undo::Snapshot { dir, snapshot } => {
+                if list(dir)?.iter().all(|found| found.name != *snapshot) {
+                    return Ok(format!("{} had not been written to", dir.display()));
+                }
+                let mut store = Store::open_at(dir, snapshot)?;
+                store.forget(snapshot)?;
+                store.close()?;
+                Ok(format!("rolled {} back to what it was before a benchmark", dir.display()))
+            }
+            Undo::Image { device, image } => {
+                if !BlockDevice::open(device)?.may_be_ours()? {
+                    // Names of devices change when the machine is started anew.
+                    let why = format!(
+                        "it holds no file system of senesce, so it may be another one by now, and is not restored from {}; \
+                         remove the note of the benchmark beside that if it need not be",
+                        image.display()
+                    );
+                    return Err(Error::Device { device: device.clone(), why });
+                }
+                let bytes = restore_all(image, device)?;
+                let (device, image) = (device.display(), image.display());
+                Ok(format!("restored {device} to what it was before a benchmark: {bytes} bytes from {image}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modelled::{Clock, DiskSettings};
+    use crate::{Digest, cleanup};
+    use proptest::prelude::*;
+
+    /// A store with something in it, and the snapshot of it.
+    fn store(dir: &Path) -> (Undo, Digest) {
+        let store = dir.join("store");
+        Store::create(&store, &DiskSettings::new(1 << 20, "ideal", Clock::Model)).unwrap();
+        let mut open = Store::open(&store).unwrap();
+        open.write(5000, &[7; 100_000]).unwrap();
+        open.snapshot("before").unwrap();
+        let digest = open.digest().unwrap();
+        open.write(0, &[9; 300_000]).unwrap();
+        assert_ne!(open.digest().unwrap(), digest);
+        open.close().unwrap();
+        (Undo::Snapshot { dir: store, snapshot: "before".to_owned() }, digest)
+    }
+
+    #[test]
+    fn a_note_is_carried_out_once_and_only_when_nobody_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = dir.path().join("a.benchmark");
+        let (how, digest) = store(dir.path());
+        let session = Session::begin().unwrap();
+        let dirty = Dirty::note(&session, &note, &how).unwrap();
+        assert!(is_dirty(&note));
+        assert_eq!(undo(&note).unwrap(), None, "a living process has it");
+        assert!(Dirty::note(&session, &note, &how).is_err());
+        drop(dirty);
+        assert!(undo(&note).unwrap().unwrap().contains("rolled"));
+        assert_eq!((undo(&note).unwrap(), is_dirty(&note)), (None, false));
+        let store = Store::open(&dir.path().join("store")).unwrap();
+        assert_eq!(store.digest().unwrap(), digest);
+        assert!(list(&dir.path().join("store")).unwrap().is_empty(), "the snapshot has gone too");
+        drop(session);
+        drop(cleanup());
+    }
+
+    #[test]
+    fn a_disk_that_was_not_touched_needs_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = dir.path().join("a.benchmark");
+        std::fs::write(&note, "").unwrap();
+        assert_eq!((undo(&note).unwrap(), is_dirty(&note)), (None, false));
+        let (_, _) = store(dir.path());
+        let how = Undo::Snapshot { dir: dir.path().join("store"), snapshot: "never-taken".to_owned() };
+        std::fs::write(&note, serde_json::to_vec(&how).unwrap()).unwrap();
+        assert!(undo(&note).unwrap().unwrap().contains("had not been written to"));
+        assert_eq!(list(&dir.path().join("store")).unwrap().len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_note_is_survived(text in prop::collection::vec(any::<u8>(), 1..100)) {
+            let why = parse(&text, Path::new("/n")).unwrap_err().to_string();
+            prop_assert!(why.contains("is no record of a run"));
+        }
+    }
+}

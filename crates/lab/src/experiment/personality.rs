@@ -1,0 +1,250 @@
+//! Personalities on aged file systems beside their unaged copies (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
+//! CMU-PDL-17-106, 2017). A round is how many times the capacity is written before; each is aged on an image of its own, and put on
+//! each modelled disk, which sleeps its service times.
+
+use super::cell::Cell;
+use super::spec::Scale;
+use crate::age::age;
+use crate::beside::{self, Bench};
+use crate::manifest::Home;
+use crate::personality::{QUANTILES, Working, bench_error, numbers};
+use crate::series::{At, Identity, ON};
+use crate::sides::On;
+use crate::store::Store;
+use crate::workload::unless_interrupted;
+use crate::{AgeSpec, Error, Watch};
+use ager::{Conditions, Method};
+use bench::personality::{Kind, Length, Personality, Plan};
+use disk::model::Model;
+use replay::{Data, OnFull};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// What is run on what, as an experiment names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OnAged {
+    /// The personality: a built-in name or a TOML file.
+    pub personality: String,
+    /// The profile that is aged after: a built-in name or a TOML file.
+    pub profile: String,
+    /// The share of the capacity in use before.
+    pub fullness: f64,
+    /// How many times as many files there are as the personality says.
+    pub scale: f64,
+    /// How many threads run; without it as the personality says.
+    pub threads: Option<u32>,
+    /// Seconds of one repetition.
+    pub time_s: f64,
+}
+
+impl Default for OnAged {
+    fn default() -> OnAged {
+        OnAged {
+            personality: "fileserver".to_owned(),
+            profile: "agrawal".to_owned(),
+            fullness: 0.8,
+            scale: 1.0,
+            threads: None,
+            time_s: 60.0,
+        }
+    }
+}
+
+/// The kind of workload that this is in an experiment's file.
+pub(super) const KIND: &str = "personality";
+
+/// Operations a second.
+const OPERATIONS: &str = "operations_per_s";
+
+/// The same, aged over unaged.
+pub(super) const OPERATIONS_RATIO: &str = "operations_ratio";
+
+/// The name in the store of what [`OPERATIONS_RATIO`] is made of.
+pub(super) fn operations_on(disk: &str) -> String {
+    format!("{OPERATIONS}{ON}{disk}")
+}
+
+/// The measures, as a reader of a message is told them.
+pub(super) const MEASURES: &str = "operations_per_s, operations_ratio, mib_per_s, disk_share, and of each kind \
+                                   of operation of a personality, as read, read_per_s and read_median_us, read_p99_us, \
+                                   read_p999_us, read_max_us";
+
+/// Whether it is a measure of these.
+pub(super) fn is_measure(name: &str) -> bool {
+    let of_kind = |kind: &Kind| {
+        let rest = name.strip_prefix(kind.name()).and_then(|rest| rest.strip_prefix('_'));
+        let quantile = |rest: &str| rest.strip_suffix("_us").is_some_and(|name| QUANTILES.contains(&name));
+        rest.is_some_and(|rest| rest == "per_s" || quantile(rest))
+    };
+    [OPERATIONS, OPERATIONS_RATIO, "mib_per_s", "disk_share"].contains(&name) || Kind::ALL.iter().any(of_kind)
+}
+
+impl OnAged {
+    /// Refuses what cannot be carried out, as far as that can be told before anything is made.
+    pub(super) fn check(&self, size_bytes: u64, seed: u64) -> Result<(), Error> {
+        if !(self.fullness > 0.0 && self.fullness < 1.0) {
+            return Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)));
+        }
+        if !(self.time_s > 0.0 && self.time_s < 1e6) {
+            return Err(Error::Refused(format!("time_s = {} is no time of a run", self.time_s)));
+        }
+        if !(self.scale > 0.0 && self.scale <= 1000.0) {
+            return Err(Error::Refused(format!("scale = {} is not above 0 and up to 1000", self.scale)));
+        }
+        profile::load(&self.profile)?;
+        let needed = Plan::new(&self.personality()?, seed).map_err(bench_error)?.needed_bytes();
+        let free = (size_bytes as f64 * (1.0 - self.fullness)) as u64;
+        if needed > free {
+            let (needed, free) = (crate::bytes(needed), crate::bytes(free));
+            let why = format!(
+                "{} needs {needed} of free space, and no more than {free} are left",
+                self.personality
+            );
+            return Err(Error::Refused(format!("{why}; give a smaller scale or fullness")));
+        }
+        Ok(())
+    }
+
+    /// The personality as it is run.
+    pub(super) fn personality(&self) -> Result<Personality, Error> {
+        let found = Personality::find(&self.personality).map_err(bench_error)?;
+        let threads = self.threads.unwrap_or(found.threads);
+        let personality = Personality { threads, ..found }.scaled(self.scale);
+        let unsound = |why| Error::Refused(format!("the personality {}: {why}", self.personality));
+        personality.check().map_err(unsound).map(|()| personality)
+    }
+}
+
+/// A file system that is aged, and measured on each disk.
+pub(super) struct Serving<'a> {
+    pub cell: &'a Cell<OnAged>,
+    pub scale: &'a Scale,
+    pub store: &'a Store,
+    pub identity: &'a Identity,
+    /// The disks as the experiment calls them, and what they are.
+    pub disks: &'a [(String, Model)],
+    /// The full command line, for the record.
+    pub command: &'a str,
+    /// Where images and disks are made.
+    pub images: &'a Path,
+    pub watch: &'a mut dyn Watch,
+}
+
+impl Serving<'_> {
+    /// Measures the rounds that are not in the store yet.
+    pub fn run(&mut self) -> Result<(), Error> {
+        for round in self.scale.rounds.clone() {
+            if self.identity.find(self.store, At::Round(round))?.is_none() {
+                let run = self.identity.begin(self.store, At::Round(round), self.command, self.cell.seed)?;
+                let measured = unless_interrupted(
+                    self.measure(round).and_then(|numbers| self.store.record_all(run, &numbers)),
+                );
+                self.store.end_by(run, &measured)?;
+                measured?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ages it, and gives what was measured on all disks.
+    fn measure(&mut self, round: u64) -> Result<Vec<crate::Measurement>, Error> {
+        let name = format!("round-{round}");
+        self.age(&name, round)?;
+        let task = &self.cell.task;
+        let personality = task.personality()?;
+        let plan = Plan::new(&personality, self.cell.seed).map_err(bench_error)?;
+        let length = Length::Time(Duration::from_secs_f64(task.time_s));
+        let work = Working { personality: &personality, plan: &plan, length, seed: self.cell.seed };
+        let on = On::Aged { work: self.images.to_owned(), name: name.clone() };
+        let mut measured = Vec::new();
+        for (named, model) in self.disks {
+            let what = format!("{} on {}, {}", self.cell.name, model.name(), personality.name);
+            let bench = Bench {
+                kind: KIND,
+                what: &what,
+                on: &on,
+                against: self.scale.unaged,
+                disk: Some(named),
+                repeat: self.scale.repeat,
+                seed: Some(self.cell.seed),
+                parameters: serde_json::Value::Null,
+                command: self.command,
+            };
+            let gave = beside::run(&bench, self.watch, &mut |side| work.once(side))?;
+            let on = format!("{ON}{}", model.name());
+            for (subject, runs) in &gave.sides {
+                let repetitions = (1..).zip(runs);
+                measured.extend(repetitions.flat_map(|(at, run)| numbers(run, subject, at, &on)));
+            }
+        }
+        let image = self.images.join(format!("{name}.img"));
+        std::fs::remove_file(&image).map_err(Error::io("removing", &image))?;
+        Ok(measured)
+    }
+
+    /// Ages a file system of this name, in an image.
+    fn age(&mut self, name: &str, round: u64) -> Result<(), Error> {
+        let (cell, size_bytes) = (self.cell, self.scale.size_bytes);
+        let home = Home::Image(self.images.join(format!("{name}.img")));
+        self.watch.phase(&format!("{}: aging", cell.name), None);
+        let spec = AgeSpec {
+            name: name.to_owned(),
+            work: self.images.to_owned(),
+            made: cell.made(size_bytes, home, None)?,
+            erase: None,
+            conditions: Conditions {
+                method: Method::Planned,
+                profile: profile::load(&cell.task.profile)?,
+                capacity_bytes: size_bytes,
+                fullness: cell.task.fullness,
+                seed: cell.seed,
+                overwrites: Some(round as f64),
+            },
+            time: None,
+            fit: None,
+            threads: None,
+            data: Data::Auto,
+            on_full: OnFull::Skip,
+            fill: true,
+            save_trace: None,
+            resume: false,
+            command: self.command.to_owned(),
+        };
+        age(&spec, self.watch).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_are_those_that_are_recorded() {
+        for name in ["operations_per_s", "operations_ratio", "read_p999_us", "fsync_max_us", "create_per_s"] {
+            assert!(is_measure(name), "{name}");
+        }
+        for name in ["read_p98_us", "reads_per_s", "read_max", "read", "_per_s", "layout_score"] {
+            assert!(!is_measure(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_beforehand() {
+        let small = OnAged { scale: 0.01, ..OnAged::default() };
+        small.check(1 << 30, 1).unwrap();
+        for (task, said) in [
+            (OnAged::default(), "smaller scale"),
+            (OnAged { fullness: 1.0, ..small.clone() }, "fullness"),
+            (OnAged { time_s: 0.0, ..small.clone() }, "time_s"),
+            (OnAged { scale: -1.0, ..small.clone() }, "scale"),
+            (OnAged { personality: "nobody".to_owned(), ..small.clone() }, "nobody"),
+            (OnAged { profile: "nobody".to_owned(), ..small.clone() }, "nobody"),
+            (OnAged { threads: Some(0), ..small.clone() }, "threads"),
+        ] {
+            let error = task.check(1 << 30, 1).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Beside nature: an office works on a file system; its profile is captured, and another is aged to it. What is free on both is
+//! compared: the free extents, and into how many pieces a new file falls (Kadekodi et al. 2017, Figures 2 and 3).
+
+use super::{Aging, By, Found, Profiling};
+use crate::experiment::outcome::ONLY;
+use crate::store::{Measurement, number};
+use crate::verify::distance;
+use crate::{Error, Watch};
+use ager::office::{Office, OfficeOptions};
+use disk::Extent;
+use fs::Target;
+use profile::AgeBy;
+use std::collections::BTreeMap;
+
+/// The sides: what was not aged by a profile, and what was.
+pub(in crate::experiment) const SIDES: [&str; 2] = ["real", "aged"];
+
+/// What is free on a side.
+struct Free {
+    /// Lengths of the free extents.
+    lengths: Vec<u64>,
+    /// Into how many pieces a file of each size falls.
+    fragments: BTreeMap<u64, u64>,
+}
+
+impl Profiling<'_> {
+    pub(super) fn beside_nature(&mut self) -> Result<Found, Error> {
+        let (task, size_bytes, seed) = (&self.cell.task, self.scale.size_bytes, self.cell.seed);
+        let mut real = self.fresh(SIDES[0], None)?;
+        let office = OfficeOptions {
+            size_bytes,
+            days: task.days,
+            at_once: 5,
+            windows: 120,
+            fullness: task.fullness,
+            seed,
+        };
+        work(real.as_mut(), &office, self.watch)?;
+        let captured = profile::capture(real.root(), super::NATURE, AgeBy::Birth, 1)?;
+        let fullness = probe::census(real.root())?.allocated_bytes as f64 / size_bytes as f64;
+        let nature = self.free(real.as_mut())?;
+        real.close()?;
+        self.discard(SIDES[0])?;
+
+        let conditions = task.conditions(captured.profile, size_bytes, fullness, seed);
+        let mut aging = Aging::begin(&conditions)?;
+        let mut aged = self.fresh(SIDES[1], aging.inodes())?;
+        self.watch.phase(&format!("{}: aging to the profile of nature", self.identity.name), None);
+        aging.advance(aged.as_ref(), 100, self.watch)?;
+        let synthetic = self.free(aged.as_mut())?;
+        aged.close()?;
+        self.discard(SIDES[1])?;
+        Ok(found(&self.scale.rounds, task.by, [&nature, &synthetic]))
+    }
+
+    /// What is free, and what new files of the rounds come to, each alone.
+    fn free(&self, target: &mut dyn Target) -> Result<Free, Error> {
+        target.settle()?;
+        let extents: Vec<Extent> = target
+            .free_extents()?
+            .ok_or_else(|| Error::Refused(format!("{} does not tell where it is free", self.cell.fs)))?;
+        let mut fragments = BTreeMap::new();
+        if self.cell.task.by == By::NewFile {
+            for &bytes in &self.scale.rounds {
+                fragments.insert(bytes, probe::new_file(target.root(), bytes)?.fragments);
+                // Blocks that were freed are used again only when that is on disk.
+                target.settle()?;
+            }
+        }
+        Ok(Free { lengths: extents.iter().map(|extent| extent.len_bytes).collect(), fragments })
+    }
+}
+
+/// Has an office fill a file system and work on it.
+fn work(target: &mut dyn Target, options: &OfficeOptions, watch: &mut dyn Watch) -> Result<(), Error> {
+    let mut office = Office::new(target.root(), *options)?;
+    watch.phase("the real file system", Some((options.days + 1) * 100));
+    for day in 0..=options.days {
+        office.day(&mut |done, of| watch.at(day * 100 + done * 100 / of.max(1)))?;
+    }
+    drop(office);
+    Ok(target.settle()?)
+}
+
+impl Free {
+    fn total(&self) -> f64 {
+        self.lengths.iter().sum::<u64>() as f64
+    }
+
+    fn mean(&self) -> f64 {
+        self.total() / self.lengths.len().max(1) as f64
+    }
+
+    /// What is the same beside every round.
+    fn whole(&self, side: &str) -> [Measurement; 3] {
+        let largest = self.lengths.iter().max().copied().unwrap_or(0) as f64;
+        [
+            number(side, "free_mean_bytes", "B", 1, self.mean()),
+            number(side, "free_largest_share", "share", 1, largest / self.total().max(1.0)),
+            number(side, "free_extents", "extents", 1, self.lengths.len() as f64),
+        ]
+    }
+}
+
+fn found(rounds: &[u64], by: By, both: [&Free; 2]) -> Found {
+    let [real, aged] = both;
+    let doublings = |free: &Free| -> Vec<(f64, f64)> {
+        free.lengths.iter().map(|&len| ((len as f64).log2(), 1.0)).collect()
+    };
+    let apart = distance::earth_mover(&doublings(real), &doublings(aged));
+    let of = |&round: &u64| {
+        let mut numbers = vec![
+            number(ONLY, "free_mean_difference_bytes", "B", 1, (aged.mean() - real.mean()).abs()),
+            number(ONLY, "free_extent_doublings_apart", "doublings", 1, apart),
+        ];
+        for (side, free) in SIDES.into_iter().zip(both) {
+            numbers.extend(free.whole(side));
+            if by == By::FreeExtent {
+                let class: Vec<u64> =
+                    free.lengths.iter().copied().filter(|len| (round..2 * round).contains(len)).collect();
+                let (count, bytes) = (class.len() as f64, class.iter().sum::<u64>() as f64);
+                let of_all = count / free.lengths.len().max(1) as f64;
+                numbers.push(number(side, "free_extent_share", "share", 1, of_all));
+                numbers.push(number(side, "free_byte_share", "share", 1, bytes / free.total().max(1.0)));
+            }
+            if let Some(&fragments) = free.fragments.get(&round) {
+                let per_mib = fragments as f64 / (round as f64 / (1_u64 << 20) as f64);
+                numbers.push(number(side, "new_file_fragments", "fragments", 1, fragments as f64));
+                numbers.push(number(side, "new_file_fragments_per_mib", "fragments/MiB", 1, per_mib));
+            }
+        }
+        if let Some((&aged, &real)) = aged.fragments.get(&round).zip(real.fragments.get(&round)) {
+            let over = aged as f64 / real as f64;
+            numbers.push(number(ONLY, "new_file_fragments_over_real", "ratio", 1, over));
+        }
+        (round, numbers)
+    };
+    rounds.iter().map(of).collect()
+}

@@ -1,0 +1,276 @@
+//! Job files of fio (Axboe) on file systems, aged beside unaged or alone: the real program, in a directory of its own, with all that it
+//! tells in the store.
+
+use crate::beside::{self, Bench, Measured, Side, named};
+use crate::compare::SUBJECTS;
+use crate::kept::Restored;
+use crate::sides::On;
+use crate::stats::{Interval, median_interval};
+use crate::store::{Measurement, number};
+use crate::{Error, Watch};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// What a run of fio is asked to be.
+#[derive(Clone, Debug)]
+pub struct FioSpec {
+    /// The job file.
+    pub job: PathBuf,
+    /// What it runs on.
+    pub on: On,
+    /// Whether an aged file system is compared with an unaged copy of it.
+    pub against: bool,
+    /// The model of a disk that an aged image is put on: a built-in name or a TOML file.
+    pub disk: Option<String>,
+    /// How many times it runs on each side.
+    pub repeat: u64,
+    /// The full command line, for the record.
+    pub command: String,
+}
+
+/// What fio gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct FioOutcome {
+    /// What it ran on: the name of an aged file system, or a path.
+    pub name: String,
+    /// How what it ran on is afterwards what it was before.
+    #[serde(flatten)]
+    pub kept: Restored,
+    /// The model of the modelled disk that it ran on; none on a disk of this machine.
+    pub modelled_disk: Option<String>,
+    /// Version of fio.
+    pub fio_version: String,
+    /// Each job in each direction that it moved bytes in.
+    pub jobs: Vec<FioJob>,
+}
+
+/// A job in one direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct FioJob {
+    /// Its name in the job file.
+    pub job: String,
+    /// `read`, `write` or `trim`.
+    pub direction: String,
+    /// Each side: `aged` and `unaged`, or `alone`.
+    pub sides: BTreeMap<&'static str, FioSide>,
+    /// Operations a second, aged over unaged, repetition by repetition; none where there is one side.
+    pub iops_ratio: Option<Interval>,
+}
+
+/// A job on one side: medians of the repetitions.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FioSide {
+    /// Operations a second.
+    pub iops: Interval,
+    /// Bytes a second.
+    pub bytes_per_s: Interval,
+    /// 99th percentile of the time to completion, in microseconds, where fio tells it.
+    pub p99_us: Option<Interval>,
+    /// The longest, likewise.
+    pub max_us: Option<Interval>,
+}
+
+/// The directions of fio.
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
+/// Runs a job file.
+pub fn fio(spec: &FioSpec, watch: &mut dyn Watch) -> Result<FioOutcome, Error> {
+    disk::require_tool("fio", "fio")?;
+    let job = std::fs::canonicalize(&spec.job).map_err(Error::io("opening the job file", &spec.job))?;
+    let text = std::fs::read_to_string(&job).map_err(Error::io("reading the job file", &job))?;
+    stays(&text).map_err(|why| Error::Refused(format!("{}: {why}", spec.job.display())))?;
+    let bench = Bench {
+        kind: "fio",
+        what: "fio",
+        on: &spec.on,
+        against: spec.against,
+        disk: spec.disk.as_deref(),
+        repeat: spec.repeat,
+        seed: None,
+        parameters: serde_json::json!({ "job": text, "repeat": spec.repeat, "disk": spec.disk }),
+        command: &spec.command,
+    };
+    let measured = beside::run(&bench, watch, &mut |side| once(&job, side))?;
+    Ok(outcome(measured))
+}
+
+/// Why a job file may reach what is not below its directory, if it may.
+fn stays(text: &str) -> Result<(), String> {
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+        let (key, value) =
+            line.split_once('=').unwrap_or((line.split_whitespace().next().unwrap_or(""), line));
+        let (key, value) = (key.trim(), value.trim());
+        let said = match key {
+            "directory" | "opendir" | "include" | "exec_prerun" | "exec_postrun" => {
+                format!("it has {key:?}, and runs in a directory that is made for it: leave that out")
+            }
+            "filename" | "filename_format"
+                if value.split(':').any(|name| name.starts_with('/') || name.contains("..")) =>
+            {
+                format!(
+                    "{key} = {value:?} leads out of the directory that is made for it; name files without a path"
+                )
+            }
+            _ => continue,
+        };
+        return Err(said);
+    }
+    Ok(())
+}
+
+/// Runs it once on one side, from a cold cache.
+fn once(job: &Path, side: &mut Side) -> Result<Value, Error> {
+    side.target.chill()?;
+    let mut command = disk::command("fio");
+    command.arg("--output-format=json").arg(job).current_dir(&side.place).stdin(Stdio::null());
+    let output = disk::run_tool(&mut command, "fio")?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    // Notes of fio may stand before what it tells.
+    let told = told.find('{').and_then(|at| serde_json::from_str::<Value>(&told[at..]).ok());
+    if disk::interrupted() {
+        return Err(Error::Interrupted("nothing of this repetition is kept".to_owned()));
+    }
+    let Some(told) = told.filter(|_| output.status.success()) else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it says nothing");
+        return Err(Error::Failed(format!("fio of {} failed: {last}", job.display())));
+    };
+    side.record(&numbers(&told, side.subject, side.repetition))?;
+    side.record_document("fio", &told)?;
+    Ok(told)
+}
+
+/// The jobs of a run that moved something, by name and direction.
+fn jobs(told: &Value) -> impl Iterator<Item = (&str, &'static str, &Value)> {
+    let jobs = told.get("jobs").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    jobs.iter().flat_map(|job| {
+        let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
+        DIRECTIONS.into_iter().filter_map(move |direction| {
+            let moved = job.get(direction)?;
+            (moved.get("io_bytes")?.as_u64()? > 0).then_some((name, direction, moved))
+        })
+    })
+}
+
+fn value(of: &Value, pointer: &str) -> Option<f64> {
+    of.pointer(pointer)?.as_f64()
+}
+
+/// What is told of a job in one direction: the name, where it stands, its unit, and what it is divided by.
+const TOLD: [(&str, &str, &str, f64); 4] = [
+    ("iops", "/iops", "operations/s", 1.0),
+    ("bytes_per_s", "/bw_bytes", "B/s", 1.0),
+    ("p99_us", "/clat_ns/percentile/99.000000", "µs", 1e3),
+    ("max_us", "/clat_ns/max", "µs", 1e3),
+];
+
+fn numbers(told: &Value, subject: &str, repetition: u64) -> Vec<Measurement> {
+    let of_job = |(job, direction, moved): (&str, &'static str, &Value)| {
+        let one = |(name, pointer, unit, over): (&str, &str, &str, f64)| {
+            let measure = format!("{job}_{direction}_{name}");
+            value(moved, pointer).map(|value| number(subject, &measure, unit, repetition, value / over))
+        };
+        TOLD.into_iter().filter_map(one).collect::<Vec<_>>()
+    };
+    jobs(told).flat_map(of_job).collect()
+}
+
+fn outcome(measured: Measured<Value>) -> FioOutcome {
+    let Measured { name, kept, disk, sides } = measured;
+    let first = &sides[0].1[0];
+    let version = first.get("fio version").and_then(Value::as_str).unwrap_or("unknown").to_owned();
+    let mut told = Vec::new();
+    for (job, direction, _) in jobs(first) {
+        let values = |runs: &[Value], (_, pointer, _, over): (&str, &str, &str, f64)| -> Vec<f64> {
+            let of = |run: &Value| {
+                let found = jobs(run).find(|(name, way, _)| (*name, *way) == (job, direction))?;
+                value(found.2, pointer).map(|value| value / over)
+            };
+            runs.iter().filter_map(of).collect()
+        };
+        let side = |runs: &[Value]| {
+            let [iops, bytes, p99, max] = TOLD.map(|what| median_interval(&values(runs, what)));
+            Some(FioSide { iops: iops?, bytes_per_s: bytes?, p99_us: p99, max_us: max })
+        };
+        let of = |subject: &str| {
+            sides.iter().find(|(found, _)| *found == subject).map(|(_, runs)| values(runs, TOLD[0]))
+        };
+        let ratio = of(SUBJECTS[0]).zip(of(SUBJECTS[1])).and_then(|(aged, unaged)| {
+            median_interval(&aged.iter().zip(&unaged).map(|(aged, unaged)| aged / unaged).collect::<Vec<_>>())
+        });
+        told.push(FioJob {
+            job: job.to_owned(),
+            direction: direction.to_owned(),
+            sides: sides.iter().filter_map(|(subject, runs)| Some((named(subject), side(runs)?))).collect(),
+            iops_ratio: ratio,
+        });
+    }
+    FioOutcome { name, kept, modelled_disk: disk, fio_version: version, jobs: told }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn job_files_that_lead_elsewhere_are_refused() {
+        stays("[global]\nsize=1m\nfilename=a:b\n# directory=/x\n[job]\nrw=read").unwrap();
+        for (text, said) in [
+            ("[j]\ndirectory=/tmp", "directory"),
+            ("[j]\n filename = /dev/sda", "/dev/sda"),
+            ("[j]\nfilename=a:../b", "leads out"),
+            ("include other.fio", "include"),
+        ] {
+            assert!(stays(text).unwrap_err().contains(said), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_fio_tells_is_found() {
+        let told = |iops: f64| {
+            serde_json::json!({
+                "fio version": "fio-3.33",
+                "jobs": [{
+                    "jobname": "j",
+                    "read": { "io_bytes": 4096, "iops": iops, "bw_bytes": 1000, "clat_ns": { "max": 5000, "percentile": { "99.000000": 4000 } } },
+                    "write": { "io_bytes": 0, "iops": 0.0 },
+                }],
+            })
+        };
+        let numbers = numbers(&told(10.0), "aged", 2);
+        let names: Vec<_> = numbers.iter().map(|n| (n.measure.as_str(), n.value)).collect();
+        assert_eq!(
+            names,
+            [
+                ("j_read_iops", 10.0),
+                ("j_read_bytes_per_s", 1000.0),
+                ("j_read_p99_us", 4.0),
+                ("j_read_max_us", 5.0)
+            ]
+        );
+        let kept = Restored { kept: crate::Kept::Copied, sha256: None, restored_bytes: None };
+        let sides = vec![("aged", vec![told(10.0), told(30.0)]), ("unaged", vec![told(20.0), told(40.0)])];
+        let outcome = outcome(Measured { name: "a".to_owned(), kept, disk: None, sides });
+        assert_eq!(outcome.jobs.len(), 1);
+        assert_eq!(outcome.jobs[0].iops_ratio.unwrap().median, 0.625);
+        assert_eq!(outcome.jobs[0].sides["aged"].iops.median, 20.0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_job_file_is_survived(text in "(\\PC|\n|=){0,200}") {
+            let _ = stays(&text);
+        }
+
+        #[test]
+        fn any_answer_is_survived(text in "[\\[\\]{}\":,a-z0-9. ]{0,200}") {
+            if let Ok(told) = serde_json::from_str::<Value>(&text) {
+                numbers(&told, "", 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Aged images to share: saved in a compact file, restored, listed, verified, compared, signed and fetched by a catalogue.
+
+mod about;
+mod catalogue;
+mod check;
+mod diff;
+mod fetch;
+mod get;
+mod restore;
+mod save;
+mod scores;
+mod shelf;
+mod sign;
+
+pub use about::About;
+pub use catalogue::{Catalogue, CatalogueEntry};
+pub use check::{Checked, Deep, check};
+pub use diff::{Differences, diff};
+pub use fetch::{Fetched, fetch};
+pub use restore::{RestoreTo, Restored, restore};
+pub use save::{SaveSpec, SavedImage, save};
+pub use scores::Scores;
+pub use shelf::{ENDING, Shelf};
+pub use sign::{Key, make_key, sign, sign_catalogue};
+
+use crate::{Error, Watch, say};
+use saved::{NewFile, Saved};
+use std::path::Path;
+
+/// A saved image, and what its manifest says of it.
+pub struct Image {
+    /// The file.
+    pub saved: Saved,
+    /// What it is.
+    pub about: About,
+}
+
+impl Image {
+    /// Opens the saved image at `path`; with a key, only if its manifest has a signature by it.
+    pub fn open(path: &Path, key: Option<&Key>) -> Result<Image, Error> {
+        let saved = Saved::open(path)?;
+        if let Some(key) = key {
+            key.check(&saved)?;
+        }
+        let about = About::of(&saved)?;
+        Ok(Image { saved, about })
+    }
+
+    /// Restores it to a file that is not there yet.
+    pub(crate) fn restore(&self, to: &Path, watch: &mut dyn Watch) -> Result<(), Error> {
+        let mut out = NewFile::begin(to)?;
+        let name = self.about.name();
+        let dir = match to.parent() {
+            Some(dir) if !dir.as_os_str().is_empty() => dir,
+            _ => Path::new("."),
+        };
+        let contents = &self.saved.manifest().contents;
+        let (needed, free) =
+            (contents.kept_bytes.saturating_add(contents.made_bytes), disk::free_bytes(dir)?);
+        if needed > free {
+            return Err(Error::Refused(format!(
+                "{name} takes {} when it is restored, and {} has {}; free some space or choose another place",
+                say::bytes(needed),
+                dir.display(),
+                say::bytes(free)
+            )));
+        }
+        self.saved.restore(&mut out, &mut progress(watch, &format!("{name}: restoring")))?;
+        Ok(out.finish()?)
+    }
+}
+
+/// Shows how far work on an image of so many bytes has come.
+fn progress<'w>(watch: &'w mut dyn Watch, phase: &str) -> impl FnMut(u64, u64) + use<'w> {
+    watch.phase(phase, None);
+    let (phase, mut total) = (phase.to_owned(), None);
+    move |done, of| {
+        if total != Some(of) {
+            watch.phase(&phase, Some(of));
+            total = Some(of);
+        }
+        watch.at(done);
+    }
+}

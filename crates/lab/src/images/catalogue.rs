@@ -1,0 +1,144 @@
+//! Catalogues: lists of saved images, each with where it is and how it is known to be the right one.
+
+use super::sign::{self, Key};
+use crate::{Error, can_name};
+use saved::Digest;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::path::{Component, Path};
+
+/// A catalogue, as its TOML file has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    /// The images.
+    #[serde(rename = "image", default)]
+    pub images: Vec<CatalogueEntry>,
+}
+
+/// A saved image in a catalogue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogueEntry {
+    /// What it is called on the shelf.
+    pub name: String,
+    /// Where it is: a URL (`https`, `http` or `file`), or a path from the directory of the catalogue on.
+    pub at: String,
+    /// The public key of minisign that signed its manifest.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// Where the signature is, if not beside the image.
+    #[serde(default)]
+    pub signature: Option<String>,
+    /// Bytes of the file. More are not fetched, or, where this is not said, more than 16 GiB.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// SHA-256 of the file.
+    #[serde(default)]
+    pub sha256: Option<Digest>,
+    /// What it is, for people.
+    #[serde(default)]
+    pub about: Option<String>,
+}
+
+impl Catalogue {
+    /// Reads the catalogue in a file; with a key, only if it is signed by it.
+    pub fn load(path: &Path, key: Option<&Key>) -> Result<Catalogue, Error> {
+        let text = std::fs::read_to_string(path).map_err(Error::io("reading the catalogue", path))?;
+        if let Some(key) = key {
+            key.check_beside(path, text.as_bytes(), &sign::of_catalogue(path))?;
+        }
+        Catalogue::parse(&text)
+            .map_err(|why| Error::Refused(format!("{} is no catalogue: {why}", path.display())))
+    }
+
+    fn parse(text: &str) -> Result<Catalogue, String> {
+        let catalogue: Catalogue = toml::from_str(text).map_err(|why| why.to_string())?;
+        let mut names = HashSet::new();
+        for entry in &catalogue.images {
+            let name = &entry.name;
+            if !can_name(name) {
+                return Err(format!("{name:?} cannot name an image"));
+            }
+            if !names.insert(name) {
+                return Err(format!("it has two images named {name}"));
+            }
+            if entry.key.is_none() && entry.sha256.is_none() {
+                return Err(format!(
+                    "{name} has neither a key nor a sha256, so nobody can tell whether it is the right one"
+                ));
+            }
+            let paths = [Some(&entry.at), entry.signature.as_ref()].into_iter().flatten();
+            if let Some(path) = paths.into_iter().find(|at| !is_remote(at) && leads_out(at)) {
+                return Err(format!("{name}: the path {path:?} leads out by `..`; give it whole"));
+            }
+            if let Some(key) = &entry.key {
+                Key::parse(key).map_err(|why| format!("{name}: {why}"))?;
+            }
+        }
+        Ok(catalogue)
+    }
+
+    /// The image of that name.
+    pub fn find(&self, name: &str) -> Result<&CatalogueEntry, Error> {
+        self.images.iter().find(|entry| entry.name == name).ok_or_else(|| {
+            let names: Vec<_> = self.images.iter().map(|entry| entry.name.as_str()).collect();
+            Error::Refused(format!("the catalogue has no image named {name}; it has {}", names.join(", ")))
+        })
+    }
+}
+
+/// Whether what a catalogue names is fetched from elsewhere.
+pub(super) fn is_remote(at: &str) -> bool {
+    ["https://", "http://"].iter().any(|scheme| at.starts_with(scheme))
+}
+
+fn leads_out(path: &str) -> bool {
+    Path::new(path).components().any(|part| part == Component::ParentDir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GOOD: &str = r#"
+        [[image]]
+        name = "a"
+        at = "https://example.org/a.aged"
+        sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        about = "an example"
+    "#;
+
+    #[test]
+    fn nothing_unknown_unsigned_or_twice() {
+        let good = Catalogue::parse(GOOD).unwrap();
+        assert_eq!(good.find("a").unwrap().at, "https://example.org/a.aged");
+        assert!(good.find("b").unwrap_err().to_string().contains("it has a"));
+        for (from, to, why) in [
+            ("sha256", "#", "neither a key nor a sha256"),
+            ("about", "abuot", "unknown field"),
+            ("\"a\"", "\"../a\"", "cannot name"),
+            ("https://example.org", "there/../..", "leads out"),
+            ("about", "signature = \"../a\"\nabout", "leads out"),
+            ("\"a\"", "\"a\\nb\"", "cannot name"),
+            ("about", "key = \"RWx\"\nabout", "no public key"),
+            ("ba78", "xx", "64 hexadecimal digits"),
+        ] {
+            let message = Catalogue::parse(&GOOD.replacen(from, to, 1)).unwrap_err();
+            assert!(message.contains(why), "{message}");
+        }
+        assert!(Catalogue::parse(&GOOD.repeat(2)).unwrap_err().contains("two images named a"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "\\PC*", at in 0usize..200, to in any::<char>()) {
+            let _ = Catalogue::parse(&text);
+            let mut changed: Vec<char> = GOOD.chars().collect();
+            let at = at % changed.len();
+            changed[at] = to;
+            let _ = Catalogue::parse(&changed.into_iter().collect::<String>());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Fetching an image that a catalogue names.
+
+use super::about::About;
+use super::catalogue::{Catalogue, CatalogueEntry};
+use super::get::get;
+use super::shelf::Shelf;
+use super::sign::{self, Key};
+use crate::{Error, Watch};
+use saved::{Digest, NewFile, Saved};
+use serde::Serialize;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+
+/// A signature of more bytes than that is none.
+const MOST_SIGNATURE_BYTES: u64 = 64 << 10;
+
+/// An image of more bytes is fetched only if the catalogue says that it has so many.
+const MOST_BYTES: u64 = 16 << 30;
+
+/// What was fetched.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fetched {
+    /// Its name.
+    pub name: String,
+    /// The file on the shelf.
+    pub file: PathBuf,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// The key that signed it, if the catalogue names one.
+    pub signed_by: Option<String>,
+}
+
+/// Fetches the image `name` of the catalogue in `file` to the shelf; with a key, only if it has signed the catalogue. The image gets its name there only
+/// when its signature, its checksum and every byte of it are found to be right.
+pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) -> Result<Fetched, Error> {
+    let catalogue = Catalogue::load(file, key)?;
+    let entry = catalogue.find(name)?;
+    let shelf = Shelf::of_user()?;
+    shelf.make()?;
+    let to = shelf.place(name);
+    let mut image = NewFile::begin(&to)?;
+    let base = file.parent().unwrap_or(Path::new(""));
+    watch.phase(&format!("{name}: fetching"), entry.bytes);
+    let signature = entry.key.as_ref().map(|key| Signature::get(entry, key, base, &to)).transpose()?;
+    let most = entry.bytes.unwrap_or(MOST_BYTES);
+    get(&entry.at, base, most, image.file(), &mut |done| watch.at(done))?;
+    // It has no name yet, but can be opened.
+    let unnamed = PathBuf::from(format!("/proc/self/fd/{}", image.file().as_raw_fd()));
+    let of_entry = |error: Error| Error::Refused(format!("{name} from {}: {error}", entry.at));
+    check_sum(entry, &unnamed).map_err(of_entry)?;
+    let saved = Saved::open(&unnamed).map_err(|error| of_entry(error.into()))?;
+    if let Some(signature) = &signature {
+        signature.check(&saved).map_err(of_entry)?;
+    }
+    About::of(&saved).map_err(of_entry)?;
+    saved
+        .verify(&mut super::progress(watch, &format!("{name}: checksums")))
+        .map_err(|error| of_entry(error.into()))?;
+    let file_bytes = saved.file_bytes();
+    drop(saved);
+    let signed_by = signature.map(Signature::keep).transpose()?;
+    image.finish()?;
+    Ok(Fetched { name: name.to_owned(), file: to, file_bytes, signed_by })
+}
+
+/// Refuses a file that has not the sum that the catalogue says.
+fn check_sum(entry: &CatalogueEntry, path: &Path) -> Result<(), Error> {
+    let Some(expected) = entry.sha256 else { return Ok(()) };
+    let mut file = File::open(path).map_err(Error::io("opening", path))?;
+    let found = Digest::of_file(&mut file).map_err(Error::io("reading", path))?;
+    if found != expected {
+        return Err(Error::Refused(format!(
+            "its SHA-256 is {found}, and {expected} in the catalogue; it is not used"
+        )));
+    }
+    Ok(())
+}
+
+/// The signature of an image on its way.
+struct Signature {
+    key: Key,
+    text: String,
+    /// What it becomes; nothing if it lies there already, as after a run that was killed before it had named the image.
+    file: Option<NewFile>,
+}
+
+impl Signature {
+    /// Fetches it. It is to lie beside `to`.
+    fn get(entry: &CatalogueEntry, key: &str, base: &Path, to: &Path) -> Result<Signature, Error> {
+        let key = Key::parse(key).map_err(Error::Refused)?;
+        let beside = |at: &String| sign::beside(Path::new(at)).display().to_string();
+        let at = entry.signature.clone().unwrap_or_else(|| beside(&entry.at));
+        let mut text = Vec::new();
+        get(&at, base, MOST_SIGNATURE_BYTES, &mut text, &mut |_| {})?;
+        let text = String::from_utf8(text).map_err(|_| Error::Refused(format!("{at} is no signature")))?;
+        let path = sign::beside(to);
+        let is_there = std::fs::read(&path).is_ok_and(|there| there == text.as_bytes());
+        let file = if is_there { None } else { Some(NewFile::begin(&path)?) };
+        Ok(Signature { key, text, file })
+    }
+
+    fn check(&self, saved: &Saved) -> Result<(), Error> {
+        self.key.check_text(saved.manifest_text(), &self.text).map_err(|why| {
+            let id = self.key.id();
+            Error::Refused(format!("its signature is not one by the key {id}: {why}; it is not used"))
+        })
+    }
+
+    /// Puts it beside the image, and gives the number of the key.
+    fn keep(self) -> Result<String, Error> {
+        if let Some(mut file) = self.file {
+            let path = file.path().to_owned();
+            file.file().write_all(self.text.as_bytes()).map_err(Error::io("writing", &path))?;
+            file.finish()?;
+        }
+        Ok(self.key.id())
+    }
+}

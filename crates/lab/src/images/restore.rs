@@ -1,0 +1,91 @@
+//! Restoring a saved image: to a work directory, as if it had been aged there, or to a file.
+
+use super::{Image, Key};
+use crate::manifest::{Home, Made, Manifest};
+use crate::store::NewRun;
+use crate::work::Work;
+use crate::{Error, Watch};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Where an image is restored to.
+#[derive(Clone, Debug)]
+pub enum RestoreTo {
+    /// A work directory, with its manifest, so that all commands take it by its name.
+    Work(PathBuf),
+    /// A file.
+    File(PathBuf),
+}
+
+/// What was restored.
+#[derive(Clone, Debug, Serialize)]
+pub struct Restored {
+    /// Its name.
+    pub name: String,
+    /// The image.
+    pub image: PathBuf,
+    /// Its bytes.
+    pub size_bytes: u64,
+    /// Bytes that it takes on disk.
+    pub allocated_bytes: u64,
+}
+
+/// Restores the saved image in `file`; with a key, only if it is signed by it.
+pub fn restore(
+    file: &Path,
+    to: &RestoreTo,
+    key: Option<&Key>,
+    command: &str,
+    watch: &mut dyn Watch,
+) -> Result<Restored, Error> {
+    let image = Image::open(file, key)?;
+    match to {
+        RestoreTo::File(path) => write(&image, path, watch),
+        RestoreTo::Work(dir) => {
+            let name = image.about.name();
+            let work = Work::take(dir)?;
+            let manifest = Manifest::path(dir, name);
+            if manifest.exists() {
+                let dir = dir.display();
+                return Err(Error::Refused(format!(
+                    "{dir} holds an aged file system named {name} already; choose another --work, or --to FILE"
+                )));
+            }
+            let dir = std::path::absolute(dir).map_err(Error::io("finding", dir))?;
+            let restored = write(&image, &dir.join(format!("{name}.img")), watch)?;
+            describe(&image, &restored, &dir, &work, command)?;
+            work.keep();
+            Ok(restored)
+        }
+    }
+}
+
+fn write(image: &Image, path: &Path, watch: &mut dyn Watch) -> Result<Restored, Error> {
+    use std::os::unix::fs::MetadataExt as _;
+    image.restore(path, watch)?;
+    let about = std::fs::metadata(path).map_err(Error::io("looking at", path))?;
+    Ok(Restored {
+        name: image.about.name().to_owned(),
+        image: path.to_owned(),
+        size_bytes: about.len(),
+        allocated_bytes: about.blocks() * 512,
+    })
+}
+
+/// Writes down what lies there now, with a run of its own in the store.
+fn describe(image: &Image, restored: &Restored, dir: &Path, work: &Work, command: &str) -> Result<(), Error> {
+    let store = work.store()?;
+    let aged = &image.about.aged;
+    let run = store.begin(&NewRun {
+        kind: "restore",
+        name: &restored.name,
+        command,
+        seed: aged.seed(),
+        parameters: serde_json::json!({ "saved": image.saved.manifest() }),
+    })?;
+    let made = Made { home: Home::Image(restored.image.clone()), ..aged.made.clone() };
+    let manifest = Manifest { made, run: run.0, ..aged.clone() };
+    store.record_document(run, "", "manifest", &manifest)?;
+    manifest.save(dir)?;
+    store.end(run, "done", None)
+}

@@ -1,0 +1,98 @@
+//! Saving an aged file system.
+
+use super::about::About;
+use super::scores::Scores;
+use super::shelf::Shelf;
+use crate::manifest::{Home, Manifest};
+use crate::say::bytes;
+use crate::{Error, Watch};
+use disk::Session;
+use fs::Target;
+use saved::{Contents, Kept, NewFile};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What is saved, and where.
+#[derive(Clone, Debug)]
+pub struct SaveSpec {
+    /// Its work directory.
+    pub work: PathBuf,
+    /// Its name there.
+    pub name: String,
+    /// The file to make; on the shelf, by its name, unless told.
+    pub to: Option<PathBuf>,
+}
+
+/// What was saved.
+#[derive(Clone, Debug, Serialize)]
+pub struct SavedImage {
+    /// Its name.
+    pub name: String,
+    /// The file.
+    pub file: PathBuf,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// What it holds.
+    pub contents: Contents,
+}
+
+/// Saves an aged file system, which is mounted to be read only meanwhile.
+pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error> {
+    let manifest = Manifest::load_aged(&spec.work, &spec.name)?;
+    if let Home::Dir(dir) = &manifest.made.home {
+        return Err(Error::Refused(format!(
+            "{} was aged in the directory {}: only a file system of its own can be saved, so age one on an image",
+            spec.name,
+            dir.display()
+        )));
+    }
+    let file = match &spec.to {
+        Some(path) => path.clone(),
+        None => {
+            let shelf = Shelf::of_user()?;
+            shelf.make()?;
+            shelf.place(&spec.name)
+        }
+    };
+    let mut out = NewFile::begin(&file)?;
+    let session = Session::begin()?;
+    let mut made = manifest.made.clone();
+    made.mount_opts.push("ro".to_owned());
+    let mut target = crate::age::open(&session, &made)?;
+    let saved = write(manifest, target.as_mut(), &mut out, watch);
+    let closed = target.close();
+    let contents = saved?;
+    closed?;
+    out.finish()?;
+    let file_bytes = std::fs::metadata(&file).map_err(Error::io("looking at", &file))?.len();
+    Ok(SavedImage { name: spec.name.clone(), file, file_bytes, contents })
+}
+
+fn write(
+    aged: Manifest,
+    target: &mut dyn Target,
+    out: &mut NewFile,
+    watch: &mut dyn Watch,
+) -> Result<Contents, Error> {
+    watch.phase(&format!("{}: layout and free space", aged.name), None);
+    let scores = Scores::of(target)?;
+    let unused = target.unused()?;
+    if unused.is_none() {
+        watch.say(&format!(
+            "{} does not tell what it does not use: all that is not zero is kept",
+            aged.made.fs
+        ));
+    }
+    let (device, _) = target.device().expect("it is no directory");
+    // Of an image its file, which tells where its holes are.
+    let source = match &aged.made.home {
+        Home::Image(path) => path.clone(),
+        _ => device,
+    };
+    let about = About { unused_unknown: unused.is_none(), scores, aged };
+    let kept = Kept::of(&source, &unused.unwrap_or_default())?;
+    let phase = format!("{}: saving {}", about.name(), bytes(kept.size_bytes()));
+    let manifest =
+        saved::write(&kept, out, crate::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
+    Ok(manifest.contents)
+}

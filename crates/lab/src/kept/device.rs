@@ -1,0 +1,92 @@
+//! A device that is made what it was as published for aged images (Kadekodi, Nagarajan and Gibson, CMU-PDL-17-106): an image of it
+//! is saved, the requests that write to it are logged, and the blocks that they name are restored from the image.
+//!
+//! The image is saved once, in the work directory beside its checksum, and serves as long as the device has that checksum when a
+//! benchmark begins. Where requests cannot be traced, or some were lost, all that differs is restored.
+
+use crate::Error;
+use disk::{Digest, Dirty, Session, Undo, restore_all, restore_ranges, save_image, written_ranges};
+use probe::Recorder;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Ring buffer of each processor for block requests, in KiB.
+const TRACE_BUFFER_KB: u32 = 16 * 1024;
+
+/// A device that is written to.
+pub(super) struct Device {
+    path: PathBuf,
+    devno: (u32, u32),
+    image: PathBuf,
+    saved: Digest,
+    dirty: Dirty,
+    recorder: Option<Recorder>,
+    restored_bytes: u64,
+}
+
+impl Device {
+    /// Sees to it that an image of the device is saved in `dir`, and notes that it is going to be written to.
+    pub(super) fn prepare(
+        session: &Arc<Session>,
+        path: &Path,
+        dir: &Path,
+        name: &str,
+        note: &Path,
+    ) -> Result<Device, Error> {
+        let devno = disk::BlockDevice::open(path)?.devno();
+        let dir = std::fs::canonicalize(dir).map_err(Error::io("finding", dir))?;
+        let image = dir.join(format!("{name}.saved.img"));
+        let checksum = image.with_extension("sha256");
+        disk::drop_device_cache(path)?;
+        let earlier = std::fs::read_to_string(&checksum).ok().filter(|_| image.exists());
+        let same = earlier.map(|saved| Digest::of(path).map(|now| (saved == now.to_string()).then_some(now)));
+        let saved = match same.transpose()?.flatten() {
+            Some(saved) => saved,
+            None => {
+                let _ = std::fs::remove_file(&checksum);
+                let saved = save_image(path, &image)?;
+                std::fs::write(&checksum, saved.to_string()).map_err(Error::io("writing", &checksum))?;
+                saved
+            }
+        };
+        let undo = Undo::Image { device: path.to_owned(), image: image.clone() };
+        let dirty = Dirty::note(session, note, &undo)?;
+        Ok(Device { path: path.to_owned(), devno, image, saved, dirty, recorder: None, restored_bytes: 0 })
+    }
+
+    /// The checksum of what is saved.
+    pub(super) fn saved(&self) -> Digest {
+        self.saved
+    }
+
+    /// Logs requests from now on, where that can be done.
+    pub(super) fn watch(&mut self) -> Result<(), Error> {
+        if probe::blocktrace::available().is_ok() {
+            self.recorder = Some(Recorder::start(self.devno, TRACE_BUFFER_KB)?);
+        }
+        Ok(())
+    }
+
+    /// Restores what was written since then. Nothing is mounted.
+    pub(super) fn restore(&mut self) -> Result<(), Error> {
+        // A log that lost requests is none.
+        let log = self.recorder.take().and_then(|recorder| recorder.stop().ok());
+        let restored = match log {
+            Some(log) => restore_ranges(&self.image, &self.path, &written_ranges(&log))?,
+            None => restore_all(&self.image, &self.path)?,
+        };
+        self.restored_bytes += restored;
+        Ok(())
+    }
+
+    /// Restores all that differs, whatever the log says.
+    pub(super) fn restore_all(&mut self) -> Result<(), Error> {
+        self.restored_bytes += restore_all(&self.image, &self.path)?;
+        Ok(())
+    }
+
+    /// The note, to be struck off, and how many bytes were restored.
+    pub(super) fn done(self) -> (Dirty, u64) {
+        (self.dirty, self.restored_bytes)
+    }
+}

@@ -1,0 +1,295 @@
+//! Personalities on file systems: the files are made, the file system is made cold, and the threads run, aged beside unaged or
+//! alone, as often as it takes to know how certain the numbers are.
+
+use crate::beside::{self, Bench, Measured, Side, named};
+use crate::compare::SUBJECTS;
+use crate::kept::Restored;
+use crate::sides::On;
+use crate::stats::{Interval, median_interval};
+use crate::store::{Measurement, number};
+use crate::{Error, Watch};
+use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+
+/// The kind of these runs in the store.
+pub const PERSONALITY_KIND: &str = "personality";
+
+/// The document of a repetition begins with this; its number follows.
+pub const PERSONALITY_RUN: &str = "outcome";
+
+/// What a run of a personality is asked to be.
+#[derive(Clone, Debug)]
+pub struct PersonalitySpec {
+    /// What is done.
+    pub personality: Personality,
+    /// What it runs on.
+    pub on: On,
+    /// Whether an aged file system is compared with an unaged copy of it.
+    pub against: bool,
+    /// The model of a disk that an aged image is put on: a built-in name or a TOML file.
+    pub disk: Option<String>,
+    /// How long one repetition is.
+    pub length: Length,
+    /// How many repetitions there are on each side.
+    pub repeat: u64,
+    /// What files, and which of them is chosen, are drawn from.
+    pub seed: u64,
+    /// The full command line, for the record.
+    pub command: String,
+}
+
+/// What a run of a personality gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct PersonalityOutcome {
+    /// What it ran on: the name of an aged file system, or a path.
+    pub name: String,
+    /// The personality.
+    pub personality: String,
+    /// How what it ran on is afterwards what it was before.
+    #[serde(flatten)]
+    pub kept: Restored,
+    /// The model of the modelled disk that it ran on, whose service times were slept; none on a disk of this machine.
+    pub modelled_disk: Option<String>,
+    /// Files that were there when a repetition began.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Each side: `aged` and `unaged`, or `alone`.
+    pub sides: BTreeMap<&'static str, PersonalitySide>,
+    /// Aged over unaged, repetition by repetition; none where there is one side.
+    pub ratio: Option<PersonalityRatios>,
+}
+
+/// What one side gave: medians of the repetitions.
+#[derive(Clone, Debug, Serialize)]
+pub struct PersonalitySide {
+    /// Operations a second.
+    pub operations_per_s: Interval,
+    /// Bytes read and written a second, in MiB.
+    pub mib_per_s: Interval,
+    /// Latency in microseconds of each kind of operation, by quantile: `median`, `p99`, `p999`, `max`.
+    pub latency_us: BTreeMap<String, BTreeMap<&'static str, Interval>>,
+    /// Each repetition.
+    pub runs: Vec<Repetition>,
+}
+
+/// A repetition on one side.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Repetition {
+    /// What was done.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// The share of the time in which a modelled disk had something to do: near 1 the rate is the disk's, near 0 this machine's.
+    pub disk_share: Option<f64>,
+}
+
+/// Aged over unaged.
+#[derive(Clone, Debug, Serialize)]
+pub struct PersonalityRatios {
+    /// Of operations a second; below 1 where aging costs.
+    pub operations_per_s: Interval,
+    /// Of bytes a second.
+    pub mib_per_s: Interval,
+    /// Of latencies; above 1 where aging costs.
+    pub latency: BTreeMap<String, BTreeMap<&'static str, Interval>>,
+}
+
+/// What is told of latencies.
+pub(crate) const QUANTILES: [&str; 4] = ["median", "p99", "p999", "max"];
+
+/// A latency by the name of its quantile, in microseconds.
+fn quantile(of: &OperationOutcome, name: &str) -> f64 {
+    let us = &of.latency_us;
+    match name {
+        "median" => us.median,
+        "p99" => us.p99,
+        "p999" => us.p999,
+        _ => us.max,
+    }
+}
+
+/// Runs a personality.
+pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<PersonalityOutcome, Error> {
+    let plan = Plan::new(&spec.personality, spec.seed).map_err(bench_error)?;
+    let what = &spec.personality.name;
+    let bench = Bench {
+        kind: PERSONALITY_KIND,
+        what,
+        on: &spec.on,
+        against: spec.against,
+        disk: spec.disk.as_deref(),
+        repeat: spec.repeat,
+        seed: Some(spec.seed),
+        parameters: parameters(spec),
+        command: &spec.command,
+    };
+    let work = Working { personality: &spec.personality, plan: &plan, length: spec.length, seed: spec.seed };
+    let measured = beside::run(&bench, watch, &mut |side| work.once(side))?;
+    Ok(outcome(spec, &plan, measured))
+}
+
+fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
+    let length = match spec.length {
+        Length::Time(time) => serde_json::json!({ "time_s": time.as_secs_f64() }),
+        Length::Operations(operations) => serde_json::json!({ "operations": operations }),
+    };
+    serde_json::json!({
+        "personality": spec.personality,
+        "length": length,
+        "repeat": spec.repeat,
+        "disk": spec.disk,
+    })
+}
+
+/// A personality with its files, and how long it runs.
+pub(crate) struct Working<'a> {
+    pub personality: &'a Personality,
+    pub plan: &'a Plan,
+    pub length: Length,
+    pub seed: u64,
+}
+
+impl Working<'_> {
+    /// One repetition on one side.
+    pub fn once(&self, side: &mut Side) -> Result<Repetition, Error> {
+        self.has_room(side)?;
+        self.plan.make(&side.place, &disk::interrupted).map_err(bench_error)?;
+        side.target.settle()?;
+        side.target.chill()?;
+        let files = Files::open(self.plan, &side.place, self.personality.threads).map_err(bench_error)?;
+        let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);
+        // Repetitions differ in which files are chosen, and the sides do not.
+        let run = Run { personality, plan, files: &files, length, seed: seed.wrapping_add(side.repetition) };
+        let busy_ns = |side: &Side| side.target.modelled().map(|disk| disk.clock_ns()).transpose();
+        let begun_ns = busy_ns(side)?;
+        let outcome = personality::run(&run, &disk::interrupted).map_err(bench_error)?;
+        let busy = busy_ns(side)?.zip(begun_ns).map(|(end, begun)| end.saturating_sub(begun) as f64 / 1e9);
+        let disk_share =
+            busy.filter(|_| outcome.time_s > 0.0).map(|busy_s| (busy_s / outcome.time_s).min(1.0));
+        let repetition = Repetition { outcome, disk_share };
+        side.record(&numbers(&repetition, side.subject, side.repetition, ""))?;
+        side.record_document(PERSONALITY_RUN, &repetition)?;
+        Ok(repetition)
+    }
+
+    /// Refuses a file system that the files do not fit on.
+    fn has_room(&self, side: &Side) -> Result<(), Error> {
+        let (free, files) = (disk::free_bytes(&side.place)?, self.plan.needed_bytes());
+        // What describes the files takes room too.
+        let needed = files + files / 8;
+        if free >= needed {
+            return Ok(());
+        }
+        let (free_said, needed_said) = (crate::bytes(free), crate::bytes(needed));
+        let fits = (free as f64 / needed as f64 * 100.0).floor() / 100.0;
+        let side = if side.subject.is_empty() { "it" } else { side.name() };
+        Err(Error::Refused(format!(
+            "{} needs {needed_said} of free space, and {side} has {free_said}; --scale {fits} makes fewer files",
+            self.personality.name
+        )))
+    }
+}
+
+/// The numbers of a repetition, whose names end in `on`.
+pub(crate) fn numbers(run: &Repetition, subject: &str, repetition: u64, on: &str) -> Vec<Measurement> {
+    let one = |measure: &str, unit: &str, value| {
+        number(subject, &format!("{measure}{on}"), unit, repetition, value)
+    };
+    let outcome = &run.outcome;
+    let mut numbers = vec![
+        one("operations_per_s", "operations/s", outcome.operations_per_s),
+        one("mib_per_s", "MiB/s", outcome.mib_per_s),
+    ];
+    numbers.extend(run.disk_share.map(|share| one("disk_share", "share", share)));
+    for (kind, of) in &outcome.of {
+        numbers.push(one(&format!("{kind}_per_s"), "operations/s", of.per_s));
+        let latency = |name: &&str| one(&format!("{kind}_{name}_us"), "µs", quantile(of, name));
+        numbers.extend(QUANTILES.iter().map(latency));
+    }
+    numbers
+}
+
+fn outcome(spec: &PersonalitySpec, plan: &Plan, measured: Measured<Repetition>) -> PersonalityOutcome {
+    let Measured { name, kept, disk, sides } = measured;
+    let of = |subject| sides.iter().find(|(found, _)| *found == subject).map(|(_, runs)| runs);
+    let ratio =
+        of(SUBJECTS[0]).zip(of(SUBJECTS[1])).and_then(|(aged, unaged)| PersonalityRatios::of(aged, unaged));
+    PersonalityOutcome {
+        name,
+        personality: spec.personality.name.clone(),
+        kept,
+        modelled_disk: disk,
+        files: plan.files(),
+        bytes: plan.bytes(),
+        sides: sides.into_iter().map(|(subject, runs)| (named(subject), PersonalitySide::of(runs))).collect(),
+        ratio,
+    }
+}
+
+impl PersonalitySide {
+    fn of(runs: Vec<Repetition>) -> PersonalitySide {
+        let of = |value: &dyn Fn(&Outcome) -> f64| {
+            let values: Vec<f64> = runs.iter().map(|run| value(&run.outcome)).collect();
+            median_interval(&values).expect("there is a repetition")
+        };
+        PersonalitySide {
+            operations_per_s: of(&|outcome| outcome.operations_per_s),
+            mib_per_s: of(&|outcome| outcome.mib_per_s),
+            latency_us: by_quantile(&runs, |kind, name| {
+                let values: Vec<f64> =
+                    runs.iter().filter_map(|run| Some(quantile(run.outcome.of.get(kind)?, name))).collect();
+                median_interval(&values)
+            }),
+            runs,
+        }
+    }
+}
+
+impl PersonalityRatios {
+    fn of(aged: &[Repetition], unaged: &[Repetition]) -> Option<PersonalityRatios> {
+        let ratio = |value: &dyn Fn(&Outcome) -> Option<f64>| {
+            let pairs = aged.iter().zip(unaged).filter_map(|(aged, unaged)| {
+                let (aged, unaged) = (value(&aged.outcome)?, value(&unaged.outcome)?);
+                (unaged > 0.0).then(|| aged / unaged)
+            });
+            median_interval(&pairs.collect::<Vec<_>>())
+        };
+        Some(PersonalityRatios {
+            operations_per_s: ratio(&|outcome| Some(outcome.operations_per_s))?,
+            mib_per_s: ratio(&|outcome| Some(outcome.mib_per_s))?,
+            latency: by_quantile(aged, |kind, name| {
+                ratio(&|outcome| Some(quantile(outcome.of.get(kind)?, name)))
+            }),
+        })
+    }
+}
+
+/// A value for each kind of operation and quantile.
+fn by_quantile(
+    runs: &[Repetition],
+    value: impl Fn(&str, &str) -> Option<Interval>,
+) -> BTreeMap<String, BTreeMap<&'static str, Interval>> {
+    let kinds = runs.first().into_iter().flat_map(|run| run.outcome.of.keys());
+    let of_kind = |kind: &String| {
+        let values = QUANTILES.into_iter().filter_map(|name| Some((name, value(kind, name)?)));
+        (kind.clone(), values.collect())
+    };
+    kinds.map(of_kind).collect()
+}
+
+pub(crate) fn bench_error(error: personality::Error) -> Error {
+    match &error {
+        personality::Error::Interrupted => {
+            Error::Interrupted("nothing of this repetition is kept".to_owned())
+        }
+        personality::Error::Unknown { .. } | personality::Error::Unsound { .. } => {
+            Error::Refused(error.to_string())
+        }
+        personality::Error::Operation { source, .. } if source.kind() == ErrorKind::StorageFull => {
+            Error::Failed(format!("{error}; --scale 0.5 makes half as many files"))
+        }
+        _ => Error::Failed(error.to_string()),
+    }
+}

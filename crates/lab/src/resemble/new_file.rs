@@ -1,0 +1,114 @@
+//! What a new file would come to: it is written to a copy that holds all that its file system needs, and nothing of what its files hold. So a
+//! copy of a large device is small, and the device itself is only read.
+
+use super::NewFileSize;
+use super::look::{Rest, Seen, place};
+use crate::manifest::{Home, Made};
+use crate::say::bytes;
+use crate::{Error, Watch};
+use disk::{Scratch, Session};
+use saved::{Kept, NewFile};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The share of the free space that a new file takes at most: file systems keep some to themselves.
+const MOST_OF_FREE: f64 = 0.9;
+
+/// Room for what a copy and the file system on it write beside the new file.
+const ROOM_BYTES: u64 = 64 << 20;
+
+/// Writes a new file of one size to a copy of each.
+pub fn measure(
+    session: &Arc<Session>,
+    seen: &mut [Seen],
+    size: NewFileSize,
+    scratch: &Path,
+    watch: &mut dyn Watch,
+) -> Result<(), Error> {
+    let Some(free) = seen.iter().filter_map(|seen| Some(seen.rest.as_ref()?.free_bytes)).min() else {
+        return Ok(());
+    };
+    let new_bytes = match size {
+        NewFileSize::None => return Ok(()),
+        NewFileSize::Published => probe::new_file_bytes(free),
+        NewFileSize::Bytes(wanted) => {
+            let fits = wanted.min((free as f64 * MOST_OF_FREE) as u64);
+            if fits < wanted {
+                watch.say(&format!(
+                    "the new file has {} and not {}, so that it fits",
+                    bytes(fits),
+                    bytes(wanted)
+                ));
+            }
+            fits
+        }
+    };
+    for Seen { look, rest } in seen {
+        let Some(rest) = rest else { continue };
+        watch.phase(&format!("{}: a new file on a copy", look.name), None);
+        match on_copy(session, rest, new_bytes, scratch)? {
+            Ok(new) => look.new_file = Some(new),
+            Err(why) => look.not_measured.push(format!("a new file: {why}")),
+        }
+    }
+    Ok(())
+}
+
+/// The new file on a copy; or why there is no room for one.
+fn on_copy(
+    session: &Arc<Session>,
+    rest: &Rest,
+    new_bytes: u64,
+    scratch: &Path,
+) -> Result<Result<probe::NewFile, String>, Error> {
+    let dir = Scratch::make(session, scratch, "senesce-copy")?;
+    let path = dir.path().join("copy.img");
+    if let Err(why) = copy(session, rest, new_bytes, &path)? {
+        return Ok(Err(why));
+    }
+    let copy = crate::age::open(session, &Made { home: Home::Image(path), ..rest.made.clone() })?;
+    copy.settle()?;
+    let new = probe::new_file(copy.root(), new_bytes);
+    copy.close()?;
+    drop(dir);
+    match new {
+        // What is free is not always there for data.
+        Err(probe::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::StorageFull => Ok(Err(
+            format!("there is no room for one of {}; name a smaller size by --new-file", bytes(new_bytes)),
+        )),
+        new => Ok(Ok(new?)),
+    }
+}
+
+/// Makes the copy; or says why there is no room for it.
+fn copy(session: &Arc<Session>, rest: &Rest, new_bytes: u64, to: &Path) -> Result<Result<(), String>, Error> {
+    // What a modelled disk holds can be read only while it is served.
+    let served = match &rest.made.home {
+        Home::Modelled { .. } => Some(crate::age::open(session, &rest.only_read)?),
+        _ => None,
+    };
+    let device = served.as_ref().and_then(|target| target.device());
+    let source = device.map_or_else(|| place(&rest.made.home), |(device, _)| device);
+    let copied = copy_of(&Kept::of(&source, &rest.without)?, new_bytes, to);
+    if let Some(served) = served {
+        served.close()?;
+    }
+    copied
+}
+
+fn copy_of(kept: &Kept, new_bytes: u64, to: &Path) -> Result<Result<(), String>, Error> {
+    let dir = to.parent().unwrap_or(Path::new("/"));
+    let (need, free) = (kept.kept_bytes() + new_bytes + ROOM_BYTES, disk::free_bytes(dir)?);
+    if need > free {
+        return Ok(Err(format!(
+            "a copy needs {} in {}, where {} are free; name another place by --scratch",
+            bytes(need),
+            dir.display(),
+            bytes(free)
+        )));
+    }
+    let mut copy = NewFile::begin(to)?;
+    kept.copy(&mut copy)?;
+    copy.finish()?;
+    Ok(Ok(()))
+}

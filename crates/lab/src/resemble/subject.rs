@@ -1,0 +1,74 @@
+//! What is looked at: whatever holds a file system.
+
+use crate::Error;
+use crate::images::Shelf;
+use crate::manifest::{Home, Made, Manifest};
+use crate::work::STORE;
+use std::path::{Path, PathBuf};
+
+/// Where a file system is that is looked at.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// In a directory of one that is mounted: read as it is.
+    Directory(PathBuf),
+    /// On an image, a device or a modelled disk, which is mounted to be read only.
+    Disk(Made),
+    /// In a saved image, which is restored first.
+    Saved(PathBuf),
+}
+
+impl Subject {
+    /// What a word names: a path of an image, a device, a modelled disk or a directory; a work directory with one aged file system, or
+    /// the name of one behind it, as in `senesce-work/a`; a saved image, by its path or its name on the shelf.
+    pub fn find(word: &str) -> Result<Subject, Error> {
+        let path = Path::new(word);
+        if path.is_dir() && path.join(STORE).is_file() {
+            return Subject::aged(&only(path)?);
+        }
+        if path.exists() && path.extension().is_none_or(|ending| ending != crate::images::ENDING) {
+            return Ok(Made::found(path)?.map_or_else(|| Subject::Directory(path.to_owned()), Subject::Disk));
+        }
+        if let (Some(work), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
+            && let Some(manifest) = Manifest::load(work, name)?
+        {
+            return Subject::aged(&manifest);
+        }
+        let saved = Shelf::of_user()?.file(word);
+        if saved.is_file() {
+            return Ok(Subject::Saved(saved));
+        }
+        Err(Error::Refused(format!(
+            "{word} is no image, device, directory or work directory, and there is no saved image {}",
+            saved.display()
+        )))
+    }
+
+    fn aged(manifest: &Manifest) -> Result<Subject, Error> {
+        Ok(match &manifest.made.home {
+            Home::Dir(dir) => Subject::Directory(dir.join("tree")),
+            _ => Subject::Disk(manifest.made.clone()),
+        })
+    }
+}
+
+/// The only aged file system of a work directory.
+fn only(work: &Path) -> Result<Manifest, Error> {
+    let entries = std::fs::read_dir(work).map_err(Error::io("reading", work))?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| Some(entry.path().file_name()?.to_str()?.strip_suffix(".json")?.to_owned()))
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    let shown = work.display();
+    match names.as_slice() {
+        [name] => Manifest::load(work, name)?
+            .ok_or_else(|| Error::Refused(format!("{shown} holds no aged file system"))),
+        [] => Err(Error::Refused(format!("{shown} holds no aged file system"))),
+        names => Err(Error::Refused(format!(
+            "{shown} holds several aged file systems; name one, as in {shown}/{} (there are {})",
+            names[0],
+            names.join(", ")
+        ))),
+    }
+}

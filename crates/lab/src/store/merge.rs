@@ -1,0 +1,131 @@
+//! Stores brought together: the runs of shards and of machines in one. A run is known by its `uid` wherever it is.
+
+use super::sql::{Row, Value};
+use super::{Run, RunId, Store};
+use crate::Error;
+use std::collections::HashMap;
+
+/// What a merge did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Merged {
+    /// Runs that were taken over, or have gone on since they were.
+    pub taken: u64,
+    /// Runs that were there already, as they are.
+    pub known: u64,
+    /// Runs that are still going on, or were killed, and were left out.
+    pub unfinished: u64,
+}
+
+/// What was done about a run.
+enum Did {
+    Take,
+    Know,
+    Leave,
+}
+
+/// The parameter by which the run of a comparison names the one that aged its file system.
+const AGED_RUN: &str = "aged_run";
+
+impl Store {
+    /// Takes over all runs of another store that have ended. Of what is here already, what has gone on there since is taken anew,
+    /// the rest is left as it is. A run is taken with all its numbers and documents, or not at all.
+    pub fn merge(&self, from: &Store) -> Result<Merged, Error> {
+        let mut merged = Merged::default();
+        // Where the runs of the other are here.
+        let mut here: HashMap<i64, i64> = HashMap::new();
+        for run in from.runs()? {
+            // Others may be taking over the same at the same time.
+            let did = self.as_one(|| match self.known(&run)? {
+                None if run.state == "running" => Ok((None, Did::Leave)),
+                Some((id, gone_on)) if !gone_on || run.state == "running" => Ok((Some(id), Did::Know)),
+                known => {
+                    let id = self.take_over(from, run.id, known.map(|(id, _)| id), &here)?;
+                    Ok((Some(id), Did::Take))
+                }
+            });
+            let (id, did) = did?;
+            here.extend(id.map(|id| (run.id.0, id.0)));
+            match did {
+                Did::Take => merged.taken += 1,
+                Did::Know => merged.known += 1,
+                Did::Leave => merged.unfinished += 1,
+            }
+        }
+        Ok(merged)
+    }
+
+    /// The run of another store, if it is here, and whether it has gone on there since, and ended.
+    fn known(&self, there: &Run) -> Result<Option<(RunId, bool)>, Error> {
+        let gone_on = |here: &Run| {
+            // What runs here is written to here.
+            here.state != "running"
+                && (there.finished > here.finished
+                    || there.finished == here.finished && there.state != here.state)
+        };
+        Ok(self.by_uid(&there.uid)?.map(|here| (here.id, gone_on(&here))))
+    }
+
+    /// Takes over a run, in the place of what is known of it already.
+    fn take_over(
+        &self,
+        from: &Store,
+        run: RunId,
+        before: Option<RunId>,
+        here: &HashMap<i64, i64>,
+    ) -> Result<RunId, Error> {
+        // The columns as they are, for times and commands stay what they were.
+        let columns =
+            "kind, name, state, started, finished, tool, command, seed, parameters, machine, error, uid";
+        let rows = from.rows(&format!("SELECT {columns} FROM run WHERE id = $1"), &[run.0.into()])?;
+        let Some(Row(mut values)) = rows.into_iter().next() else {
+            return Err(from.wrong(&format!("run {} is gone", run.0)));
+        };
+        if let Value::Text(parameters) = &mut values[8]
+            && let Ok(mut json) = serde_json::from_str::<serde_json::Value>(parameters)
+            && let Some(aged) = json.get(AGED_RUN).and_then(serde_json::Value::as_i64)
+        {
+            json[AGED_RUN] = here.get(&aged).copied().into();
+            *parameters = json.to_string();
+        }
+        let holes: Vec<String> = (1..=values.len()).map(|at| format!("${at}")).collect();
+        let holes = holes.join(", ");
+        let statement = match before {
+            Some(RunId(id)) => {
+                for table in ["measurement", "document"] {
+                    self.change(&format!("DELETE FROM {table} WHERE run = $1"), &[id.into()])?;
+                }
+                format!("UPDATE run SET ({columns}) = ({holes}) WHERE id = {id} RETURNING id")
+            }
+            None => format!("INSERT INTO run ({columns}) VALUES ({holes}) RETURNING id"),
+        };
+        let rows = self.rows(&statement, &values)?;
+        let id = rows.first().ok_or_else(|| self.wrong("a run that is taken over gets no number"))?;
+        let id = RunId(self.try_(id.int(0))?);
+        for (table, columns) in [
+            ("measurement", "subject, measure, unit, repetition, value, at"),
+            ("document", "subject, name, body"),
+        ] {
+            let rows =
+                from.rows(&format!("SELECT {columns} FROM {table} WHERE run = $1"), &[run.0.into()])?;
+            for some in rows.chunks(super::AT_ONCE) {
+                self.copy(table, columns, id, some)?;
+            }
+        }
+        Ok(id)
+    }
+
+    /// Adds rows to a run by one statement.
+    fn copy(&self, table: &str, columns: &str, run: RunId, rows: &[Row]) -> Result<(), Error> {
+        let mut values: Vec<Value> = vec![run.0.into()];
+        let mut holes = Vec::new();
+        for row in rows {
+            let each = row.0.iter().map(|value| {
+                values.push(value.clone());
+                format!("${}", values.len())
+            });
+            holes.push(format!("($1, {})", each.collect::<Vec<_>>().join(", ")));
+        }
+        let statement = format!("INSERT INTO {table} (run, {columns}) VALUES {}", holes.join(", "));
+        self.change(&statement, &values).map(drop)
+    }
+}

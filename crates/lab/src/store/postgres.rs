@@ -1,0 +1,171 @@
+//! The store in a database of PostgreSQL, in a schema of its own: many machines fill it at once.
+
+use super::sql::{Dialect, Failure, Row, Sql, Value};
+use std::cell::{Cell as Slot, RefCell};
+use std::time::{Duration, Instant};
+use stores::{Cell, Database};
+
+/// A database.
+pub(super) struct Postgres {
+    url: String,
+    database: RefCell<Database>,
+    /// Whether a transaction is under way, which ends with its connection.
+    within: Slot<bool>,
+    /// What the runs of this process are held by.
+    held_by: RefCell<Option<String>>,
+}
+
+/// How long a server that is gone is waited for: that is, started anew.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Which lock of the database keeps other writers out; the number is any.
+macro_rules! lock {
+    () => {
+        "pg_advisory_xact_lock(7318349394477056)"
+    };
+}
+
+/// Makes the schema, which is ours alone, and works in it. The server tells of a machine that has vanished within two minutes.
+const PREPARE: &str = concat!(
+    "BEGIN; SELECT ",
+    lock!(),
+    "; CREATE SCHEMA IF NOT EXISTS senesce_store; SET search_path TO senesce_store;
+    CREATE TABLE IF NOT EXISTS layout (layout BIGINT NOT NULL); COMMIT; SET search_path TO senesce_store;
+    SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 6"
+);
+
+const POSTGRES: Dialect = Dialect {
+    now: "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')",
+    uid: "replace(gen_random_uuid()::text, '-', '')",
+    id: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    integer: "BIGINT",
+    real: "DOUBLE PRECISION",
+    table: "",
+    keyed_table: "",
+    relax: "SET synchronous_commit TO off",
+    begin: concat!("BEGIN; SELECT ", lock!()),
+};
+
+/// The process of the server that serves a connection, and when it began: what tells connections from each other.
+const HOLDER: &str = "pid::text || ' ' || extract(epoch FROM backend_start)::text";
+
+impl Postgres {
+    /// Connects to the database at `url`.
+    pub fn open(url: &str) -> Result<Postgres, Failure> {
+        let database = RefCell::new(connect(url)?);
+        Ok(Postgres { url: url.to_owned(), database, within: Slot::new(false), held_by: RefCell::default() })
+    }
+
+    /// Asks the database, once more after the connection was lost between two statements: figures take hours, and a server may
+    /// be started anew meanwhile.
+    fn ask<T>(
+        &self,
+        action: impl Fn(&mut Database) -> Result<T, bench::metadata::Failure>,
+    ) -> Result<T, Failure> {
+        let done = action(&mut self.database.borrow_mut());
+        if done.is_ok() || self.within.get() || !self.database.borrow().is_closed() {
+            return done.map_err(failure);
+        }
+        self.database.replace(connect_again(&self.url)?);
+        // What runs here goes on running, on another connection.
+        let before = self.held_by.borrow().clone();
+        if let Some(before) = before {
+            let statement = "UPDATE run SET holder = $1 WHERE holder = $2 AND state = 'running'";
+            let cells = cells(&[self.holder()?.into(), before.into()]);
+            self.database.borrow_mut().change(statement, &cells).map_err(failure)?;
+        }
+        action(&mut self.database.borrow_mut()).map_err(failure)
+    }
+}
+
+fn connect(url: &str) -> Result<Database, Failure> {
+    let mut database = Database::connect(url).map_err(failure)?;
+    database.batch(PREPARE).map_err(failure)?;
+    Ok(database)
+}
+
+/// Connects to a server that may be just about to come back.
+fn connect_again(url: &str) -> Result<Database, Failure> {
+    let begun = Instant::now();
+    loop {
+        match connect(url) {
+            Err(_) if begun.elapsed() < PATIENCE && !disk::interrupted() => {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+            connected => return connected,
+        }
+    }
+}
+
+fn failure(failure: bench::metadata::Failure) -> Failure {
+    failure.0.into()
+}
+
+fn cells(values: &[Value]) -> Vec<Cell> {
+    let cell = |value: &Value| match value {
+        Value::Null => Cell::Null,
+        Value::Int(value) => Cell::Int(*value),
+        Value::Real(value) => Cell::Real(*value),
+        Value::Text(value) => Cell::Text(value.clone()),
+    };
+    values.iter().map(cell).collect()
+}
+
+fn row(cells: Vec<Cell>) -> Row {
+    let value = |cell| match cell {
+        Cell::Null => Value::Null,
+        Cell::Int(value) => Value::Int(value),
+        Cell::Real(value) => Value::Real(value),
+        Cell::Text(value) => Value::Text(value),
+    };
+    Row(cells.into_iter().map(value).collect())
+}
+
+impl Sql for Postgres {
+    fn dialect(&self) -> &'static Dialect {
+        &POSTGRES
+    }
+
+    fn batch(&self, statements: &str) -> Result<(), Failure> {
+        let done = self.ask(|database| database.batch(statements));
+        match statements {
+            begin if begin == POSTGRES.begin => self.within.set(done.is_ok()),
+            "COMMIT" | "ROLLBACK" => self.within.set(false),
+            _ => {}
+        }
+        done
+    }
+
+    fn change(&self, statement: &str, values: &[Value]) -> Result<u64, Failure> {
+        let cells = cells(values);
+        self.ask(|database| database.change(statement, &cells))
+    }
+
+    fn rows(&self, statement: &str, values: &[Value]) -> Result<Vec<Row>, Failure> {
+        let cells = cells(values);
+        Ok(self.ask(|database| database.rows(statement, &cells))?.into_iter().map(row).collect())
+    }
+
+    fn layout(&self) -> Result<i64, Failure> {
+        self.rows("SELECT layout FROM layout", &[])?.first().map_or(Ok(0), |row| row.int(0))
+    }
+
+    fn set_layout(&self, layout: i64) -> Result<(), Failure> {
+        self.batch("DELETE FROM layout")?;
+        self.change("INSERT INTO layout VALUES ($1)", &[layout.into()]).map(drop)
+    }
+
+    /// The connection, which ends with the process.
+    fn holder(&self) -> Result<String, Failure> {
+        let statement = format!("SELECT {HOLDER} FROM pg_stat_activity WHERE pid = pg_backend_pid()");
+        let rows = self.rows(&statement, &[])?;
+        let holder = rows.first().ok_or("the server does not tell which connection this is")?.text(0)?;
+        self.held_by.replace(Some(holder.clone()));
+        Ok(holder)
+    }
+
+    fn lives(&self, holder: &str) -> Result<bool, Failure> {
+        let statement = format!("SELECT 1 FROM pg_stat_activity WHERE {HOLDER} = $1");
+        Ok(!self.rows(&statement, &[holder.into()])?.is_empty())
+    }
+}

@@ -1,0 +1,199 @@
+use super::*;
+use serde_json::json;
+
+/// The tables as the versions before 2 made them.
+const LAYOUT_1: &str = "
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, started TEXT NOT NULL, finished TEXT,
+    tool TEXT NOT NULL, command TEXT NOT NULL, seed TEXT, parameters TEXT NOT NULL, machine TEXT NOT NULL, error TEXT
+) STRICT;
+CREATE TABLE measurement (
+    run INTEGER NOT NULL REFERENCES run(id), subject TEXT NOT NULL, measure TEXT NOT NULL, unit TEXT NOT NULL,
+    repetition INTEGER NOT NULL, value REAL NOT NULL, at TEXT NOT NULL, PRIMARY KEY (run, subject, measure, repetition)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE document (
+    run INTEGER NOT NULL REFERENCES run(id), subject TEXT NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run, subject, name)
+) STRICT, WITHOUT ROWID;
+PRAGMA user_version = 1;
+INSERT INTO run VALUES (3, 'age', 'old', 'done', '2026-01-02T03:04:05Z', '2026-01-02T03:05:00Z', 'senesce 0.0.9', 'senesce age',
+    '18446744073709551615', '{\"a\":1}', 'MACHINE', NULL),
+    (4, 'checkpoint', 'killed', 'running', '2026-01-02T03:06:00Z', NULL, 'senesce 0.0.9', 'senesce run', NULL, '{}', 'MACHINE', NULL);
+INSERT INTO measurement VALUES (3, 'aged', 'layout_score', 'share', 1, 0.75, '2026-01-02T03:04:59Z');
+INSERT INTO document VALUES (3, '', 'manifest', '{\"version\":1}');
+";
+
+/// A store as an older version left it.
+fn old(path: &Path) {
+    let machine = serde_json::to_string(&Machine::this()).unwrap();
+    let db = rusqlite::Connection::open(path).unwrap();
+    db.execute_batch(&LAYOUT_1.replace("MACHINE", &machine.replace('\'', "''"))).unwrap();
+}
+
+fn new<'a>(kind: &'a str, name: &'a str, parameters: serde_json::Value) -> NewRun<'a> {
+    NewRun { kind, name, command: "senesce test", seed: Some(u64::MAX), parameters }
+}
+
+#[test]
+fn a_store_of_an_older_version_opens_with_all_that_it_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("old.db");
+    old(&path);
+    std::fs::copy(&path, dir.path().join("copy.db")).unwrap();
+    let store = Store::open(&path).unwrap();
+    let runs = store.runs().unwrap();
+    assert_eq!(
+        runs.iter().map(|run| (run.id.0, run.name.as_str())).collect::<Vec<_>>(),
+        [(3, "old"), (4, "killed")]
+    );
+    assert_eq!((runs[0].seed, &runs[0].parameters), (Some(u64::MAX), &json!({ "a": 1 })));
+    assert_eq!(store.measurements(RunId(3)).unwrap(), [number("aged", "layout_score", "share", 1, 0.75)]);
+    assert_eq!(
+        store.document::<serde_json::Value>(RunId(3), "", "manifest").unwrap(),
+        Some(json!({ "version": 1 }))
+    );
+    assert!(store.running("checkpoint", "killed").unwrap().is_empty(), "nobody is known to hold it");
+    let later = store.begin(&new("age", "new", json!({}))).unwrap();
+    assert_eq!(later, RunId(5));
+    // Copies of one old store hold the same runs, whoever has opened them first.
+    let copy = Store::open(&dir.path().join("copy.db")).unwrap();
+    assert_eq!(store.merge(&copy).unwrap(), Merged { taken: 0, known: 2, unfinished: 0 });
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("new.db");
+    drop(Store::open(&path).unwrap());
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let Err(error) = Store::open(&path) else { panic!("it opens") };
+    assert!(
+        error.to_string().contains("layout 99") && error.to_string().contains("newer senesce"),
+        "{error}"
+    );
+}
+
+#[test]
+fn numbers_come_back_as_they_were_recorded_last() {
+    let dir = tempfile::tempdir().unwrap();
+    numbers_are_kept(&Store::open(&dir.path().join("store")).unwrap());
+}
+
+/// What holds for every kind of store.
+pub(super) fn numbers_are_kept(store: &Store) {
+    let run = store.begin(&new("age", "it", json!({ "x": "ä\u{1f40c}'\"" }))).unwrap();
+    store.record(run, &number("", "one", "", 1, 1.5)).unwrap();
+    let mut all: Vec<Measurement> =
+        (1..=1200).map(|n| number("aged", "many", "s", n, n as f64 / 3.0)).collect();
+    all.push(number("", "one", "", 1, 2.5));
+    all.push(number("", "one", "", 1, 3.5));
+    store.record_all(run, &all).unwrap();
+    store.record_all(run, &[]).unwrap();
+    let read = store.measurements(run).unwrap();
+    assert_eq!((read.len(), &read[0]), (1201, &number("", "one", "", 1, 3.5)));
+    assert_eq!(read[1200], number("aged", "many", "s", 1200, 400.0));
+    store.record_document(run, "", "it", &json!([1])).unwrap();
+    store.record_document(run, "", "it", &json!([2, "\u{0}"])).unwrap();
+    assert_eq!(store.document::<serde_json::Value>(run, "", "it").unwrap(), Some(json!([2, "\u{0}"])));
+    assert_eq!(store.document::<serde_json::Value>(run, "aged", "it").unwrap(), None);
+    let parameters = json!({ "x": "ä\u{1f40c}'\"" });
+    assert_eq!(store.last_done("age", "it", &parameters).unwrap(), None);
+    store.end(run, "done", None).unwrap();
+    assert_eq!(store.last_done("age", "it", &parameters).unwrap(), Some(run));
+    assert_eq!(store.last_done("age", "it", &json!({})).unwrap(), None);
+    let kept = store.runs().unwrap().into_iter().find(|kept| kept.id == run).unwrap();
+    assert_eq!((kept.seed, kept.state.as_str(), &kept.parameters), (Some(u64::MAX), "done", &parameters));
+    assert!(kept.started.ends_with('Z') && kept.started.len() == 20 && kept.finished >= Some(kept.started));
+}
+
+#[test]
+fn of_two_that_begin_the_same_work_one_does_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store");
+    one_of_two_does_it(&Store::open(&path).unwrap(), &Store::open(&path).unwrap());
+}
+
+/// What holds for every kind of store.
+pub(super) fn one_of_two_does_it(a: &Store, b: &Store) {
+    let work = |scale: &str| new("experiment", "alone", json!({ "scale": scale }));
+    let same = |run: &Run| run.parameters["scale"] == "small";
+    let first = a.begin_alone(&work("small"), same).unwrap().expect("nobody does it yet");
+    assert_eq!(b.begin_alone(&work("small"), same).unwrap(), None);
+    assert_eq!(b.running("experiment", "alone").unwrap().len(), 1);
+    let other = b.begin_alone(&work("paper"), |run| run.parameters["scale"] == "paper").unwrap();
+    assert!(other.is_some(), "another scale is another work");
+    a.end(first, "interrupted", None).unwrap();
+    assert!(b.begin_alone(&work("small"), same).unwrap().is_some());
+}
+
+#[test]
+fn a_process_that_was_killed_holds_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("store")).unwrap();
+    let run = store.begin(&new("experiment", "it", json!({}))).unwrap();
+    assert_eq!(store.running("experiment", "it").unwrap().len(), 1);
+    // The number of this process, but of another time.
+    let holder = format!("{} 0123 1", std::process::id());
+    store.change("UPDATE run SET holder = $1 WHERE id = $2", &[holder.into(), run.0.into()]).unwrap();
+    assert!(store.running("experiment", "it").unwrap().is_empty());
+}
+
+#[test]
+fn shards_are_merged_once_and_comparisons_find_their_agings() {
+    let dir = tempfile::tempdir().unwrap();
+    let [a, b] = ["a", "b"].map(|name| Store::open(&dir.path().join(name)).unwrap());
+    merged_once(&a, &b);
+}
+
+/// What holds for every kind of store.
+pub(super) fn merged_once(into: &Store, from: &Store) {
+    let done = |store: &Store, kind: &str, parameters| {
+        let run = store.begin(&new(kind, "it", parameters)).unwrap();
+        store.record_all(run, &[number("", "x", "s", 1, 0.1)]).unwrap();
+        store.record_document(run, "", "outcome", &json!({ "of": kind })).unwrap();
+        store.end(run, "done", None).unwrap();
+        run
+    };
+    done(into, "age", json!({}));
+    let before = into.runs().unwrap().len();
+    let aged = done(from, "age", json!({}));
+    done(from, "compare", json!({ "aged_run": aged.0 }));
+    from.begin(&new("age", "killed", json!({}))).unwrap();
+    let merged = into.merge(from).unwrap();
+    let running = from.runs().unwrap().iter().filter(|run| run.state == "running").count();
+    let ended = from.runs().unwrap().len() - running;
+    assert_eq!((merged.taken as usize, merged.unfinished as usize), (ended, running));
+    let runs = into.runs().unwrap();
+    assert_eq!(runs.len(), before + ended);
+    let compared = runs.iter().rfind(|run| run.kind == "compare").unwrap();
+    let aged = runs.iter().rfind(|run| run.kind == "age").unwrap();
+    assert_eq!(compared.parameters["aged_run"], aged.id.0);
+    assert_eq!(into.measurements(compared.id).unwrap(), [number("", "x", "s", 1, 0.1)]);
+    assert_eq!(into.document(compared.id, "", "outcome").unwrap(), Some(json!({ "of": "compare" })));
+    let kept = from.runs().unwrap();
+    assert!(kept.iter().any(|run| run.started == compared.started && run.uid == compared.uid));
+    assert_eq!(into.merge(from).unwrap().taken, 0, "what is there is not taken again");
+    let all = from.runs().unwrap().len() as u64;
+    assert_eq!(from.merge(from).unwrap(), Merged { taken: 0, known: all, unfinished: 0 }, "into itself");
+
+    // What has gone on since is taken anew, with what it holds now, and in its place.
+    let left = from.begin(&new("age", "left", json!({}))).unwrap();
+    from.record_all(left, &[number("", "x", "s", 1, 0.1), number("", "y", "s", 1, 0.2)]).unwrap();
+    from.end(left, "interrupted", Some("by hand")).unwrap();
+    assert_eq!(into.merge(from).unwrap().taken, 1);
+    from.again(left).unwrap();
+    from.record(left, &number("", "x", "s", 1, 0.3)).unwrap();
+    assert_eq!(into.merge(from).unwrap().taken, 0, "it has not ended");
+    from.end(left, "done", None).unwrap();
+    assert_eq!(into.merge(from).unwrap().taken, 1);
+    assert_eq!(into.merge(from).unwrap().taken, 0);
+    let uid = from.runs().unwrap().into_iter().find(|run| run.id == left).unwrap().uid;
+    let here: Vec<Run> = into.runs().unwrap().into_iter().filter(|run| run.uid == uid).collect();
+    assert_eq!((here.len(), here[0].state.as_str(), &here[0].error), (1, "done", &None));
+    assert_eq!(into.measurements(here[0].id).unwrap(), from.measurements(left).unwrap());
+    // And the other way round, where it is as it is here.
+    assert_eq!(from.merge(into).unwrap().known, into.runs().unwrap().len() as u64 - before as u64);
+}
+
+#[cfg(feature = "postgres")]
+mod postgres;

@@ -1,0 +1,102 @@
+//! The same of a database, with a server of the test's own.
+
+use super::*;
+use cluster::server;
+use server::{SECRET, Server, USER};
+use std::sync::mpsc::channel;
+
+#[path = "../../../../stores/tests/services/cluster.rs"]
+mod cluster;
+#[allow(dead_code, reason = "other tests need more of it")]
+#[path = "../../../../stores/tests/services/server.rs"]
+mod server;
+
+fn url(server: &Server, secret: &str) -> StoreAt {
+    let secret = secret.replace('/', "%2F").replace('+', "%2B");
+    StoreAt::named(&format!("postgres://{USER}:{secret}@127.0.0.1:{}/postgres", server.port))
+}
+
+#[test]
+fn a_database_keeps_what_a_file_keeps() {
+    let Some(mut server) = server() else { return };
+    let at = url(&server, SECRET);
+    let (store, other) = (at.open().unwrap(), at.open().unwrap());
+    numbers_are_kept(&store);
+    one_of_two_does_it(&store, &other);
+    let dir = tempfile::tempdir().unwrap();
+    let file = Store::open(&dir.path().join("file")).unwrap();
+    merged_once(&store, &file);
+    merged_once(&Store::open(&dir.path().join("back")).unwrap(), &store);
+
+    // Who is gone holds nothing.
+    let work = || new("experiment", "gone", json!({}));
+    other.begin(&work()).unwrap();
+    assert_eq!(store.running("experiment", "gone").unwrap().len(), 1);
+    drop(other);
+    let begun = std::time::Instant::now();
+    while !store.running("experiment", "gone").unwrap().is_empty() {
+        assert!(begun.elapsed().as_secs() < 20, "it is held by nobody");
+    }
+
+    // A server that is started anew between two statements is waited for and asked again, and what runs here goes on.
+    let ((begun, wait), (gone, go)) = (channel(), channel());
+    std::thread::scope(|scope| {
+        let at = &at;
+        scope.spawn(move || {
+            let store = at.open().unwrap();
+            let mine = store.begin(&work()).unwrap();
+            begun.send(()).unwrap();
+            go.recv().unwrap();
+            store.record_all(mine, &[number("", "x", "s", 1, 0.5)]).unwrap();
+            assert_eq!(at.open().unwrap().running("experiment", "gone").unwrap().len(), 1);
+        });
+        wait.recv().unwrap();
+        server.kill();
+        gone.send(()).unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        server.restart();
+    });
+}
+
+#[test]
+fn many_machines_fill_one_database() {
+    let Some(server) = server() else { return };
+    let at = url(&server, SECRET);
+    // Each opens it anew: the tables are made once.
+    let all: Vec<usize> = std::thread::scope(|scope| {
+        let machines: Vec<_> = (0..8)
+            .map(|machine| {
+                let at = at.clone();
+                scope.spawn(move || {
+                    let store = at.open().unwrap();
+                    let same = |_: &Run| true;
+                    let mut done = 0;
+                    for figure in 0..10 {
+                        let name = format!("figure {figure}");
+                        let work = new("experiment", &name, json!({ "machine": machine }));
+                        if let Some(run) = store.begin_alone(&work, same).unwrap() {
+                            store.record_all(run, &[number("", "x", "s", 1, figure as f64)]).unwrap();
+                            done += 1;
+                        }
+                    }
+                    // Who ends gives up what it holds: all wait for each other.
+                    std::thread::sleep(std::time::Duration::from_secs(2));
+                    done
+                })
+            })
+            .collect();
+        machines.into_iter().map(|machine| machine.join().unwrap()).collect()
+    });
+    assert_eq!(all.iter().sum::<usize>(), 10, "each figure was done by one of them: {all:?}");
+    let store = at.open().unwrap();
+    assert_eq!(store.runs_of_kind("experiment").unwrap().len(), 10);
+}
+
+#[test]
+fn who_may_not_come_in_is_told_so_without_the_password() {
+    let Some(server) = server() else { return };
+    let Err(error) = url(&server, "not/the+password").open() else { panic!("it opens") };
+    let message = error.to_string();
+    assert!(message.contains("authentication failed") && message.contains("127.0.0.1"), "{message}");
+    assert!(!message.contains("the+password") && !message.contains("the%2Bpassword"), "{message}");
+}

@@ -1,0 +1,157 @@
+//! The bytes around the frames: header, index, trailer.
+//!
+//! ```text
+//! header | frames | index | manifest | trailer
+//! ```
+
+use crate::digest::Digest;
+
+/// The format that this program writes and reads.
+pub const VERSION: u32 = 1;
+
+/// The first and the last bytes of a saved image.
+pub const MAGIC: [u8; 8] = *b"SNSCAGED";
+
+/// Bytes of the header: magic, version, zero.
+pub const HEADER_BYTES: usize = 16;
+
+/// Bytes of the trailer: bytes of the index, bytes of the manifest, digest of the manifest, magic.
+pub const TRAILER_BYTES: usize = 56;
+
+/// Bytes of an entry of the index: number of the frame, bytes that it takes, digest of these, digest of what it holds.
+pub const ENTRY_BYTES: usize = 80;
+
+/// A manifest of more bytes than that is none.
+pub const MOST_MANIFEST_BYTES: u64 = 64 << 20;
+
+/// An index of more bytes than that is none: it would be one of 28 TB that hold no zeros.
+pub const MOST_INDEX_BYTES: u64 = 1 << 30;
+
+/// The header.
+pub fn header() -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..8].copy_from_slice(&MAGIC);
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    header
+}
+
+/// Refuses what is no header of this format.
+pub fn check_header(bytes: &[u8; HEADER_BYTES]) -> Result<(), String> {
+    if bytes[..8] != MAGIC {
+        return Err("it does not begin like one".to_owned());
+    }
+    let version = u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes"));
+    if version > VERSION {
+        return Err(format!("it has format {version}, this program knows {VERSION}; use a newer senesce"));
+    }
+    if *bytes != header() {
+        return Err("its header makes no sense".to_owned());
+    }
+    Ok(())
+}
+
+/// The trailer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trailer {
+    pub index_bytes: u64,
+    pub manifest_bytes: u64,
+    pub manifest: Digest,
+}
+
+impl Trailer {
+    pub fn encode(&self) -> [u8; TRAILER_BYTES] {
+        let mut bytes = [0; TRAILER_BYTES];
+        bytes[..8].copy_from_slice(&self.index_bytes.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.manifest_bytes.to_le_bytes());
+        bytes[16..48].copy_from_slice(&self.manifest.0);
+        bytes[48..].copy_from_slice(&MAGIC);
+        bytes
+    }
+
+    pub fn decode(bytes: &[u8; TRAILER_BYTES]) -> Result<Trailer, &'static str> {
+        if bytes[48..] != MAGIC {
+            return Err("it does not end as it should");
+        }
+        let manifest = Digest(bytes[16..48].try_into().expect("32 bytes"));
+        let trailer = Trailer { index_bytes: u64_at(bytes, 0), manifest_bytes: u64_at(bytes, 8), manifest };
+        let most = trailer.index_bytes <= MOST_INDEX_BYTES && trailer.manifest_bytes <= MOST_MANIFEST_BYTES;
+        if !most || !trailer.index_bytes.is_multiple_of(ENTRY_BYTES as u64) {
+            return Err("its trailer makes no sense");
+        }
+        Ok(trailer)
+    }
+}
+
+/// A frame in the index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Its number: its place in the image by the length of a frame.
+    pub number: u64,
+    /// Bytes that it takes in the file.
+    pub stored_bytes: u64,
+    /// Of these bytes.
+    pub stored: Digest,
+    /// Of what it holds.
+    pub content: Digest,
+}
+
+impl Entry {
+    pub fn encode(&self) -> [u8; ENTRY_BYTES] {
+        let mut bytes = [0; ENTRY_BYTES];
+        bytes[..8].copy_from_slice(&self.number.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.stored_bytes.to_le_bytes());
+        bytes[16..48].copy_from_slice(&self.stored.0);
+        bytes[48..].copy_from_slice(&self.content.0);
+        bytes
+    }
+
+    /// The entries in `bytes`, which are a whole number of them.
+    pub fn decode_all(bytes: &[u8]) -> Vec<Entry> {
+        let entry = |bytes: &[u8]| Entry {
+            number: u64_at(bytes, 0),
+            stored_bytes: u64_at(bytes, 8),
+            stored: Digest(bytes[16..48].try_into().expect("32 bytes")),
+            content: Digest(bytes[48..80].try_into().expect("32 bytes")),
+        };
+        bytes.chunks_exact(ENTRY_BYTES).map(entry).collect()
+    }
+}
+
+/// The digest of an image of `size_bytes` whose frames hold this.
+pub fn content_of(size_bytes: u64, entries: &[Entry]) -> Digest {
+    let size = size_bytes.to_le_bytes();
+    Digest::of_all(std::iter::once(&size[..]).chain(entries.iter().map(|entry| &entry.content.0[..])))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_comes_back(number: u64, stored_bytes: u64, stored: [u8; 32], content: [u8; 32], index in 0..MOST_INDEX_BYTES / 80) {
+            let entry = Entry { number, stored_bytes, stored: Digest(stored), content: Digest(content) };
+            prop_assert_eq!(Entry::decode_all(&[entry.encode(), entry.encode()].concat()), [entry, entry]);
+            let trailer = Trailer { index_bytes: index * 80, manifest_bytes: index % 1000, manifest: Digest(content) };
+            prop_assert_eq!(Trailer::decode(&trailer.encode()), Ok(trailer));
+        }
+
+        #[test]
+        fn any_bytes_are_survived(trailer in prop::array::uniform32(any::<u8>()), version: u32, zero: u32) {
+            let mut bytes = [0; TRAILER_BYTES];
+            bytes[..32].copy_from_slice(&trailer);
+            prop_assert!(Trailer::decode(&bytes).is_err());
+            bytes[48..].copy_from_slice(&MAGIC);
+            let _ = Trailer::decode(&bytes);
+            let mut bytes = header();
+            bytes[8..12].copy_from_slice(&version.to_le_bytes());
+            bytes[12..].copy_from_slice(&zero.to_le_bytes());
+            prop_assert_eq!(check_header(&bytes).is_ok(), version == VERSION && zero == 0);
+        }
+    }
+}

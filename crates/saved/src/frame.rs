@@ -1,0 +1,225 @@
+//! A frame: a stretch of the image in few bytes, and back.
+//!
+//! A frame is cut into pieces: zeros, contents that can be made again, and bytes as they are. The list of pieces and then the
+//! bytes of the last kind are compressed together.
+
+use crate::digest::Digest;
+use crate::runs::runs;
+use replay::{Position, find_contents};
+
+/// Bytes of the image in a frame; the last one may be shorter.
+pub const FRAME_BYTES: u64 = 2 << 20;
+
+/// Contents shorter than that are kept as they are: a piece takes 13 bytes.
+const LEAST_CONTENTS: usize = 64;
+
+/// Where more effort no longer makes metadata much smaller.
+const LEVEL: i32 = 6;
+
+/// The most bytes that a frame which holds `len` can take before it is compressed: a list of pieces is never longer than what it describes.
+const fn most_body(len: usize) -> usize {
+    2 * len + 1024
+}
+
+/// The most bytes that a frame which holds `len` can take in a file: what cannot be compressed grows by less than this.
+pub const fn most_stored(len: usize) -> usize {
+    2 * most_body(len)
+}
+
+const ZEROS: u8 = 0;
+const CONTENTS: u8 = 1;
+const BYTES: u8 = 2;
+
+/// How much of a frame is of which kind.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Kinds {
+    /// Bytes kept as they are.
+    pub kept: u64,
+    /// Bytes that are made again.
+    pub made: u64,
+}
+
+/// A frame on its way into a file.
+pub struct Encoded {
+    pub stored: Vec<u8>,
+    pub content: Digest,
+    pub kinds: Kinds,
+}
+
+/// What `bytes`, which are frame `number`, become; nothing if they are all zero.
+pub fn encode(number: u64, bytes: &[u8]) -> Option<Encoded> {
+    let mut body = Body::default();
+    for run in runs(bytes) {
+        body.piece(ZEROS, run.start - body.at, None);
+        let mut at = run.start;
+        while let Some((start, len, position)) = find_contents(&bytes[..run.end], at, LEAST_CONTENTS) {
+            body.bytes(&bytes[at..start]);
+            body.piece(CONTENTS, len, Some(position));
+            at = start + len;
+        }
+        body.bytes(&bytes[at..run.end]);
+    }
+    if body.at == 0 {
+        return None;
+    }
+    body.piece(ZEROS, bytes.len() - body.at, None);
+    let kinds = body.kinds;
+    let stored = zstd::bulk::compress(&body.finish(), LEVEL).expect("memory takes any bytes");
+    Some(Encoded { stored, content: content(number, bytes), kinds })
+}
+
+/// The digest of what frame `number` holds: of each run of blocks that are not zero its place in the frame, its length and its
+/// bytes, behind the number of the frame.
+pub fn content(number: u64, bytes: &[u8]) -> Digest {
+    let places: Vec<_> = runs(bytes)
+        .map(|run| ([run.start as u64, run.len() as u64].map(u64::to_le_bytes).concat(), run))
+        .collect();
+    let number = number.to_le_bytes();
+    let parts = places.iter().flat_map(|(place, run)| [&place[..], &bytes[run.clone()]]);
+    Digest::of_all(std::iter::once(&number[..]).chain(parts))
+}
+
+/// The `len` bytes of a frame that `stored` holds.
+pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
+    const CUT: &str = "a frame is cut off";
+    let body =
+        zstd::bulk::decompress(stored, most_body(len)).map_err(|_| "a frame cannot be decompressed")?;
+    let (count, rest) = body.split_at_checked(4).ok_or(CUT)?;
+    let count = u32::from_le_bytes(count.try_into().expect("four bytes")) as usize;
+    let mut bytes = vec![0; len];
+    let (mut at, mut list) = (0_usize, rest);
+    // Where the kept bytes begin is known only behind the list.
+    let mut kept = Vec::new();
+    for _ in 0..count {
+        let (head, rest) = list.split_at_checked(5).ok_or(CUT)?;
+        list = rest;
+        let piece = u32::from_le_bytes(head[1..].try_into().expect("four bytes")) as usize;
+        let end =
+            at.checked_add(piece).filter(|end| *end <= len).ok_or("a frame is longer than it may be")?;
+        match head[0] {
+            ZEROS => {}
+            CONTENTS => {
+                let (position, rest) = list.split_at_checked(8).ok_or(CUT)?;
+                list = rest;
+                let position = Position(u64::from_le_bytes(position.try_into().expect("eight bytes")));
+                position.contents(&mut bytes[at..end]);
+            }
+            BYTES => kept.push(at..end),
+            _ => return Err("a frame holds a piece of an unknown kind"),
+        }
+        at = end;
+    }
+    for place in kept {
+        let (piece, rest) = list.split_at_checked(place.len()).ok_or(CUT)?;
+        bytes[place].copy_from_slice(piece);
+        list = rest;
+    }
+    if at != len || !list.is_empty() {
+        return Err("a frame is not as long as it should be");
+    }
+    Ok(bytes)
+}
+
+/// A frame before it is compressed.
+#[derive(Default)]
+struct Body {
+    count: u32,
+    list: Vec<u8>,
+    kept: Vec<u8>,
+    /// Bytes of the image so far.
+    at: usize,
+    kinds: Kinds,
+}
+
+impl Body {
+    fn piece(&mut self, kind: u8, len: usize, position: Option<Position>) {
+        if len == 0 {
+            return;
+        }
+        self.count += 1;
+        self.list.push(kind);
+        self.list.extend((len as u32).to_le_bytes());
+        if let Some(Position(position)) = position {
+            self.list.extend(position.to_le_bytes());
+            self.kinds.made += len as u64;
+        }
+        self.at += len;
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.piece(BYTES, bytes.len(), None);
+        self.kept.extend(bytes);
+        self.kinds.kept += bytes.len() as u64;
+    }
+
+    fn finish(self) -> Vec<u8> {
+        [&self.count.to_le_bytes()[..], &self.list, &self.kept].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BLOCK_BYTES;
+    use proptest::prelude::*;
+    use trace::FileId;
+
+    /// Blocks: of zeros, contents, or anything.
+    fn blocks() -> impl Strategy<Value = Vec<u8>> {
+        let zeros = Just(vec![0; BLOCK_BYTES]);
+        let made = (0u64..1000, 0u64..100, 1..=BLOCK_BYTES).prop_map(|(file, block, len)| {
+            let mut bytes = vec![0; BLOCK_BYTES];
+            replay::contents(42, FileId(file), block * BLOCK_BYTES as u64, &mut bytes[..len]);
+            bytes
+        });
+        let any = prop::collection::vec(any::<u8>(), BLOCK_BYTES);
+        prop::collection::vec(prop_oneof![zeros, made, any], 1..9).prop_map(|blocks| blocks.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn a_frame_comes_back(mut bytes in blocks(), cut in 0..BLOCK_BYTES) {
+            bytes.truncate(bytes.len() - cut);
+            let encoded = encode(3, &bytes);
+            prop_assert_eq!(encoded.is_none(), bytes.iter().all(|byte| *byte == 0));
+            let Some(encoded) = encoded else { return Ok(()) };
+            let back = decode(&encoded.stored, bytes.len()).unwrap();
+            prop_assert_eq!(content(3, &back), encoded.content);
+            prop_assert_ne!(content(4, &back), encoded.content);
+            prop_assert_eq!(back, bytes);
+        }
+
+        #[test]
+        fn any_bytes_are_survived(body in prop::collection::vec(any::<u8>(), 0..100), len in 0usize..5000) {
+            let _ = decode(&body, len);
+            let _ = decode(&zstd::bulk::compress(&body, 1).unwrap(), len);
+        }
+
+        #[test]
+        fn any_list_is_survived(
+            pieces in prop::collection::vec((0u8..4, 0u32..3000, any::<u64>()), 0..9), tail in 0usize..5000
+        ) {
+            let mut body = (pieces.len() as u32).to_le_bytes().to_vec();
+            for (kind, len, position) in pieces {
+                body.push(kind);
+                body.extend(len.to_le_bytes());
+                if kind == CONTENTS {
+                    body.extend(position.to_le_bytes());
+                }
+            }
+            body.resize(body.len() + tail, 7);
+            if let Ok(bytes) = decode(&zstd::bulk::compress(&body, 1).unwrap(), 5000) {
+                prop_assert_eq!(bytes.len(), 5000);
+            }
+        }
+    }
+
+    #[test]
+    fn contents_take_no_room() {
+        let mut bytes = vec![0; FRAME_BYTES as usize];
+        replay::contents(7, FileId(1), 0, &mut bytes[..1 << 20]);
+        let encoded = encode(0, &bytes).unwrap();
+        assert!(encoded.stored.len() < 100, "{}", encoded.stored.len());
+        assert_eq!(encoded.kinds, Kinds { kept: 0, made: 1 << 20 });
+    }
+}

@@ -1,0 +1,92 @@
+//! Writing a saved image, in one pass.
+
+use crate::digest::Digest;
+use crate::error::Error;
+use crate::format::{self, Entry, Trailer, VERSION};
+use crate::frame::{self, Encoded, FRAME_BYTES};
+use crate::keep::Kept;
+use crate::manifest::{Contents, Manifest};
+use crate::{NewFile, Result};
+use rayon::prelude::*;
+use std::io::{BufWriter, Write as _};
+
+/// Is told how much is done and how much there is to do, in bytes of the image.
+pub type Progress<'w> = dyn FnMut(u64, u64) + 'w;
+
+/// Frames that are in memory at once, for each thread.
+const FRAMES_A_THREAD: usize = 2;
+
+/// Writes what is kept of an image to `out`, with a manifest that says `about` it; the file is finished by the caller. Memory
+/// is bounded by the number of threads.
+pub fn write(
+    kept: &Kept,
+    out: &mut NewFile,
+    tool: &str,
+    about: serde_json::Value,
+    progress: &mut Progress,
+) -> Result<Manifest> {
+    let path = out.path().to_owned();
+    let fail = || Error::io("writing", &path);
+    let mut to = BufWriter::with_capacity(1 << 20, out.file());
+    to.write_all(&format::header()).map_err(fail())?;
+
+    let size_bytes = kept.size_bytes();
+    let numbers = kept.stretches(FRAME_BYTES);
+    let (mut entries, mut kinds) = (Vec::new(), frame::Kinds::default());
+    let mut done = 0;
+    for batch in numbers.chunks(at_once()) {
+        if disk::interrupted() {
+            return Err(Error::Interrupted);
+        }
+        let encoded: Vec<_> = batch.par_iter().map(|number| encode(kept, *number)).collect::<Result<_>>()?;
+        for (number, Encoded { stored, content, kinds: of_frame }) in encoded.into_iter().flatten() {
+            to.write_all(&stored).map_err(fail())?;
+            let stored_bytes = stored.len() as u64;
+            entries.push(Entry { number, stored_bytes, stored: Digest::of(&stored), content });
+            kinds.kept += of_frame.kept;
+            kinds.made += of_frame.made;
+        }
+        done += batch.len() as u64;
+        progress(done * FRAME_BYTES, numbers.len() as u64 * FRAME_BYTES);
+    }
+
+    let index: Vec<u8> = entries.iter().flat_map(Entry::encode).collect();
+    let manifest = Manifest {
+        format: VERSION,
+        tool: tool.to_owned(),
+        contents: Contents {
+            size_bytes,
+            frame_bytes: FRAME_BYTES,
+            frames: entries.len() as u64,
+            kept_bytes: kinds.kept,
+            made_bytes: kinds.made,
+            unused_bytes: kept.unused_bytes(),
+            index_sha256: Digest::of(&index),
+            content_sha256: format::content_of(size_bytes, &entries),
+        },
+        about,
+    };
+    let text = serde_json::to_vec_pretty(&manifest).expect("plain data");
+    let trailer = Trailer {
+        index_bytes: index.len() as u64,
+        manifest_bytes: text.len() as u64,
+        manifest: Digest::of(&text),
+    };
+    for part in [&index[..], &text, &trailer.encode()] {
+        to.write_all(part).map_err(fail())?;
+    }
+    to.flush().map_err(fail())?;
+    Ok(manifest)
+}
+
+/// How many frames are worked on together.
+pub(crate) fn at_once() -> usize {
+    FRAMES_A_THREAD * rayon::current_num_threads()
+}
+
+fn encode(kept: &Kept, number: u64) -> Result<Option<(u64, Encoded)>> {
+    let start = number * FRAME_BYTES;
+    let mut bytes = vec![0; FRAME_BYTES.min(kept.size_bytes() - start) as usize];
+    kept.read(start, &mut bytes)?;
+    Ok(frame::encode(number, &bytes).map(|encoded| (number, encoded)))
+}

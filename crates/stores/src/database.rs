@@ -1,0 +1,94 @@
+//! A database of PostgreSQL, asked statement by statement.
+
+use crate::client::Client;
+use crate::credentials::Variables;
+use crate::{encrypt, postgres};
+use bench::metadata::Failure;
+use std::time::Duration;
+use tokio_postgres::types::{ToSql, Type};
+
+/// How long an answer is waited for: others may be writing.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A value of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// None; where it is given, of a column of text.
+    Null,
+    /// `bigint`, and `integer` where it is read.
+    Int(i64),
+    /// `double precision`.
+    Real(f64),
+    /// `text`.
+    Text(String),
+}
+
+/// A connection. Whoever comes in is told by the URL, by `PG…` variables or by the file of passwords, as for all clients of
+/// PostgreSQL. No secret gets into a message.
+pub struct Database {
+    // Before the client: it is closed while there is a runtime.
+    database: tokio_postgres::Client,
+    client: Client,
+}
+
+impl Database {
+    /// Connects to the database at `postgres://HOST:PORT/DATABASE`.
+    pub fn connect(url: &str) -> Result<Database, Failure> {
+        encrypt();
+        let variables = Variables::load(None)?;
+        let mut client = Client::patient(variables.secrets(), PATIENCE)?;
+        let database = postgres::connect(&mut client, &variables, Some(url))?;
+        Ok(Database { database, client })
+    }
+
+    /// Whether the connection is gone, or has been silent for so long that nothing is asked of it any more.
+    pub fn is_closed(&self) -> bool {
+        self.database.is_closed() || self.client.has_given_up()
+    }
+
+    /// Carries out statements without parameters.
+    pub fn batch(&mut self, statements: &str) -> Result<(), Failure> {
+        self.client.wait(self.database.batch_execute(statements))
+    }
+
+    /// Carries out a statement with parameters `$1`, `$2` …; gives how many rows it changed.
+    pub fn change(&mut self, statement: &str, cells: &[Cell]) -> Result<u64, Failure> {
+        self.client.wait(self.database.execute_typed(statement, &parameters(cells)))
+    }
+
+    /// The rows that a statement gives.
+    pub fn rows(&mut self, statement: &str, cells: &[Cell]) -> Result<Vec<Vec<Cell>>, Failure> {
+        let rows = self.client.wait(self.database.query_typed(statement, &parameters(cells)))?;
+        rows.iter().map(|row| (0..row.len()).map(|column| self.cell(row, column)).collect()).collect()
+    }
+
+    fn cell(&self, row: &tokio_postgres::Row, column: usize) -> Result<Cell, Failure> {
+        let kind = row.columns()[column].type_();
+        let cell = match *kind {
+            Type::INT8 => row.try_get::<_, Option<i64>>(column).map(|value| value.map(Cell::Int)),
+            Type::INT4 => {
+                row.try_get::<_, Option<i32>>(column).map(|value| value.map(|n| Cell::Int(n.into())))
+            }
+            Type::FLOAT8 => row.try_get::<_, Option<f64>>(column).map(|value| value.map(Cell::Real)),
+            Type::TEXT => row.try_get::<_, Option<String>>(column).map(|value| value.map(Cell::Text)),
+            _ => return Err(Failure(format!("a column is of the type {kind}, which is not expected"))),
+        };
+        cell.map(|cell| cell.unwrap_or(Cell::Null)).map_err(|error| self.client.failure(&error))
+    }
+}
+
+/// A parameter, and the type that the server is to take it for.
+type Parameter<'c> = (&'c (dyn ToSql + Sync), Type);
+
+fn parameters(cells: &[Cell]) -> Vec<Parameter<'_>> {
+    cells.iter().map(parameter).collect()
+}
+
+fn parameter(cell: &Cell) -> Parameter<'_> {
+    match cell {
+        Cell::Null => (&None::<String>, Type::TEXT),
+        Cell::Int(value) => (value, Type::INT8),
+        Cell::Real(value) => (value, Type::FLOAT8),
+        Cell::Text(value) => (value, Type::TEXT),
+    }
+}

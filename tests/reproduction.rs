@@ -1,0 +1,236 @@
+//! All figures together: the list, how far each has come, parts of the whole on several machines, and stores brought together.
+
+use crate::common::{Lab, signal, text};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// The figures that are built in, as the list has them.
+fn built_in(lab: &Lab) -> Vec<Value> {
+    let list = lab.json("reproduce --list");
+    let figures = list["figures"].as_array().unwrap();
+    assert_eq!(figures.len(), 35);
+    figures.iter().filter(|figure| figure["built_in"] == true).cloned().collect()
+}
+
+/// The part of all that is the k-th cheapest figure alone: those are simulated, in seconds.
+fn cheapest(lab: &Lab, k: usize) -> String {
+    let of = built_in(lab).len();
+    format!("{}/{of}", of - k)
+}
+
+fn of<'s>(status: &'s Value, figure: &str) -> &'s Value {
+    let figures = status["figures"].as_array().unwrap();
+    figures.iter().find(|one| one["figure"] == figure).unwrap_or_else(|| panic!("{figure}: {status}"))
+}
+
+/// The only figure of a part that was run.
+fn only(status: &Value) -> String {
+    let figures = status["figures"].as_array().unwrap();
+    assert_eq!(figures.len(), 1, "{status}");
+    figures[0]["figure"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_list_is_the_whole_and_nothing_of_it_is_done_in_an_empty_store() {
+    let lab = Lab::new();
+    let table = lab.run("reproduce --list");
+    assert!(table.contains("35 in all: 31 figures, 3 tables, 1 listing"), "{table}");
+    for figure in built_in(&lab) {
+        assert!(table.contains(figure["figure"].as_str().unwrap()), "{figure}");
+        assert!(figure["expected_s"]["small"].as_u64().unwrap() > 0, "shards are balanced by it: {figure}");
+        let (name, number) = (figure["figure"].as_str().unwrap(), figure["number"].as_u64().unwrap());
+        assert!(name.ends_with(&number.to_string()), "{figure}");
+        assert_eq!(figure["file"], format!("experiments/{name}.toml"));
+        for told in ["work", "title"] {
+            assert!(!figure[told].as_str().unwrap().is_empty(), "{figure}");
+        }
+    }
+    let status = lab.json("reproduce --status --work work");
+    assert_eq!((&status["of"], &status["done"]), (&35.into(), &0.into()));
+    assert_eq!(of(&status, "smith97-fig6")["state"], "not-run");
+    assert!(!lab.work().exists(), "who looks makes nothing");
+    lab.refused("reproduce all fast17-fig1 --work work", "stands alone");
+    lab.refused("reproduce fast17-fig1 --shard 1/2 --work work", "--shard");
+    lab.refused("reproduce all --shard 3/2 --work work", "1/4");
+    lab.refused("reproduce all --scale huge --work work", "huge");
+}
+
+#[test]
+fn a_part_of_all_that_is_killed_goes_on_and_gives_the_same() {
+    let lab = Lab::new();
+    let part = cheapest(&lab, 0);
+    let line = format!("reproduce all --shard {part} --work work");
+    let whole = lab.json(&format!("reproduce all --shard {part} --work other"));
+    let figure = only(&whole);
+    assert_eq!(of(&whole, &figure)["state"], "done");
+
+    let mut command = lab.command(line.split_whitespace());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // As soon as it is at it.
+    let begun = Instant::now();
+    let state = || of(&lab.json("reproduce --status --work work"), &figure)["state"].clone();
+    while state() != "running" {
+        assert!(
+            child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(60),
+            "it never runs"
+        );
+    }
+    signal(&child, Signal::KILL);
+    child.wait().unwrap();
+    assert_eq!(state(), "broken-off");
+
+    let resumed = lab.json(&line);
+    let claims = |status: &Value| {
+        let one = of(status, &figure);
+        ["state", "holds", "fails", "open", "trend", "not"].map(|field| one[field].clone())
+    };
+    assert_eq!(claims(&resumed), claims(&whole));
+    let outcome =
+        |work: &str| lab.json(&format!("reproduce {figure} --resume --work {work}"))["checkpoints"].clone();
+    assert_eq!(outcome("work"), outcome("other"));
+
+    // What is done is not done again.
+    let again = lab.try_run(&line);
+    assert!(text(&again.stderr).contains("0 figures done, 1 done before"), "{}", text(&again.stderr));
+    lab.nothing_left();
+}
+
+#[test]
+fn a_figure_that_fails_does_not_stop_the_rest_and_is_told_at_the_end() {
+    let lab = Lab::new();
+    let of_all = built_in(&lab).len();
+    // No programs that make file systems: what is simulated is all that can be done. The dearest of the part is first in vain.
+    let part = |number: usize| {
+        let mut command =
+            lab.command(format!("reproduce all --shard {number}/{of_all} --work work --json").split(' '));
+        command.env("PATH", "/nonexistent").output().unwrap()
+    };
+    let failed = part(1);
+    assert_eq!(failed.status.code(), Some(1));
+    let status: Value = serde_json::from_slice(&failed.stdout).unwrap();
+    let figure = only(&status);
+    let message = text(&failed.stderr);
+    assert!(message.contains(&format!("1 figures failed, the others are stored: {figure} (")), "{message}");
+    assert!(part(of_all).status.success());
+    lab.nothing_left();
+}
+
+#[test]
+fn stores_of_shards_are_merged_and_make_one_page() {
+    let lab = Lab::new();
+    let mut figures = Vec::new();
+    for (k, work) in [(0, "a"), (1, "b")] {
+        let part = cheapest(&lab, k);
+        figures.push(only(&lab.json(&format!("reproduce all --shard {part} --work {work}"))));
+    }
+    let merged = lab.json("store merge a b --into all.db");
+    assert!(
+        merged["merged"].as_array().unwrap().iter().all(|one| one["taken"].as_u64().unwrap() > 1),
+        "{merged}"
+    );
+    let status = lab.json("reproduce --status --store all.db");
+    assert_eq!(status["done"], 2);
+    for figure in &figures {
+        assert_eq!(of(&status, figure)["state"], "done");
+    }
+    let again = lab.json("store merge a b --into all.db");
+    assert!(again["merged"].as_array().unwrap().iter().all(|one| one["taken"] == 0), "{again}");
+    lab.run("report --store all.db -o page.html");
+    let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
+    assert!(figures.iter().all(|figure| page.contains(figure.as_str())));
+    lab.refused("store merge a nowhere --into new.db", "nowhere holds no results");
+}
+
+const EXPERIMENT: &str = r#"
+figure = "FIGURE"
+title = "Files that grow together"
+source = "a test"
+fs = ["ext4"]
+disks = ["hdd-7200"]
+round = { label = "in turn", unit = "%" }
+scale.small = { size_bytes = 335_544_320, rounds = [0, 50, 100], workload = { kind = "intrafile", files = 4 } }
+plot = [{ title = "Cost", y = "modelled_s_per_gib", axis = { label = "cost" } }]
+
+[[check]]
+claim = "is torn apart"
+published = "it is"
+measure = "dynamic_layout_score"
+rule = { grows_below = 1.5 }
+"#;
+
+#[test]
+fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_one() {
+    needs!("ext4");
+    let lab = Lab::new();
+    for figure in ["one", "two"] {
+        let path = lab.path().join(format!("{figure}.toml"));
+        std::fs::write(path, EXPERIMENT.replace("FIGURE", figure)).unwrap();
+    }
+    let start = |line: &str| {
+        let mut command = lab.command(line.split(' '));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    // Each with a work directory of its own, and one store for both.
+    let both =
+        ["one", "two"].map(|name| start(&format!("run {name}.toml --work {name} --store both.db --json")));
+    let lock = lab.path().join("one/.senesce.lock");
+    let begun = Instant::now();
+    while std::fs::read_to_string(&lock).unwrap_or_default().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let second = lab.try_run("run one.toml --work one");
+    let message = text(&second.stderr);
+    let expected =
+        format!("another run (process {}) is using one; wait for it or choose another --work", both[0].id());
+    assert!(second.status.code() == Some(1) && message.contains(&expected), "{message}");
+    // Another directory, but the same work into the same store.
+    let same = lab.try_run("run one.toml --work other --store both.db");
+    assert!(
+        text(&same.stderr).contains("is being run into this store by another process"),
+        "{}",
+        text(&same.stderr)
+    );
+    assert!(!lab.path().join("other").exists(), "what comes to nothing leaves nothing");
+    for child in both {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(outcome["failed"].as_array().unwrap().len(), 0, "{outcome}");
+        assert_eq!(outcome["checkpoints"].as_array().unwrap().len(), 6);
+        // Each has seen the requests of its own device alone.
+        let alone = outcome["checkpoints"].as_array().unwrap().iter().all(|at| {
+            let read = at["scan_read_bytes"].as_f64().unwrap();
+            (1.6e6..8e6).contains(&read)
+        });
+        assert!(alone, "{outcome}");
+    }
+    let count = |line: &str| lab.json(line)["checkpoints"].as_array().unwrap().len();
+    assert_eq!(count("run two.toml --work new --store both.db --resume"), 6);
+    lab.nothing_left();
+}
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_store_in_postgresql_that_is_not_built_in_is_told_with_how_to_build_it() {
+    let lab = Lab::new();
+    lab.refused("reproduce smith97-fig6 --work work --store postgres://host/db", "--features postgres");
+    lab.refused("report --store postgres://me:geheim@host/db", "--features postgres");
+    assert!(!text(&lab.try_run("report --store postgres://me:geheim@host/db").stderr).contains("geheim"));
+}
+
+#[test]
+fn all_in_a_directory_that_another_run_uses_is_refused_at_once() {
+    let lab = Lab::new();
+    let part = cheapest(&lab, 0);
+    lab.json(&format!("reproduce all --shard {part} --work work"));
+    // What holds it need not be senesce.
+    let lock = std::fs::File::open(lab.work().join(".senesce.lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let output = lab.try_run("reproduce all --work work");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert_eq!(message.matches("is using work").count(), 1, "{message}");
+}
