@@ -23,6 +23,7 @@ mod from_snapshots;
 mod images;
 mod imports;
 mod latencies;
+mod machines;
 mod mail;
 mod modelled;
 mod mpi;

@@ -15,6 +15,7 @@ mod export;
 mod ffs;
 mod generate;
 mod image;
+mod outside;
 mod probe;
 mod profile;
 mod report;
@@ -24,6 +25,8 @@ mod snapshot;
 mod store;
 mod trace;
 mod verify;
+
+pub use outside::Failed;
 
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
 use anyhow::Result;

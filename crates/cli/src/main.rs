@@ -10,21 +10,29 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // In a virtual machine of ours this is the first process.
+    if vm::is_init() {
+        vm::init();
+    }
     let args = args::Senesce::parse_from(args::words());
-    let well = match commands::run(args) {
-        Ok(()) => true,
+    let status = match commands::run(args) {
+        Ok(()) => 0,
         // Whoever read has read enough.
-        Err(error) if is_broken_pipe(&error) => true,
-        Err(error) => {
-            // One line, whatever a tool below has printed over several.
-            let message = message(&error);
-            let lines: Vec<&str> = message.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-            eprintln!("senesce: {}", lines.join("; "));
-            false
-        }
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) => match error.downcast_ref() {
+            // In a virtual machine, where it has said why.
+            Some(commands::Failed(status)) => *status,
+            None => {
+                // One line, whatever a tool below has printed over several.
+                let message = message(&error);
+                let lines: Vec<&str> = message.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+                eprintln!("senesce: {}", lines.join("; "));
+                1
+            }
+        },
     };
-    mpi::end(well);
-    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    mpi::end(status == 0);
+    ExitCode::from(status)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

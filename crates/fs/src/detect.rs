@@ -7,11 +7,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Name, offset and bytes of each magic number.
-const MAGIC: [(&str, u64, &[u8]); 4] = [
+const MAGIC: [(&str, u64, &[u8]); 6] = [
     ("ext4", 0x438, &[0x53, 0xef]),
     ("xfs", 0, b"XFSB"),
     ("btrfs", 0x1_0040, b"_BHRfS_M"),
     ("betreefs", 0, b"SNSCBETR"),
+    ("f2fs", 0x400, &[0x10, 0x20, 0xf5, 0xf2]),
+    ("nilfs2", 0x406, &[0x34, 0x34]),
 ];
 
 /// The file system on `path`.

@@ -9,6 +9,12 @@ pub enum Error {
     /// Making and mounting file systems is for root.
     #[error("making and mounting {0} needs root: run as root, or age a directory with --dir")]
     NeedsRoot(&'static str),
+    /// Another kernel has it.
+    #[error(
+        "this kernel has no {0}: `senesce age`, `compare` and `probe` run another kernel in a virtual machine for it (`senesce doctor` \
+         tells whether that works here)"
+    )]
+    NotInKernel(&'static str),
     /// No superblock that is known.
     #[error("{} holds none of the file systems that are known here", .0.display())]
     NoFileSystem(PathBuf),

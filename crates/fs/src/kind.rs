@@ -3,10 +3,14 @@
 mod betreefs;
 mod btrfs;
 mod ext4;
+mod f2fs;
+mod nilfs2;
 mod xfs;
 
 use crate::{Error, TreeStat};
 use disk::{BlockDevice, Extent, Serving, require_tool, run_tool};
+use rustix::io::Errno;
+use rustix::mount::{FsOpenFlags, fsopen};
 use std::path::Path;
 use std::process::Command;
 
@@ -36,8 +40,13 @@ pub trait FileSystem: Sync {
         None
     }
 
-    /// Checks it, unmounted, without changing anything. Status 0 says that it is clean.
-    fn check(&self, device: &Path) -> Command;
+    /// The module of the kernel that it is in.
+    fn module(&self) -> &'static str {
+        self.name()
+    }
+
+    /// Checks it, unmounted, without changing anything. Status 0 says that it is clean. `None` where it has no checker.
+    fn check(&self, device: &Path) -> Option<Command>;
 
     /// Prints the version of its programs.
     fn version_command(&self) -> Command;
@@ -56,8 +65,8 @@ pub trait FileSystem: Sync {
     /// The least size that its `mkfs` takes.
     fn min_size_bytes(&self) -> u64;
 
-    /// The share of a device that files surely take, where that is less than what aging fills by itself.
-    fn most_full(&self) -> f64 {
+    /// The share of a device of that size that files surely take, where that is less than what aging fills by itself.
+    fn most_full(&self, _size_bytes: u64) -> f64 {
         1.0
     }
 
@@ -75,6 +84,18 @@ pub trait FileSystem: Sync {
     /// as if for writing imitates them.
     fn grouped_limit_bytes(&self, _block_bytes: u64) -> u64 {
         0
+    }
+
+    /// Whether preallocated blocks have their places at once. A log-structured file system gives places to what is written only,
+    /// so that it must be aged by writing.
+    fn places_when_preallocated(&self) -> bool {
+        true
+    }
+
+    /// Whether the room of what is deleted can be had again. Where that is for a cleaner to do which does not run, all that is
+    /// written must fit.
+    fn frees(&self) -> bool {
+        true
     }
 
     /// The longest extent it can make of blocks of that size.
@@ -140,7 +161,7 @@ pub trait FileSystem: Sync {
 
 /// All file systems that can be made.
 pub fn kinds() -> &'static [&'static dyn FileSystem] {
-    &[&ext4::Ext4, &xfs::Xfs, &btrfs::Btrfs, &betreefs::Betreefs]
+    &[&ext4::Ext4, &xfs::Xfs, &btrfs::Btrfs, &betreefs::Betreefs, &f2fs::F2fs, &nilfs2::Nilfs2]
 }
 
 /// The file system of that name.
@@ -151,13 +172,43 @@ pub fn find(name: &str) -> Result<&'static dyn FileSystem, Error> {
     })
 }
 
-/// Checks that we may make a file system and that its programs are installed.
+/// Checks that we may make a file system, that the kernel has it, and that its programs are installed.
 pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
         return Err(Error::NeedsRoot(kind.name()));
     }
+    if !in_kernel(kind) {
+        return Err(Error::NotInKernel(kind.name()));
+    }
+    has_tools(kind)
+}
+
+/// Checks that its programs are installed.
+pub fn has_tools(kind: &dyn FileSystem) -> Result<(), Error> {
     let (tools, package) = kind.tools();
     Ok(tools.iter().try_for_each(|tool| require_tool(tool, package))?)
+}
+
+/// Whether this machine's kernel can mount it, or this program serves it.
+pub fn in_kernel(kind: &dyn FileSystem) -> bool {
+    if kind.serving(Path::new("/"), &[]).is_some() {
+        return true;
+    }
+    let name = kind.name();
+    let listed = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    if listed.lines().any(|line| line.split_whitespace().last() == Some(name)) {
+        return true;
+    }
+    // To be asked for it makes the kernel load the module.
+    match fsopen(name, FsOpenFlags::FSOPEN_CLOEXEC) {
+        Ok(_) => true,
+        Err(Errno::PERM) => {
+            let release = rustix::system::uname().release().to_string_lossy().into_owned();
+            let modules = std::fs::read_to_string(format!("/lib/modules/{release}/modules.dep"));
+            modules.unwrap_or_default().contains(&format!("/{}.ko", kind.module()))
+        }
+        Err(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -168,6 +219,9 @@ mod tests {
     fn an_unknown_file_system_is_told_what_there_is() {
         assert_eq!(find("xfs").unwrap().name(), "xfs");
         let message = find("zfs").err().unwrap().to_string();
-        assert_eq!(message, "no file system named \"zfs\"; there are ext4, xfs, btrfs, betreefs");
+        assert_eq!(
+            message,
+            "no file system named \"zfs\"; there are ext4, xfs, btrfs, betreefs, f2fs, nilfs2"
+        );
     }
 }

@@ -202,12 +202,18 @@ impl Target for Volume {
         let mut said = dropped?;
         said.insert(0, "unmounted and mounted again".to_owned());
         said.push("dropped cached directory entries and inodes".to_owned());
+        if let Some(inside) = vm::inside() {
+            said.push(format!(
+                "in a virtual machine ({}): what its host keeps in memory stayed",
+                inside.words()
+            ));
+        }
         Ok(said)
     }
 
     fn check(&mut self) -> Result<Option<Check>, Error> {
+        let Some(mut check) = self.kind.check(self.disk.path()) else { return Ok(None) };
         self.mount.unmount()?;
-        let mut check = self.kind.check(self.disk.path());
         let command = line(&check);
         let output = run_tool(&mut check, self.kind.tools().1);
         self.mount_again()?;

@@ -2,7 +2,7 @@
 //! nothing left behind.
 
 use disk::{Extent, Session, cleanup, command, mount_points};
-use senesce_fs::{FileSystem, Place, Spec, Target, copy_tree, find, kinds, make, open};
+use senesce_fs::{FileSystem, Place, Spec, Target, copy_tree, find, in_kernel, kinds, make, open};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -35,7 +35,8 @@ fn begin() -> Arc<Session> {
 
 /// Those of the kernel. What the command serves itself is tested with the command.
 fn of_the_kernel() -> impl Iterator<Item = &'static dyn FileSystem> {
-    kinds().iter().copied().filter(|kind| kind.serving(Path::new("/dev/null"), &[]).is_none())
+    let served = |kind: &&dyn FileSystem| kind.serving(Path::new("/dev/null"), &[]).is_some();
+    kinds().iter().copied().filter(move |kind| in_kernel(*kind) && !served(kind))
 }
 
 fn spec(kind: &'static dyn FileSystem, dir: &Path) -> Spec {

@@ -54,6 +54,12 @@ pub struct AgeSpec {
 }
 
 impl AgeSpec {
+    /// How data comes: where preallocated blocks have no places, it must be written to age anything.
+    pub(crate) fn data(&self) -> Data {
+        let places = fs::find(&self.made.fs).ok().is_none_or(|kind| kind.places_when_preallocated());
+        if self.data == Data::Auto && !places { Data::Write } else { self.data }
+    }
+
     /// The threads that the replay uses.
     pub(crate) fn threads(&self) -> Result<usize, crate::Error> {
         Ok(match (self.threads, self.made.spec()?) {

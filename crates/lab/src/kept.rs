@@ -253,6 +253,7 @@ impl Keeping {
             mkfs_opts: Vec::new(),
             mount_opts: Vec::new(),
             read_ahead_kb: 0,
+            kernel: None,
         };
         let way = if writes { Way::Cleanup } else { Way::Untouched };
         Keeping { target: Some(Box::new(target)), ..Keeping::by(session, made, way) }

@@ -18,6 +18,9 @@ pub struct Machine {
     pub system: String,
     /// Architecture.
     pub architecture: String,
+    /// The virtual machine of ours that all this is, in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm: Option<String>,
 }
 
 impl Machine {
@@ -39,6 +42,7 @@ impl Machine {
             kernel: uname.release().to_string_lossy().into_owned(),
             system: field("/etc/os-release", "PRETTY_NAME", '=').unwrap_or_else(unknown),
             architecture: uname.machine().to_string_lossy().into_owned(),
+            vm: vm::inside().map(|inside| inside.words()),
         }
     }
 }

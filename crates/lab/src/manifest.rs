@@ -72,6 +72,9 @@ pub struct Made {
     pub mount_opts: Vec<String>,
     /// Read-ahead of the loop device in KiB.
     pub read_ahead_kb: u32,
+    /// The kernel that mounts it, in a virtual machine; without one, that of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<vm::Kernel>,
 }
 
 /// Read-ahead in KiB of what was found and not made here: the kernel's default.
@@ -108,6 +111,7 @@ impl Made {
             mkfs_opts: Vec::new(),
             mount_opts: Vec::new(),
             read_ahead_kb: READ_AHEAD_KB,
+            kernel: None,
         }))
     }
 
@@ -262,7 +266,7 @@ impl Manifest {
     }
 
     /// The manifest of a file system whose aging is complete; anything else is an error.
-    pub(crate) fn load_aged(work: &Path, name: &str) -> Result<Manifest, Error> {
+    pub fn load_aged(work: &Path, name: &str) -> Result<Manifest, Error> {
         let Some(manifest) = Manifest::load(work, name)? else {
             let work = work.display();
             return Err(Error::Refused(format!(

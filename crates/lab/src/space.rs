@@ -13,6 +13,24 @@ const METADATA_BYTES_A_FILE: u64 = 1024;
 /// What an empty file system writes: journal, tables, maps.
 const EMPTY_BYTES: u64 = 64 << 20;
 
+/// The share of its size that can surely be written to a file system that frees nothing: the rest is what it writes of its own,
+/// and keeps back. A NILFS2 of 256 MiB took 57 % (measured).
+const WRITTEN_ONCE: f64 = 0.5;
+
+/// Refuses an aging that writes more, all deletions notwithstanding, than a file system takes that frees nothing.
+pub(crate) fn check_written(made: &Made, plan: &Plan, overwrites: Option<f64>) -> Result<(), Error> {
+    let Some(made) = made.spec()? else { return Ok(()) };
+    let written = overwrites.unwrap_or(plan.bound_overwrites).min(plan.bound_overwrites);
+    if made.kind.frees() || written <= WRITTEN_ONCE {
+        return Ok(());
+    }
+    Err(Error::Refused(format!(
+        "{} frees nothing without its cleaner, which does not run here, and {written:.1} times its size would be written: choose \
+         --overwrites of at most {WRITTEN_ONCE}, and a --fullness below that",
+        made.kind.name()
+    )))
+}
+
 /// Refuses an aging whose data would not fit the backing store.
 pub(crate) fn check(
     made: &Made,

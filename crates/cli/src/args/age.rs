@@ -25,7 +25,7 @@ pub struct Demo {
 #[derive(Args)]
 #[command(group(ArgGroup::new("erase_or_resume").args(["erase", "resume"]).multiple(true)))]
 pub struct Age {
-    /// File system: ext4, xfs, btrfs or betreefs
+    /// File system: ext4, xfs, btrfs or betreefs; f2fs or nilfs2, in a virtual machine where this kernel lacks it
     #[arg(long, value_name = "KIND", default_value = "ext4")]
     pub fs: String,
     /// Size of the file system
@@ -110,9 +110,22 @@ pub struct Age {
     /// Do everything but touch a file system
     #[arg(long, conflicts_with = "by")]
     pub plan_only: bool,
+    #[command(flatten)]
+    pub kernel: OnKernel,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// Another kernel.
+#[derive(Args)]
+pub struct OnKernel {
+    /// Run on this kernel (vmlinuz) in a virtual machine
+    #[arg(long, value_name = "VMLINUZ")]
+    pub kernel: Option<PathBuf>,
+    /// Directory of its modules [default: lib/modules/RELEASE beside the boot directory that it is in, or /lib/modules/RELEASE]
+    #[arg(long, value_name = "DIR", requires = "kernel")]
+    pub modules: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

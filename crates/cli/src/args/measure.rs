@@ -132,6 +132,10 @@ pub struct Compare {
     /// Names of aged file systems [default: all in the work directory]
     pub names: Vec<String>,
     #[command(flatten)]
+    pub first: AgeFirst,
+    #[command(flatten)]
+    pub kernels: CompareKernels,
+    #[command(flatten)]
     pub work: Work,
     /// Cold scans of each side; an interval needs 6
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=1000))]
@@ -151,4 +155,48 @@ pub struct Compare {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// What is aged before it is compared.
+#[derive(Args)]
+pub struct AgeFirst {
+    /// Age these kinds of file systems first, unless that is done: the next four are as for `senesce age`
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', conflicts_with = "names")]
+    pub fs: Vec<String>,
+    /// Size of each file system
+    #[arg(long, value_name = "SIZE", requires = "fs")]
+    pub size: Option<String>,
+    /// Profile to follow
+    #[arg(long, value_name = "PROFILE", requires = "fs")]
+    pub profile: Option<String>,
+    /// Share of the size in use at the end
+    #[arg(long, value_name = "SHARE", requires = "fs")]
+    pub fullness: Option<String>,
+    /// Bytes created over the size
+    #[arg(long, value_name = "N", requires = "fs")]
+    pub overwrites: Option<String>,
+    /// Seed of all that is random
+    #[arg(long, value_name = "N", requires = "fs")]
+    pub seed: Option<String>,
+}
+
+/// The kernels that file systems are aged and compared on.
+#[derive(Args)]
+pub struct CompareKernels {
+    /// Age and compare the same on several kernels
+    #[arg(long, value_enum, requires_all = ["fs", "kernel"])]
+    pub across: Option<Across>,
+    /// Run on this kernel (vmlinuz), or these, in virtual machines
+    #[arg(long, value_name = "VMLINUZ", value_delimiter = ',', requires = "fs")]
+    pub kernel: Vec<PathBuf>,
+    /// Directories of their modules, in the same order
+    #[arg(long, value_name = "DIR", value_delimiter = ',', requires = "kernel")]
+    pub modules: Vec<PathBuf>,
+}
+
+/// What comparisons are made across.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Across {
+    /// Kernels
+    Kernel,
 }

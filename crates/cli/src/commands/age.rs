@@ -3,6 +3,7 @@
 mod by;
 
 use crate::args::{self, Age};
+use crate::commands::outside;
 use crate::output;
 use crate::progress::Progress;
 use ager::Conditions;
@@ -13,10 +14,18 @@ use mpi::World;
 use std::path::{Path, PathBuf};
 
 /// Where images in memory are kept.
-const MEMORY: &str = "/dev/shm/senesce";
+pub const MEMORY: &str = "/dev/shm/senesce";
 
 pub fn run(args: &Age) -> Result<()> {
-    if let Some((workload, round)) = by::workload(&args.by)? {
+    let workload = by::workload(&args.by)?;
+    let source = match &workload {
+        Some((workload, _)) => workload.name().to_owned(),
+        None => profile::load(&args.profile)?.name,
+    };
+    if let Some(place) = outside::of_age(args, &source)? {
+        return outside::whole(&place);
+    }
+    if let Some((workload, round)) = workload {
         mpi::alone()?;
         return by::run(args, workload, round);
     }
@@ -66,10 +75,16 @@ fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
     if args.json { output::json(&aged) } else { show(&aged) }
 }
 
+/// The name of what is aged by `source`.
+pub fn name(args: &Age, source: &str) -> String {
+    let fs = if args.dir.is_some() { "dir" } else { &args.fs };
+    args.name.clone().unwrap_or_else(|| format!("{fs}-{source}-{}", args.seed))
+}
+
 /// What is made, and its name, where `source` ages it.
 fn made(args: &Age, source: &str) -> Result<(String, Made)> {
     let fs = if args.dir.is_some() { "dir".to_owned() } else { fs::find(&args.fs)?.name().to_owned() };
-    let name = args.name.clone().unwrap_or_else(|| format!("{fs}-{source}-{}", args.seed));
+    let name = name(args, source);
     if !lab::can_name(&name) {
         bail!("--name {name:?} cannot name a file; use letters, digits and dashes");
     }
@@ -98,14 +113,15 @@ fn made(args: &Age, source: &str) -> Result<(String, Made)> {
         mkfs_opts: args.mkfs_opts.split_whitespace().map(str::to_owned).collect(),
         mount_opts: args.mount_opts.split(',').filter(|o| !o.is_empty()).map(str::to_owned).collect(),
         read_ahead_kb: args.read_ahead_kb,
+        kernel: vm::inside().map(|inside| inside.kernel),
     };
     Ok((name, made))
 }
 
-fn spec(args: &Age) -> Result<AgeSpec> {
+pub fn spec(args: &Age) -> Result<AgeSpec> {
     let profile = profile::load(&args.profile)?;
     let (name, made) = made(args, &profile.name)?;
-    let most_full = fs::find(&made.fs).map_or(1.0, |kind| kind.most_full());
+    let most_full = fs::find(&made.fs).map_or(1.0, |kind| kind.most_full(args.size));
     let fullness = args.fullness.unwrap_or_else(|| profile.fullness.unwrap_or(0.8).min(most_full));
     Ok(AgeSpec {
         name,
@@ -152,7 +168,7 @@ fn model(name_or_path: &str) -> Result<String> {
 }
 
 /// Manifests hold absolute paths, so that they mean the same from any directory.
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("finding {}", path.display()))
 }
 

@@ -67,7 +67,12 @@ fn findings() -> Vec<Finding> {
         "images of a catalogue from elsewhere",
         "apt install curl",
     ));
+    findings.push(machine());
     for kind in fs::kinds() {
+        if !fs::in_kernel(*kind) {
+            findings.push(in_machine(*kind));
+            continue;
+        }
         let ready = fs::ready(*kind);
         let remedy = ready.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let what = kind.name();
@@ -82,6 +87,34 @@ fn findings() -> Vec<Finding> {
         free.as_ref().map(|f| format!("{} for images (--memory)", lab::bytes(*f))).unwrap_or_default();
     findings.push(finding("/dev/shm", free.is_ok(), &detail, "mount a tmpfs there for images in memory"));
     findings
+}
+
+/// Whether virtual machines can be started. Whether KVM works is only tried when one is.
+fn machine() -> Finding {
+    let (qemu, kernel) = (vm::qemu_version(), vm::Kernel::find(&[]));
+    let release = kernel.as_ref().ok().and_then(|kernel| kernel.release().ok());
+    let detail = match (&qemu, release) {
+        (Ok(qemu), Some(release)) => {
+            format!("QEMU {qemu}, Linux {release}: file systems that this kernel lacks")
+        }
+        _ => String::new(),
+    };
+    let wrong = qemu.err().or(kernel.err()).map(|e| e.to_string());
+    finding("virtual machines", wrong.is_none(), &detail, wrong.as_deref().unwrap_or_default())
+}
+
+/// Whether another kernel has what this one lacks.
+fn in_machine(kind: &dyn fs::FileSystem) -> Finding {
+    let release = vm::Kernel::find(&[kind.module()]).and_then(|kernel| kernel.release());
+    let tools = fs::has_tools(kind);
+    let detail = format!(
+        "in a virtual machine, Linux {}: {}",
+        release.as_deref().unwrap_or_default(),
+        kind.version().split(';').next().unwrap_or_default()
+    );
+    let wrong = release.err().map(|e| e.to_string()).or(tools.err().map(|e| e.to_string()));
+    let remedy = format!("this kernel has none; {}", wrong.as_deref().unwrap_or_default());
+    finding(kind.name(), wrong.is_none(), &detail, &remedy)
 }
 
 fn finding(what: &str, works: bool, good_for: &str, remedy: &str) -> Finding {

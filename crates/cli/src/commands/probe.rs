@@ -10,6 +10,7 @@ mod transfer_size;
 mod warm_scan;
 mod write_amplification;
 
+use super::outside;
 use crate::args::{ProbeKind, Subject};
 use crate::output::{self, number};
 use anyhow::{Result, bail};
@@ -17,6 +18,9 @@ use fs::Target;
 use models::Models;
 
 pub fn run(kind: &ProbeKind) -> Result<()> {
+    if let Some(place) = outside::of_probe(kind) {
+        return outside::whole(&place);
+    }
     match kind {
         ProbeKind::Scan { subject, reader, repeat, disk, save_log } => {
             let (reader, models) = (super::compare::reader(*reader), Models::find(disk)?);

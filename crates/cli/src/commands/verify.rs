@@ -39,6 +39,7 @@ fn case(args: &Verify) -> Result<Case> {
         mkfs_opts: Vec::new(),
         mount_opts: Vec::new(),
         read_ahead_kb: 128,
+        kernel: None,
     };
     if !args.builtin {
         return Ok(Case::Replayed { real, options, write_back_bytes: args.write_back, made });

@@ -44,10 +44,10 @@ impl FileSystem for Betreefs {
         })
     }
 
-    fn check(&self, device: &Path) -> Command {
+    fn check(&self, device: &Path) -> Option<Command> {
         let mut command = this_program("check");
         command.arg(device);
-        command
+        Some(command)
     }
 
     fn version_command(&self) -> Command {
@@ -65,7 +65,7 @@ impl FileSystem for Betreefs {
     }
 
     /// The rest is the log, room for copies of nodes, and leaves that are not full.
-    fn most_full(&self) -> f64 {
+    fn most_full(&self, _size_bytes: u64) -> f64 {
         0.5
     }
 

@@ -25,10 +25,10 @@ impl FileSystem for Btrfs {
         command
     }
 
-    fn check(&self, device: &Path) -> Command {
+    fn check(&self, device: &Path) -> Option<Command> {
         let mut command = command("btrfs");
         command.args(["check", "--readonly"]).arg(device);
-        command
+        Some(command)
     }
 
     fn version_command(&self) -> Command {

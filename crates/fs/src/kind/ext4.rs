@@ -56,10 +56,10 @@ impl FileSystem for Ext4 {
         if wanted <= size_bytes / 16384 { Vec::new() } else { vec!["-N".to_owned(), wanted.to_string()] }
     }
 
-    fn check(&self, device: &Path) -> Command {
+    fn check(&self, device: &Path) -> Option<Command> {
         let mut command = command("e2fsck");
         command.arg("-fn").arg(device);
-        command
+        Some(command)
     }
 
     fn version_command(&self) -> Command {

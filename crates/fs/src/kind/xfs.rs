@@ -25,10 +25,10 @@ impl FileSystem for Xfs {
         command
     }
 
-    fn check(&self, device: &Path) -> Command {
+    fn check(&self, device: &Path) -> Option<Command> {
         let mut command = command("xfs_repair");
         command.arg("-n").arg(device);
-        command
+        Some(command)
     }
 
     fn version_command(&self) -> Command {

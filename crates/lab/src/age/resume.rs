@@ -37,7 +37,7 @@ fn new(spec: &AgeSpec) -> Manifest {
         made: spec.made.clone(),
         mkfs: None,
         fs_version: String::new(),
-        data: spec.data,
+        data: spec.data(),
         on_full: spec.on_full,
         fill: spec.fill,
         legs: vec![Leg { conditions: spec.conditions.clone(), done: 0 }],
@@ -80,7 +80,7 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
         manifest.legs.push(Leg { conditions: spec.conditions.clone(), done: 0 });
         manifest.redo_to = 0;
     }
-    manifest.data = spec.data;
+    manifest.data = spec.data();
     manifest.on_full = spec.on_full;
     manifest.fill = spec.fill;
     manifest.stage = Stage::Replaying;

@@ -39,7 +39,8 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     let plan = ager::go_on(&manifest.legs[..manifest.legs.len() - 1], &spec.conditions)?.plan().clone();
     say::plan(&plan, &spec.conditions, watch);
     let already = if manifest.stage == Stage::Making { 0 } else { allocated_bytes(&spec.made.home) };
-    space::check(&spec.made, &plan, spec.data, spec.fill, already)?;
+    space::check_written(&spec.made, &plan, spec.conditions.overwrites)?;
+    space::check(&spec.made, &plan, spec.data(), spec.fill, already)?;
     if let Some(made) = spec.made.spec()? {
         fs::ready(made.kind)?;
         if manifest.stage == Stage::Making {

@@ -8,11 +8,11 @@ use crate::scanned::HDD_MODEL;
 use crate::stats::{Interval, median_interval};
 use crate::store::{Measurement, RunId, Store};
 use crate::tree::{INNER_NODE_OCCUPANCY, KEY_ORDER, LEAF_OCCUPANCY, WRITE_AMPLIFICATION};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// One comparison.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pair {
     /// Name of the aged file system in its work directory.
     pub name: String,
@@ -22,6 +22,8 @@ pub struct Pair {
     pub profile: String,
     /// Nominal size in bytes.
     pub size_bytes: u64,
+    /// Release of the kernel that both sides were measured on.
+    pub kernel: String,
     /// The aged side.
     pub aged: Side,
     /// The unaged side.
@@ -47,7 +49,7 @@ pub struct Pair {
 }
 
 /// One side of a comparison: medians of its repetitions.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Side {
     /// Kind of file system.
     pub fs: String,
@@ -116,6 +118,8 @@ impl Pair {
             .ok_or_else(|| Error::Refused(format!("run {} in the store is no comparison", run.0)))?;
         let modelled_disk = store.document(run, "", MODELLED_DISK)?;
         let numbers = store.measurements(run)?;
+        let kernel = store.runs()?.into_iter().find(|of| of.id == run).map(|of| of.machine.kernel);
+        let kernel = kernel.unwrap_or_default();
         let made = &manifest.made;
         let [aged, unaged] = SUBJECTS.map(|subject| Side {
             fs: made.fs.clone(),
@@ -135,6 +139,7 @@ impl Pair {
             fs: manifest.made.fs.clone(),
             profile: manifest.source().to_owned(),
             size_bytes: manifest.made.size_bytes,
+            kernel,
             aged,
             unaged,
             // Comparisons of earlier versions knew no other.

@@ -66,6 +66,7 @@ impl<Task> Cell<Task> {
                 .map(str::to_owned)
                 .collect(),
             read_ahead_kb: READ_AHEAD_KB,
+            kernel: None,
         })
     }
 }

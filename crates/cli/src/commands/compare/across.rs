@@ -1,0 +1,37 @@
+//! The table of a comparison across kernels: one for each kind of file system, the kernels side by side.
+
+use super::{measures, over};
+use crate::output::{self, number};
+use anyhow::Result;
+use lab::Pair;
+
+/// Prints the tables. The pairs come kernel by kernel.
+pub fn show(pairs: &[Pair]) -> Result<()> {
+    let mut kinds: Vec<&str> = pairs.iter().map(|pair| pair.fs.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+        .into_iter()
+        .try_for_each(|kind| table(kind, &pairs.iter().filter(|pair| pair.fs == kind).collect::<Vec<_>>()))
+}
+
+fn table(kind: &str, pairs: &[&Pair]) -> Result<()> {
+    let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return Ok(()) };
+    let mut headings = vec![kind.to_owned()];
+    for pair in pairs {
+        let kernel = &pair.kernel;
+        headings.extend([format!("{kernel}: aged"), "unaged".to_owned(), "aged/unaged".to_owned()]);
+    }
+    headings.extend(["aged, last/first".to_owned(), "unaged, last/first".to_owned()]);
+    let rows = measures(first).into_iter().map(|(name, of)| {
+        let mut row = vec![name];
+        for pair in pairs {
+            let (aged, unaged) = (of(&pair.aged), of(&pair.unaged));
+            row.extend([number(aged), number(unaged), number(over(aged, unaged))]);
+        }
+        row.push(number(over(of(&last.aged), of(&first.aged))));
+        row.push(number(over(of(&last.unaged), of(&first.unaged))));
+        row
+    });
+    output::table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), rows)
+}

@@ -1,0 +1,76 @@
+//! Aging before a comparison: what is asked for by kind and not by name.
+
+use crate::args::{Age, Command, Compare, Senesce};
+use crate::commands::{age, outside};
+use crate::progress::Progress;
+use anyhow::{Result, bail};
+use clap::Parser as _;
+use lab::{Manifest, Stage, Watch as _};
+use vm::Kernel;
+
+/// Ages each kind that is not aged yet, on this kernel; their names.
+pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> Result<Vec<String>> {
+    let label = label(args, kernel)?;
+    let mut names = Vec::new();
+    for kind in &args.first.fs {
+        let mut age = as_asked(args, kind)?;
+        if let Some(label) = &label {
+            let source = profile::load(&age.profile)?.name;
+            age.name = Some(format!("{}-{label}", age::name(&age, &source)));
+        }
+        let mut spec = age::spec(&age)?;
+        let work = spec.work.display();
+        match Manifest::load(&spec.work, &spec.name)? {
+            Some(there)
+                if there.conditions() != Some(&spec.conditions) || there.made.kernel.as_ref() != kernel =>
+            {
+                bail!(
+                    "{} has been aged otherwise in {work}, or on another kernel: choose another --work",
+                    spec.name
+                );
+            }
+            Some(there) if there.stage == Stage::Done => {
+                names.push(spec.name);
+                continue;
+            }
+            there => spec.resume = there.is_some_and(|there| there.stage != Stage::Making),
+        }
+        progress.say(&format!("== aging {}, {}", spec.name, lab::bytes(spec.made.size_bytes)));
+        lab::age(&spec, progress)?;
+        names.push(spec.name);
+    }
+    Ok(names)
+}
+
+/// The aging of one kind, as if it had been asked for by itself.
+fn as_asked(args: &Compare, kind: &str) -> Result<Box<Age>> {
+    let first = &args.first;
+    let mut words: Vec<std::ffi::OsString> =
+        ["senesce", "age", "--fs", kind, "--work"].map(Into::into).to_vec();
+    words.push(args.work.work.clone().into());
+    for (option, value) in [
+        ("--size", &first.size),
+        ("--profile", &first.profile),
+        ("--fullness", &first.fullness),
+        ("--overwrites", &first.overwrites),
+        ("--seed", &first.seed),
+    ] {
+        words.extend(value.iter().flat_map(|value| [option.into(), value.into()]));
+    }
+    match Senesce::try_parse_from(words).map(|asked| asked.command) {
+        Ok(Command::Age(age)) => Ok(age),
+        Ok(_) => unreachable!("the words ask for an aging"),
+        Err(wrong) => wrong.exit(),
+    }
+}
+
+/// What tells this kernel from the others in a comparison across kernels: its release, with its place where that is not enough.
+fn label(args: &Compare, kernel: Option<&Kernel>) -> Result<Option<String>> {
+    let (Some(_), Some(kernel)) = (args.kernels.across, kernel) else { return Ok(None) };
+    let release = kernel.release()?;
+    let all = outside::kernels(&args.kernels)?;
+    let releases = all.iter().map(Kernel::release).collect::<Result<Vec<_>, _>>()?;
+    let place = all.iter().position(|one| one == kernel).map_or(0, |index| index + 1);
+    let alone = releases.iter().filter(|other| **other == release).count() == 1;
+    Ok(Some(if alone { release } else { format!("{release}-{place}") }))
+}

@@ -1,0 +1,213 @@
+//! Commands on another kernel: from outside, the whole command is run again in a virtual machine, where the files are the same.
+//! Inside, this decides nothing.
+
+use super::age::{self, absolute};
+use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
+use anyhow::{Context as _, Result, bail};
+use fs::FileSystem;
+use lab::{Home, Made, Manifest, Work};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use vm::{Ended, Kernel, Task};
+
+/// Where a command is to run, and what it needs there.
+pub struct Place {
+    kernel: Kernel,
+    modules: Vec<&'static str>,
+    /// The work directory.
+    work: Option<PathBuf>,
+    /// Other directories that it writes to.
+    writes: Vec<PathBuf>,
+}
+
+/// The command failed inside, and has said why.
+#[derive(Debug, thiserror::Error)]
+#[error("the command failed in the virtual machine with status {0}")]
+pub struct Failed(pub u8);
+
+/// Where an aging is to run, if not here.
+pub fn of_age(args: &Age, source: &str) -> Result<Option<Place>> {
+    if vm::inside().is_some() || args.plan_only {
+        return Ok(None);
+    }
+    if args.dir.is_some() {
+        if args.kernel.kernel.is_some() {
+            bail!("--kernel needs a file system of its own: leave --dir out");
+        }
+        return Ok(None);
+    }
+    let kind = fs::find(&args.fs)?;
+    let work = absolute(&args.work.work)?;
+    let recorded = || -> Result<_> {
+        let name = args.resume.then(|| age::name(args, source));
+        Ok(name
+            .map(|name| Manifest::load(&work, &name))
+            .transpose()?
+            .flatten()
+            .and_then(|aged| aged.made.kernel))
+    };
+    let kernel = match given(&args.kernel)? {
+        Some(kernel) => Some(kernel),
+        None => recorded()?,
+    };
+    let Some(kernel) = kernel.map_or_else(|| for_kinds(&[kind]), |kernel| Ok(Some(kernel)))? else {
+        return Ok(None);
+    };
+    // They are the same inside, where it takes a boot to find them missing.
+    fs::has_tools(kind)?;
+    if args.device.is_some() {
+        bail!("a device cannot be aged in a virtual machine, which {} needs here: age an image", kind.name());
+    }
+    let mut writes = Vec::new();
+    writes.extend(args.image_dir.as_deref().map(absolute).transpose()?);
+    writes.extend(args.memory.then(|| age::MEMORY.into()));
+    writes.extend(args.save_trace.as_deref().map(above).transpose()?);
+    Ok(Some(Place { kernel, modules: vec![kind.module()], work: Some(work), writes }))
+}
+
+/// Where a comparison is to run: on each kernel that something was aged on; `None` is here.
+pub fn of_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Place>>> {
+    let work = absolute(&args.work.work)?;
+    if args.first.fs.is_empty() {
+        let mut kernels: Vec<_> = named.iter().map(|manifest| &manifest.made.kernel).collect();
+        kernels.sort();
+        kernels.dedup();
+        let place = |kernel: &Option<Kernel>| {
+            let Some(kernel) = kernel.clone() else { return Ok(None) };
+            let of = named.iter().filter(|manifest| manifest.made.kernel.as_ref() == Some(&kernel));
+            let mut place = Place {
+                kernel: kernel.clone(),
+                modules: Vec::new(),
+                work: Some(work.clone()),
+                writes: Vec::new(),
+            };
+            for manifest in of {
+                place.modules.push(fs::find(&manifest.made.fs)?.module());
+                if let Home::Image(path) | Home::Modelled { dir: path, .. } = &manifest.made.home {
+                    place.writes.push(above(path)?);
+                }
+            }
+            Ok(Some(place))
+        };
+        return kernels.into_iter().map(place).collect();
+    }
+    let kinds = args.first.fs.iter().map(|name| fs::find(name)).collect::<Result<Vec<_>, _>>()?;
+    kinds.iter().try_for_each(|kind| fs::has_tools(*kind))?;
+    let modules: Vec<&str> = kinds.iter().map(|kind| kind.module()).collect();
+    let mut kernels: Vec<_> = kernels(&args.kernels)?.into_iter().map(Some).collect();
+    match (kernels.len(), args.kernels.across) {
+        (0, None) => kernels.push(for_kinds(&kinds)?),
+        (0 | 1, Some(_)) => bail!("--across kernel compares two kernels or more: name them by --kernel A,B"),
+        (2.., None) => bail!("several kernels are compared with --across kernel"),
+        _ => {}
+    }
+    let place =
+        |kernel| Place { kernel, modules: modules.clone(), work: Some(work.clone()), writes: Vec::new() };
+    Ok(kernels.into_iter().map(|kernel| kernel.map(place)).collect())
+}
+
+/// Where a probe is to run, if not here.
+pub fn of_probe(kind: &ProbeKind) -> Option<Place> {
+    let (subject, log) = match kind {
+        ProbeKind::Scan { subject, save_log, .. } => (subject, save_log.as_deref()),
+        ProbeKind::Layout { subject, .. }
+        | ProbeKind::FreeSpace { subject }
+        | ProbeKind::NewFile { subject, .. }
+        | ProbeKind::WarmScan { subject, .. } => (subject, None),
+        _ => return None,
+    };
+    if vm::inside().is_some() {
+        return None;
+    }
+    // What cannot be found out now, the probe itself says.
+    let made = Made::found(&subject.path).ok()??;
+    let kind = fs::find(&made.fs).ok()?;
+    let kernel = for_kinds(&[kind]).ok()??;
+    let writes = [Some(subject.path.as_path()), log]
+        .into_iter()
+        .flatten()
+        .filter_map(|path| above(path).ok())
+        .collect();
+    Some(Place { kernel, modules: vec![kind.module()], work: None, writes })
+}
+
+/// The kernel that was asked for.
+fn given(asked: &OnKernel) -> Result<Option<Kernel>> {
+    Ok(asked.kernel.as_deref().map(|image| Kernel::new(image, asked.modules.as_deref())).transpose()?)
+}
+
+/// The kernels that were asked for.
+pub fn kernels(asked: &CompareKernels) -> Result<Vec<Kernel>> {
+    if !asked.modules.is_empty() && asked.modules.len() != asked.kernel.len() {
+        bail!("--modules needs one directory for each kernel, in the same order");
+    }
+    let modules = asked.modules.iter().map(|dir| Some(dir.as_path())).chain(std::iter::repeat(None));
+    Ok(asked
+        .kernel
+        .iter()
+        .zip(modules)
+        .map(|(image, modules)| Kernel::new(image, modules))
+        .collect::<Result<_, _>>()?)
+}
+
+/// A kernel for these file systems, if this one lacks any of them.
+fn for_kinds(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
+    if kinds.iter().all(|kind| fs::in_kernel(*kind)) {
+        return Ok(None);
+    }
+    let modules: Vec<&str> = kinds.iter().map(|kind| kind.module()).collect();
+    let lacking: Vec<&str> =
+        kinds.iter().filter(|kind| !fs::in_kernel(**kind)).map(|kind| kind.name()).collect();
+    let found = Kernel::find(&modules);
+    found.map(Some).with_context(|| format!("this kernel has no {}", lacking.join(", ")))
+}
+
+/// The directory that holds `path`.
+fn above(path: &Path) -> Result<PathBuf> {
+    Ok(absolute(path)?.parent().unwrap_or(Path::new("/")).to_owned())
+}
+
+/// Runs the whole command there, with all that it prints.
+pub fn whole(place: &Place) -> Result<()> {
+    let args: Vec<_> = std::env::args_os().skip(1).collect();
+    run(place, &args, false).map(drop)
+}
+
+/// Runs the whole command there; the JSON document that it prints.
+pub fn json<T: serde::de::DeserializeOwned>(place: &Place) -> Result<T> {
+    let mut args: Vec<_> = std::env::args_os().skip(1).collect();
+    if !args.iter().any(|arg| arg == "--json") {
+        args.push("--json".into());
+    }
+    let output = run(place, &args, true)?;
+    serde_json::from_slice(&output).context("understanding what the command printed in the virtual machine")
+}
+
+fn run(place: &Place, args: &[OsString], keep_output: bool) -> Result<Vec<u8>> {
+    // Locks do not reach out of the machine: this one holds for both.
+    let work = place.work.as_deref().map(Work::take).transpose()?;
+    let mut writable: Vec<PathBuf> = place.work.iter().chain(&place.writes).cloned().collect();
+    writable.sort();
+    writable.dedup();
+    for dir in &writable {
+        std::fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
+    }
+    let task =
+        Task { kernel: &place.kernel, modules: &place.modules, writable: &writable, args, keep_output };
+    let ended = vm::run(&task, &mut |said| eprintln!("{said}"));
+    if let (Some(work), Some(dir)) = (&work, &place.work)
+        && (ended.as_ref().is_ok_and(|ended| ended.status == 0) || holds_an_aging(dir))
+    {
+        work.keep();
+    }
+    match ended? {
+        Ended { status: 0, output, .. } => Ok(output),
+        Ended { status, .. } => Err(Failed(u8::try_from(status).unwrap_or(1)).into()),
+    }
+}
+
+/// Whether something was aged in the work directory, even if only in part.
+fn holds_an_aging(work: &Path) -> bool {
+    let entries = std::fs::read_dir(work).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|ending| ending == "json"))
+}

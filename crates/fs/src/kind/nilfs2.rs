@@ -1,0 +1,66 @@
+//! NILFS2.
+
+use super::FileSystem;
+use crate::Error;
+use disk::{Extent, LABEL, command};
+use std::path::Path;
+use std::process::Command;
+
+/// The new implementation of a log-structured file system (Konishi et al., 2006). No cleaner runs here: it would free at its own
+/// times what was deleted. So all that is written in an aging must fit.
+pub struct Nilfs2;
+
+impl FileSystem for Nilfs2 {
+    fn name(&self) -> &'static str {
+        "nilfs2"
+    }
+
+    fn tools(&self) -> (&'static [&'static str], &'static str) {
+        (&["mkfs.nilfs2"], "nilfs-tools")
+    }
+
+    /// It takes the whole device, whatever the size.
+    fn mkfs(&self, device: &Path, _size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
+        let mut command = command("mkfs.nilfs2");
+        command.args(["-q", "-f", "-K", "-b", "4096", "-L", LABEL]).args(opts).arg(device);
+        command
+    }
+
+    /// It has no checker.
+    fn check(&self, _: &Path) -> Option<Command> {
+        None
+    }
+
+    fn version_command(&self) -> Command {
+        let mut command = command("mkfs.nilfs2");
+        command.arg("-V");
+        command
+    }
+
+    fn min_size_bytes(&self) -> u64 {
+        134 << 20
+    }
+
+    fn default_threads(&self) -> usize {
+        // Where a file lies follows from when it was written: with several threads no two runs are the same.
+        1
+    }
+
+    fn places_when_preallocated(&self) -> bool {
+        false
+    }
+
+    fn frees(&self) -> bool {
+        false
+    }
+
+    fn max_extent_bytes(&self, _: u64) -> u64 {
+        // One segment may follow the other without end.
+        u64::MAX
+    }
+
+    /// The kernel does not tell them.
+    fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        Ok(None)
+    }
+}

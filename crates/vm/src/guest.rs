@@ -1,0 +1,175 @@
+//! The first process of the machine: it makes a root of the host's files, starts the command there, and reports.
+
+use crate::inside::VARIABLE;
+use crate::job::{FILE, Job, PROGRAM, ROOT_TAG, module_file, port};
+use crate::talk::{BEAT, INTERRUPT, Said};
+use rustix::fs::sync;
+use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_move};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, chdir, chroot, kill_process, wait};
+use rustix::system::{RebootCommand, reboot};
+use std::ffi::CString;
+use std::fs::{File, create_dir_all, read_to_string, write};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How the host's files are mounted: what is mapped to be shared, as SQLite does, needs a cache; nothing else is kept.
+const SHARED: &str = "trans=virtio,version=9p2000.L,msize=512000,cache=mmap";
+
+/// Where mounts and the like of the command are recorded: they end with the machine.
+const RUN_DIR: &str = "/dev/senesce";
+
+/// Where the new root is put together.
+const ROOT: &str = "/root";
+
+/// Whether this process is the first of a machine of ours.
+pub fn is_init() -> bool {
+    std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == PROGRAM)
+}
+
+/// What the first process does; the machine is off when it is done.
+pub fn init() -> ! {
+    if let Err(why) = work() {
+        // The port may not be there to say it.
+        eprintln!("senesce-init: {why}");
+    }
+    sync();
+    let _ = reboot(RebootCommand::PowerOff);
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn work() -> Result<(), String> {
+    for (kind, dir) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
+        mounted(kind, kind, Path::new(dir), "")?;
+    }
+    let job = std::fs::read(FILE).map_err(|e| format!("reading {FILE}: {e}"))?;
+    let job: Job = serde_json::from_slice(&job).map_err(|e| format!("{FILE}: {e}"))?;
+    for (index, name) in job.modules.iter().enumerate() {
+        load(&module_file(index, name)).map_err(|e| format!("loading the module {name}: {e}"))?;
+    }
+    let [mut talk, out, err] = [find_port(port::TALK)?, find_port(port::OUT)?, find_port(port::ERR)?];
+    let said = make_root(&job).and_then(|()| carry_out(&job, &talk, out, err)).unwrap_or_else(Said::Failed);
+    // Before the end is told, for then the machine may be killed.
+    sync();
+    writeln!(talk, "{said}").map_err(|e| format!("telling the end: {e}"))
+}
+
+fn mounted(kind: &str, source: &str, dir: &Path, data: &str) -> Result<(), String> {
+    let data = CString::new(data).expect("no zero is in it");
+    mount(source, dir, kind, MountFlags::empty(), Some(data.as_c_str()))
+        .map_err(|e| format!("mounting {kind} on {}: {e}", dir.display()))
+}
+
+fn load(path: &str) -> io::Result<()> {
+    let file = File::open(path)?;
+    // SAFETY: the system call takes a file descriptor, a string that ends in zero, and flags.
+    let result = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
+    match io::Error::last_os_error() {
+        _ if result == 0 => Ok(()),
+        // Built in, though there is a file as well.
+        e if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        e => Err(e),
+    }
+}
+
+/// The port of that name. The kernel finds the ports in its own time.
+fn find_port(name: &str) -> Result<File, String> {
+    let is_it = |entry: &std::fs::DirEntry| {
+        read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name)
+    };
+    for _ in 0..600 {
+        let ports = std::fs::read_dir("/sys/class/virtio-ports").into_iter().flatten().flatten();
+        let device = ports.filter(is_it).map(|entry| Path::new("/dev").join(entry.file_name())).next();
+        if let Some(port) = device.and_then(|path| File::options().read(true).write(true).open(path).ok()) {
+            return Ok(port);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Err(format!("there is no port {name}"))
+}
+
+/// Makes the host's files the root, with what is the machine's own in it.
+fn make_root(job: &Job) -> Result<(), String> {
+    let in_root = |path: &Path| Path::new(ROOT).join(path.strip_prefix("/").unwrap_or(path));
+    let moved = |from: &str, to: &str| {
+        let to = in_root(Path::new(to));
+        mount_move(from, &to).map_err(|e| format!("moving {from} to {}: {e}", to.display()))
+    };
+    mounted("9p", ROOT_TAG, Path::new(ROOT), SHARED)?;
+    // Files in memory are the host's too, though devices are not.
+    let shm = mount_bind_recursive(in_root(Path::new("/dev/shm")), "/shm").is_ok();
+    for dir in ["/proc", "/sys", "/dev"] {
+        moved(dir, dir)?;
+    }
+    if shm {
+        let dir = in_root(Path::new("/dev/shm"));
+        create_dir_all(&dir).map_err(|e| format!("making {}: {e}", dir.display()))?;
+        moved("/shm", "/dev/shm")?;
+    }
+    for (tag, dir) in &job.writable {
+        let dir = in_root(dir);
+        mounted("9p", tag, &dir, SHARED)?;
+    }
+    // Some kernels lack them, and then what needs them says so.
+    let _ = mounted("tracefs", "tracefs", &in_root(Path::new("/sys/kernel/tracing")), "");
+    let _ = mounted("cgroup2", "cgroup2", &in_root(Path::new("/sys/fs/cgroup")), "");
+    let entered =
+        chdir(ROOT).and_then(|()| mount_move(".", "/")).and_then(|()| chroot(".")).and_then(|()| chdir("/"));
+    entered.map_err(|e| format!("entering the host's files: {e}"))
+}
+
+/// Runs the command to its end.
+fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Said, String> {
+    let mut command = Command::new(&job.program);
+    command.args(&job.args).env_clear().envs(job.env.iter().map(|(name, value)| (name, value)));
+    command.env("SENESCE_RUN_DIR", RUN_DIR);
+    command.env(VARIABLE, serde_json::to_string(&job.inside).expect("plain data"));
+    command.current_dir(&job.dir).stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
+    take_number(job.pid);
+    let child = command.spawn().map_err(|e| format!("starting {}: {e}", job.program.display()))?;
+    let pid = Pid::from_child(&child);
+    let clone = || talk.try_clone().map_err(|e| format!("using the port: {e}"));
+    let (hears, mut beats) = (clone()?, clone()?);
+    let _ = writeln!(beats, "{}", Said::Up);
+    std::thread::spawn(move || {
+        while writeln!(beats, "{}", Said::Alive).is_ok() {
+            std::thread::sleep(BEAT);
+        }
+    });
+    std::thread::spawn(move || {
+        for line in BufReader::new(hears).lines().map_while(Result::ok) {
+            if line == INTERRUPT {
+                let _ = kill_process(pid, Signal::INT);
+            }
+        }
+    });
+    // The first process is parent to all whose own has ended.
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if ended == pid => return Ok(how(status)),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(format!("waiting for the command: {e}")),
+        }
+    }
+}
+
+fn how(status: WaitStatus) -> Said {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(status), _) => Said::Exit(status),
+        (None, signal) => Said::Signal(signal.unwrap_or_default()),
+    }
+}
+
+/// Lets the next process have this number, where the kernel can do that (`CONFIG_CHECKPOINT_RESTORE`).
+fn take_number(pid: u32) {
+    /// The most that there can be.
+    const PID_MAX_LIMIT: &str = "4194304";
+    let kernel = PathBuf::from("/proc/sys/kernel");
+    let _ = write(kernel.join("pid_max"), PID_MAX_LIMIT);
+    let _ = write(kernel.join("ns_last_pid"), (pid - 1).to_string());
+}

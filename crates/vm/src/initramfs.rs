@@ -1,0 +1,59 @@
+//! The first root of the machine: this program, what it is linked with, the modules, and the job.
+
+use crate::Error;
+use crate::cpio::Cpio;
+use crate::job::{FILE, Job, MODULES, PROGRAM, module_file};
+use std::collections::BTreeSet;
+use std::io::{BufWriter, Result, Write};
+use std::path::{Path, PathBuf};
+
+/// Where the loader looks for libraries on every distribution.
+const LIBRARIES: &str = "lib";
+
+/// Writes the archive.
+pub fn write(to: impl Write, job: &Job, modules: &[(String, Vec<u8>)]) -> std::result::Result<(), Error> {
+    let program = &job.program;
+    let parts = || -> Result<_> { Ok((std::fs::read(program)?, libraries()?)) };
+    let (code, libraries) = parts().map_err(Error::io("reading", program))?;
+    let job = serde_json::to_vec(job).expect("plain data");
+    write_all(to, &code, &libraries, &job, modules)
+        .map_err(Error::io("writing the root of the machine for", program))
+}
+
+fn write_all(
+    to: impl Write,
+    code: &[u8],
+    libraries: &[PathBuf],
+    job: &[u8],
+    modules: &[(String, Vec<u8>)],
+) -> Result<()> {
+    let mut cpio = Cpio::new(BufWriter::new(to));
+    for dir in [LIBRARIES, "usr", "proc", "sys", "dev", "root", "shm", &MODULES[1..]] {
+        cpio.dir(dir)?;
+    }
+    for link in ["lib64", "usr/lib", "usr/lib64"] {
+        cpio.link(link, "/lib")?;
+    }
+    for path in libraries {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        cpio.file(&format!("{LIBRARIES}/{name}"), &std::fs::read(path)?)?;
+    }
+    cpio.file(&PROGRAM[1..], code)?;
+    cpio.file(&FILE[1..], job)?;
+    for (index, (name, data)) in modules.iter().enumerate() {
+        cpio.file(&module_file(index, name)[1..], data)?;
+    }
+    cpio.end()?.into_inner()?.flush()
+}
+
+/// The files of the libraries of this process, the loader of programs among them.
+fn libraries() -> Result<Vec<PathBuf>> {
+    let maps = std::fs::read_to_string("/proc/self/maps")?;
+    let paths: BTreeSet<&str> =
+        maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).collect();
+    let is_library = |path: &&&str| {
+        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".so") || name.contains(".so.")
+    };
+    Ok(paths.iter().filter(is_library).map(PathBuf::from).collect())
+}

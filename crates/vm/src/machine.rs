@@ -1,0 +1,190 @@
+//! One machine from its start to its end.
+
+use crate::Error;
+use crate::initramfs;
+use crate::inside::Inside;
+use crate::job::{Job, PROGRAM};
+use crate::qemu::{Accelerator, Qemu};
+use crate::run::{Ended, Task, memory_file};
+use crate::watch::{Console, Watched, pass_on};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The memory of a machine, or half of what this one has left, if that is less.
+const MEMORY_BYTES: u64 = 2 << 30;
+
+/// So long may a machine take to power itself off.
+const POWER_OFF: Duration = Duration::from_secs(20);
+
+/// A machine that can be started.
+pub struct Machine<'a> {
+    pub task: &'a Task<'a>,
+    /// The version of QEMU.
+    pub qemu: String,
+    pub kernel: File,
+    /// The modules in the order that they are loaded in.
+    pub modules: Vec<(String, Vec<u8>)>,
+}
+
+/// A machine that did not do what it was to.
+pub struct Broken {
+    /// Whether it had come up.
+    pub up: bool,
+    pub error: Error,
+}
+
+impl Machine<'_> {
+    /// Boots it and waits until the command has ended.
+    pub fn run(&self, accelerator: Accelerator) -> Result<Ended, Broken> {
+        let starting = |error| Broken { up: false, error };
+        let fail = Error::io("starting", Path::new("a virtual machine"));
+        let channels = Channels::open().map_err(fail).map_err(starting)?;
+        let (ours, theirs) = channels;
+        let child = self.start(accelerator, &theirs).map_err(starting)?;
+        let mut qemu = Process { child };
+        // Else the ends that QEMU has would not be the last ones.
+        drop(theirs);
+        let console = Console::read(ours.console);
+        let out = pass_on(ours.out, (!self.task.keep_output).then(std::io::stdout));
+        let err = pass_on(ours.err, Some(std::io::stderr()));
+        let ended = Watched::new(ours.talk, &console, accelerator.patience())
+            .and_then(|mut watched| watched.until_end());
+        qemu.end(ended.is_ok());
+        let output = out.join().unwrap_or_default();
+        let _ = err.join();
+        match ended {
+            Ok(status) => Ok(Ended { status, output, accelerator }),
+            Err(stopped) => {
+                let what = format!("QEMU {}, {}", self.qemu, accelerator.name());
+                let up = stopped.up;
+                let console = console.telling();
+                let error =
+                    stopped.why.map_or(Error::Interrupted, |why| Error::Machine { what, why, console });
+                Err(Broken { up, error })
+            }
+        }
+    }
+
+    fn start(&self, accelerator: Accelerator, theirs: &Theirs) -> Result<Child, Error> {
+        let starting = || Error::io("starting", Path::new("a virtual machine"));
+        let tagged = self.task.writable.iter().enumerate().map(|(i, dir)| (format!("w{i}"), dir.clone()));
+        let job = Job {
+            modules: self.modules.iter().map(|(name, _)| name.clone()).collect(),
+            writable: tagged.collect(),
+            program: std::env::current_exe().map_err(starting())?,
+            args: self.task.args.to_vec(),
+            env: std::env::vars_os().collect(),
+            dir: std::env::current_dir().map_err(starting())?,
+            pid: std::process::id(),
+            inside: Inside { qemu: self.qemu.clone(), accelerator, kernel: self.task.kernel.clone() },
+        };
+        let initramfs = memory_file("initramfs")?;
+        initramfs::write(&initramfs, &job, &self.modules)?;
+        let qemu = Qemu {
+            accelerator,
+            kernel: self.kernel.as_raw_fd(),
+            initramfs: initramfs.as_raw_fd(),
+            talk: theirs.talk.as_raw_fd(),
+            console: theirs.console.as_raw_fd(),
+            out: theirs.out.as_raw_fd(),
+            err: theirs.err.as_raw_fd(),
+            memory_bytes: memory_bytes(),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            writable: &job.writable,
+            init: PROGRAM,
+        };
+        let mut command = qemu.command();
+        // What QEMU itself complains of is read with what the kernel says.
+        command.stdout(Stdio::null()).stderr(theirs.console.try_clone().map_err(starting())?);
+        dies_with_us(
+            &mut command,
+            vec![qemu.kernel, qemu.initramfs, qemu.talk, qemu.console, qemu.out, qemu.err],
+        );
+        command.spawn().map_err(starting())
+    }
+}
+
+/// What `command` starts is killed when this thread ends, however it ends, and inherits these file descriptors. Ctrl-C does not
+/// reach it: we take that, and tell the command inside.
+fn dies_with_us(command: &mut Command, inherits: Vec<RawFd>) {
+    command.process_group(0);
+    let parent = getpid();
+    let prepare = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        if getppid() != Some(parent) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        for fd in &inherits {
+            // SAFETY: they are open as long as the command is being started.
+            fcntl_setfd(unsafe { BorrowedFd::borrow_raw(*fd) }, FdFlags::empty())?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(prepare) };
+}
+
+fn memory_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let available = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    available.map_or(MEMORY_BYTES, |kib| MEMORY_BYTES.min(kib * 1024 / 2))
+}
+
+/// The ends of all channels that we have.
+struct Ours {
+    talk: UnixStream,
+    console: std::io::PipeReader,
+    out: std::io::PipeReader,
+    err: std::io::PipeReader,
+}
+
+/// Those that QEMU has.
+struct Theirs {
+    talk: UnixStream,
+    console: std::io::PipeWriter,
+    out: std::io::PipeWriter,
+    err: std::io::PipeWriter,
+}
+
+struct Channels;
+
+impl Channels {
+    fn open() -> std::io::Result<(Ours, Theirs)> {
+        let talk = UnixStream::pair()?;
+        let [console, out, err] = [std::io::pipe()?, std::io::pipe()?, std::io::pipe()?];
+        let ours = Ours { talk: talk.0, console: console.0, out: out.0, err: err.0 };
+        Ok((ours, Theirs { talk: talk.1, console: console.1, out: out.1, err: err.1 }))
+    }
+}
+
+/// QEMU, which is killed if nobody waits for it.
+struct Process {
+    child: Child,
+}
+
+impl Process {
+    /// Waits a while where it is about to end by itself; after that it is gone.
+    fn end(&mut self, by_itself: bool) {
+        let begun = Instant::now();
+        while by_itself && begun.elapsed() < POWER_OFF && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}

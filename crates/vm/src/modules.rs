@@ -1,0 +1,152 @@
+//! Modules of a kernel, in the order that they must be loaded in.
+//!
+//! A package of a kernel that is only unpacked has no `modules.dep`, which `depmod` makes. But each module tells in its
+//! section `.modinfo` what it depends on.
+
+use crate::image::uncompress;
+use crate::{Error, Kernel};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The modules that a kernel has.
+pub struct Modules {
+    kernel: Kernel,
+    /// Their files by name.
+    files: HashMap<String, PathBuf>,
+    /// The names of those that are built in.
+    builtin: Vec<String>,
+}
+
+impl Modules {
+    /// Looks what modules there are.
+    pub fn of(kernel: &Kernel) -> Result<Modules, Error> {
+        let mut files = HashMap::new();
+        collect(&kernel.modules.join("kernel"), &mut files)
+            .map_err(Error::io("listing the modules in", &kernel.modules))?;
+        // None is built in where the list is missing.
+        let builtin = std::fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();
+        let builtin = builtin.lines().filter_map(|line| name_of(Path::new(line))).collect();
+        Ok(Modules { kernel: kernel.clone(), files, builtin })
+    }
+
+    /// Whether the kernel has the module `name`, built in or to be loaded.
+    pub fn has(&self, name: &str) -> bool {
+        self.files.contains_key(name) || self.builtin.iter().any(|builtin| builtin == name)
+    }
+
+    /// The modules to load so that all of `wanted` are there, each behind what it needs, with their contents.
+    pub fn load_order(&self, wanted: &[&str]) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let mut order = Vec::new();
+        for name in wanted {
+            if !self.has(name) {
+                let why =
+                    format!("it has no {name}, neither built in nor in {}", self.kernel.modules.display());
+                return Err(Error::Kernel { image: self.kernel.image.clone(), why });
+            }
+            self.add(name, &mut order)?;
+        }
+        Ok(order)
+    }
+
+    fn add(&self, name: &str, order: &mut Vec<(String, Vec<u8>)>) -> Result<(), Error> {
+        // What is not there is built in, or not needed after all: the kernel will say.
+        let Some(path) = self.files.get(name) else { return Ok(()) };
+        if order.iter().any(|(known, _)| known == name) {
+            return Ok(());
+        }
+        let data = std::fs::read(path).map_err(Error::io("reading the module", path))?;
+        let Some(data) = uncompress(&data) else {
+            let why = format!("{} cannot be uncompressed; are xz and gzip installed?", path.display());
+            return Err(Error::Kernel { image: self.kernel.image.clone(), why });
+        };
+        // Modules do not depend on each other in a circle; damaged ones may say so.
+        order.push((name.to_owned(), Vec::new()));
+        for needed in needs(&data) {
+            self.add(&needed, order)?;
+        }
+        order.retain(|(known, _)| known != name);
+        order.push((name.to_owned(), data));
+        Ok(())
+    }
+}
+
+/// The names of what the module `data` must find loaded.
+fn needs(data: &[u8]) -> Vec<String> {
+    let mut needs = Vec::new();
+    for text in data.split(|byte| *byte == 0) {
+        let Ok(text) = std::str::from_utf8(text) else { continue };
+        if let Some(list) = text.strip_prefix("depends=") {
+            needs.extend(list.split(',').map(plain));
+        }
+        if let Some(list) = text.strip_prefix("softdep=pre:") {
+            for word in list.split_whitespace().take_while(|word| *word != "post:") {
+                // An algorithm is asked for by its name, and most are in a module of that name without what makes them fast.
+                let algorithm = plain(word.strip_prefix("crypto-").unwrap_or(word));
+                needs.extend([format!("{algorithm}_generic"), algorithm]);
+            }
+        }
+    }
+    needs.retain(|name| !name.is_empty());
+    needs
+}
+
+fn collect(dir: &Path, files: &mut HashMap<String, PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            collect(&entry.path(), files)?;
+        } else if let Some(name) = name_of(&entry.path()) {
+            files.insert(name, entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// The name of the module in a file `NAME.ko`, which may be compressed.
+fn name_of(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let (name, ending) = name.split_once(".ko")?;
+    ["", ".xz", ".zst", ".gz"].contains(&ending).then(|| plain(name))
+}
+
+/// Names of modules are written with dashes and with underscores.
+fn plain(name: &str) -> String {
+    name.trim().replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn module(dir: &Path, file: &str, info: &str) {
+        let path = dir.join("kernel").join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, [b"\x7fELF\0", info.as_bytes()].concat()).unwrap();
+    }
+
+    #[test]
+    fn each_comes_behind_what_it_needs() {
+        let dir = tempfile::tempdir().unwrap();
+        module(dir.path(), "fs/a.ko", "depends=b-b,c\0softdep=pre: crypto-d post: e\0");
+        module(dir.path(), "lib/b-b.ko", "depends=c\0");
+        module(dir.path(), "lib/c.ko", "depends=\0");
+        module(dir.path(), "crypto/d_generic.ko", "depends=a\0");
+        module(dir.path(), "crypto/e.ko", "depends=\0");
+        std::fs::write(dir.path().join("modules.builtin"), "kernel/fs/z.ko\n").unwrap();
+        let kernel = Kernel { image: "vmlinuz".into(), modules: dir.path().to_owned() };
+        let modules = Modules::of(&kernel).unwrap();
+        let order: Vec<_> =
+            modules.load_order(&["a", "z"]).unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(order, ["c", "b_b", "d_generic", "a"]);
+        let said = modules.load_order(&["f2fs"]).unwrap_err().to_string();
+        assert!(said.starts_with("the kernel vmlinuz: it has no f2fs, neither built in nor in /"), "{said}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_module_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            needs(&bytes);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Runs one command in a virtual machine, from outside.
+
+use crate::image::uncompressed;
+use crate::machine::{Broken, Machine};
+use crate::modules::Modules;
+use crate::qemu::{Accelerator, qemu_version};
+use crate::{Error, Kernel};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What every machine needs: a bus, ports, the host's files, and disks made of files.
+const MODULES: [&str; 6] = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "loop", "fuse"];
+
+/// How file systems make their checksums, where that is in modules of these names.
+const CHECKSUMS: [&str; 2] = ["crc32c_generic", "crc32_generic"];
+
+/// A command to run in a machine.
+#[derive(Clone, Debug)]
+pub struct Task<'a> {
+    /// The kernel to boot.
+    pub kernel: &'a Kernel,
+    /// Modules that it must have besides those of every machine.
+    pub modules: &'a [&'a str],
+    /// Directories that the command writes to, absolute paths; all else can only be read.
+    pub writable: &'a [PathBuf],
+    /// The arguments of this program inside.
+    pub args: &'a [OsString],
+    /// Whether its standard output is kept, and not passed on.
+    pub keep_output: bool,
+}
+
+/// A command that ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit status.
+    pub status: i32,
+    /// Its standard output, if it was to be kept.
+    pub output: Vec<u8>,
+    /// What executed the machine.
+    pub accelerator: Accelerator,
+}
+
+/// Boots the kernel and runs the command. `say` is told what the user should know.
+///
+/// Where KVM is offered but no machine comes up with it, one is started without: whether KVM works can only be tried.
+pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
+    if std::env::consts::ARCH != "x86_64" {
+        return Err(Error::Architecture);
+    }
+    let qemu = qemu_version()?;
+    let modules = Modules::of(task.kernel)?;
+    let checksums = CHECKSUMS.into_iter().filter(|name| modules.has(name));
+    let wanted: Vec<&str> =
+        MODULES.into_iter().chain(checksums).chain(task.modules.iter().copied()).collect();
+    let modules = modules.load_order(&wanted)?;
+    let machine = Machine { task, qemu, kernel: kernel(&task.kernel.image)?, modules };
+    // Whoever may not open it cannot use it.
+    if File::options().read(true).write(true).open("/dev/kvm").is_ok() {
+        match machine.run(Accelerator::Kvm) {
+            Err(Broken { up: false, error: Error::Machine { .. } }) => {
+                say(
+                    "KVM is there but does not work: the virtual machine is emulated, ten to twenty times slower",
+                );
+            }
+            ended => return ended.map_err(|broken| broken.error),
+        }
+    }
+    machine.run(Accelerator::Tcg).map_err(|broken| broken.error)
+}
+
+/// The kernel to boot, uncompressed where it can be booted so.
+fn kernel(path: &Path) -> Result<File, Error> {
+    let image = std::fs::read(path).map_err(Error::io("reading the kernel", path))?;
+    let mut file = memory_file("kernel")?;
+    file.write_all(uncompressed(&image).as_ref().unwrap_or(&image))
+        .map_err(Error::io("reading the kernel", path))?;
+    Ok(file)
+}
+
+/// A file without a name, which is gone with those who have it open.
+pub fn memory_file(name: &str) -> Result<File, Error> {
+    let file = memfd_create(name, MemfdFlags::CLOEXEC);
+    file.map(File::from).map_err(Error::io("making a file in memory for the", Path::new(name)))
+}

@@ -1,0 +1,23 @@
+//! A kernel that panics. This test has no [`senesce_vm::init`], so what is started first in the machine ends at once.
+
+use senesce_vm::{Error, Kernel, Task, qemu_version, run};
+
+#[test]
+fn a_panic_is_told_in_the_words_of_the_kernel() {
+    if std::process::id() == 1 {
+        return;
+    }
+    let kernel = match (qemu_version(), Kernel::find(&[])) {
+        (Ok(_), Ok(kernel)) => kernel,
+        (Err(why), _) | (_, Err(why)) => {
+            eprintln!("skipped: {why}");
+            return;
+        }
+    };
+    let task = Task { kernel: &kernel, modules: &[], writable: &[], args: &[], keep_output: true };
+    let error = run(&task, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::Machine { .. }), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("came to an end before its command did"), "{said}");
+    assert!(said.contains("Kernel panic - not syncing: Attempted to kill init!"), "{said}");
+}

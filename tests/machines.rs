@@ -1,0 +1,185 @@
+//! File systems that this kernel lacks, in a virtual machine: aged, killed, resumed, compared, interrupted, refused.
+
+use crate::common::{Lab, signal, text};
+use rustix::process::Signal;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const AGE: &str = "age --fs f2fs --size 128MiB --overwrites 1 --name a --work work";
+
+/// Whether F2FS needs a virtual machine here and gets one; if not it says that the test is skipped.
+fn works() -> bool {
+    if let Some(why) = crate::common::cannot("virtual machines").or_else(|| crate::common::cannot("f2fs")) {
+        println!("skipped: {why}");
+        return false;
+    }
+    let here = fs::in_kernel(fs::find("f2fs").unwrap());
+    if here {
+        println!("skipped: this kernel has F2FS");
+    }
+    !here
+}
+
+/// Waits for what takes a boot, or a little more.
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(300), "{what} did not come about");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The number of the QEMU that `child` has started.
+fn qemu_of(child: &Child) -> Option<u32> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let is_its = |process: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let Some((name, rest)) = stat.split_once(')') else { return false };
+        name.contains("(qemu-system") && rest.split_whitespace().nth(1) == Some(&child.id().to_string())
+    };
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(is_its)
+}
+
+fn is_there(process: u32) -> bool {
+    // One that is a zombie has ended, whoever should know of it.
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn an_aging_that_was_killed_goes_on_and_is_compared() {
+    if !works() {
+        return;
+    }
+    let lab = Lab::new();
+    let mut child = lab.command(AGE.split_whitespace()).stderr(Stdio::null()).spawn().unwrap();
+    let manifest = lab.work().join("a.json");
+    let replays = || std::fs::read_to_string(&manifest).is_ok_and(|text| text.contains("\"replaying\""));
+    until("the aging", || {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
+        replays()
+    });
+    let qemu = qemu_of(&child).expect("a virtual machine");
+    signal(&child, Signal::KILL);
+    child.wait().unwrap();
+    until("the end of QEMU", || !is_there(qemu));
+    lab.nothing_left();
+
+    lab.run(&format!("{AGE} --resume"));
+    let compared = lab.json("compare a --work work --repeat 1");
+    let pair = &compared["pairs"][0];
+    assert_eq!(pair["fs"], "f2fs");
+    assert_ne!(pair["kernel"], rustix::system::uname().release().to_str().unwrap());
+    for score in ["layout_score", "dynamic_layout_score"] {
+        let [aged, unaged] = ["aged", "unaged"].map(|side| pair[side][score].as_f64().unwrap());
+        assert!(aged < unaged, "{score} {aged} aged, {unaged} unaged");
+    }
+    assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
+    assert!(pair["aged"]["free_extents"].is_null(), "nothing tells them: {pair}");
+    assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{pair}");
+    assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy is taken away");
+    assert!(
+        lab.run("export --work work").contains("dynamic_layout_score"),
+        "results are in the store outside"
+    );
+    lab.nothing_left();
+}
+
+#[test]
+fn what_frees_nothing_ages_while_all_that_is_written_fits() {
+    if !works() {
+        return;
+    }
+    if let Some(why) = crate::common::cannot("nilfs2") {
+        println!("skipped: {why}");
+        return;
+    }
+    let lab = Lab::new();
+    let age = "age --fs nilfs2 --size 256MiB --fullness 0.2 --profile agrawal --name a --work work";
+    lab.refused(&format!("{age} --overwrites 2"), "nilfs2 frees nothing without its cleaner");
+    let aged = lab.json(&format!("{age} --overwrites 0.45"));
+    assert_eq!(aged["errors"], 0, "{aged}");
+    let compared = lab.json("compare a --work work --repeat 1 --no-new-file");
+    let pair = &compared["pairs"][0];
+    let [aged, unaged] = ["aged", "unaged"].map(|side| pair[side]["dynamic_layout_score"].as_f64().unwrap());
+    assert!(aged < unaged, "{pair}");
+    lab.nothing_left();
+}
+
+/// The kernels that `scripts/setup vm` has unpacked.
+fn kernels() -> Vec<String> {
+    let roots = std::fs::read_dir(vm::kernels_dir()).into_iter().flatten().flatten();
+    let boots =
+        roots.flat_map(|root| std::fs::read_dir(root.path().join("boot")).into_iter().flatten().flatten());
+    let images = boots.filter(|entry| entry.file_name().to_string_lossy().starts_with("vmlinuz-"));
+    let mut images: Vec<String> = images.map(|entry| entry.path().display().to_string()).collect();
+    images.sort();
+    images
+}
+
+#[test]
+fn one_file_system_on_two_kernels_is_compared_side_by_side() {
+    let kernels = kernels();
+    let lacks = crate::common::cannot("virtual machines").or_else(|| crate::common::cannot("ext4"));
+    if lacks.is_some() || kernels.len() < 2 {
+        println!(
+            "skipped: {}",
+            lacks.as_deref().unwrap_or("fewer than two kernels are unpacked (scripts/setup vm)")
+        );
+        return;
+    }
+    let lab = Lab::new();
+    let line = format!(
+        "compare --across kernel --kernel {},{} --fs ext4 --size 64MiB --overwrites 1 --repeat 1 --no-new-file --work work",
+        kernels[0], kernels[1]
+    );
+    let compared = lab.json(&line);
+    let pairs = compared["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 2, "{compared}");
+    assert_ne!(pairs[0]["kernel"], pairs[1]["kernel"]);
+    let files = |pair: &serde_json::Value| pair["aged"]["files"].as_f64().unwrap();
+    assert!(
+        files(&pairs[0]) > 0.0 && files(&pairs[0]) == files(&pairs[1]),
+        "the same aging on both: {compared}"
+    );
+    for pair in pairs {
+        assert!(pair["aged"]["dynamic_layout_score"].is_f64(), "{pair}");
+    }
+    lab.nothing_left();
+}
+
+#[test]
+fn ctrl_c_ends_the_command_inside() {
+    if !works() {
+        return;
+    }
+    let lab = Lab::new();
+    let (said, _) = lab.interrupted(AGE, "bound:", Duration::from_secs(1));
+    assert!(
+        said.iter().any(|line| line.starts_with("senesce: ") && line.contains("interrupted")),
+        "{said:#?}"
+    );
+}
+
+#[test]
+fn what_a_machine_lacks_is_named() {
+    if !works() {
+        return;
+    }
+    let lab = Lab::new();
+    let empty = lab.path().to_str().unwrap();
+    let sbin = "/usr/sbin:/sbin";
+    for (variable, value, expected) in [
+        ("PATH", sbin, "qemu-system-x86_64 is not on the PATH: apt install qemu-system-x86"),
+        ("PATH", empty, "mkfs.f2fs is not on the PATH: apt install f2fs-tools"),
+        ("XDG_CACHE_HOME", empty, "no kernel to boot in a virtual machine that has f2fs: `scripts/setup vm`"),
+    ] {
+        let output = lab.command(AGE.split_whitespace()).env(variable, value).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
+        assert!(said.lines().count() == 1 && !lab.work().exists(), "{said}");
+    }
+    let kernel = std::env::current_exe().unwrap();
+    lab.refused(&format!("{AGE} --kernel {}", kernel.display()), "it is no image of an x86 Linux kernel");
+    lab.refused(&format!("{AGE} --modules {empty}"), "--kernel");
+}
