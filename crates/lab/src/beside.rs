@@ -129,7 +129,7 @@ fn begin(store: &Store, bench: &Bench, place: &Place) -> Result<RunId, Error> {
 /// What it runs on, as it was found.
 enum Place<'a> {
     Aged { work: &'a Path, manifest: Box<Manifest> },
-    Alone { path: PathBuf, made: Option<Made> },
+    Alone { path: PathBuf, made: Option<Box<Made>> },
 }
 
 impl<'a> Place<'a> {
@@ -144,8 +144,8 @@ impl<'a> Place<'a> {
             On::Alone { path, .. } => {
                 let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
                 clean_alone(&path, watch)?;
-                let made = Made::found(&path)?;
-                made.as_ref().map_or(Ok(()), Made::may_be_written)?;
+                let made = Made::found(&path)?.map(Box::new);
+                made.as_deref().map_or(Ok(()), Made::may_be_written)?;
                 Place::Alone { path, made }
             }
         })

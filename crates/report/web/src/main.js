@@ -5,6 +5,7 @@ import { verdicts } from "./checks.js";
 import { cost } from "./cost.js";
 import { el, pairs, section, table } from "./dom.js";
 import { experiment } from "./experiment.js";
+import { anew } from "./figure.js";
 import { fit } from "./fit.js";
 import { free } from "./free.js";
 import { headline, summary } from "./headline.js";
@@ -46,6 +47,7 @@ const report = document.getElementById("report");
 const alone = report.dataset.part === undefined;
 
 function draw() {
+  anew();
   const page = JSON.parse(data.textContent);
   // A series of one's own repeats no publication.
   const published = page.experiments.filter((e) => e.source !== "");
