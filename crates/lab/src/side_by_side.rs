@@ -182,5 +182,13 @@ mod tests {
         let subjects: Vec<&str> = beside.measures.iter().map(|measure| measure.subject.as_str()).collect();
         assert_eq!(subjects, ["ext4, round 1, aged", "ext4, round 2, aged"]);
         assert_eq!(beside.measures[0].difference.ratio, Some(2.0));
+        // Where stores were brought together, runs have other numbers.
+        let both = Store::open(&dir.path().join("both")).unwrap();
+        let first = begun(&both, json!({}));
+        runs.iter().for_each(|run| store.end(run.id, "done", None).unwrap());
+        both.merge(&store).unwrap();
+        let merged = both.runs().unwrap();
+        assert_eq!(merged[0].id, first);
+        assert_eq!(side_by_side((&both, &merged[2]), (&both, &merged[4])).unwrap(), beside);
     }
 }
