@@ -36,10 +36,15 @@ pub struct Entry<'a> {
 }
 
 /// Calls `visit` for every name below `root`, a directory before what lies in it. Symbolic links are not followed.
-/// The directory `lost+found` at the root is left out: it belongs to the file system, not to the tree.
+/// The directory `lost+found` and the file `.nilfs` at the root are left out: they belong to the file system, not to the tree.
 pub fn walk_sorted(root: &Path, visit: &mut dyn FnMut(&Entry) -> io::Result<()>) -> Result<(), Error> {
     let mut path = PathBuf::new();
     walk(root, &mut path, visit).map_err(Error::io("visiting", &root.join(path)))
+}
+
+/// Whether a name at the root is made with the file system: there is one in each copy of it.
+fn is_of_file_system(kind: FileType, name: &CStr) -> bool {
+    kind == FileType::Directory && name == c"lost+found" || kind == FileType::RegularFile && name == c".nilfs"
 }
 
 /// Leaves in `path` where it was when it failed.
@@ -58,7 +63,7 @@ fn walk(root: &Path, path: &mut PathBuf, visit: &mut dyn FnMut(&Entry) -> io::Re
         path.push(OsStr::from_bytes(name.to_bytes()));
         let stat = statat(fds.here(), &name, AtFlags::SYMLINK_NOFOLLOW)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
-        if levels.len() == 1 && kind == FileType::Directory && name.as_c_str() == c"lost+found" {
+        if levels.len() == 1 && is_of_file_system(kind, name.as_c_str()) {
             path.pop();
             continue;
         }
@@ -117,7 +122,7 @@ mod tests {
         for name in ["b", "b/z", "b/c", "lost+found"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        for name in ["a", "B", "b/a", "b/c/x", "é", "b-"] {
+        for name in ["a", "B", "b/a", "b/c/x", "é", "b-", ".nilfs"] {
             std::fs::write(dir.path().join(name), name).unwrap();
         }
         std::os::unix::fs::symlink("b", dir.path().join("link")).unwrap();

@@ -144,9 +144,9 @@ impl<'a> Place<'a> {
             On::Alone { path, .. } => {
                 let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
                 clean_alone(&path, watch)?;
-                let made = Made::found(&path)?.map(Box::new);
-                made.as_deref().map_or(Ok(()), Made::may_be_written)?;
-                Place::Alone { path, made }
+                let made = Made::found(&path)?;
+                made.as_ref().map_or(Ok(()), Made::may_be_written)?;
+                Place::Alone { path, made: made.map(Box::new) }
             }
         })
     }
