@@ -105,6 +105,8 @@ pub enum Command {
     Store(Store),
     /// Write one page with everything that was compared
     Report(Report),
+    /// Show running and finished runs in a browser: progress, figures as they come, any two of them side by side
+    Serve(Serve),
     /// Write all measurements as one table
     Export(Export),
     /// Take down what a killed run has left: mounts, loop devices, control groups, trace buffers

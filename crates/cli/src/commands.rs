@@ -20,6 +20,7 @@ mod probe;
 mod profile;
 mod report;
 mod resemble;
+mod serve;
 mod snapshot;
 mod store;
 mod trace;
@@ -87,6 +88,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Trace(trace) => trace::run(&trace.action),
         Command::Store(store) => self::store::run(&store.action),
         Command::Report(report) => report::run(&report),
+        Command::Serve(serve) => self::serve::run(&serve),
         Command::Export(export) => export::run(&export),
         Command::Cleanup(json) => cleanup::run(&json),
         Command::Man { dir } => generate::man(&dir),

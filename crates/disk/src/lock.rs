@@ -4,6 +4,7 @@ use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// The right to work in a directory, given up when dropped or when the process ends, however it ends.
@@ -15,6 +16,14 @@ pub struct WorkLock {
 impl WorkLock {
     /// Name of the lock file, which stays: deleting it would let two runs hold two files of one name.
     pub const FILE: &str = ".senesce.lock";
+
+    /// Whether a process holds `dir`, as the kernel's table of locks says: to try the lock would keep it for a moment from a run that
+    /// begins. The table names a file by its inode; that of another file system with the same number cannot be told from it.
+    pub fn is_held(dir: &Path) -> bool {
+        let Ok(data) = std::fs::metadata(dir.join(Self::FILE)) else { return false };
+        let table = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+        table.lines().any(|line| flock_inode(line) == Some(data.ino()))
+    }
 
     /// Takes `dir`, or says which process has it.
     pub fn take(dir: &Path) -> Result<WorkLock, Error> {
@@ -40,6 +49,13 @@ impl WorkLock {
     }
 }
 
+/// The inode of a line of `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 713 00:1a:4711 0 EOF`.
+fn flock_inode(line: &str) -> Option<u64> {
+    let mut fields = line.split_whitespace().skip(1);
+    fields.next().filter(|kind| *kind == "FLOCK")?;
+    fields.nth(3)?.rsplit(':').next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,7 +71,9 @@ mod tests {
             dir.path().display()
         );
         assert_eq!(message, expected);
+        assert!(WorkLock::is_held(dir.path()));
         drop(first);
+        assert!(!WorkLock::is_held(dir.path()));
         WorkLock::take(dir.path()).unwrap();
     }
 }

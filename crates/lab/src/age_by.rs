@@ -1,8 +1,10 @@
 //! Ages one file system by a workload and keeps it: what `compare` and the probes then measure.
 
 use crate::experiment::{CheckpointPair, CheckpointSide, Of, TreeAt, read_checkpoint, read_trees};
+use crate::growing::Growing;
 use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
+use crate::side_by_side::{CHECKPOINTS, CheckpointRun};
 use crate::store::{NewRun, Store};
 use crate::work::Work;
 use crate::workload::{Workload, unless_interrupted};
@@ -103,6 +105,16 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         .0;
     manifest.save(&spec.work)?;
     work.keep();
+    let run = manifest.run();
+    let gathered = |checker_clean| {
+        let (outcome, runs) = gather(spec, &store, &schedule, &models, checker_clean)?;
+        store.record_document(run, "", CHECKPOINTS, &runs)?;
+        store.record_document(run, "", OUTCOME, &outcome)?;
+        Ok(outcome)
+    };
+    let noted = &mut store.noted(watch);
+    // One that cannot be drawn up now is drawn up in the end, or says then why not.
+    let watch = &mut Growing::new(noted, || drop::<Result<_, Error>>(gathered(None)));
     let mut series = Series {
         session: &session,
         store: &store,
@@ -141,6 +153,21 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     manifest = Manifest { made, mkfs, fs_version, stage: Stage::Done, ..manifest };
     manifest.save(&spec.work)?;
     store.record_document(manifest.run(), "", "manifest", &manifest)?;
+    let outcome = gathered(checker_clean)?;
+    store.end(manifest.run(), "done", None)?;
+    Ok(outcome)
+}
+
+/// What has been measured so far, and the runs that hold it.
+fn gather(
+    spec: &AgeBySpec,
+    store: &Store,
+    schedule: &Schedule,
+    models: &[Model],
+    checker_clean: Option<bool>,
+) -> Result<(AgedByWorkload, Vec<CheckpointRun>), Error> {
+    let mut runs = Vec::new();
+    let identity = identity(spec);
     let mut outcome = AgedByWorkload {
         name: spec.name.clone(),
         fs: spec.made.fs.clone(),
@@ -154,19 +181,18 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     };
     let disks: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     for at in schedule.checkpoints() {
-        if let Some(run) = identity.find(&store, at)? {
+        if let Some(run) = identity.find(store, at)? {
             // The copy of what is on a device goes to an image.
             let one_disk = !matches!(spec.made.home, Home::Device(_));
             let of = Of { fs: &spec.made.fs, option: "", seed: spec.seed, one_disk };
-            let (sides, pairs) = read_checkpoint(&store, run, of, at.number(), &disks)?;
+            let (sides, pairs) = read_checkpoint(store, run, of, at.number(), &disks)?;
             outcome.checkpoints.extend(sides);
             outcome.pairs.extend(pairs);
-            outcome.trees.extend(read_trees(&store, run, of, at.number())?);
+            outcome.trees.extend(read_trees(store, run, of, at.number())?);
+            runs.push(CheckpointRun { at: format!("round {}", at.number()), run: store.uid(run)? });
         }
     }
-    store.record_document(manifest.run(), "", OUTCOME, &outcome)?;
-    store.end(manifest.run(), "done", None)?;
-    Ok(outcome)
+    Ok((outcome, runs))
 }
 
 /// The document that holds what an aging gave.

@@ -117,6 +117,11 @@ fn recorded(
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<MetadataOutcome, Error> {
     let run = store.map(|store| begin(store, spec)).transpose()?;
+    let mut noted = store.map(|store| store.noted(&mut *watch));
+    let watch: &mut dyn Watch = match &mut noted {
+        Some(noted) => noted,
+        None => watch,
+    };
     let mut told = Told { spec, watch, seen, store: store.zip(run), phases: Vec::new(), failed: None };
     let result = limited(spec, given, &mut told);
     if let (Some(store), Some(run)) = (store, run) {

@@ -100,6 +100,11 @@ pub(crate) fn run<T>(
     }
     let begin = |store: &Store| begin(store, bench, &place);
     let recording = store.as_ref().map(|store| Ok::<_, Error>((store, begin(store)?))).transpose()?;
+    let mut noted = store.as_ref().map(|store| store.noted(&mut *watch));
+    let watch: &mut dyn Watch = match &mut noted {
+        Some(noted) => noted,
+        None => watch,
+    };
     let result = ground.measure(bench, &place.name(), &session, recording, watch, each);
     if let Some((store, run)) = recording {
         store.end_by(run, &result)?;

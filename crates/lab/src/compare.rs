@@ -98,6 +98,7 @@ fn compare_one(
 ) -> Result<Pair, Error> {
     let models = Models::of(spec, manifest)?;
     let run = start(spec, manifest, &models, store)?;
+    let watch = &mut store.noted(watch);
     let result = unless_interrupted(sides(spec, manifest, &models, store, run, watch));
     store.end_by(run, &result)?;
     result?;

@@ -13,6 +13,8 @@ mod experiment;
 mod export;
 mod feed;
 mod fio;
+mod growing;
+mod heart;
 mod hot_files;
 pub mod images;
 mod kept;
@@ -20,11 +22,13 @@ mod machine;
 mod manifest;
 mod names;
 mod personality;
+mod progress;
 pub mod resemble;
 mod say;
 pub mod scanned;
 mod sequential;
 mod series;
+mod side_by_side;
 mod sides;
 mod space;
 mod stats;
@@ -65,11 +69,15 @@ pub use personality::{
     PersonalitySpec, Repetition, personality,
 };
 pub use probe::FileMap;
+pub use progress::{Life, Progress, lives};
 pub use say::bytes;
 pub use scanned::HDD_MODEL;
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
+pub use side_by_side::{Compared, SideBySide, Stored, side_by_side};
 pub use sides::On;
-pub use stats::{Correlation, Interval, Spread, correlation, median_interval, spread};
+pub use stats::{
+    Correlation, Difference, Interval, Spread, correlation, difference, median_interval, spread,
+};
 pub use store::{Measurement, Merged, NewRun, Run, RunId, Store, StoreAt, without_secrets};
 pub use throughput::{Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};

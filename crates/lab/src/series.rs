@@ -267,7 +267,9 @@ impl Series<'_> {
         let measured = self.store.record(run, &written).and_then(|()| self.measure(run, aged, at, round));
         let measured = unless_interrupted(measured);
         self.store.end_by(run, &measured)?;
-        measured
+        measured?;
+        self.watch.measured();
+        Ok(())
     }
 
     fn measure(&mut self, run: RunId, aged: &mut dyn Target, at: At, round: u64) -> Result<(), Error> {

@@ -133,7 +133,11 @@ pub(crate) fn run<T>(
     }
     let run = store.as_ref().map(|store| begin(store, task, &place)).transpose()?;
     let recording = store.as_ref().zip(run);
-    let result = Running { task, place: &place, session: &session, recording }.on(opened, watch, body);
+    let running = Running { task, place: &place, session: &session, recording };
+    let result = match &store {
+        Some(store) => running.on(opened, &mut store.noted(watch), body),
+        None => running.on(opened, watch, body),
+    };
     if let Some((store, run)) = recording {
         store.end_by(run, &result)?;
     }

@@ -1,10 +1,12 @@
-//! Medians and correlations, with their confidence intervals; means with their standard deviations.
+//! Medians, correlations and ratios, with their confidence intervals; tests of differences; means with their standard deviations.
 
 mod correlation;
 mod spread;
+mod two_samples;
 
 pub use correlation::{Correlation, correlation};
 pub use spread::{Spread, spread};
+pub use two_samples::{Difference, difference};
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};

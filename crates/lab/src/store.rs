@@ -12,14 +12,18 @@ mod sqlite;
 pub use at::{StoreAt, without_secrets};
 pub use merge::Merged;
 
-use crate::{Error, Machine};
+use crate::heart::{Heart, Noted};
+use crate::{Error, Machine, Watch};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sql::{Failure, Row, Sql, Value};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// A store of results.
 pub struct Store {
+    // Ends before the connection that syncs what is written.
+    heart: Heart,
     /// What it is called in messages.
     name: String,
     db: Box<dyn Sql>,
@@ -102,13 +106,23 @@ impl Store {
         StoreAt::File(path.to_owned()).open()
     }
 
-    /// A database, whose tables are brought to the present layout.
-    fn of(name: String, db: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
-        let prepared = db.and_then(|db| layout::prepare(db.as_ref(), &name).map(|()| db));
-        match prepared {
-            Ok(db) => Ok(Store { name, db }),
+    /// A database that is ready.
+    fn of(at: &StoreAt, ready: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
+        let name = at.to_string();
+        match ready {
+            Ok(db) => Ok(Store { heart: Heart::new(at), name, db }),
             Err(source) => Err(Error::Store { store: name, source }),
         }
+    }
+
+    /// What is written from now on waits for no disk: a power cut may lose the last of it, and no more.
+    pub(crate) fn relax(&self) -> Result<(), Error> {
+        self.try_(self.db.batch(self.db.dialect().relax))
+    }
+
+    /// Passes on what `watch` is told, and notes it in the store every few seconds, for the runs that this store has begun.
+    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> Noted<'w> {
+        self.heart.noted(watch)
     }
 
     fn try_<T>(&self, result: Result<T, Failure>) -> Result<T, Error> {
@@ -154,7 +168,9 @@ impl Store {
         ];
         let rows = self.rows(&statement, &values)?;
         let row = rows.first().ok_or_else(|| self.wrong("a run that begins gets no number"))?;
-        self.try_(row.int(0)).map(RunId)
+        let run = RunId(self.try_(row.int(0))?);
+        self.heart.begins(run);
+        Ok(run)
     }
 
     /// Records that a run starts, unless one of its kind and name, of which `same` says that it is the same work, is running in a
@@ -184,6 +200,7 @@ impl Store {
     /// Records how a run ended: `done`, `failed` or `interrupted`, and why.
     pub fn end(&self, run: RunId, state: &str, error: Option<&str>) -> Result<(), Error> {
         let now = self.db.dialect().now;
+        self.heart.ends(run);
         let statement = format!("UPDATE run SET state = $1, finished = {now}, error = $2 WHERE id = $3");
         self.change(&statement, &[state.into(), error.into(), run.0.into()]).map(drop)
     }
@@ -202,7 +219,9 @@ impl Store {
         let holder = self.try_(self.db.holder())?;
         let statement =
             "UPDATE run SET state = 'running', finished = NULL, error = NULL, holder = $1 WHERE id = $2";
-        self.change(statement, &[holder.into(), run.0.into()]).map(drop)
+        self.change(statement, &[holder.into(), run.0.into()])?;
+        self.heart.begins(run);
+        Ok(())
     }
 
     /// Records a number, replacing an earlier one of the same repetition.
@@ -319,9 +338,28 @@ impl Store {
         rows.first().map(|row| self.try_(row.int(0)).map(RunId)).transpose()
     }
 
+    /// How many numbers each run has.
+    pub fn counts(&self) -> Result<HashMap<i64, u64>, Error> {
+        let rows = self.rows("SELECT run, count(*) FROM measurement GROUP BY run", &[])?;
+        self.try_(rows.iter().map(|row| Ok((row.int(0)?, row.int(1)? as u64))).collect())
+    }
+
     /// All runs, oldest first.
     pub fn runs(&self) -> Result<Vec<Run>, Error> {
         self.runs_of(&format!("SELECT {RUN} FROM run ORDER BY id"), &[])
+    }
+
+    /// The run that has this name in every store, if it is here.
+    pub(crate) fn by_uid(&self, uid: &str) -> Result<Option<Run>, Error> {
+        let runs = self.runs_of(&format!("SELECT {RUN} FROM run WHERE uid = $1"), &[uid.into()])?;
+        Ok(runs.into_iter().next())
+    }
+
+    /// The name that a run has in every store.
+    pub(crate) fn uid(&self, run: RunId) -> Result<String, Error> {
+        let rows = self.rows("SELECT uid FROM run WHERE id = $1", &[run.0.into()])?;
+        let row = rows.first().ok_or_else(|| self.wrong(&format!("run {} is gone", run.0)))?;
+        self.try_(row.text(0))
     }
 
     /// The runs of this kind, oldest first.

@@ -106,6 +106,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         parameters: parameters(&spec.case),
     })?;
     work.keep();
+    let watch = &mut store.noted(watch);
     let verified = match agreed {
         Some(agreed) => Ok(agreed),
         None => Session::begin()

@@ -8,6 +8,14 @@ pub trait Watch {
     /// So much of the phase is done.
     fn at(&mut self, done: u64);
 
+    /// The first `done` of `of` steps are done, each of them some phases; what has no steps says nothing.
+    fn steps(&mut self, done: u64, of: u64) {
+        let _ = (done, of);
+    }
+
+    /// Something new has been measured, and is in the store.
+    fn measured(&mut self) {}
+
     /// Something worth a line.
     fn say(&mut self, line: &str);
 }

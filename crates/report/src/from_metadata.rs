@@ -28,7 +28,7 @@ pub fn latest<'r>(
 }
 
 /// The phases of a run, in their order.
-fn phases(store: &Store, run: &Run) -> Result<Vec<PhaseOutcome>, Error> {
+pub fn phases(store: &Store, run: &Run) -> Result<Vec<PhaseOutcome>, Error> {
     let mut phases = Vec::new();
     loop {
         let name = format!("phase {}", phases.len());

@@ -172,7 +172,8 @@ fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
     notes
 }
 
-fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
+/// What the page shows of a comparison, whole or on its way.
+pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let missing = |what: &str| Error::Refused(format!("run {} in the store lacks {what}", run.id.0));
     let manifest: Manifest =
         store.document(run.id, "", "manifest")?.ok_or_else(|| missing("its manifest"))?;

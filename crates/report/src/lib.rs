@@ -6,6 +6,7 @@
 pub mod data;
 mod from_experiment;
 mod from_metadata;
+mod from_run;
 mod from_series;
 mod from_store;
 mod from_tree;
@@ -13,5 +14,6 @@ mod from_verify;
 mod page;
 
 pub use data::Page;
+pub use from_run::from_run;
 pub use from_store::from_store;
-pub use page::render;
+pub use page::{SCRIPT, STYLE, embedded, render};

@@ -3,18 +3,20 @@
 use crate::data::Page;
 
 const TEMPLATE: &str = include_str!("../web/template.html");
-const STYLE: &str = include_str!("../web/style.css");
-const SCRIPT: &str = include_str!("../web/dist/page.js");
+/// The style of the page.
+pub const STYLE: &str = include_str!("../web/style.css");
+/// The script that draws the page from the numbers in the element `data`, and again when that is told `change`. An element `report`
+/// with `data-part` gets the figures alone.
+pub const SCRIPT: &str = include_str!("../web/dist/page.js");
 
 /// The page as one HTML document that needs nothing but a browser.
 pub fn render(page: &Page) -> String {
-    let json = serde_json::to_string(page).expect("a page holds only strings, numbers and lists of them");
+    let data = embedded(page);
     let title = page.title.replace('&', "&amp;").replace('<', "&lt;");
-    let fill =
-        [("{{title}}", &*title), ("{{style}}", STYLE), ("{{data}}", &inert(&json)), ("{{script}}", SCRIPT)];
+    let fill = [("{{title}}", &*title), ("{{style}}", STYLE), ("{{data}}", &data), ("{{script}}", SCRIPT)];
 
     // The marks are sought in the template alone, so that one which occurs in the data stays data.
-    let mut html = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + json.len());
+    let mut html = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + data.len());
     let mut rest = TEMPLATE;
     for (mark, text) in fill {
         let (before, after) = rest.split_once(mark).expect("the template has every mark, in this order");
@@ -23,6 +25,11 @@ pub fn render(page: &Page) -> String {
         rest = after;
     }
     html + rest
+}
+
+/// The numbers as the script finds them: JSON that may stand in an element.
+pub fn embedded(page: &Page) -> String {
+    inert(&serde_json::to_string(page).expect("a page holds only strings, numbers and lists of them"))
 }
 
 /// JSON that cannot end the element it stands in: in JSON, `<` occurs only in strings, where it may be escaped.

@@ -19,7 +19,7 @@ pub fn checkpoint(dir: &Path) -> Result<()> {
     let doing = "making a checkpoint of";
     let file = File::open(dir).context(doing, dir)?;
     // SAFETY: the request takes no argument and gives none back.
-    let done = unsafe { libc::ioctl(file.as_raw_fd(), COMMAND.into()) };
+    let done = unsafe { libc::ioctl(file.as_raw_fd(), COMMAND as libc::Ioctl) };
     if done == 0 {
         Ok(())
     } else {

@@ -1,7 +1,8 @@
-//! What `senesce trace`, `senesce report` and `senesce export` take.
+//! What `senesce trace`, `senesce report`, `senesce serve` and `senesce export` take.
 
 use super::{Extract, ExtractMail, FromSnapshots, StoreArg, Work};
 use clap::{Args, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -76,6 +77,22 @@ pub struct Report {
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Serve {
+    /// Work directories whose results are shown; may be given several times [default: senesce-work]
+    #[arg(long, value_name = "DIR")]
+    pub work: Vec<PathBuf>,
+    /// A store that is shown: a file, or postgres://HOST/DATABASE; may be given several times
+    #[arg(long, value_name = "STORE")]
+    pub store: Vec<String>,
+    /// Where to listen; port 0 is one that is free. Anything but loopback asks for a token
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    /// Ask for the token that this file holds, instead of one made up
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -71,6 +71,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
         }),
     };
     manifest.run = store.begin(&new)?.0;
+    let watch = &mut store.noted(watch);
     manifest.stage = Stage::Replaying;
     manifest.save(&spec.work)?;
     work.keep();

@@ -9,11 +9,17 @@ use super::plan::{Job, Plan, Work};
 use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::series::{At, MODELLED, PICTURE};
+use crate::side_by_side::CheckpointRun;
 use crate::store::Store;
 use probe::FileMap;
 
-/// The outcome of a run, of which some jobs failed.
-pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Result<Outcome, Error> {
+/// The outcome of a run, of these of its jobs, of which some failed.
+pub(super) fn gather(
+    plan: &Plan,
+    jobs: &[Job],
+    store: &Store,
+    failed: Vec<FailedCell>,
+) -> Result<Outcome, Error> {
     let experiment = &plan.spec.experiment;
     let mut outcome = Outcome {
         figure: experiment.figure.clone(),
@@ -31,7 +37,7 @@ pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Res
         round: experiment.round.clone(),
         plots: experiment.plot.clone(),
     };
-    for job in &plan.jobs {
+    for job in jobs {
         read_job(plan, job, store, &mut outcome)?;
     }
     let (lines, rounds, untraced) = (plan.lines(), plan.scale.axis(), plan.untraced.as_deref());
@@ -47,6 +53,21 @@ pub(super) fn gather(plan: &Plan, store: &Store, failed: Vec<FailedCell>) -> Res
     outcome.trend = trend(&claims);
     (outcome.checks, outcome.correlations) = (claims.concat(), correlations);
     Ok(outcome)
+}
+
+/// The runs that hold the numbers of these jobs.
+pub(super) fn checkpoints(plan: &Plan, jobs: &[Job], store: &Store) -> Result<Vec<CheckpointRun>, Error> {
+    let mut runs = Vec::new();
+    for job in jobs {
+        for at in plan.schedule.checkpoints() {
+            let Some(run) = job.identity.find(store, at)? else { continue };
+            runs.push(CheckpointRun {
+                at: format!("{}, {} {}", job.name(), plan.spec.experiment.round.label, at.number()),
+                run: store.uid(run)?,
+            });
+        }
+    }
+    Ok(runs)
 }
 
 fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Result<(), Error> {

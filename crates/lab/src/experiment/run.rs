@@ -1,7 +1,7 @@
 //! Runs an experiment: cell after cell, each on file systems of its own in images; what fails is named, and the rest goes
 //! on.
 
-use super::gather::gather;
+use super::gather::{checkpoints, gather};
 use super::images;
 use super::laboratory;
 use super::metadata;
@@ -13,12 +13,15 @@ use super::spec::Experiment;
 use super::standing;
 use super::transfer;
 use super::verification;
+use crate::growing::Growing;
 use crate::manifest::Home;
 use crate::series::Series;
-use crate::store::{NewRun, Store, StoreAt};
+use crate::side_by_side::CHECKPOINTS;
+use crate::store::{NewRun, RunId, Store, StoreAt};
 use crate::workload::interrupted;
 use crate::{Error, Watch};
 use disk::Session;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -71,25 +74,40 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         )));
     };
     work.keep();
-    let outcome = run_jobs(plan, &store, watch);
-    if let Ok(outcome) = &outcome {
-        store.record_document(run, "", super::OUTCOME, outcome)?;
-    }
+    let outcome = run_jobs(plan, &store, run, &mut store.noted(watch));
     store.end_by(run, &outcome)?;
     outcome
 }
 
-fn run_jobs(plan: &Plan, store: &Store, watch: &mut dyn Watch) -> Result<Outcome, Error> {
-    let spec = plan.spec;
+/// Runs all jobs. What they have measured so far is in the store as the outcome of the run, whenever it ends.
+fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Result<Outcome, Error> {
+    let (spec, of) = (plan.spec, plan.jobs.len());
     let session = Session::begin()?;
-    let figure = &spec.experiment.figure;
-    let mut failed = Vec::new();
+    // What was measured before takes no time now: to count it as steps done would promise an end that does not come.
+    let to_do: Vec<bool> = plan
+        .jobs
+        .iter()
+        .map(|job| Ok(!spec.resume || !is_measured(plan, job, store)?))
+        .collect::<Result<_, Error>>()?;
+    let (mut done, steps) = (0, to_do.iter().filter(|to_do| **to_do).count() as u64);
+    let (begun, failed) = (Cell::new(0), RefCell::new(Vec::new()));
+    let gathered = || {
+        let jobs = &plan.jobs[..begun.get()];
+        let outcome = gather(plan, jobs, store, failed.borrow().clone())?;
+        store.record_document(run, "", CHECKPOINTS, &checkpoints(plan, jobs, store)?)?;
+        store.record_document(run, "", super::OUTCOME, &outcome)?;
+        Ok(outcome)
+    };
+    // One that cannot be drawn up now is drawn up in the end, or says then why not.
+    let watch = &mut Growing::new(watch, || drop(gathered()));
     let start = Instant::now();
-    for (at, job) in plan.jobs.iter().enumerate() {
-        let of = plan.jobs.len();
+    for (at, (job, to_do)) in plan.jobs.iter().zip(to_do).enumerate() {
+        begun.set(at + 1);
+        watch.steps(done, steps);
         // Cells take about as long as each other.
-        let left_s = start.elapsed().as_secs_f64() / at as f64 * (of - at) as f64;
-        let eta = if at == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
+        let left_s = start.elapsed().as_secs_f64() / done as f64 * (steps - done) as f64;
+        let eta = if done == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
+        let figure = &spec.experiment.figure;
         watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, job.name(), at + 1));
         match run_job(plan, job, store, &session, watch) {
             Ok(()) => {}
@@ -97,11 +115,23 @@ fn run_jobs(plan: &Plan, store: &Store, watch: &mut dyn Watch) -> Result<Outcome
             Err(_) if disk::interrupted() => return Err(interrupted()),
             Err(e) => {
                 watch.say(&format!("{} failed: {e}", job.name()));
-                failed.push(FailedCell { cell: job.name().to_owned(), why: e.to_string() });
+                failed.borrow_mut().push(FailedCell { cell: job.name().to_owned(), why: e.to_string() });
             }
         }
+        done += u64::from(to_do);
+        watch.measured();
     }
-    gather(plan, store, failed)
+    gathered()
+}
+
+/// Whether all of a job is in the store.
+fn is_measured(plan: &Plan, job: &Job, store: &Store) -> Result<bool, Error> {
+    for at in plan.schedule.checkpoints() {
+        if job.identity.find(store, at)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn run_job(

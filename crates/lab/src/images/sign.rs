@@ -73,6 +73,10 @@ impl Key {
 
     /// Checks a signature of `text`.
     pub(super) fn check_text(&self, text: &[u8], signature: &str) -> Result<(), String> {
+        // The fourth line signs the first signature and the comment: 64 bytes in base64, which minisign supposes to be there.
+        if signature.lines().nth(3).is_none_or(|line| line.trim().len() != 88) {
+            return Err("the signature of its trusted comment is not whole".into());
+        }
         let signature = SignatureBox::from_string(signature).map_err(|why| why.to_string())?;
         minisign::verify(&self.0, &signature, Cursor::new(text), true, false, false)
             .map_err(|why| why.to_string())

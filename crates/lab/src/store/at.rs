@@ -1,8 +1,8 @@
 //! Where a store is.
 
-use super::Store;
 use super::sql::{Failure, Sql};
 use super::sqlite::Sqlite;
+use super::{Store, layout};
 use crate::Error;
 use crate::work::STORE;
 use std::fmt;
@@ -34,7 +34,24 @@ impl StoreAt {
 
     /// Opens it, making it if there is none.
     pub fn open(&self) -> Result<Store, Error> {
-        Store::of(self.to_string(), self.connect())
+        let ready = self.connect().and_then(|db| {
+            layout::prepare(db.as_ref(), &self.to_string())?;
+            Ok(db)
+        });
+        Store::of(self, ready)
+    }
+
+    /// Opens it for reading alone, also while a run writes it; refused if it is not there.
+    pub fn read(&self) -> Result<Store, Error> {
+        let StoreAt::File(path) = self else { return self.open() };
+        if !path.is_file() {
+            return Err(Error::Refused(format!("there is no result store {self}")));
+        }
+        let ready = Sqlite::read(path).and_then(|db| {
+            layout::check(&db)?;
+            Ok(Box::new(db) as Box<dyn Sql>)
+        });
+        Store::of(self, ready)
     }
 
     /// Opens it; refused if it is not there.

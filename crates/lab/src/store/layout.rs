@@ -12,10 +12,6 @@ pub(super) const LAYOUT: i64 = 2;
 
 /// Makes the tables, or brings them to the present layout. Others may do so at the same time.
 pub(super) fn prepare(db: &dyn Sql, name: &str) -> Result<(), Failure> {
-    let known = |layout: i64| match layout {
-        0..=LAYOUT => Ok(layout),
-        newer => Err(format!("it has layout {newer}, this program knows {LAYOUT}; use a newer senesce")),
-    };
     if known(db.layout()?)? == LAYOUT {
         return Ok(());
     }
@@ -28,6 +24,22 @@ pub(super) fn prepare(db: &dyn Sql, name: &str) -> Result<(), Failure> {
     });
     let ended = db.batch(if prepared.is_ok() { "COMMIT" } else { "ROLLBACK" });
     prepared.and(ended)
+}
+
+/// Refuses tables that cannot be read as they are.
+pub(super) fn check(db: &dyn Sql) -> Result<(), Failure> {
+    match known(db.layout()?)? {
+        0 => Err("it is being made".into()),
+        LAYOUT => Ok(()),
+        older => Err(format!("it has layout {older}; any run or `senesce report` takes it over").into()),
+    }
+}
+
+fn known(layout: i64) -> Result<i64, String> {
+    match layout {
+        0..=LAYOUT => Ok(layout),
+        newer => Err(format!("it has layout {newer}, this program knows {LAYOUT}; use a newer senesce")),
+    }
 }
 
 fn tables(dialect: &Dialect) -> String {

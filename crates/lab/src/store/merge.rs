@@ -56,15 +56,13 @@ impl Store {
 
     /// The run of another store, if it is here, and whether it has gone on there since, and ended.
     fn known(&self, there: &Run) -> Result<Option<(RunId, bool)>, Error> {
-        let statement = format!("SELECT {} FROM run WHERE uid = $1", super::RUN);
-        let runs = self.runs_of(&statement, &[there.uid.as_str().into()])?;
         let gone_on = |here: &Run| {
             // What runs here is written to here.
             here.state != "running"
                 && (there.finished > here.finished
                     || there.finished == here.finished && there.state != here.state)
         };
-        Ok(runs.first().map(|here| (here.id, gone_on(here))))
+        Ok(self.by_uid(&there.uid)?.map(|here| (here.id, gone_on(&here))))
     }
 
     /// Takes over a run, in the place of what is known of it already.

@@ -90,6 +90,8 @@ pub(super) struct Dialect {
     pub table: &'static str,
     /// What ends a table that is looked up by its key alone.
     pub keyed_table: &'static str,
+    /// What is written from then on waits for no disk.
+    pub relax: &'static str,
     /// Begins a transaction that no other writer of the store is in.
     pub begin: &'static str,
 }

@@ -2,9 +2,12 @@
 
 use super::sql::{Dialect, Failure, Row, Sql, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql, params_from_iter};
-use std::path::Path;
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// How long a reader waits for a writer: in write-ahead mode only while the log is being made or taken back.
+const READING_WAITS: Duration = Duration::from_secs(2);
 
 /// A file.
 pub(super) struct Sqlite(Connection);
@@ -19,6 +22,35 @@ impl Sqlite {
         db.pragma_update(None, "foreign_keys", true)?;
         Ok(Sqlite(db))
     }
+
+    /// Opens the file at `path` for reading alone, also while a run writes it.
+    pub fn read(path: &Path) -> Result<Sqlite, Failure> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = |name: &Path, flags| {
+            let db = Connection::open_with_flags(name, flags)?;
+            db.busy_timeout(READING_WAITS)?;
+            // Files are opened when something is asked for.
+            db.pragma_query_value(None, "user_version", |_| Ok(()))?;
+            Ok(Sqlite(db))
+        };
+        let opened = open(path, flags).or_else(|error: rusqlite::Error| match unchanging(path) {
+            // A reader who may write nothing there cannot make the files of the log, which need not be if nobody writes.
+            Some(name) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+                open(&name, flags | OpenFlags::SQLITE_OPEN_URI)
+            }
+            _ => Err(error),
+        });
+        Ok(opened?)
+    }
+}
+
+/// The name by which SQLite opens a file that nobody changes while it is read; none while a log lies beside it.
+fn unchanging(path: &Path) -> Option<PathBuf> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let name = std::path::absolute(path).ok().filter(|_| !Path::new(&log).exists())?;
+    let escaped = name.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    Some(PathBuf::from(format!("file:{escaped}?immutable=1")))
 }
 
 const SQLITE: Dialect = Dialect {
@@ -29,6 +61,7 @@ const SQLITE: Dialect = Dialect {
     real: "REAL",
     table: "STRICT",
     keyed_table: "STRICT, WITHOUT ROWID",
+    relax: "PRAGMA synchronous = normal",
     begin: "BEGIN IMMEDIATE",
 };
 

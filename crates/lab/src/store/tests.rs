@@ -61,6 +61,21 @@ fn a_store_of_an_older_version_opens_with_all_that_it_holds() {
 }
 
 #[test]
+fn who_only_reads_a_store_of_an_older_version_is_told_what_takes_it_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("old.db");
+    old(&path);
+    let at = StoreAt::File(path.clone());
+    let Err(error) = at.read() else { panic!("it is read") };
+    let told = format!("{}: it has layout 1; any run or `senesce report` takes it over", path.display());
+    assert_eq!(error.to_string(), format!("result store {told}"));
+    drop(at.open().unwrap());
+    let read = at.read().unwrap();
+    assert_eq!(read.runs().unwrap().len(), 2);
+    assert!(read.begin(&new("age", "new", json!({}))).is_err(), "it is written to");
+}
+
+#[test]
 fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("new.db");

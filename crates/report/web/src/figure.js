@@ -39,6 +39,15 @@ function panel({ title, missing, draw }) {
 // So many panels are drawn at once. Of a page with more, the others are drawn as a reader comes near them, or prints.
 const AT_ONCE = 60;
 let panels = 0;
+// What begins to draw the others.
+const waiting = new Set();
+addEventListener("beforeprint", () => waiting.forEach((begin) => begin()));
+
+// A page is drawn in the place of what was there.
+export function anew() {
+  panels = 0;
+  waiting.clear();
+}
 
 // Draws once there is a width, and again whenever it changes. A figure that fails says so and spares the others.
 function redraw(body, draw) {
@@ -58,12 +67,13 @@ function redraw(body, draw) {
   body.classList.add("later");
   const near = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) begin(); }, { rootMargin: "1500px" });
   const begin = () => {
+    waiting.delete(begin);
     near.disconnect();
     body.classList.remove("later");
     sized.observe(body);
   };
   near.observe(body);
-  addEventListener("beforeprint", begin, { once: true });
+  waiting.add(begin);
 }
 
 function key(colour, text, shape = "swatch") {

@@ -5,6 +5,7 @@ import { verdicts } from "./checks.js";
 import { cost } from "./cost.js";
 import { el, pairs, section, table } from "./dom.js";
 import { experiment } from "./experiment.js";
+import { anew } from "./figure.js";
 import { fit } from "./fit.js";
 import { free } from "./free.js";
 import { headline, summary } from "./headline.js";
@@ -40,10 +41,23 @@ function nothing() {
     el("code", {}, "senesce reproduce fast17-fig1"), " repeats a published figure.");
 }
 
-const page = JSON.parse(document.getElementById("data").textContent);
-// A series of one's own repeats no publication.
-const published = page.experiments.filter((e) => e.source !== "");
-const judged = published.length > 0 ? [verdicts(published)] : [];
-const parts = [...judged, ...compared(page.comparisons), ...page.experiments.map(experiment)];
-document.getElementById("report").replaceChildren(header(page), ...(parts.length > 0 ? parts : [nothing()]), how(page),
-  ...(page.comparisons.length > 0 ? [raw(page.comparisons)] : []));
+const data = document.getElementById("data");
+const report = document.getElementById("report");
+// A page of one run has a head of its own.
+const alone = report.dataset.part === undefined;
+
+function draw() {
+  anew();
+  const page = JSON.parse(data.textContent);
+  // A series of one's own repeats no publication.
+  const published = page.experiments.filter((e) => e.source !== "");
+  const judged = published.length > 0 && alone ? [verdicts(published)] : [];
+  const parts = [...judged, ...compared(page.comparisons), ...page.experiments.map(experiment)];
+  const rows = page.comparisons.length > 0 ? [raw(page.comparisons)] : [];
+  if (alone) report.replaceChildren(header(page), ...(parts.length > 0 ? parts : [nothing()]), how(page), ...rows);
+  else report.replaceChildren(...parts);
+}
+
+draw();
+// Numbers may come while the page is looked at.
+data.addEventListener("change", draw);

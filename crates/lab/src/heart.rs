@@ -1,0 +1,181 @@
+//! The heartbeat of runs: every few seconds a thread notes in the store how far they are, so that others see it, and see when it ends.
+
+use crate::progress::since_1970_s;
+use crate::{Progress, RunId, StoreAt, Watch};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+/// Time between two notes.
+const BEAT: Duration = Duration::from_secs(2);
+
+/// The heart of a store: it beats from the first run that the store begins, with a connection of its own.
+pub(crate) struct Heart {
+    at: StoreAt,
+    shared: Arc<Shared>,
+    thread: OnceLock<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The runs that have begun and not ended, outermost first, and when they began.
+    open: Vec<(RunId, f64)>,
+    now: Progress,
+    ended: bool,
+}
+
+impl Heart {
+    pub fn new(at: &StoreAt) -> Heart {
+        Heart { at: at.clone(), shared: Arc::default(), thread: OnceLock::new() }
+    }
+
+    pub fn begins(&self, run: RunId) {
+        let mut state = self.shared.state();
+        let now_s = since_1970_s(SystemTime::now());
+        if state.open.is_empty() {
+            state.now = Progress { phase_begun_s: now_s, ..Progress::default() };
+        }
+        state.open.push((run, now_s));
+        drop(state);
+        self.thread.get_or_init(|| {
+            let (at, shared) = (self.at.clone(), self.shared.clone());
+            std::thread::spawn(move || beat(&at, &shared))
+        });
+    }
+
+    pub fn ends(&self, run: RunId) {
+        self.shared.state().open.retain(|(open, _)| *open != run);
+    }
+
+    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> Noted<'w> {
+        Noted { watch, shared: self.shared.clone() }
+    }
+}
+
+impl Drop for Heart {
+    fn drop(&mut self) {
+        self.shared.state().ended = true;
+        self.shared.ended.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("whoever holds it only sets fields")
+    }
+}
+
+/// Notes until all ends. A note that cannot be written is of no harm to what is measured; the next one may be.
+fn beat(at: &StoreAt, shared: &Shared) {
+    let mut store = None;
+    let mut state = shared.state();
+    loop {
+        state = shared.ended.wait_timeout(state, BEAT).expect("whoever holds it only sets fields").0;
+        if state.ended {
+            return;
+        }
+        let notes = state.notes(since_1970_s(SystemTime::now()));
+        drop(state);
+        if !notes.is_empty() {
+            let open = || at.open().and_then(|store| store.relax().map(|()| store)).ok();
+            store = store.or_else(open);
+            for (run, progress) in &notes {
+                let _ = store.as_ref().map(|store| progress.record(store, *run));
+            }
+        }
+        state = shared.state();
+    }
+}
+
+impl State {
+    /// What is to be noted of each run. Steps are those of the outermost.
+    fn notes(&self, now_s: f64) -> Vec<(RunId, Progress)> {
+        let note = |(at, (run, begun_s)): (usize, &(RunId, f64))| {
+            let steps = self.now.steps.filter(|_| at == 0);
+            (*run, Progress { at_s: now_s, begun_s: *begun_s, steps, ..self.now.clone() })
+        };
+        self.open.iter().enumerate().map(note).collect()
+    }
+}
+
+/// A watch that is told all, while it is noted too.
+pub struct Noted<'w> {
+    watch: &'w mut dyn Watch,
+    shared: Arc<Shared>,
+}
+
+impl Watch for Noted<'_> {
+    fn phase(&mut self, name: &str, total: Option<u64>) {
+        let mut state = self.shared.state();
+        let phase_begun_s = since_1970_s(SystemTime::now());
+        state.now = Progress { phase: name.to_owned(), phase_begun_s, done: 0, total, ..state.now.clone() };
+        drop(state);
+        self.watch.phase(name, total);
+    }
+
+    fn at(&mut self, done: u64) {
+        self.shared.state().now.done = done;
+        self.watch.at(done);
+    }
+
+    fn steps(&mut self, done: u64, of: u64) {
+        self.shared.state().now.steps = Some((done, of));
+        self.watch.steps(done, of);
+    }
+
+    fn measured(&mut self) {
+        self.watch.measured();
+    }
+
+    fn say(&mut self, line: &str) {
+        self.watch.say(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::NewRun;
+    use crate::{Progress, RunId, Store, StoreAt, Unwatched, Watch as _};
+    use std::time::{Duration, Instant};
+
+    fn noted(store: &Store, run: RunId) -> Progress {
+        let begun = Instant::now();
+        loop {
+            if let Some(progress) = Progress::load(store, run).unwrap() {
+                return progress;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is noted");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    #[test]
+    fn others_see_how_far_a_run_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store");
+        let store = Store::open(&path).unwrap();
+        let new = |name| NewRun { kind: "age", name, command: "", seed: None, parameters: "".into() };
+        let over = store.begin(&new("over")).unwrap();
+        store.end(over, "done", None).unwrap();
+        let [outer, inner] = ["outer", "inner"].map(|name| store.begin(&new(name)).unwrap());
+        let mut nobody = Unwatched;
+        let mut watch = store.noted(&mut nobody);
+        watch.steps(2, 5);
+        watch.phase("aging", Some(100));
+        watch.at(30);
+        let reader = StoreAt::File(path).read().unwrap();
+        let seen = noted(&reader, inner);
+        assert_eq!((seen.phase.as_str(), seen.done, seen.total, seen.steps), ("aging", 30, Some(100), None));
+        assert_eq!(noted(&reader, outer).steps, Some((2, 5)));
+        assert_eq!(Progress::load(&reader, over).unwrap(), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! Drawing what one run has given so far, whatever its state: the same figures as of a run that is done.
+
+use crate::data::Page;
+use crate::{from_experiment, from_metadata, from_series, from_store, from_verify};
+use lab::{AgedByWorkload, Error, Manifest, Outcome, Run, Store};
+
+/// The figures of a run; a page without any where there are none yet, or none of its kind.
+pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {
+    let (mut comparisons, mut experiments) = (Vec::new(), Vec::new());
+    match run.kind.as_str() {
+        "compare" if store.document::<Manifest>(run.id, "", "manifest")?.is_some() => {
+            comparisons.push(from_store::comparison(store, run)?);
+        }
+        "experiment" => {
+            let outcome: Option<Outcome> = store.document(run.id, "", "outcome")?;
+            experiments.extend(outcome.map(|outcome| from_experiment::shown(run, outcome)));
+        }
+        "age" => {
+            let aged: Option<AgedByWorkload> = store.document(run.id, "", "outcome")?;
+            let measured = aged.filter(|aged| !aged.checkpoints.is_empty());
+            experiments.extend(measured.map(|aged| from_series::series(run, &aged)));
+        }
+        "metadata" => {
+            let phases = from_metadata::phases(store, run)?;
+            experiments.extend((!phases.is_empty()).then(|| from_metadata::metadata(run, &phases)));
+        }
+        "verify" => {
+            experiments
+                .extend(lab::verified(store, run.id)?.map(|verified| from_verify::verify(run, &verified)));
+        }
+        _ => {}
+    }
+    Ok(Page {
+        title: run.name.clone(),
+        made: run.finished.clone().unwrap_or_else(|| run.started.clone()),
+        tool: run.tool.clone(),
+        comparisons,
+        experiments,
+        ..Page::default()
+    })
+}

@@ -1,0 +1,82 @@
+//! The pages, each drawn from stores as they are now.
+
+mod compare;
+mod frame;
+mod list;
+mod run;
+
+pub use compare::compare;
+pub use list::list;
+pub use run::run;
+
+use crate::html::Html;
+use crate::http::Response;
+use crate::stores::{Opened, Place, RunAt};
+use frame::Frame;
+use lab::Run;
+
+/// A page that says what is wrong.
+pub fn error(status: u16, why: &str) -> Response {
+    Response::page(
+        status,
+        Frame::new("Not shown").page(|html| {
+            html.leaf("h1", &[], "Not shown");
+            html.leaf("p", &[("role", "alert")], why);
+            html.el("p", &[], |html| html.link("/", "All runs"));
+        }),
+    )
+}
+
+/// Opens the store of a run, or says why it is not shown.
+fn open(places: &[Place], at: RunAt) -> Result<Opened, Response> {
+    let place = places.get(at.place).ok_or_else(|| error(404, "There is no such store."))?;
+    let opened = place.open().map_err(failed)?;
+    match opened.run(at.run.0) {
+        Some(_) => Ok(opened),
+        None => Err(error(404, &format!("There is no run {} in {}.", at.run.0, place.shown()))),
+    }
+}
+
+/// The store cannot be read now; it may be later.
+fn failed(error: lab::Error) -> Response {
+    self::error(503, &format!("The results cannot be read: {error}. This page may be loaded again."))
+}
+
+/// What a run is called, in few words.
+fn title(run: &Run) -> String {
+    format!("Run {}: {} {}", run.id.0, run.kind, run.name)
+}
+
+/// A state, in words, with a mark that needs no colour.
+fn state(html: &mut Html, state: &str) {
+    let mark = match state {
+        "running" => "▶",
+        "done" => "✓",
+        "silent" => "…",
+        "failed" | "killed" => "✗",
+        _ => "–",
+    };
+    html.el("span", &[("class", &format!("state {state}"))], |html| {
+        html.leaf("span", &[("aria-hidden", "true")], mark);
+        html.text(format!(" {state}"));
+    });
+}
+
+/// What a state means, where that is not plain.
+fn meaning(state: &str) -> Option<&'static str> {
+    match state {
+        "killed" => Some(
+            "It has not ended and gives no sign of life: its process was killed, or its machine went down. What it had measured is kept.",
+        ),
+        "silent" => {
+            Some("It gives no sign of life, but a process still holds its work directory: it may be stopped.")
+        }
+        "replaced" => Some("It was measured anew by a later run."),
+        _ => None,
+    }
+}
+
+/// A time, for people and for programs.
+fn time(html: &mut Html, stamp: &str) {
+    html.leaf("time", &[("datetime", stamp)], crate::clock::time(stamp));
+}

@@ -1,0 +1,182 @@
+//! Two runs side by side.
+
+use super::{Frame, open, state, title};
+use crate::clock::number;
+use crate::html::Html;
+use crate::http::Response;
+use crate::query::Query;
+use crate::stores::{Opened, Place, RunAt};
+use lab::{Compared, Interval, Run, SideBySide, side_by_side};
+
+/// Measures that a page shows; series of hundreds of checkpoints have more than anyone reads.
+const MOST: usize = 1000;
+
+/// The page that sets run `b` beside run `a`.
+pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
+    let (first, second) = match open(places, a).and_then(|first| Ok((first, open(places, b)?))) {
+        Ok(both) => both,
+        Err(refusal) => return refusal,
+    };
+    let found = |opened: &Opened, at: RunAt| opened.run(at.run.0).expect("it was found").clone();
+    let runs = [found(&first, a), found(&second, b)];
+    let beside = match side_by_side((&first.store, &runs[0]), (&second.store, &runs[1])) {
+        Ok(beside) => beside,
+        Err(error) => return super::failed(error),
+    };
+    let heading = format!("Run {} beside run {}", b.run.0, a.run.0);
+    Response::page(
+        200,
+        Frame::new(&heading).page(|html| {
+            html.leaf("h1", &[], &heading);
+            html.el("dl", &[], |html| {
+                for (name, at, run, opened) in [("A", a, &runs[0], &first), ("B", b, &runs[1], &second)] {
+                    html.el("div", &[], |html| {
+                        html.leaf("dt", &[], name);
+                        html.el("dd", &[], |html| {
+                            html.link(&at.address(), title(run));
+                            html.text(", ");
+                            state(html, opened.state(run));
+                            html.text(format!(", started {}", crate::clock::time(&run.started)));
+                        });
+                    });
+                }
+            });
+            html.el("p", &[], |html| {
+                let turned = Query::default().with("a", Some(&b.name())).with("b", Some(&a.name()));
+                html.link(&turned.at("/compare"), "The other way round");
+            });
+            cautions(html, &runs, &beside);
+            measures(html, &beside);
+            conditions(html, &beside);
+        }),
+    )
+}
+
+/// What a reader must know before believing the table.
+fn cautions(html: &mut Html, [a, b]: &[Run; 2], beside: &SideBySide) {
+    let mut said = Vec::new();
+    if a.state != "done" || b.state != "done" {
+        said.push("Not both runs ended well: what is compared is what they had measured.".to_owned());
+    }
+    if a.kind != b.kind {
+        said.push(format!(
+            "They are of different kinds, {} and {}: measures of one name may not mean the same.",
+            a.kind, b.kind
+        ));
+    }
+    if a.machine != b.machine {
+        said.push("They ran on different machines: measured times cannot be compared, modelled ones and layouts can.".to_owned());
+    }
+    if a.tool != b.tool {
+        said.push(format!("They were measured by different versions, {} and {}.", a.tool, b.tool));
+    }
+    if !beside.conditions.is_empty() {
+        said.push(format!(
+            "{} conditions differ, as told below: a difference may come from any of them.",
+            beside.conditions.len()
+        ));
+    }
+    let few = beside.measures.iter().filter(|measure| !measure.difference.can_tell()).count();
+    if few > 0 {
+        said.push(format!(
+            "Of {} measures {few} have too few repetitions to tell a difference: it takes 4 of each, or 3 and 5. An interval of a median takes 6.",
+            beside.measures.len()
+        ));
+    }
+    let tested = beside.measures.len() - few;
+    if tested > 0 {
+        said.push(format!("{tested} measures are tested, each at 5 %: of runs that do not differ, one test in twenty says that they do."));
+    }
+    html.el("section", &[("aria-labelledby", "cautions")], |html| {
+        html.leaf("h2", &[("id", "cautions")], "Before you believe it");
+        html.el("ul", &[], |html| said.iter().for_each(|one| html.leaf("li", &[], one)));
+    });
+}
+
+fn measures(html: &mut Html, beside: &SideBySide) {
+    html.el("section", &[("aria-labelledby", "measures")], |html| {
+        html.leaf("h2", &[("id", "measures")], "What was measured of both");
+        if beside.measures.is_empty() {
+            return html.leaf("p", &[("class", "missing")], "They have no measure in common.");
+        }
+        let columns = [
+            ("Subject", ""), ("Measure", ""), ("Unit", ""), ("A", "number"), ("B", "number"), ("B over A", "number"), ("p", "number"), ("Verdict", ""),
+        ];
+        let caption = "Medians with 95 % intervals and the number of repetitions. B over A is the median of all ratios (Hodges and Lehmann) with its 95 % \
+                       interval; p is that of the rank-sum test of Wilcoxon, Mann and Whitney, exact and two-sided.";
+        html.table(caption, &columns, |html| beside.measures.iter().take(MOST).for_each(|measure| row(html, measure)));
+        if beside.measures.len() > MOST {
+            html.leaf("p", &[("class", "aside")], format!("{} more are not shown; compare checkpoints one by one.", beside.measures.len() - MOST));
+        }
+        let [a, b] = beside.alone;
+        if a + b > 0 {
+            html.leaf("p", &[("class", "aside")], format!("{a} measures are of A alone, {b} of B alone."));
+        }
+    });
+}
+
+fn row(html: &mut Html, measure: &Compared) {
+    let difference = &measure.difference;
+    html.el("tr", &[], |html| {
+        html.leaf("td", &[], &measure.subject);
+        html.leaf("th", &[("scope", "row")], &measure.measure);
+        html.leaf("td", &[], &measure.unit);
+        for median in &measure.medians {
+            html.leaf("td", &[("class", "number")], with_interval(median));
+        }
+        let ends = difference.low.zip(difference.high);
+        let ends =
+            ends.map_or_else(String::new, |(low, high)| format!(" [{} – {}]", number(low), number(high)));
+        html.leaf(
+            "td",
+            &[("class", "number")],
+            difference.ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{}{ends}", number(ratio))),
+        );
+        html.leaf(
+            "td",
+            &[("class", "number")],
+            if difference.can_tell() { number(difference.p) } else { "–".to_owned() },
+        );
+        let [a, b] = &measure.medians;
+        html.leaf(
+            "td",
+            &[],
+            match (difference.can_tell(), difference.is_significant()) {
+                (false, _) if a.median == b.median => "equal, too few to tell",
+                (false, _) => "too few to tell",
+                (true, false) => "no difference shown",
+                (true, true) if b.median > a.median => "B is larger",
+                (true, true) if b.median < a.median => "B is smaller",
+                (true, true) => "they differ",
+            },
+        );
+    });
+}
+
+fn with_interval(interval: &Interval) -> String {
+    let ends = interval.low.zip(interval.high);
+    let ends = ends.map_or_else(String::new, |(low, high)| format!(" [{} – {}]", number(low), number(high)));
+    format!("{}{ends} ({})", number(interval.median), interval.n)
+}
+
+fn conditions(html: &mut Html, beside: &SideBySide) {
+    html.el("section", &[("aria-labelledby", "conditions")], |html| {
+        html.leaf("h2", &[("id", "conditions")], "What differs in how they were run");
+        if beside.conditions.is_empty() {
+            return html.leaf(
+                "p",
+                &[],
+                "Nothing that is recorded: parameters, seed, machine and version are the same.",
+            );
+        }
+        html.table("Conditions that differ.", &[("Condition", ""), ("A", ""), ("B", "")], |html| {
+            for (name, [a, b]) in beside.conditions.iter().take(MOST) {
+                html.el("tr", &[], |html| {
+                    html.leaf("th", &[("scope", "row")], name);
+                    html.leaf("td", &[], a);
+                    html.leaf("td", &[], b);
+                });
+            }
+        });
+    });
+}

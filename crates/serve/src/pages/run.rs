@@ -1,0 +1,186 @@
+//! One run: how far it is, its figures as they come, its numbers, its conditions.
+
+use super::{Frame, meaning, open, state, time, title};
+use crate::clock::{number, stamp, stretch};
+use crate::html::Html;
+use crate::http::Response;
+use crate::query::Query;
+use crate::stores::{Opened, Place, RunAt};
+use lab::{Interval, Measurement, Progress, Run, median_interval};
+use std::collections::BTreeMap;
+
+/// Seconds between two looks at a run that is not over.
+const EVERY: u32 = 2;
+
+/// The page of a run.
+pub fn run(places: &[Place], at: RunAt) -> Response {
+    let opened = match open(places, at) {
+        Ok(opened) => opened,
+        Err(refusal) => return refusal,
+    };
+    let run = opened.run(at.run.0).expect("it was found");
+    let drawn =
+        report::from_run(&opened.store, run).and_then(|page| Ok((page, opened.store.measurements(run.id)?)));
+    let (page, numbers) = match drawn {
+        Ok(drawn) => drawn,
+        Err(error) => return super::failed(error),
+    };
+    let (title, state) = (title(run), opened.state(run));
+    let progress = opened.progress(run);
+    let has_figures = !page.comparisons.is_empty() || !page.experiments.is_empty();
+    let mut frame = Frame::new(&title).figures();
+    if run.state == "running" {
+        frame = frame.live(EVERY, said(run, state, progress.as_ref()));
+    }
+    Response::page(200, frame.page(|html| {
+        html.leaf("h1", &[], &title);
+        html.el("section", &[("aria-labelledby", "how-far")], |html| {
+            html.leaf("h2", &[("id", "how-far")], "How far it is");
+            html.el("div", &[("id", "status"), ("data-live", "-")], |html| status(html, &opened, run, progress.as_ref()));
+        });
+        html.el("p", &[], |html| {
+            html.link(&Query::default().with("with", Some(&at.name())).at("/"), "Compare this run with another");
+        });
+        html.el("div", &[("id", "figures-so-far"), ("data-live", "-")], |html| {
+            if !has_figures {
+                html.leaf("p", &[("class", "aside")], "There are no figures of this run yet, or none are drawn of its kind.");
+            }
+        });
+        html.el("noscript", &[], |html| html.leaf("p", &[("class", "note")], "Figures are drawn with JavaScript, which is turned off here. The numbers below need none."));
+        html.leaf("div", &[("id", "report"), ("data-part", "-")], "");
+        html.data("data", &report::embedded(&page));
+        html.el("section", &[("aria-labelledby", "numbers")], |html| {
+            html.leaf("h2", &[("id", "numbers")], "Numbers");
+            html.el("div", &[("id", "numbers-so-far"), ("data-live", "-")], |html| self::numbers(html, &numbers));
+        });
+        conditions(html, run);
+    }))
+}
+
+/// What is said to those who do not see the page change: rarely, and what matters.
+fn said(run: &Run, state: &str, progress: Option<&Progress>) -> String {
+    let share = progress.and_then(|progress| match progress.steps {
+        Some((done, of)) if of > 0 => Some(done as f64 / of as f64),
+        _ => progress.share(),
+    });
+    let tenths =
+        share.map_or_else(String::new, |share| format!(", {:.0} % done", (share * 10.0).floor() * 10.0));
+    format!("Run {} is {state}{tenths}.", run.id.0)
+}
+
+fn status(html: &mut Html, opened: &Opened, run: &Run, progress: Option<&Progress>) {
+    let shown = opened.state(run);
+    html.el("dl", &[], |html| {
+        let mut row = |name: &str, value: &dyn Fn(&mut Html)| {
+            html.el("div", &[], |html| {
+                html.leaf("dt", &[], name);
+                html.el("dd", &[], value);
+            });
+        };
+        row("State", &|html| {
+            state(html, shown);
+            if let Some(meaning) = meaning(shown) {
+                html.text(format!(". {meaning}"));
+            }
+        });
+        if let Some(error) = &run.error {
+            row("Why", &|html| html.text(error));
+        }
+        row("Started", &|html| time(html, &run.started));
+        if let Some(finished) = &run.finished {
+            row("Ended", &|html| time(html, finished));
+        }
+        let Some(progress) = progress else { return };
+        row("Last heard of", &|html| time(html, &stamp(progress.at_s)));
+        if let Some((done, of)) = progress.steps {
+            row("Steps", &|html| bar(html, "steps done", done, of));
+        }
+        if !progress.phase.is_empty() {
+            row("Phase", &|html| html.text(&progress.phase));
+        }
+        if let Some(total) = progress.total {
+            row("Of the phase", &|html| bar(html, "of the phase done", progress.done, total));
+        } else if progress.done > 0 {
+            row("Of the phase", &|html| html.text(format!("{} done", number(progress.done as f64))));
+        }
+        if let Some(rate) = progress.per_s() {
+            row("Rate", &|html| html.text(format!("{}/s", number(rate))));
+        }
+        let running = shown == "running";
+        if let Some(left) = progress.phase_left_s().filter(|_| running && progress.steps.is_some()) {
+            row("Left of the phase", &|html| {
+                html.text(format!("about {}, at the rate so far", stretch(left)))
+            });
+        }
+        if let Some(left) = progress.left_s().filter(|_| running) {
+            let supposed = match progress.steps {
+                Some(_) => "if the other steps take as long as those done",
+                None => "of this phase, at the rate so far",
+            };
+            row("Left", &|html| html.text(format!("about {}, {supposed}", stretch(left))));
+        }
+    });
+}
+
+/// How much is done, in words and as a bar.
+fn bar(html: &mut Html, label: &str, done: u64, of: u64) {
+    let (max, value) = (of.max(1).to_string(), done.min(of).to_string());
+    let share = 100.0 * done.min(of) as f64 / of.max(1) as f64;
+    html.el("progress", &[("max", &max), ("value", &value), ("aria-label", label)], |_| {});
+    html.text(format!(" {} of {} ({share:.0} %)", number(done as f64), number(of as f64)));
+}
+
+fn numbers(html: &mut Html, numbers: &[Measurement]) {
+    let mut found: BTreeMap<(&str, &str, &str), Vec<f64>> = BTreeMap::new();
+    for m in numbers {
+        found.entry((&m.subject, &m.measure, &m.unit)).or_default().push(m.value);
+    }
+    if found.is_empty() {
+        let why = "This run has no numbers of its own yet. Those of an experiment or a series belong to its checkpoints, which the list shows as runs.";
+        return html.leaf("p", &[("class", "aside")], why);
+    }
+    let columns = [
+        ("Subject", ""),
+        ("Measure", ""),
+        ("Unit", ""),
+        ("Repetitions", "number"),
+        ("Median", "number"),
+        ("95 % interval", "number"),
+    ];
+    html.table("Medians of the repetitions; an interval takes at least 6.", &columns, |html| {
+        for ((subject, measure, unit), values) in found {
+            let Some(median) = median_interval(&values) else { continue };
+            html.el("tr", &[], |html| {
+                html.leaf("td", &[], subject);
+                html.leaf("th", &[("scope", "row")], measure);
+                html.leaf("td", &[], unit);
+                html.leaf("td", &[("class", "number")], median.n);
+                html.leaf("td", &[("class", "number")], number(median.median));
+                html.leaf("td", &[("class", "number")], ends(&median));
+            });
+        }
+    });
+}
+
+fn ends(interval: &Interval) -> String {
+    let ends = interval.low.zip(interval.high);
+    ends.map_or_else(|| "–".to_owned(), |(low, high)| format!("{} – {}", number(low), number(high)))
+}
+
+fn conditions(html: &mut Html, run: &Run) {
+    html.el("section", &[("aria-labelledby", "conditions")], |html| {
+        html.leaf("h2", &[("id", "conditions")], "Conditions");
+        html.leaf("p", &[], "The command:");
+        html.el("pre", &[], |html| html.leaf("code", &[], &run.command));
+        let m = &run.machine;
+        let memory = lab::bytes(m.memory_bytes);
+        let machine =
+            format!("{}; {} processors, {}, {memory}; {}, {}", run.tool, m.cpus, m.cpu, m.system, m.kernel);
+        html.leaf("p", &[], machine);
+        html.el("details", &[], |html| {
+            html.leaf("summary", &[], "All parameters");
+            let text = serde_json::to_string_pretty(&run.parameters).unwrap_or_default();
+            html.el("pre", &[], |html| html.leaf("code", &[], text));
+        });
+    });
+}

@@ -1,0 +1,142 @@
+//! The stores that are shown.
+
+use lab::{Error, Life, Progress, Run, RunId, Store, StoreAt, lives};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// Where a store is.
+#[derive(Clone, Debug)]
+pub struct Place {
+    at: StoreAt,
+    shown: String,
+}
+
+impl Place {
+    /// A store by itself.
+    pub fn store(at: StoreAt) -> Place {
+        Place { shown: at.to_string(), at }
+    }
+
+    /// The store of a work directory.
+    pub fn work(dir: &Path) -> Place {
+        Place { at: StoreAt::of_work(dir), shown: dir.display().to_string() }
+    }
+
+    /// What it is called on the page.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Whether there is such a file now. A database of a server is there.
+    pub fn is_there(&self) -> bool {
+        self.file().is_none_or(Path::is_file)
+    }
+
+    fn file(&self) -> Option<&Path> {
+        match &self.at {
+            StoreAt::File(path) => Some(path),
+            StoreAt::Postgres(_) => None,
+        }
+    }
+
+    /// Opens it for reading.
+    pub fn open(&self) -> Result<Opened, Error> {
+        let store = self.at.read()?;
+        let runs = store.runs()?;
+        let held = self.file().and_then(Path::parent).is_some_and(disk::WorkLock::is_held);
+        let lives = lives(&store, &runs, held, SystemTime::now())?;
+        Ok(Opened { store, runs, lives })
+    }
+}
+
+/// A store as it is now.
+pub struct Opened {
+    pub store: Store,
+    pub runs: Vec<Run>,
+    lives: HashMap<i64, (Life, Option<Progress>)>,
+}
+
+impl Opened {
+    pub fn run(&self, id: i64) -> Option<&Run> {
+        // In order of their numbers.
+        self.runs.binary_search_by_key(&id, |run| run.id.0).ok().map(|at| &self.runs[at])
+    }
+
+    /// How far a run is; of one that has ended how far it was last noted to be.
+    pub fn progress(&self, run: &Run) -> Option<Progress> {
+        match self.lives.get(&run.id.0) {
+            Some((_, progress)) => progress.clone(),
+            None => None,
+        }
+    }
+
+    /// The state of a run in one word: as it is stored, but for one that has not ended and does not live.
+    pub fn state<'r>(&self, run: &'r Run) -> &'r str {
+        match self.lives.get(&run.id.0) {
+            Some((Life::Killed, _)) => "killed",
+            Some((Life::Silent, _)) => "silent",
+            _ => &run.state,
+        }
+    }
+
+    /// The kinds of file systems of a run, where it tells them.
+    pub fn file_systems(&self, run: &Run) -> String {
+        let at = |path: &str| run.parameters.pointer(path);
+        let told = ["/made/fs", "/experiment/fs", "/fs"].iter().find_map(|path| at(path));
+        match told {
+            Some(serde_json::Value::String(fs)) => fs.clone(),
+            Some(serde_json::Value::Array(all)) => {
+                all.iter().filter_map(|fs| fs.as_str()).collect::<Vec<_>>().join(", ")
+            }
+            _ => {
+                let aged =
+                    at("/aged_run").and_then(serde_json::Value::as_i64).filter(|aged| *aged < run.id.0);
+                aged.and_then(|aged| self.run(aged)).map_or_else(String::new, |aged| self.file_systems(aged))
+            }
+        }
+    }
+}
+
+/// A run in one of the stores, as addresses and people name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunAt {
+    /// The store, counted from 0.
+    pub place: usize,
+    /// The run in it.
+    pub run: RunId,
+}
+
+impl RunAt {
+    /// Reads `STORE/RUN`, stores counted from 1.
+    pub fn parse(text: &str) -> Option<RunAt> {
+        let (place, run) = text.split_once('/')?;
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let place = place.parse::<usize>().ok().filter(|_| digits(place))?.checked_sub(1)?;
+        Some(RunAt { place, run: RunId(run.parse().ok().filter(|_| digits(run))?) })
+    }
+
+    /// The address of its page.
+    pub fn address(self) -> String {
+        format!("/run/{}", self.name())
+    }
+
+    /// As [`RunAt::parse`] reads it.
+    pub fn name(self) -> String {
+        format!("{}/{}", self.place + 1, self.run.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_have_names() {
+        let at = RunAt { place: 1, run: RunId(17) };
+        assert_eq!(RunAt::parse(&at.name()), Some(at));
+        for bad in ["", "1", "0/1", "1/", "1/-2", "+1/2", "1/2/3", "1/9999999999999999999", "a/b"] {
+            assert_eq!(RunAt::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,521 @@
+//! `senesce serve`: what a browser shows of runs, and who is let in.
+
+use crate::browser::Browser;
+use crate::common::{Lab, signal};
+use lab::{NewRun, RunId, Store};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server on its way; ended when dropped.
+struct Served {
+    child: Child,
+    url: String,
+}
+
+impl Served {
+    fn start(lab: &Lab, options: &str) -> Served {
+        let line = format!("serve {options}");
+        let mut command = lab.command(line.split_whitespace());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
+        assert!(url.starts_with("http://"), "{url:?}");
+        Served { child, url: url.trim().to_owned() }
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.url.trim_end_matches('/'))
+    }
+
+    fn port(&self) -> u16 {
+        let (_, rest) = self.url.rsplit_once(':').unwrap();
+        rest.split_once('/').unwrap().0.parse().unwrap()
+    }
+
+    /// Sends bytes as they are, and reads all that is answered.
+    fn send(&self, bytes: &[u8]) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port())).unwrap();
+        stream.write_all(bytes).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+
+    /// Asks for a path, with further fields of the head.
+    fn ask(&self, method: &str, path: &str, fields: &str) -> String {
+        let port = self.port();
+        self.send(format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{fields}\r\n").as_bytes())
+    }
+
+    fn get(&self, path: &str) -> String {
+        self.ask("GET", path, "")
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn status(answer: &str) -> u16 {
+    answer
+        .strip_prefix("HTTP/1.1 ")
+        .and_then(|rest| rest.get(..3))
+        .unwrap_or_else(|| panic!("{answer:?}"))
+        .parse()
+        .unwrap()
+}
+
+fn store(lab: &Lab) -> Store {
+    std::fs::create_dir_all(lab.work()).unwrap();
+    Store::open(&lab.work().join("senesce.db")).unwrap()
+}
+
+fn begin(store: &Store, kind: &str, name: &str, parameters: Value) -> RunId {
+    store.begin(&NewRun { kind, name, command: "senesce compare", seed: Some(7), parameters }).unwrap()
+}
+
+/// A comparison with six repetitions of the cost of a scan.
+fn compared(store: &Store, name: &str, fs: &str, cost: f64) -> RunId {
+    let run = begin(store, "compare", name, json!({ "made": { "fs": fs }, "repeat": 6 }));
+    for repetition in 1..=6 {
+        for (subject, cost) in [("aged", 2.0 * cost), ("unaged", cost)] {
+            let value = cost + repetition as f64 / 100.0;
+            let [subject, measure, unit] = [subject, "scan_s_per_gib", "s/GiB"].map(str::to_owned);
+            store.record(run, &lab::Measurement { subject, measure, unit, repetition, value }).unwrap();
+        }
+    }
+    store.end(run, "done", None).unwrap();
+    run
+}
+
+/// A run that was killed long ago.
+fn killed(store: &Store) -> RunId {
+    let run = begin(store, "age", "killed-<script>alert(1)</script>", json!({ "made": { "fs": "xfs" } }));
+    let progress = json!({ "at_s": 9e8, "begun_s": 9e8 - 100.0, "steps": null, "phase": "aging", "phase_begun_s": 9e8 - 50.0, "done": 400, "total": 1000 });
+    store.record_document(run, "", "progress", &progress).unwrap();
+    run
+}
+
+#[test]
+fn a_run_is_watched_until_its_figures_are_there() {
+    needs!("ext4");
+    let Some(mut browser) = Browser::start() else { return };
+    let lab = Lab::new();
+    let served = Served::start(&lab, "--work work");
+    browser.go(&served.at("/"));
+    assert!(browser.text().contains("there is no result store work/senesce.db"), "{}", browser.text());
+    let line = "age --interfile 100 --files 400 --every 10 --repeat 3 --fs ext4 --size 100MiB --name seen --work work";
+    let mut run =
+        lab.command(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while !served.get("/").contains("running") {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60) && run.try_wait().unwrap().is_none(),
+            "it is never shown"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    browser.go(&served.at("/"));
+    assert!(browser.text().contains("1 running"), "{}", browser.text());
+    browser.value("document.querySelector('.runs tbody a').click()");
+    browser.until("document.querySelector('h1')?.textContent === 'Run 1: age seen'");
+    // What comes now comes by itself.
+    browser.value("window.sameLoad = true");
+    browser.until("document.querySelector('#status')?.innerText.includes('seen: round')");
+    browser.until("document.querySelectorAll('#report figure svg').length > 0");
+    let first = browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap();
+    assert!(run.try_wait().unwrap().is_none(), "the figure came while the run went on");
+    browser.until("document.querySelector('#status')?.innerText.includes('done')");
+    assert!(run.wait().unwrap().success());
+    assert!(
+        browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap() > first,
+        "it grew"
+    );
+    browser.until("document.querySelector('#said').textContent === 'This run is over.'");
+    assert_eq!(browser.value("window.sameLoad"), true, "nothing was loaded again");
+    assert_eq!(browser.value("document.querySelector('#pause').hidden"), true);
+    // The figures are those of the report.
+    lab.run("report --work work -o page.html");
+    let titles = "[...document.querySelectorAll('figure h3')].map((h) => h.textContent).join('|')";
+    let shown = browser.value(titles);
+    browser.go(&format!("file://{}", lab.path().join("page.html").display()));
+    assert_eq!(browser.value(titles), shown);
+    lab.nothing_left();
+}
+
+#[test]
+fn a_run_that_is_killed_is_shown_as_killed() {
+    let lab = Lab::new();
+    let served = Served::start(&lab, "--work work");
+    std::fs::create_dir(lab.path().join("tree")).unwrap();
+    let line = "age --dir tree --size 64MiB --profile wang_os --overwrites 100000 --name seen --work work";
+    let mut run =
+        lab.command(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let wait = |what: &str, most_s: u64| {
+        let begun = Instant::now();
+        loop {
+            let page = served.get("/run/1/1");
+            if page.contains(what) {
+                return page;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(most_s), "never {what}: {page}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    wait("Last heard of", 60);
+    signal(&run, Signal::KILL);
+    run.wait().unwrap();
+    let page = wait("gives no sign of life", 60);
+    assert!(page.contains("state killed") && !page.contains("<dt>Left"), "{page}");
+}
+
+#[test]
+fn a_thousand_runs_are_sought_and_ordered_a_page_at_a_time() {
+    let Some(mut browser) = Browser::start() else { return };
+    let lab = Lab::new();
+    let store = store(&lab);
+    for n in 1..=1000 {
+        let fs = ["ext4", "xfs", "btrfs"][n % 3];
+        compared(&store, &format!("{fs}-agrawal-{n}"), fs, 1.0);
+    }
+    drop(store);
+    let served = Served::start(&lab, "--work work");
+    let ms = browser.go(&served.at("/"));
+    println!("1,000 runs: loaded after {ms} ms");
+    let text = browser.text();
+    assert!(text.contains("1000 done.") && text.contains("Shown: 1 to 100 of 1000, page 1 of 10."), "{text}");
+    assert_eq!(browser.value("document.querySelectorAll('.runs tbody tr').length"), 100);
+    let first = "document.querySelector('.runs tbody tr')?.innerText.split(/\\s+/)[0]";
+    browser.value(
+        "[...document.querySelectorAll('.runs thead a')].find((a) => a.textContent === 'Run').click()",
+    );
+    browser.until(&format!("{first} === '1'"));
+    assert_eq!(browser.value("document.querySelector('[aria-sort=ascending]').textContent"), "Run ▲");
+    browser.value("document.querySelector('nav.pages a:last-child').click()");
+    browser.until(&format!("{first} === '901'"));
+    browser.value("document.querySelector('[name=q]').value = 'XFS-agrawal-10'; document.querySelector('form button').click()");
+    browser.until("document.querySelector('#runs')?.innerText.includes('1 to 6 of 6')");
+    let names =
+        browser.value("[...document.querySelectorAll('.runs tbody th')].map((th) => th.textContent).join()");
+    assert_eq!(names, [10, 100, 103, 106, 109, 1000].map(|n| format!("xfs-agrawal-{n}")).join(","));
+}
+
+#[test]
+fn two_runs_are_set_side_by_side() {
+    let Some(mut browser) = Browser::start() else { return };
+    let lab = Lab::new();
+    let store = store(&lab);
+    compared(&store, "a", "ext4", 1.0);
+    compared(&store, "b", "xfs", 3.0);
+    for (name, run) in [("a", RunId(1)), ("b", RunId(2))] {
+        let [subject, measure, unit] = ["aged", "files", "files"].map(str::to_owned);
+        store
+            .record(
+                run,
+                &lab::Measurement { subject, measure, unit, repetition: 1, value: name.len() as f64 },
+            )
+            .unwrap();
+    }
+    drop(store);
+    let served = Served::start(&lab, "--store work/senesce.db");
+    browser.go(&served.at("/run/1/1"));
+    browser.value("[...document.links].find((a) => a.textContent.startsWith('Compare')).click()");
+    browser.until("document.querySelector('h1')?.textContent === 'Compare with'");
+    browser.value("document.querySelector('[aria-label=\"beside it: run 2\"]').click()");
+    browser.until("document.querySelector('h1')?.textContent === 'Run 2 beside run 1'");
+    let rows = "[...document.querySelectorAll('[aria-labelledby=measures] tbody tr')].map((tr) => [...tr.cells].map((td) => td.textContent))";
+    let rows = browser.value(rows);
+    let cells = |at: usize| {
+        rows[at].as_array().unwrap().iter().map(|cell| cell.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(cells(0)[1..], ["files", "files", "1 (1)", "1 (1)", "1", "–", "equal, too few to tell"]);
+    let cost = cells(2);
+    assert_eq!(cost[..3], ["unaged", "scan_s_per_gib", "s/GiB"]);
+    assert_eq!(cost[3], "1.035 [1.010 – 1.060] (6)");
+    assert!(cost[5].starts_with("2.93") && cost[5].contains('['), "{cost:?}");
+    // Two of the 924 ways to choose 6 of 12.
+    assert_eq!((cost[6].as_str(), cost[7].as_str()), ("0.002165", "B is larger"));
+    let text = browser.text();
+    for said in ["2 conditions differ", "too few repetitions", "made.fs", "one test in twenty"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[test]
+fn who_sees_nothing_or_has_no_mouse_can_use_it_too() {
+    let Some(mut browser) = Browser::start() else { return };
+    let lab = Lab::new();
+    let store = store(&lab);
+    compared(&store, "a", "ext4", 1.0);
+    compared(&store, "b", "xfs", 3.0);
+    killed(&store);
+    drop(store);
+    let served = Served::start(&lab, "--work work");
+    for path in ["/", "/run/1/1", "/run/1/3", "/compare?a=1/1&b=1/2", "/run/1/99"] {
+        browser.go(&served.at(path));
+        let told = browser.told();
+        for (role, name) in &told {
+            let needs = [
+                "link",
+                "button",
+                "searchbox",
+                "textbox",
+                "combobox",
+                "table",
+                "region",
+                "progressbar",
+                "navigation",
+                "heading",
+            ];
+            assert!(
+                !needs.contains(&role.as_str()) || !name.is_empty(),
+                "{path}: a {role} has no name: {told:?}"
+            );
+        }
+        assert_eq!(told.iter().filter(|(role, _)| role == "main").count(), 1, "{path}");
+        let levels =
+            browser.value("[...document.querySelectorAll('h1,h2,h3,h4')].map((h) => Number(h.tagName[1]))");
+        let levels: Vec<u64> =
+            levels.as_array().unwrap().iter().map(|level| level.as_u64().unwrap()).collect();
+        assert_eq!(
+            (levels[0], levels.iter().filter(|level| **level == 1).count()),
+            (1, 1),
+            "{path}: {levels:?}"
+        );
+        assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{path}: {levels:?}");
+        for scheme in ["light", "dark"] {
+            let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+            browser.call("Emulation.setEmulatedMedia", media);
+            assert_eq!(browser.value(FAINT), json!([]), "{path}: too little contrast in the {scheme} scheme");
+        }
+    }
+    // The first key leads past the head of the page, and is seen to.
+    browser.go(&served.at("/"));
+    browser.press("Tab");
+    assert_eq!(browser.value("document.activeElement.textContent"), "Skip to the content");
+    assert_eq!(browser.value("document.activeElement.getBoundingClientRect().left >= 0"), true);
+    browser.press("Enter");
+    browser.until("document.activeElement.id === 'content'");
+    let mut met = Vec::new();
+    for _ in 0..16 {
+        browser.press("Tab");
+        met.push(browser.value("document.activeElement.name || document.activeElement.textContent.trim()"));
+        let outlined = "getComputedStyle(document.activeElement).outlineStyle !== 'none'";
+        assert_eq!(browser.value(outlined), true, "{met:?}");
+    }
+    for expected in ["q", "state", "kind", "Show", "Run", "compare"] {
+        assert!(met.iter().any(|one| one == expected), "{expected}: {met:?}");
+    }
+    // A name is text.
+    assert!(browser.text().contains("killed-<script>alert(1)</script>"));
+    // What it means that a run was killed is said.
+    browser.go(&served.at("/run/1/3"));
+    assert!(
+        browser.text().contains("✗ killed. It has not ended and gives no sign of life"),
+        "{}",
+        browser.text()
+    );
+    // Without scripts there are links, numbers, and a page that is loaded again where it may change.
+    browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    browser.call("Page.navigate", json!({ "url": served.at("/run/1/3") }));
+    std::thread::sleep(Duration::from_secs(1));
+    let told = browser.told();
+    assert!(told.iter().any(|(_, name)| name.contains("turned off here")), "{told:?}");
+    assert!(served.get("/run/1/3").contains("<noscript><meta http-equiv=\"refresh\""));
+}
+
+/// The texts of a page that stand out too little from what is behind them (WCAG 2.1, 1.4.3).
+const FAINT: &str = r#"(() => {
+    const parse = (text) => text.match(/[\d.]+/g).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (e) => {
+        for (; e; e = e.parentElement) {
+            const colour = parse(getComputedStyle(e).backgroundColor);
+            if (colour.length === 3 || colour[3] > 0) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const faint = [];
+    for (const e of document.querySelectorAll("main *, header *, .skip")) {
+        if (e.closest("svg") || e.closest("[hidden]") || ![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())) continue;
+        if (["SCRIPT", "STYLE", "NOSCRIPT"].includes(e.tagName)) continue;
+        const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
+        if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(`${e.tagName} ${e.textContent.trim().slice(0, 40)}`);
+    }
+    return faint;
+})()"#;
+
+#[test]
+fn only_who_may_read_is_answered_and_only_reading_is() {
+    let lab = Lab::new();
+    compared(&store(&lab), "a", "ext4", 1.0);
+    let mut served = Served::start(&lab, "--work work");
+    let port = served.port();
+    let page = served.get("/");
+    assert!(status(&page) == 200 && page.contains("</html>"));
+    for field in [
+        "Content-Security-Policy: default-src 'none'; script-src 'self';",
+        "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer",
+        "Connection: close",
+    ] {
+        assert!(page.contains(field), "{field}: {page}");
+    }
+    for way_out in ["http://", "https://", "//cdn", "@import"] {
+        let body = page.split_once("\r\n\r\n").unwrap().1;
+        assert!(!body.contains(way_out), "{way_out}");
+    }
+    let tag = page.split_once("ETag: ").unwrap().1.split_once("\r\n").unwrap().0;
+    assert_eq!(status(&served.ask("GET", "/", &format!("If-None-Match: {tag}\r\n"))), 304);
+    assert!(served.ask("HEAD", "/", "").ends_with("\r\n\r\n"));
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        let answer = served.ask(method, "/", "Content-Length: 5\r\n\r\nhello");
+        assert!(status(&answer) == 405 && answer.contains("Allow: GET, HEAD"), "{answer}");
+    }
+    let host =
+        |host: &str| status(&served.send(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes()));
+    assert_eq!(
+        (host(&format!("localhost:{port}")), host("evil.example"), host(&format!("evil.example:{port}"))),
+        (200, 421, 421)
+    );
+    assert_eq!(
+        status(&served.ask("GET", "/", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: script\r\n")),
+        403
+    );
+    assert_eq!(
+        status(&served.ask("GET", "/", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n")),
+        200
+    );
+    assert_eq!(status(&served.send(b"GET / HTTP/1.0\r\n\r\n")), 421);
+    for path in [
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/style.css/../senesce.db",
+        "/run/1/2",
+        "/run/2/1",
+        "/run/1/1/",
+        "/favicon.ico",
+        "/compare?a=1/1",
+    ] {
+        assert_eq!(status(&served.get(path)), 404, "{path}");
+    }
+    assert_eq!(status(&served.ask("GET", "/", &format!("X: {}\r\n", "x".repeat(40_000)))), 431);
+    assert_eq!(status(&served.send(b"\x16\x03\x01 hello\r\n\r\n")), 400);
+    // Who is slow, or says nothing, keeps nobody waiting.
+    let slow: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    (&slow[0]).write_all(b"GET / HT").unwrap();
+    let begun = Instant::now();
+    assert_eq!(status(&served.get("/")), 200);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    drop(slow);
+    // A byte now and then does not make the time that a head may take any longer.
+    let mut drop_by_drop = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(30) && drop_by_drop.write_all(b"G").is_ok() {
+        std::thread::sleep(Duration::from_millis(250));
+        drop_by_drop.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        let mut answer = [0; 12];
+        if drop_by_drop.read(&mut answer).is_ok_and(|read| read > 0) {
+            assert_eq!(&answer, b"HTTP/1.1 408");
+            break;
+        }
+    }
+    assert!((9..20).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+
+    lab.refused(&format!("serve --work work --listen 127.0.0.1:{port}"), "port 0 takes one that is free");
+    std::fs::write(lab.path().join("token"), "short").unwrap();
+    lab.refused("serve --work work --token-file token", "a token has 16 to 256");
+    signal(&served.child, Signal::INT);
+    assert_eq!(served.child.wait().unwrap().code(), Some(0), "Ctrl-C is how it ends");
+}
+
+#[test]
+fn from_elsewhere_it_takes_a_token() {
+    let lab = Lab::new();
+    compared(&store(&lab), "a", "ext4", 1.0);
+    let served = Served::start(&lab, "--work work --listen 0.0.0.0:0");
+    let (_, token) = served.url.split_once("?token=").expect("the token is printed");
+    assert_eq!(token.len(), 32);
+    assert_eq!(status(&served.get("/")), 401);
+    assert!(!served.get("/run/1/1").contains("scan_s_per_gib"));
+    assert_eq!(status(&served.get("/?token=wrong")), 401);
+    assert_eq!(status(&served.ask("GET", "/run/1/1", &format!("Authorization: Bearer {token}\r\n"))), 200);
+    let entered = served.get(&format!("/?token={token}&q=a"));
+    assert!(
+        status(&entered) == 303
+            && entered.contains("Location: /?q=a\r\n")
+            && entered.contains("; HttpOnly; SameSite=Strict"),
+        "{entered}"
+    );
+
+    std::fs::write(lab.path().join("token"), "a-token-of-my-own\n").unwrap();
+    let own = Served::start(&lab, "--work work --token-file token");
+    assert!(own.url.ends_with("?token=a-token-of-my-own"));
+    assert_eq!((status(&own.get("/")), status(&own.get("/?token=a-token-of-my-own"))), (401, 303));
+
+    let Some(mut browser) = Browser::start() else { return };
+    browser.go(&own.url);
+    assert!(browser.text().contains("1 done."), "{}", browser.text());
+    assert_eq!(browser.value("location.search + document.cookie"), "");
+    browser.go(&format!("http://127.0.0.1:{}/run/1/1", own.port()));
+    assert!(browser.text().contains("scan_s_per_gib"));
+}
+
+#[test]
+fn a_store_that_is_broken_or_gone_is_said_to_be() {
+    let lab = Lab::new();
+    let path = lab.work().join("senesce.db");
+    drop(store(&lab));
+    let served = Served::start(&lab, "--work work --work other");
+    let page = |expected: u16, text: &str| {
+        let page = served.get("/");
+        assert!(status(&page) == expected && page.contains(text), "{text}: {page}");
+    };
+    page(200, "There are no runs yet.");
+    page(200, "Not shown: there is no result store other/senesce.db.");
+    let clear = || {
+        for ending in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
+        }
+    };
+    clear();
+    page(503, "there is no result store");
+    std::fs::write(&path, "").unwrap();
+    page(503, "is being made");
+    std::fs::write(
+        &path,
+        "no database at all, but longer than a header of one would be, so that it is read: ".repeat(9),
+    )
+    .unwrap();
+    page(503, "not a database");
+    clear();
+    let written = store(&lab);
+    compared(&written, "a", "ext4", 1.0);
+    page(200, "1 done.");
+    // One that another version has written: the number of its layout is at byte 60 (the format of SQLite's files).
+    drop(written);
+    let whole = std::fs::read(&path).unwrap();
+    clear();
+    let mut newer = whole.clone();
+    newer[63] = 9;
+    std::fs::write(&path, newer).unwrap();
+    page(503, "has layout 9, this program knows 2; use a newer senesce");
+    // Half a store: the header says that there is more.
+    clear();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    assert!([200, 503].contains(&status(&served.get("/"))));
+    assert!([200, 503].contains(&status(&served.get("/run/1/1"))));
+    clear();
+    std::fs::write(&path, whole).unwrap();
+    page(200, "1 done.");
+    assert!(Path::new(&path).exists());
+}
