@@ -54,6 +54,11 @@ impl Prefetcher {
         self.work.notify_one();
     }
 
+    /// A scan has come to a node, and reads itself what of it is not there: what is read of it later may be what the scan has let go of by then.
+    pub fn arrived(&self, node: &Pointer) {
+        self.state.lock().jobs.retain(|(job, ..)| job.at != node.at);
+    }
+
     /// Ends the thread.
     pub fn stop(&self) {
         let thread = {

@@ -240,6 +240,9 @@ impl Scan {
         let mut link = self.view.version.root.clone();
         let mut path: Vec<(Arc<Node>, usize)> = Vec::new();
         loop {
+            if let Link::Disk(pointer) = &link {
+                self.shared.prefetcher.arrived(pointer);
+            }
             let node = pager.node(&link)?;
             if node.entries.is_empty() {
                 break;
