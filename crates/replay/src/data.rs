@@ -2,20 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
 use rustix::fd::{BorrowedFd, OwnedFd};
-use rustix::fs::{OFlags, fstatvfs, ftruncate, syncfs};
+use rustix::fs::{OFlags, fstatvfs, ftruncate};
 use rustix::io::{self, Errno, pwrite, retry_on_intr};
 use trace::{Content, FileId};
 
 use crate::allocate::{allocate_as_written, preallocate};
+use crate::room::Room;
 use crate::{Data, Options, contents};
-
-/// How long a creation that finds no space waits, all tries together 630 ms, before it counts as failed: space that
-/// was freed may not be there yet, because the file system frees in the background (XFS does) or because another
-/// thread is a little behind.
-const WAITS_MS: [u64; 6] = [10, 20, 40, 80, 160, 320];
 
 /// How much is made and written at once.
 const CHUNK: u64 = 256 << 10;
@@ -46,7 +41,7 @@ impl Way {
 
 /// What all writers of a replay share.
 pub(crate) struct Ways {
-    root: OwnedFd,
+    room: Room,
     data: Data,
     inline_limit: u64,
     grouped_limit: u64,
@@ -56,8 +51,6 @@ pub(crate) struct Ways {
     written: AtomicU64,
     cannot_preallocate: AtomicBool,
     cannot_allocate_as_written: AtomicBool,
-    /// Waiting for space was in vain the last time: the file system is full.
-    full: AtomicBool,
 }
 
 impl Ways {
@@ -65,7 +58,7 @@ impl Ways {
     pub fn new(root: OwnedFd, options: &Options) -> Self {
         Self {
             block: fstatvfs(&root).map_or(4096, |numbers| numbers.f_bsize),
-            root,
+            room: Room::of(root),
             data: options.data,
             inline_limit: options.inline_limit_bytes,
             grouped_limit: options.grouped_limit_bytes,
@@ -74,7 +67,6 @@ impl Ways {
             written: AtomicU64::new(0),
             cannot_preallocate: AtomicBool::new(false),
             cannot_allocate_as_written: AtomicBool::new(false),
-            full: AtomicBool::new(false),
         }
     }
 
@@ -101,8 +93,53 @@ impl Ways {
         let before = self.written.fetch_add(len, Relaxed);
         match before / self.write_back_bytes == (before + len) / self.write_back_bytes {
             true => Ok(()),
-            false => syncfs(&self.root),
+            false => self.room.sync(),
         }
+    }
+
+    /// Gives a new file its first bytes, once.
+    fn create(
+        &self,
+        filler: &mut Filler,
+        fd: BorrowedFd<'_>,
+        file: FileId,
+        size: u64,
+        way: Way,
+        given: Option<&[u8]>,
+    ) -> io::Result<()> {
+        match way {
+            Way::Empty => Ok(()),
+            Way::Hole => retry_on_intr(|| ftruncate(fd, size)),
+            Way::Written => match given {
+                Some(bytes) => write_all(fd, bytes, 0).and_then(|()| self.count(size)),
+                None => self.write(filler, fd, file, 0, size),
+            },
+            Way::Preallocated => preallocate(fd, 0, size).and_then(|()| self.count(size)),
+            Way::PreallocatedOrWritten => match preallocate(fd, 0, size) {
+                Err(Errno::OPNOTSUPP) => {
+                    self.cannot_preallocate.store(true, Relaxed);
+                    self.write(filler, fd, file, 0, size)
+                }
+                done => done.and_then(|()| self.count(size)),
+            },
+            Way::AsWritten if allocate_as_written(fd, size, self.block)? => self.count(size),
+            Way::AsWritten => {
+                self.cannot_allocate_as_written.store(true, Relaxed);
+                self.create(filler, fd, file, size, Way::PreallocatedOrWritten, given)
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        filler: &mut Filler,
+        fd: BorrowedFd<'_>,
+        file: FileId,
+        offset: u64,
+        len: u64,
+    ) -> io::Result<()> {
+        filler.fill(self.seed, fd, file, offset, len)?;
+        self.count(len)
     }
 }
 
@@ -122,11 +159,13 @@ impl Writer {
         self.ways.way(asked, size)
     }
 
-    /// Gives the new file `fd`, opened with [`Way::open_flags`], its first `size` bytes. If there is no space, all that
-    /// is freed is brought to disk, where it becomes space, and it is tried again; no more than once while the file
-    /// system is known to be full.
-    ///
-    /// What is written is `given`, if that is known, else made up.
+    /// The space that it writes to.
+    pub fn room(&self) -> &Room {
+        &self.ways.room
+    }
+
+    /// Gives the new file `fd`, opened with [`Way::open_flags`], its first `size` bytes: what is `given`, if that is known,
+    /// else made up.
     pub fn create(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -135,70 +174,18 @@ impl Writer {
         way: Way,
         given: Option<&[u8]>,
     ) -> io::Result<()> {
-        let mut done = self.try_create(fd, file, size, way, given);
-        for wait_ms in WAITS_MS {
-            if done != Err(Errno::NOSPC) {
-                break;
-            }
-            let was_full = self.ways.full.load(Relaxed);
-            if !was_full {
-                std::thread::sleep(Duration::from_millis(wait_ms));
-            }
-            syncfs(&self.ways.root)?;
-            done = self.try_create(fd, file, size, way, given);
-            self.ways
-                .full
-                .store(done.is_err() && (was_full || wait_ms == WAITS_MS[WAITS_MS.len() - 1]), Relaxed);
-            if was_full {
-                break;
-            }
-        }
-        done
-    }
-
-    fn try_create(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        file: FileId,
-        size: u64,
-        way: Way,
-        given: Option<&[u8]>,
-    ) -> io::Result<()> {
-        match way {
-            Way::Empty => Ok(()),
-            Way::Hole => retry_on_intr(|| ftruncate(fd, size)),
-            Way::Written => match given {
-                Some(bytes) => write_all(fd, bytes, 0).and_then(|()| self.ways.count(size)),
-                None => self.write(fd, file, 0, size),
-            },
-            Way::Preallocated => preallocate(fd, 0, size).and_then(|()| self.ways.count(size)),
-            Way::PreallocatedOrWritten => match preallocate(fd, 0, size) {
-                Err(Errno::OPNOTSUPP) => {
-                    self.ways.cannot_preallocate.store(true, Relaxed);
-                    self.write(fd, file, 0, size)
-                }
-                done => done.and_then(|()| self.ways.count(size)),
-            },
-            Way::AsWritten if allocate_as_written(fd, size, self.ways.block)? => self.ways.count(size),
-            Way::AsWritten => {
-                self.ways.cannot_allocate_as_written.store(true, Relaxed);
-                self.try_create(fd, file, size, Way::PreallocatedOrWritten, given)
-            }
-        }
+        let Self { ways, filler } = self;
+        ways.room.find(|| ways.create(filler, fd, file, size, way, given))
     }
 
     /// Gives an existing file `len` bytes at `offset`.
     pub fn update(&mut self, fd: BorrowedFd<'_>, file: FileId, offset: u64, len: u64) -> io::Result<()> {
-        match self.ways.data {
+        let Self { ways, filler } = self;
+        ways.room.find(|| match ways.data {
             _ if len == 0 => Ok(()),
-            Data::Fallocate => preallocate(fd, offset, len).and_then(|()| self.ways.count(len)),
-            Data::Auto | Data::Write => self.write(fd, file, offset, len),
-        }
-    }
-
-    fn write(&mut self, fd: BorrowedFd<'_>, file: FileId, offset: u64, len: u64) -> io::Result<()> {
-        self.filler.fill(self.ways.seed, fd, file, offset, len)?;
-        self.ways.count(len)
+            Data::Fallocate => preallocate(fd, offset, len).and_then(|()| ways.count(len)),
+            Data::Auto | Data::Write => ways.write(filler, fd, file, offset, len),
+        })
     }
 }
 

@@ -21,6 +21,7 @@ mod names;
 mod options;
 mod posix;
 mod replay;
+mod room;
 mod route;
 mod share;
 mod tree;

@@ -68,7 +68,8 @@ impl Posix {
             return Err(Errno::EXIST.into());
         }
         let above = self.dirs.open(parent)?;
-        Ok(mkdirat(above, self.name.dir(dir, self.shared.tree.names())?, Mode::from_raw_mode(0o755))?)
+        let name = self.name.dir(dir, self.shared.tree.names())?;
+        Ok(self.writer.room().find(|| mkdirat(above, name, Mode::from_raw_mode(0o755)))?)
     }
 
     pub(super) fn rmdir(&mut self, dir: DirId, parent: DirId) -> Done {
@@ -132,10 +133,10 @@ impl Posix {
         let redo = self.redoes();
         let dir = self.dirs.open(parent)?;
         let name = self.name.file(file, self.shared.tree.names())?;
-        Ok(match make(dir, name) {
+        Ok(self.writer.room().find(|| match make(dir, name) {
             Err(Errno::EXIST) if redo => unlinkat(dir, name, AtFlags::empty()).and_then(|()| make(dir, name)),
             made => made,
-        }?)
+        })?)
     }
 
     /// Opens a file to change it.
@@ -205,7 +206,7 @@ impl Posix {
         linked
     }
 
-    /// Calls `act` with two names and their directories.
+    /// Calls `act` with two names and their directories, again if there was no space.
     fn at_both(
         &mut self,
         from: Place,
@@ -216,12 +217,12 @@ impl Posix {
         let (from_name, to_name) = (self.name.file(from.1, names)?, self.to_name.file(to.1, names)?);
         let from_dir = self.dirs.open(from.0)?;
         if from.0 == to.0 {
-            return Ok(act(from_dir, from_name, from_dir, to_name)?);
+            return Ok(self.writer.room().find(|| act(from_dir, from_name, from_dir, to_name))?);
         }
         // Opening the second directory may close the first.
         let from_dir = rustix::io::fcntl_dupfd_cloexec(from_dir, 0)?;
         let to_dir = self.dirs.open(to.0)?;
-        Ok(act(from_dir.as_fd(), from_name, to_dir, to_name)?)
+        Ok(self.writer.room().find(|| act(from_dir.as_fd(), from_name, to_dir, to_name))?)
     }
 
     /// Sees to it that a file is missing, and remembers that it is.
