@@ -21,8 +21,9 @@ const CHECKPOINT: f64 = 0.7;
 /// The log lets go of what is in the tree where it is so many times what memory takes.
 const LET_GO: usize = 2;
 
-/// How long a full store waits for readers of older trees.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a full store waits for readers of older trees, which keep the room of what was deleted. Long: a reader whose disk or processor is busy
+/// with others may take seconds for what it has begun, and a delete that fails for want of room is worse than a slow one.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Nodes that are looked at, when a store is closed, for the next messages that wait.
 const VISITS: u32 = 256;

@@ -194,10 +194,7 @@ impl Walk<'_> {
                 }
                 Arc::clone(prefix)
             }
-            (place, Some((parent, name))) => {
-                let tag = if *place == Place::Tagged { record.ino } else { 0 };
-                crate::inode::home(parent, name, tag).into()
-            }
+            (place, Some((parent, name))) => place.prefix(parent, name, record.ino),
             (_, None) => return self.wrong(format!("{what}: it has no home")),
         };
         if record.is_dir() {

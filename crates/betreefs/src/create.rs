@@ -8,7 +8,7 @@ use betree::Batch;
 use crate::attr::Attr;
 use crate::error::{Result, fail};
 use crate::fs::{Caller, Fs};
-use crate::inode::{At, Inode, Spot};
+use crate::inode::{At, Inode, Name, Spot};
 use crate::key::{self, NAME_MAX};
 use crate::record::{Entry, Place, Record, Time, Xattrs};
 
@@ -106,8 +106,7 @@ impl Fs {
         self.grow(&batch)?;
         self.settle(&parent, &mut dir, changed);
         parent.version.fetch_add(1, Relaxed);
-        let spot = Spot::Name { parent: Arc::clone(&parent), name: name.into() };
-        let inode = Inode::new(record, spot, place);
+        let inode = Inode::new(record, Spot::Name(Name::new(&parent, name)), place);
         inode.changed.store(true, Relaxed);
         self.table.add(&inode);
         Ok(self.known(&inode))
@@ -127,7 +126,8 @@ impl Fs {
             return fail(libc::EPERM);
         }
         let epoch = self.epoch();
-        let key = key::meta(&parent.prefix(epoch)?, name);
+        let name = Name::new(&parent, name);
+        let key = name.key(epoch)?;
         if self.store.get(&key)?.is_some() {
             return fail(libc::EEXIST);
         }
@@ -142,21 +142,19 @@ impl Fs {
         let mut batch = Batch::new();
         let redirect = Entry::redirect(inode.kind, ino);
         let at = inode.at.read().clone();
-        let mut moved = None;
         let mut displaced = None;
-        match &at.spot {
-            Spot::Name { parent: home, name: first } => {
-                batch.insert(&key::meta(&home.prefix(epoch)?, first), &redirect);
-                moved = Some(inode.prefix(epoch)?);
+        let (spot, place) = match at.spot {
+            Spot::Name(first) => {
+                batch.insert(&first.key(epoch)?, &redirect);
                 if inode.is_home() {
-                    displaced = Some(Arc::clone(home));
+                    displaced = Some(Arc::clone(&first.parent));
                 }
+                (Spot::Linked(vec![first]), Place::Away(inode.prefix(epoch)?))
             }
-            Spot::Linked => {}
+            linked @ Spot::Linked(_) => (linked, at.place),
             // Without a name it cannot be linked: nobody has the right to name it (`AT_EMPTY_PATH`) here.
             Spot::Orphan | Spot::Gone | Spot::Root => return fail(libc::ENOENT),
-        }
-        let place = moved.clone().map_or(at.place, Place::Away);
+        };
         batch.insert(&key, &redirect);
         batch.insert(&key::number(key::LINKED, ino), &record.encode(&place));
         let mut changes = Changes::default();
@@ -169,13 +167,9 @@ impl Fs {
         }
         changes.put(self, &mut batch)?;
         self.grow(&batch)?;
-        if moved.is_some() {
-            if let Spot::Name { parent: home, .. } = &at.spot {
-                home.version.fetch_add(1, Relaxed);
-            }
-            *inode.at.write() = At { spot: Spot::Linked, place };
-        }
+        // The directory that it was in is told, too.
         self.settle(&inode, &mut state, record);
+        *inode.at.write() = At { spot: spot.renamed(None, Some(&name)), place };
         drop(state);
         changes.settle(self);
         Ok(self.known(&inode))

@@ -1,5 +1,7 @@
 //! What is in files: reading, writing and cutting.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use betree::Batch;
 
 use crate::attr::drop_privileges;
@@ -26,11 +28,11 @@ impl Fs {
         }
         let start = out.len();
         loop {
-            let (epoch, prefix, size, stored) = {
+            let keys = || (self.epoch(), inode.version.load(Relaxed));
+            let (before, prefix, size, stored) = {
                 let _tree = self.tree.read();
-                let epoch = self.epoch();
                 let state = inode.state.lock();
-                (epoch, inode.prefix(epoch)?, state.record.size, state.record.stored)
+                (keys(), inode.prefix(self.epoch())?, state.record.size, state.record.stored)
             };
             let end = size.min(offset.saturating_add(len.into()));
             if offset >= end {
@@ -42,7 +44,7 @@ impl Fs {
             out.resize(start + (end - offset) as usize, 0);
             // If its keys have changed meanwhile, what was read is not there any more.
             let _tree = self.tree.read();
-            if self.epoch() == epoch {
+            if keys() == before {
                 return Ok(());
             }
             out.truncate(start);

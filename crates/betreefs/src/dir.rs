@@ -222,7 +222,7 @@ impl Fs {
 
 fn parent_of(inode: &Inode) -> u64 {
     match &inode.at.read().spot {
-        Spot::Name { parent, .. } => parent.ino,
+        Spot::Name(at) => at.parent.ino,
         _ => inode.ino,
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::dir::Streams;
 use crate::error::{Error, Result, fail};
-use crate::inode::{Inode, Spot, State};
+use crate::inode::{Inode, Name, Spot, State};
 use crate::key;
 use crate::record::{Entry, Place, Record};
 use crate::stream::Stream;
@@ -22,7 +22,7 @@ use crate::table::Table;
 /// The inode number of the root.
 pub const ROOT: u64 = 1;
 
-/// How much data is copied so that what is moved comes to lie in order: the zones of BetrFS 0.3.
+/// How much of a tree is copied so that what is moved comes to lie in order: the zones of BetrFS 0.3.
 const ZONE_BYTES: u64 = 512 << 10;
 /// The longest prefix of a directory.
 const PREFIX_MAX: usize = 2048;
@@ -60,8 +60,10 @@ pub struct Fs {
     pub(crate) store: Store,
     /// Bytes of a block of data.
     pub(crate) block: u64,
-    /// The largest thing that is copied when it is moved.
+    /// The largest tree that is copied when it is moved.
     pub(crate) zone: u64,
+    /// The largest file that is: a leaf's worth.
+    pub(crate) leaf: u64,
     /// Held for reading by operations that use keys, for writing by those that change what has which prefix.
     pub(crate) tree: RwLock<()>,
     /// How often prefixes of what may be in memory have changed.
@@ -109,6 +111,7 @@ impl Fs {
         let fs = Self {
             block: found.block_bytes.into(),
             zone: ZONE_BYTES.min(params.max_batch_bytes() as u64 / 2),
+            leaf: u64::from(params.node_bytes).min(params.max_batch_bytes() as u64 / 2),
             tree: RwLock::new(()),
             epoch: AtomicU64::new(0),
             table: Table::default(),
@@ -220,7 +223,7 @@ impl Fs {
     ) -> Result<Option<Arc<Inode>>> {
         match entry {
             Entry::Record(record, place) => Ok(self.table.enter(record.ino, forgotten, || {
-                Inode::new(record, Spot::Name { parent: Arc::clone(parent), name: name.into() }, place)
+                Inode::new(record, Spot::Name(Name::new(parent, name)), place)
             })),
             Entry::Redirect { ino, .. } => {
                 if let Some(inode) = self.table.get(ino) {
@@ -230,7 +233,7 @@ impl Fs {
                     return Err(Error::Damaged(format!("a name leads to inode {ino}, which is not there")));
                 };
                 let (record, place) = Entry::decode_record(&value)?;
-                Ok(self.table.enter(ino, forgotten, || Inode::new(record, Spot::Linked, place)))
+                Ok(self.table.enter(ino, forgotten, || Inode::new(record, Spot::Linked(Vec::new()), place)))
             }
         }
     }

@@ -13,21 +13,62 @@ use crate::error::{Result, fail};
 use crate::key;
 use crate::record::{Place, Record};
 
+/// So many names are known of a file that has several.
+const KNOWN: usize = 4;
+
+/// A name in a directory.
+#[derive(Clone)]
+pub(crate) struct Name {
+    pub parent: Arc<Inode>,
+    pub name: Box<[u8]>,
+}
+
+impl Name {
+    pub fn new(parent: &Arc<Inode>, name: &[u8]) -> Self {
+        Self { parent: Arc::clone(parent), name: name.into() }
+    }
+
+    /// The key of what lies at it.
+    ///
+    /// # Errors
+    /// `ESTALE` if the directory was deleted.
+    pub fn key(&self, epoch: u64) -> Result<Vec<u8>> {
+        Ok(key::meta(&self.parent.prefix(epoch)?, &self.name))
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.parent.ino == other.parent.ino && self.name == other.name
+    }
+}
+
 /// Where the record of an inode is.
 #[derive(Clone)]
 pub(crate) enum Spot {
     Root,
     /// In a directory.
-    Name {
-        parent: Arc<Inode>,
-        name: Box<[u8]>,
-    },
-    /// By its number: it had several names.
-    Linked,
+    Name(Name),
+    /// By its number: it had several names. Those that were given to it lately are known, as long as it is in memory.
+    Linked(Vec<Name>),
     /// By its number: it has no name, but is open.
     Orphan,
     /// Nowhere: it was deleted.
     Gone,
+}
+
+impl Spot {
+    /// The same, of a file of several names that has lost one and got another.
+    pub fn renamed(mut self, lost: Option<&Name>, got: Option<&Name>) -> Self {
+        if let Self::Linked(names) = &mut self {
+            names.retain(|name| Some(name) != lost);
+            names.extend(got.cloned());
+            if names.len() > KNOWN {
+                names.remove(0);
+            }
+        }
+        self
+    }
 }
 
 #[derive(Clone)]
@@ -52,7 +93,7 @@ pub(crate) struct Inode {
     pub state: Mutex<State>,
     /// Whether the record was changed since it was read from the store.
     pub changed: AtomicBool,
-    /// Of a directory: rises with every change of its entries and of their records.
+    /// Of a directory: rises with every change of its entries and of their records. Of a file: rises when its data gets other keys.
     pub version: AtomicU64,
     /// Of a directory: its prefix, and in which epoch that was so.
     prefix: Mutex<Option<(u64, Arc<[u8]>)>>,
@@ -89,11 +130,8 @@ impl Inode {
         let prefix = match (&at.place, &at.spot) {
             (_, Spot::Gone) => return fail(libc::ESTALE),
             (Place::Away(prefix), _) => Arc::clone(prefix),
-            (place, Spot::Name { parent, name }) => {
-                let tag = if *place == Place::Tagged { self.ino } else { 0 };
-                home(&parent.prefix(epoch)?, name, tag).into()
-            }
-            (_, Spot::Root | Spot::Linked | Spot::Orphan) => {
+            (place, Spot::Name(at)) => place.prefix(&at.parent.prefix(epoch)?, &at.name, self.ino),
+            (_, Spot::Root | Spot::Linked(_) | Spot::Orphan) => {
                 unreachable!("without a directory it is not at home")
             }
         };
@@ -110,8 +148,8 @@ impl Inode {
     pub fn key(&self, epoch: u64) -> Result<Vec<u8>> {
         match &self.at.read().spot {
             Spot::Root => Ok(key::ROOT.to_vec()),
-            Spot::Name { parent, name } => Ok(key::meta(&parent.prefix(epoch)?, name)),
-            Spot::Linked => Ok(key::number(key::LINKED, self.ino)),
+            Spot::Name(name) => name.key(epoch),
+            Spot::Linked(_) => Ok(key::number(key::LINKED, self.ino)),
             Spot::Orphan => Ok(key::number(key::ORPHAN, self.ino)),
             Spot::Gone => fail(libc::ESTALE),
         }
@@ -129,18 +167,29 @@ impl Inode {
         matches!(self.at.read().spot, Spot::Gone)
     }
 
-    /// Says to the directory that it is in that its record has changed.
-    pub fn touched(&self) {
-        if let Spot::Name { parent, .. } = &self.at.read().spot {
-            parent.version.fetch_add(1, Relaxed);
+    /// Whether it is known to have a name.
+    pub fn has(&self, name: &Name) -> bool {
+        match &self.at.read().spot {
+            Spot::Name(only) => only == name,
+            Spot::Linked(names) => names.contains(name),
+            Spot::Root | Spot::Orphan | Spot::Gone => false,
         }
     }
-}
 
-/// The prefix that `name` has at home in a directory.
-pub(crate) fn home(parent: &[u8], name: &[u8], tag: u64) -> Vec<u8> {
-    let mut prefix = Vec::with_capacity(parent.len() + name.len() + 10);
-    prefix.extend_from_slice(parent);
-    key::push_component(&mut prefix, name, tag);
-    prefix
+    /// The name that is left to a file of so many `links` when it loses one of them, if it is known and no other is left.
+    pub fn left_without(&self, lost: &Name, links: u32) -> Option<Name> {
+        match &self.at.read().spot {
+            Spot::Linked(names) if links == 2 && names.len() == 2 && names.contains(lost) => {
+                names.iter().find(|name| *name != lost).cloned()
+            }
+            _ => None,
+        }
+    }
+
+    /// Says to the directory that it is in that its record has changed.
+    pub fn touched(&self) {
+        if let Spot::Name(at) = &self.at.read().spot {
+            at.parent.version.fetch_add(1, Relaxed);
+        }
+    }
 }

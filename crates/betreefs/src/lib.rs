@@ -18,6 +18,7 @@ pub mod image;
 mod inode;
 mod key;
 mod mount;
+mod moving;
 mod options;
 mod overlay;
 mod prune;

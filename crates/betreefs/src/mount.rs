@@ -28,6 +28,8 @@ use crate::read_ahead::read_ahead;
 const LOG: Duration = Duration::from_secs(1);
 /// How often all that changed is brought into the tree.
 const CHECKPOINT: Duration = Duration::from_secs(60);
+/// How often what was freed is given back if something changed: checkpoints of the store let go of much at once.
+const GIVE_BACK: Duration = Duration::from_secs(5);
 
 /// Memory of everything together, unless told.
 const MEMORY: usize = 256 << 20;
@@ -152,6 +154,15 @@ fn spare_memory() {
     }
 }
 
+/// Has the C library give back what was freed in the midst of its heap, too, which it does only when it is told.
+fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: what is in use stays as it is.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 fn run(session: Session<Served>, tell: Sender<Event>) {
     std::thread::spawn(move || {
         let _ = tell.send(Event::Ended(session.run()));
@@ -256,7 +267,7 @@ fn serve_until_end(
 }
 
 fn write_now_and_then(fs: &Fs, unmount: impl Fn(), events: &Receiver<Event>) -> std::io::Result<()> {
-    let mut checkpoint = Instant::now();
+    let (mut checkpoint, mut given_back) = (Instant::now(), Instant::now());
     let mut since = false;
     loop {
         match events.recv_timeout(LOG) {
@@ -267,6 +278,10 @@ fn write_now_and_then(fs: &Fs, unmount: impl Fn(), events: &Receiver<Event>) -> 
                 if fs.take_changed() {
                     since = true;
                     let _ = fs.sync();
+                    if given_back.elapsed() >= GIVE_BACK {
+                        give_back_memory();
+                        given_back = Instant::now();
+                    }
                 }
                 if since && checkpoint.elapsed() >= CHECKPOINT {
                     let _ = fs.checkpoint();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
+use crate::key;
 
 const RECORD: u8 = 1;
 const REDIRECT: u8 = 2;
@@ -59,6 +60,21 @@ pub(crate) enum Place {
     Tagged,
     /// At a prefix of its own.
     Away(Arc<[u8]>),
+}
+
+impl Place {
+    /// What the keys of inode `ino` begin with, `name` in the directory with the prefix `parent`.
+    pub fn prefix(&self, parent: &[u8], name: &[u8], ino: u64) -> Arc<[u8]> {
+        let tag = match self {
+            Self::Home => 0,
+            Self::Tagged => ino,
+            Self::Away(prefix) => return Arc::clone(prefix),
+        };
+        let mut prefix = Vec::with_capacity(parent.len() + name.len() + 10);
+        prefix.extend_from_slice(parent);
+        key::push_component(&mut prefix, name, tag);
+        prefix.into()
+    }
 }
 
 /// Extended attributes, by name.

@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use betree::Batch;
 
+use crate::create::Changes;
 use crate::error::{Result, fail};
 use crate::fs::Fs;
-use crate::inode::{At, Inode, Spot, State};
+use crate::inode::{At, Inode, Name, Spot, State};
 use crate::key;
 use crate::record::{Entry, Place, Record, Time};
 
@@ -41,7 +42,7 @@ impl Fs {
     }
 
     fn remove(&self, parent: u64, name: &[u8], directory: bool) -> Result<()> {
-        let _tree = self.tree.read();
+        let tree = self.tree.read();
         let parent = self.directory(parent)?;
         let mut dir = parent.state.lock();
         let Some(inode) = self.child(&parent, name)? else { return fail(libc::ENOENT) };
@@ -52,10 +53,17 @@ impl Fs {
             (true, true) if state.record.size > 0 => return fail(libc::ENOTEMPTY),
             _ => {}
         }
+        let name = Name::new(&parent, name);
+        if inode.left_without(&name, state.record.links).is_some() {
+            drop((dir, state));
+            self.warm(&inode);
+            drop(tree);
+            return self.remove_one_of_two(&inode, &name);
+        }
         let now = Time::now();
         let mut batch = Batch::new();
-        batch.delete(&key::meta(&parent.prefix(self.epoch())?, name));
-        let loss = self.lose(&inode, &state, now, &mut batch)?;
+        batch.delete(&name.key(self.epoch())?);
+        let loss = self.lose(&inode, &name, &state, now, &mut batch)?;
         let mut changed = dir.record.clone();
         changed.size -= 1;
         changed.links -= u32::from(directory);
@@ -69,10 +77,37 @@ impl Fs {
         Ok(())
     }
 
+    /// Takes away one of the two names of a file, which comes home to the other.
+    fn remove_one_of_two(&self, inode: &Arc<Inode>, name: &Name) -> Result<()> {
+        // For writing, because the file gets other keys.
+        let tree = self.tree.write();
+        let links = inode.state.lock().record.links;
+        let Some(left) = inode.left_without(name, links) else {
+            // It was changed meanwhile.
+            drop(tree);
+            return self.remove(name.parent.ino, &name.name, false);
+        };
+        let now = Time::now();
+        let mut batch = Batch::new();
+        let mut changes = Changes::default();
+        batch.delete(&name.key(self.epoch())?);
+        changes.of(&name.parent, |dir| {
+            dir.size -= 1;
+            (dir.mtime, dir.ctime) = (now, now);
+        });
+        let moved = self.come_home(inode, &left, now, &mut changes, &mut batch)?;
+        changes.put(self, &mut batch)?;
+        self.write_batch(&batch)?;
+        self.moved(moved);
+        changes.settle(self);
+        Ok(())
+    }
+
     /// Adds to a batch what follows from taking a name from an inode, but for the name itself.
     pub(crate) fn lose(
         &self,
         inode: &Arc<Inode>,
+        name: &Name,
         state: &State,
         now: Time,
         batch: &mut Batch,
@@ -80,14 +115,15 @@ impl Fs {
         let mut record = state.record.clone();
         record.ctime = now;
         let at = inode.at.read().clone();
-        let linked = matches!(at.spot, Spot::Linked);
+        let linked = matches!(at.spot, Spot::Linked(_));
         let home = !matches!(at.place, Place::Away(_));
         let number = key::number(key::LINKED, inode.ino);
         record.links = if inode.is_dir() { 0 } else { record.links - 1 };
         let loss = |record, at, displaces| Loss { inode: Arc::clone(inode), record, at, displaces };
         if record.links > 0 {
             batch.insert(&number, &record.encode(&at.place));
-            return Ok(loss(record, at, false));
+            let spot = at.spot.renamed(Some(name), None);
+            return Ok(loss(record, At { spot, place: at.place }, false));
         }
         if linked {
             batch.delete(&number);

@@ -200,7 +200,7 @@ mod tests {
     use crate::record::{Place, Record};
 
     fn inode(ino: u64) -> Arc<Inode> {
-        Inode::new(Record { ino, ..Record::default() }, Spot::Linked, Place::Home)
+        Inode::new(Record { ino, ..Record::default() }, Spot::Orphan, Place::Home)
     }
 
     #[test]

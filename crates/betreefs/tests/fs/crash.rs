@@ -20,6 +20,13 @@ fn work(fs: &Fs, synced: &mut u64) -> Result<()> {
         fs.sync()?;
         fs.rename((ROOT, b"new"), (ROOT, b"current"), Rename::Replace)?;
         fs.sync()?;
+        // As git writes: under another name first.
+        let object = [&b"o"[..], &name].concat();
+        fs.write(file(fs, ROOT, b"tmp")?.ino, 0, &bytes(round, 18_000), false)?;
+        fs.link(fs.lookup(ROOT, b"tmp")?.ino, ROOT, &object)?;
+        fs.sync()?;
+        fs.unlink(ROOT, b"tmp")?;
+        fs.sync()?;
         let moved = [&b"m"[..], &name].concat();
         fs.rename((ROOT, &name), (ROOT, &moved), Rename::NoReplace)?;
         fs.sync()?;
@@ -52,11 +59,20 @@ fn inspect(after: MemoryStorage, synced: u64) {
         let linked = fs.lookup(ROOT, format!("ld{round}").as_bytes()).unwrap();
         assert!(content(&fs, linked.ino) == bytes(round, 20_000 * (round as usize % 6 + 1)));
         assert!(!has(&format!("d{round}")));
+        let object = fs.lookup(ROOT, format!("od{round}").as_bytes()).unwrap();
+        assert_eq!(object.links, 1);
+        assert!(content(&fs, object.ino) == bytes(round, 18_000));
     }
     if synced > 0 {
         let current = fs.lookup(ROOT, b"current").unwrap();
         let content = content(&fs, current.ino);
         assert!((synced - 1..=synced).any(|round| content == bytes(round, 5000)), "the rename was half done");
+    }
+    // An object comes home whole, or has both of its names.
+    let temporary = fs.lookup(ROOT, b"tmp").map(|found| found.ino).ok();
+    for name in seen.iter().filter(|name| name.starts_with(b"od")) {
+        let object = fs.lookup(ROOT, name).unwrap();
+        assert_eq!((object.size, object.links), (18_000, 1 + u32::from(temporary == Some(object.ino))));
     }
     // A directory has one name at any time.
     for round in 0..12 {

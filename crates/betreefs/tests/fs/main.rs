@@ -2,6 +2,7 @@
 
 mod crash;
 mod directories;
+mod links;
 mod model;
 mod operations;
 mod room;

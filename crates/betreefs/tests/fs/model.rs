@@ -21,6 +21,8 @@ enum Op {
     Rmdir(u8, u8),
     Rename((u8, u8), (u8, u8), u8),
     Link(u8, u8, u8),
+    /// A link, and then the first other name goes.
+    Place(u8, u8, u8),
     Hold(u8),
     Release,
     Remount,
@@ -41,6 +43,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => place().prop_map(|(d, n)| Op::Rmdir(d, n)),
         6 => (place(), place(), 0u8..3).prop_map(|(from, to, how)| Op::Rename(from, to, how)),
         2 => (any::<u8>(), any::<u8>(), name).prop_map(|(f, d, n)| Op::Link(f, d, n)),
+        2 => (any::<u8>(), any::<u8>(), 0..NAMES.len() as u8).prop_map(|(f, d, n)| Op::Place(f, d, n)),
         1 => any::<u8>().prop_map(Op::Hold),
         1 => Just(Op::Release),
         1 => Just(Op::Remount),
@@ -90,6 +93,12 @@ impl Model {
                 .extend(self.entries(dir).values().filter(|n| matches!(self.nodes[**n].kind, Kind::File(_))));
         }
         found.into_iter().collect()
+    }
+
+    fn names_of(&self, node: usize) -> impl Iterator<Item = (usize, usize)> {
+        let dirs = self.dirs().into_iter();
+        dirs.flat_map(move |dir| self.entries(dir).iter().map(move |(name, of)| (dir, *name, *of)))
+            .filter_map(move |(dir, name, of)| (of == node).then_some((dir, name)))
     }
 
     fn entries(&self, dir: usize) -> &BTreeMap<usize, usize> {
@@ -254,6 +263,15 @@ impl Both {
                 );
                 let expected = self.model.rename((from_dir, from.1.into()), (to_dir, to.1.into()), how);
                 assert_eq!(done.map_err(|error| error.errno()), expected);
+            }
+            Op::Place(file, dir, name) => {
+                let Some(node) = pick(&self.model.files(), file) else { return };
+                let first = self.model.names_of(node).next();
+                self.apply(&Op::Link(file, dir, name));
+                let Some((dir, name)) = first else { return };
+                self.fs().unlink(self.model.nodes[dir].ino, NAMES[name]).unwrap();
+                self.model.entries_mut(dir).remove(&name);
+                self.model.nodes[node].links -= 1;
             }
             Op::Link(file, dir, name) => {
                 let Some(file) = pick(&self.model.files(), file) else { return };

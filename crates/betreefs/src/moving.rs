@@ -1,0 +1,352 @@
+//! Giving things other keys with their other names: see "Moving" in the book.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use betree::Batch;
+
+use crate::create::Changes;
+use crate::error::Result;
+use crate::fs::Fs;
+use crate::inode::{At, Inode, Name, Spot};
+use crate::key;
+use crate::record::{Entry, Place, Record, Time};
+
+/// An inode that comes to another name.
+pub(crate) struct Moved {
+    inode: Arc<Inode>,
+    record: Record,
+    at: At,
+    /// Whether keys of what belongs to it have changed.
+    copied: bool,
+}
+
+impl Fs {
+    /// Adds to a batch what brings a file that loses one of two names home to the one that is left.
+    pub(crate) fn come_home(
+        &self,
+        inode: &Arc<Inode>,
+        left: &Name,
+        now: Time,
+        changes: &mut Changes,
+        batch: &mut Batch,
+    ) -> Result<Moved> {
+        let mut record = inode.state.lock().record.clone();
+        record.links -= 1;
+        record.ctime = now;
+        self.relocate(inode, record, left, true, changes, batch)
+    }
+
+    /// Adds to a batch what changes one of several names of a file, which is where it was.
+    pub(crate) fn redirect(
+        &self,
+        inode: &Arc<Inode>,
+        record: Record,
+        (from, to): (&Name, &Name),
+        batch: &mut Batch,
+    ) -> Result<Moved> {
+        let At { spot, place } = inode.at.read().clone();
+        batch.insert(&to.key(self.epoch())?, &Entry::redirect(inode.kind, inode.ino));
+        batch.insert(&key::number(key::LINKED, inode.ino), &record.encode(&place));
+        let at = At { spot: spot.renamed(Some(from), Some(to)), place };
+        Ok(Moved { inode: Arc::clone(inode), record, at, copied: false })
+    }
+
+    /// Adds to a batch what gives an inode a name that is its only one: by copying it home if it `may` be and is small, else as a zone. What it had at
+    /// its old name is not touched but for what is copied.
+    pub(crate) fn relocate(
+        &self,
+        inode: &Arc<Inode>,
+        record: Record,
+        to: &Name,
+        may_copy: bool,
+        changes: &mut Changes,
+        batch: &mut Batch,
+    ) -> Result<Moved> {
+        let epoch = self.epoch();
+        let at = inode.at.read().clone();
+        let old = inode.prefix(epoch)?;
+        let parent = to.parent.prefix(epoch)?;
+        // Where its keys are already, nobody else's are.
+        let there = |place: &Place| place.prefix(&parent, &to.name, inode.ino) == old;
+        let mut place = [Place::Home, Place::Tagged].into_iter().find(there).unwrap_or_else(|| {
+            let displaced = changes.displaced(&to.parent);
+            self.place_in(&parent, displaced, &to.name, inode.ino, inode.is_dir())
+        });
+        let new = place.prefix(&parent, &to.name, inode.ino);
+        let mut copied = false;
+        if new != old {
+            copied = may_copy && !record.displaced && self.copy(&record, &old, &new, batch)?;
+            if !copied {
+                place = Place::Away(Arc::clone(&old));
+                if let Spot::Name(from) = &at.spot
+                    && !matches!(at.place, Place::Away(_))
+                {
+                    changes.of(&from.parent, |dir| dir.displaced = true);
+                }
+            }
+        }
+        if let Spot::Linked(_) = at.spot {
+            batch.delete(&key::number(key::LINKED, inode.ino));
+        }
+        batch.insert(&to.key(epoch)?, &record.encode(&place));
+        Ok(Moved { inode: Arc::clone(inode), record, at: At { spot: Spot::Name(to.clone()), place }, copied })
+    }
+
+    /// What was added to a batch was written.
+    pub(crate) fn moved(&self, moved: Moved) {
+        *moved.inode.at.write() = moved.at;
+        // Also where nothing was copied, for an empty directory has a prefix too.
+        if moved.copied && moved.inode.is_dir() {
+            self.next_epoch();
+        } else if moved.copied {
+            moved.inode.version.fetch_add(1, Relaxed);
+        }
+        self.settle(&moved.inode, &mut moved.inode.state.lock(), moved.record);
+    }
+
+    /// Adds to a batch what copies all below one prefix to another and deletes it there; or nothing, and says so, if it is too much, finds no room or
+    /// something in it is displaced.
+    fn copy(&self, record: &Record, old: &[u8], new: &[u8], batch: &mut Batch) -> Result<bool> {
+        let kinds = kinds(record);
+        if kinds.is_empty() {
+            return Ok(true);
+        }
+        let most = self.copied_at_most(record).saturating_sub(batch.bytes() as u64);
+        if self.bytes(record) > most {
+            return Ok(false);
+        }
+        let longer = new.len().saturating_sub(old.len());
+        let key_max = self.store.params().max_key_bytes();
+        let mut copies = Vec::new();
+        let found = self.each_below(kinds, old, most, |kind, key, value| {
+            let displaced = kind == key::META
+                && matches!(Entry::decode(value)?, Entry::Record(record, _) if record.displaced);
+            if displaced || key.len() + longer > key_max {
+                return Ok(false);
+            }
+            let mut moved = Vec::with_capacity(key.len() + longer);
+            moved.push(kind);
+            moved.extend_from_slice(new);
+            moved.extend_from_slice(&key[1 + old.len()..]);
+            copies.push((moved, value.to_vec()));
+            Ok(true)
+        })?;
+        let Some(bytes) = found else { return Ok(false) };
+        // On a full disk deleting has to work, which moving must not hinder.
+        if self.store.room_bytes() < self.reserve + bytes {
+            return Ok(false);
+        }
+        if record.is_file() {
+            self.delete_blocks(old, 0..record.size.div_ceil(self.block), record.size, batch);
+        } else {
+            for kind in kinds {
+                let (from, to) = key::below(*kind, old);
+                batch.delete_range(&from, &to);
+            }
+        }
+        copies.iter().for_each(|(key, value)| {
+            batch.insert(key, value);
+        });
+        Ok(true)
+    }
+
+    /// Reads what a move may have to copy, so that it need not read it from the disk while it keeps others waiting. `tree` is held for reading.
+    pub(crate) fn warm(&self, inode: &Inode) {
+        let record = inode.state.lock().record.clone();
+        let most = self.copied_at_most(&record);
+        if record.displaced || self.bytes(&record) > most {
+            return;
+        }
+        let Ok(prefix) = inode.prefix(self.epoch()) else { return };
+        // What fails here fails again where it counts.
+        let _ = self.each_below(kinds(&record), &prefix, most, |_, _, _| Ok(true));
+    }
+
+    /// Goes through what these kinds of keys hold below a prefix, as long as `each` says so and it is at most so many bytes; how many they are, if it
+    /// came to the end.
+    fn each_below(
+        &self,
+        kinds: &[u8],
+        prefix: &[u8],
+        most: u64,
+        mut each: impl FnMut(u8, &[u8], &[u8]) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        let mut bytes = 0;
+        for kind in kinds {
+            let (from, to) = key::below(*kind, prefix);
+            let mut scan = self.store.scan(&from, Some(&to));
+            while let Some((key, value)) = scan.next_entry()? {
+                bytes += (key.len() + value.len()) as u64;
+                if bytes > most || !each(*kind, key, value)? {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(bytes))
+    }
+
+    fn copied_at_most(&self, record: &Record) -> u64 {
+        if record.is_file() { self.leaf } else { self.zone }
+    }
+
+    /// Bytes of a file that are stored, at most; of a directory nobody knows. Of a sparse file the blocks lie apart, but for their number it is the same.
+    fn bytes(&self, record: &Record) -> u64 {
+        if record.is_file() { record.stored.saturating_mul(self.block).min(record.size) } else { 0 }
+    }
+}
+
+/// What the keys begin with that have an inode's prefix.
+fn kinds(record: &Record) -> &'static [u8] {
+    match record.kind() {
+        libc::S_IFDIR if record.size > 0 => &[key::META, key::DATA],
+        libc::S_IFREG if record.stored > 0 => &[key::DATA],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use betree::{MemoryStorage, Options};
+
+    use super::*;
+    use crate::fs::{Caller, ROOT};
+    use crate::rename::Rename;
+    use crate::{New, check, mkfs};
+
+    struct Mounted(Arc<MemoryStorage>, Fs);
+
+    impl Mounted {
+        fn new() -> Self {
+            let disk = Arc::new(MemoryStorage::new(16 << 20));
+            mkfs(disk.clone(), (0, 0), "").unwrap();
+            Self(disk.clone(), Fs::open(disk, Options { cache_bytes: 8 << 20, in_rows: true }).unwrap())
+        }
+
+        fn file(&self, name: &str, bytes: u64) -> u64 {
+            let new = New { mode: libc::S_IFREG | 0o644, rdev: 0, target: &[] };
+            let ino = self.1.make(Caller::default(), ROOT, name.as_bytes(), new).unwrap().ino;
+            self.1.write(ino, 0, &vec![ino as u8; bytes as usize], false).unwrap();
+            ino
+        }
+
+        fn link(&self, ino: u64, name: &str) {
+            self.1.link(ino, ROOT, name.as_bytes()).unwrap();
+        }
+
+        fn unlink(&self, name: &str) {
+            self.1.unlink(ROOT, name.as_bytes()).unwrap();
+        }
+
+        /// The names that data lies at, all of it in the root, in the order of keys.
+        fn laid(&self) -> Vec<String> {
+            let (from, to) = key::below(key::DATA, &[]);
+            let mut names: Vec<String> = Vec::new();
+            for found in self.1.store.scan(&from, Some(&to)) {
+                let (key, _) = found.unwrap();
+                let name = key[1..].split(|byte| *byte == 0).next().unwrap();
+                names.push(String::from_utf8(name.to_vec()).unwrap());
+            }
+            names.dedup();
+            names
+        }
+
+        /// How many records lie apart from their names.
+        fn apart(&self) -> usize {
+            let (from, to) = key::below(key::LINKED, &[]);
+            self.1.store.scan(&from, Some(&to)).count()
+        }
+
+        fn end(self) {
+            self.1.close().unwrap();
+            assert_eq!(check(self.0).unwrap().problems, Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn what_is_linked_into_place_lies_in_the_order_of_names() {
+        let mounted = Mounted::new();
+        for i in 0..20 {
+            // As git writes its objects, for which the order of the first names means nothing.
+            let ino = mounted.file(&format!("tmp_{}", i * 7 % 20), 40_000);
+            mounted.link(ino, &format!("{i:02}"));
+            mounted.unlink(&format!("tmp_{}", i * 7 % 20));
+        }
+        assert_eq!(mounted.laid(), (0..20).map(|i| format!("{i:02}")).collect::<Vec<_>>());
+        assert_eq!(mounted.apart(), 0);
+        mounted.end();
+    }
+
+    #[test]
+    fn a_file_that_keeps_its_first_name_stays_where_it_was() {
+        let mounted = Mounted::new();
+        let ino = mounted.file("a", 100_000);
+        let old = mounted.1.inode(ino).unwrap().prefix(mounted.1.epoch()).unwrap();
+        mounted.link(ino, "b");
+        mounted.unlink("b");
+        let inode = mounted.1.inode(ino).unwrap();
+        assert!(inode.is_home() && inode.prefix(mounted.1.epoch()).unwrap() == old);
+        assert_eq!((mounted.laid(), mounted.apart()), (vec!["a".to_owned()], 0));
+        mounted.end();
+    }
+
+    #[test]
+    fn the_last_of_three_names_is_home() {
+        for left in ["a", "b", "c"] {
+            let mounted = Mounted::new();
+            let ino = mounted.file("a", 30_000);
+            mounted.link(ino, "b");
+            mounted.link(ino, "c");
+            for name in ["a", "b", "c"].into_iter().filter(|name| *name != left) {
+                assert_eq!((mounted.laid(), mounted.apart()), (vec!["a".to_owned()], 1));
+                mounted.unlink(name);
+            }
+            assert_eq!((mounted.laid(), mounted.apart()), (vec![left.to_owned()], 0));
+            mounted.end();
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_renamed_or_replaced_is_left_like_any_other() {
+        let mounted = Mounted::new();
+        let ino = mounted.file("a", 30_000);
+        mounted.link(ino, "b");
+        mounted.1.rename((ROOT, b"b"), (ROOT, b"c"), Rename::Replace).unwrap();
+        mounted.file("d", 30_000);
+        mounted.1.rename((ROOT, b"d"), (ROOT, b"a"), Rename::Replace).unwrap();
+        assert_eq!((mounted.laid(), mounted.apart()), (vec!["a".to_owned(), "c".to_owned()], 0));
+        mounted.end();
+    }
+
+    #[test]
+    fn only_the_record_of_what_is_larger_than_a_leaf_comes_home() {
+        let mounted = Mounted::new();
+        let leaf = mounted.1.leaf;
+        for (name, bytes) in [("large", leaf + 1), ("small", leaf / 2)] {
+            let ino = mounted.file(&format!("tmp_{name}"), bytes);
+            mounted.link(ino, name);
+            mounted.unlink(&format!("tmp_{name}"));
+            let (lock, new) = (format!("lock_{name}"), format!("new_{name}"));
+            mounted.file(&lock, bytes);
+            mounted.1.rename((ROOT, lock.as_bytes()), (ROOT, new.as_bytes()), Rename::Replace).unwrap();
+        }
+        assert_eq!(mounted.laid(), ["lock_large", "new_small", "small", "tmp_large"]);
+        assert_eq!(mounted.apart(), 0);
+        mounted.end();
+    }
+
+    #[test]
+    fn a_full_disk_takes_no_copies() {
+        let mounted = Mounted::new();
+        let ino = mounted.file("a", 60_000);
+        mounted.link(ino, "b");
+        let filler = mounted.file("z", 0);
+        let mut at = 0;
+        while mounted.1.write(filler, at, &[1; 16 << 10], false).is_ok() {
+            at += 16 << 10;
+        }
+        mounted.unlink("a");
+        assert_eq!((mounted.laid(), mounted.apart()), (vec!["a".to_owned(), "z".to_owned()], 0));
+        mounted.end();
+    }
+}
