@@ -3,7 +3,8 @@
 mod chromium;
 mod example;
 
-use chromium::{drawn, text};
+use chromium::{dom, drawn, text};
+use senesce_report::data::Comparison;
 use std::sync::LazyLock;
 
 /// The example page after its script ran, drawn once for all tests.
@@ -114,4 +115,21 @@ fn page_without_results_says_what_to_run() {
     let Some(dom) = drawn(&senesce_report::render(&senesce_report::Page::default())) else { return };
     assert!(text(&dom).contains("Nothing has been measured yet. senesce demo"));
     assert!(!dom.contains("<table>"), "there is nothing to put in a table");
+}
+
+#[test]
+fn a_long_page_is_whole_and_drawn_where_its_reader_is() {
+    let mut page = example::page();
+    let first = page.comparisons.swap_remove(0);
+    let many = (0..25).map(|i| Comparison { name: format!("comparison {i}"), ..first.clone() });
+    page.comparisons = many.collect();
+    let Some(dom) = dom(&senesce_report::render(&page)) else { return };
+    let figures = figures(&dom);
+    let of = |id: &str| figures.iter().find(|(this, _)| *this == id).unwrap().1;
+    assert!(of("cost-modelled").contains("<svg"), "what is in sight is not drawn");
+    assert_eq!(of("cost-modelled").matches(r#"class="panel""#).count(), 2, "a chart of 20 comparisons each");
+    for (id, figure) in &figures {
+        assert!(figure.contains("<h3>") && figure.contains("<figcaption>"), "{id} has no words");
+    }
+    assert!(!of("fit-24").contains("<svg"), "what is far away is drawn");
 }

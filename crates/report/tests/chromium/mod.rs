@@ -22,7 +22,7 @@ pub fn dom(html: &str) -> Option<String> {
     fs::write(&file, html).unwrap();
     let output = Command::new(browser)
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,6000"])
-        .args(["--virtual-time-budget=5000", "--dump-dom"])
+        .args(["--virtual-time-budget=60000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", dir.path().join("profile").display()))
         .arg(url(&file))
         .output()

@@ -1,6 +1,6 @@
 // Published claims beside what was measured. The verdict is a word and a sign, so that it needs no colour.
 
-import { el, folded, section, table } from "./dom.js";
+import { el, folded, section, table, unfolded } from "./dom.js";
 
 const VERDICTS = [
   { holds: true, kind: "holds", sign: "✓", word: "holds" },
@@ -34,7 +34,7 @@ function whole(all) {
   const rows = () => all.map((c) => [link(c.of), c.claim, c.published, c.measured, verdict(c.holds), not(c)]);
   const caption = "Every claim: what was published, what was measured, whether it holds, and why not.";
   return all.length === 0 ? null : folded(`All ${all.length} claims: published, measured, holds, why not`,
-    () => table(caption, columns, rows(), "checks"), { id: "every-claim" });
+    () => unfolded(caption, columns, rows(), "checks"), { id: "every-claim" });
 }
 
 // How the claims of all experiments fared, with the way to each.

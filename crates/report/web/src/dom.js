@@ -10,10 +10,18 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
-// A table that scrolls by itself when it is wider than the page. A column is {label, number}; each cell knows its
-// column's label, so that the style may lay out rows of another `kind` one below the other. Without rows there is none.
+// More cells than these take a browser longer than a reader waits.
+const MANY = 5000;
+
+// A table that scrolls by itself when it is wider than the page, folded away if it is large. A column is {label, number}; each cell
+// knows its column's label, so that the style may lay out rows of another `kind` one below the other. Without rows there is none.
 export function table(caption, columns, rows, kind = "plain") {
   if (rows.length === 0) return null;
+  const whole = () => unfolded(caption, columns, rows, kind);
+  return columns.length * rows.length > MANY ? folded(`${caption} (${rows.length} rows)`, whole) : whole();
+}
+
+export function unfolded(caption, columns, rows, kind = "plain") {
   const cells = (tag, values) => el("tr", {}, values.map((value, i) =>
     el(tag, { "data-label": columns[i].label, class: columns[i].number ? "number" : "text" }, value)));
   return el("div", { class: `table ${kind}` }, el("p", { class: "aside" }, caption),

@@ -16,6 +16,17 @@ export function plot(width, options) {
   });
 }
 
+// A panel so wide has the page's width for itself.
+export const WHOLE_WIDTH = 800;
+
+// Of so many comparisons a chart is read at a glance; of more there are several, one below the other.
+const A_CHART = 20;
+
+export function charts(comparisons, chart) {
+  const first = comparisons.map((_, i) => i).filter((i) => i % A_CHART === 0);
+  return first.map((i) => chart(comparisons.slice(i, i + A_CHART)));
+}
+
 // Names of the facets, above each of them: there they fit any width.
 export function facetNames(names) {
   return Plot.text(names, {
@@ -32,48 +43,61 @@ export function figure(id, title, caption, panels, legend = sidesLegend(), panel
 function panel({ title, missing, draw }) {
   const body = el("div", { class: "plot" });
   if (missing) body.append(el("p", { class: "missing" }, `not measured: ${missing}`));
-  else redraw(body, draw);
+  else drawings.set(body, { draw, width: 0 });
   return el("div", { class: "panel" }, title ? el("h4", {}, title) : null, body);
 }
 
-// So many panels are drawn at once. Of a page with more, the others are drawn as a reader comes near them, or prints.
+// A page of so many panels is drawn at once. Of one with more, each is drawn as a reader comes near it, or prints.
 const AT_ONCE = 60;
-let panels = 0;
-// What begins to draw the others.
-const waiting = new Set();
-addEventListener("beforeprint", () => waiting.forEach((begin) => begin()));
+// How each panel is drawn, and how wide it was when that was last done.
+let drawings = new Map();
 
-// A page is drawn in the place of what was there.
-export function anew() {
-  panels = 0;
-  waiting.clear();
+// So far from what is in sight, in pixels, a reader is near.
+const NEAR = 1500;
+
+const sized = new ResizeObserver((changed) => begin(changed.map((one) => one.target)));
+const near = new IntersectionObserver((seen) => begin(seen.filter((one) => one.isIntersecting).map((one) => one.target)),
+  { rootMargin: `${NEAR}px` });
+addEventListener("beforeprint", () => begin([...drawings.keys()]));
+
+// Puts what `make` gives in the place of what was there, and draws the figures that a reader sees: at once, as the browser may
+// take its time until it tells what is in sight.
+export function show(report, make) {
+  [sized, near].forEach((observer) => observer.disconnect());
+  drawings = new Map();
+  report.replaceChildren(...make());
+  const panels = [...drawings.keys()];
+  const long = panels.length > AT_ONCE;
+  report.classList.toggle("long", long);
+  if (long) panels.forEach((body) => near.observe(body));
+  begin(long ? panels.filter(isNear) : panels);
 }
 
-// Draws once there is a width, and again whenever it changes. A figure that fails says so and spares the others.
-function redraw(body, draw) {
-  let drawn = 0;
-  const sized = new ResizeObserver(() => {
-    const width = Math.floor(body.clientWidth);
-    if (width === 0 || width === drawn) return;
-    drawn = width;
-    try {
-      body.replaceChildren(draw(width));
-    } catch (error) {
-      body.replaceChildren(el("p", { class: "failed" }, `This figure could not be drawn: ${error.message}`));
-    }
-  });
-  panels += 1;
-  if (panels <= AT_ONCE) return sized.observe(body);
-  body.classList.add("later");
-  const near = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) begin(); }, { rootMargin: "1500px" });
-  const begin = () => {
-    waiting.delete(begin);
-    near.disconnect();
-    body.classList.remove("later");
+function isNear(body) {
+  const { top, bottom } = body.getBoundingClientRect();
+  return top < innerHeight + NEAR && bottom > -NEAR;
+}
+
+// Draws them, and each anew whenever its width changes. All widths are asked for first: a drawing makes the browser lay out again.
+function begin(bodies) {
+  const widths = bodies.map((body) => Math.floor(body.clientWidth));
+  bodies.forEach((body, i) => {
+    near.unobserve(body);
     sized.observe(body);
-  };
-  near.observe(body);
-  waiting.add(begin);
+    redraw(body, widths[i]);
+  });
+}
+
+// A figure that fails says so and spares the others.
+function redraw(body, width) {
+  const drawing = drawings.get(body);
+  if (width === 0 || width === drawing.width) return;
+  drawing.width = width;
+  try {
+    body.replaceChildren(drawing.draw(width));
+  } catch (error) {
+    body.replaceChildren(el("p", { class: "failed" }, `This figure could not be drawn: ${error.message}`));
+  }
 }
 
 function key(colour, text, shape = "swatch") {

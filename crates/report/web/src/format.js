@@ -3,15 +3,19 @@
 export const NONE = "–";
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
+// What writes numbers takes longer to make than to use.
+const DECIMALS = [0, 1, 2].map((places) => new Intl.NumberFormat("en", { maximumFractionDigits: places }));
+const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
 function decimals(value, places) {
-  return value.toLocaleString("en", { maximumFractionDigits: places });
+  return DECIMALS[places].format(value);
 }
 
 // Three digits that count, never a power of ten in sight.
 export function number(value) {
   if (value === null || value === undefined) return NONE;
   if (value === 0 || Math.abs(value) >= 100) return decimals(value, 0);
-  return value.toLocaleString("en", { maximumSignificantDigits: 3 });
+  return DIGITS.format(value);
 }
 
 export function count(value) {

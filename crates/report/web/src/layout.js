@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { section } from "./dom.js";
-import { facetNames, figure, plot, SIDES } from "./figure.js";
+import { charts, facetNames, figure, plot, sidesLegend, SIDES, WHOLE_WIDTH } from "./figure.js";
 import { bytes, powersOfTwo, score } from "./format.js";
 
 const MEASURES = [
@@ -15,6 +15,7 @@ const MEASURES = [
 const KEY_ORDER = ["key order", (side) => side.tree?.key_order_layout_score ?? null];
 
 export function layout(comparisons) {
+  const most = worst(comparisons);
   return section("layout", "Layout on disk",
     figure("layout-scores", "Layout scores",
       "Share of blocks that lie directly behind their predecessor: 1 is perfectly sequential, 0 has no two blocks in a row. " +
@@ -22,20 +23,20 @@ export function layout(comparisons) {
       "Scan: the same, but computed from where the files lie, nothing read. Static: within each file alone, over its " +
       "blocks from the second on. Key order, of a file system that is a tree: the share of its leaves that lie in the place " +
       "behind that of the leaf before them in the order of keys. The further aged lies to the left of unaged, the more aging did.",
-      [dumbbells(comparisons)]),
+      charts(comparisons, dumbbells), sidesLegend(), WHOLE_WIDTH),
     figure("layout-by-size", "Layout score by size of file",
       "Static layout score (1 is best) of the files up to each size; the classes are powers of two. " +
       "Files with one block have no score, so a class of them has no dot.",
       comparisons.map((c) => bySize(c, "layout_score", [0, 1]))),
     figure("fragmentation-by-size", "Degree of fragmentation by size of file",
       "Extents over the fewest extents the file system could have used (1 is best), of the files up to each size.",
-      comparisons.map((c) => bySize(c, "degree_of_fragmentation", [1, worst(comparisons)]))));
+      comparisons.map((c) => bySize(c, "degree_of_fragmentation", [1, most]))));
 }
 
 // The highest degree of fragmentation of any size class: one scale for all panels makes them comparable.
 function worst(comparisons) {
   const degrees = comparisons.flatMap((c) => SIDES.flatMap((side) => c[side].by_size.map((size) => size.degree_of_fragmentation)));
-  return Math.max(1.1, ...degrees.filter((degree) => degree !== null));
+  return degrees.reduce((most, degree) => Math.max(most, degree ?? 0), 1.1);
 }
 
 function dumbbells(comparisons) {

@@ -5,7 +5,7 @@ import { verdicts } from "./checks.js";
 import { cost } from "./cost.js";
 import { el, pairs, section, table } from "./dom.js";
 import { experiment } from "./experiment.js";
-import { anew } from "./figure.js";
+import { show } from "./figure.js";
 import { fit } from "./fit.js";
 import { free } from "./free.js";
 import { headline, summary } from "./headline.js";
@@ -46,18 +46,17 @@ const report = document.getElementById("report");
 // A page of one run has a head of its own.
 const alone = report.dataset.part === undefined;
 
-function draw() {
-  anew();
+function parts() {
   const page = JSON.parse(data.textContent);
   // A series of one's own repeats no publication.
   const published = page.experiments.filter((e) => e.source !== "");
   const judged = published.length > 0 && alone ? [verdicts(published)] : [];
-  const parts = [...judged, ...compared(page.comparisons), ...page.experiments.map(experiment)];
+  const all = [...judged, ...compared(page.comparisons), ...page.experiments.map(experiment)];
   const rows = page.comparisons.length > 0 ? [raw(page.comparisons)] : [];
-  if (alone) report.replaceChildren(header(page), ...(parts.length > 0 ? parts : [nothing()]), how(page), ...rows);
-  else report.replaceChildren(...parts);
+  return alone ? [header(page), ...(all.length > 0 ? all : [nothing()]), how(page), ...rows] : all;
 }
 
+const draw = () => show(report, parts);
 draw();
 // Numbers may come while the page is looked at.
 data.addEventListener("change", draw);

@@ -1,6 +1,6 @@
 // Every single measurement, to look at and to take away.
 
-import { el, folded, section, table } from "./dom.js";
+import { el, folded, section, unfolded } from "./dom.js";
 import { SIDES } from "./figure.js";
 import { NONE } from "./format.js";
 
@@ -31,7 +31,7 @@ export function points({ figure, plots }) {
 function numbers(caption, names, rows) {
   const columns = names.map((label, i) => ({ label, number: typeof rows[0][i] === "number" }));
   return [copier(csv([names, ...rows.map((row) => row.map((cell) => String(cell ?? "")))])),
-    el("div", { class: "tall" }, table(caption, columns, rows.map(shown)))];
+    el("div", { class: "tall" }, unfolded(caption, columns, rows.map(shown)))];
 }
 
 // In the table a value has as many digits as a reader can use; as CSV it has all of them.

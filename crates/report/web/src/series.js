@@ -125,25 +125,34 @@ function tip({ line, x: at, ...point }, x, y) {
   ].filter(Boolean).join("\n");
 }
 
-// A sample is drawn by the same hand as the lines.
 function legend(lines, told) {
-  const through = (line) => path(line, [{ x: 0, y: 0 }, { x: 2, y: 0 }]);
-  const dot = (name, value, kind) => {
-    const { symbol } = lines.find((line) => line[name] === value);
-    return told.by === name ? dots({ kind, symbol }, [{ x: 1, y: 0 }]) : null;
-  };
+  const symbol = (name, value) => (told.by === name ? lines.find((line) => line[name] === value).symbol : null);
   const keys = [
-    ...distinct(lines, "kind").filter(Boolean).map((kind) => [kind, through({ kind }), dot("kind", kind, kind)]),
-    ...distinct(lines, "side").filter(Boolean).map((side) => [side, through({ kind: "", side })]),
-    ...(told.by === "option" ? told.names : []).map((option) => [option || "plain", dot("option", option, "")]),
+    ...distinct(lines, "kind").filter(Boolean).map((kind) => [kind, { kind }, symbol("kind", kind)]),
+    ...distinct(lines, "side").filter(Boolean).map((side) => [side, { kind: "", side }, null]),
+    ...(told.by === "option" ? told.names : []).map((option) => [option || "plain", null, symbol("option", option)]),
   ];
-  const shown = keys.map(([text, ...marks]) => el("span", { class: "key" }, sample(marks), text));
+  const shown = keys.map(([text, line, symbol]) => el("span", { class: "key" }, sample(line, symbol), text));
   return shown.length > 0 ? el("p", { class: "legend" }, shown) : null;
 }
 
-function sample(marks) {
-  return Plot.plot({
-    width: 34, height: 14, margin: 1, style: { background: "none", color: "inherit" },
-    x: { axis: null, domain: [0, 2] }, y: { axis: null, domain: [-1, 1] }, marks,
-  });
+// A sample is drawn by the same hand as the lines, and once: a page may have thousands of legends, which say much the same.
+const samples = new Map();
+
+function sample(line, symbol) {
+  const name = JSON.stringify([line, symbol]);
+  if (!samples.has(name)) {
+    const marks = [
+      line && path(line, [{ x: 0, y: 0 }, { x: 2, y: 0 }]),
+      symbol && dots({ kind: "", ...line, symbol }, [{ x: 1, y: 0 }]),
+    ];
+    const drawn = Plot.plot({
+      width: 34, height: 14, margin: 1, style: { background: "none", color: "inherit" },
+      x: { axis: null, domain: [0, 2] }, y: { axis: null, domain: [-1, 1] }, marks,
+    });
+    // What it says of texts is of no use to one without.
+    drawn.querySelector("style").remove();
+    samples.set(name, drawn);
+  }
+  return samples.get(name).cloneNode(true);
 }
