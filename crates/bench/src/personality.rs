@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod files;
 mod kind;
+mod limit;
 mod load;
 mod operation;
 mod outcome;

@@ -80,7 +80,9 @@ fn every_operation_of_every_rank_is_in_one_file() {
                 let at = (outcome.phase.name().to_owned(), outcome.iteration as i32, op.clone());
                 let (number, least, end, longest) = rows[&at];
                 assert_eq!(number, count.done, "{at:?}");
-                assert!(least >= 0 && end as f64 / 1e9 <= outcome.time_s, "{at:?}: {least} {end}");
+                // Operations are timed by the counter of the processor and the phase by the clock of the system, which agree only as
+                // far as a busy machine lets the one be told from the other.
+                assert!(least >= 0 && end as f64 / 1e9 <= 1.1 * outcome.time_s, "{at:?}: {least} {end}");
                 let told = outcome.latency_us[op].max;
                 assert!((longest.max(1) as f64 / 1e3 / told - 1.0).abs() < 2e-3, "{at:?}: {longest} {told}");
                 kinds += 1;

@@ -259,7 +259,8 @@ mod tests {
     use super::*;
     use crate::metadata::object::Set;
 
-    /// The counter of the processor and the clock of the system agree.
+    /// The counter of the processor and the clock of the system agree, as far as the one can be told from the other on a busy machine:
+    /// its frequency is found in the first fifth of a second, in which others may have the processor. A wrong unit is further off.
     #[test]
     fn latencies_are_true() {
         let mut doing = Doing::begin(Clock::new(), None);
@@ -270,7 +271,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(100));
             Ok(begun.elapsed())
         });
-        let (least, most) = (slept.unwrap().mul_f64(0.999), before.elapsed().mul_f64(1.001));
+        let (least, most) = (slept.unwrap().mul_f64(0.9), before.elapsed().mul_f64(1.1));
         assert!(least <= doing.last && doing.last <= most, "{least:?} {:?} {most:?}", doing.last);
     }
 }

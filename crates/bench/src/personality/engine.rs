@@ -4,6 +4,7 @@ use super::choice::Choice;
 use super::error::Error;
 use super::files::Files;
 use super::kind::Kind;
+use super::limit::Grown;
 use super::load::Personality;
 use super::operation::Operation;
 use super::outcome::{Outcome, Tally};
@@ -54,8 +55,8 @@ pub(super) struct Shared<'a> {
     pub otherwise: Vec<usize>,
     /// The files of each set.
     pub choices: Vec<Choice>,
-    /// How much has been appended to the files of each set since they were emptied.
-    pub grown: Vec<AtomicU64>,
+    /// How much the files of each set have grown.
+    pub grown: Vec<Grown>,
     /// What is written.
     pub data: Vec<u8>,
     over: AtomicBool,
@@ -111,7 +112,7 @@ pub fn run(run: &Run, interrupted: &dyn Fn() -> bool) -> Result<Outcome, Error> 
             .iter()
             .map(|set| Choice::new(set.files.iter().map(|file| file.there)))
             .collect(),
-        grown: run.plan.sets.iter().map(|_| AtomicU64::new(0)).collect(),
+        grown: run.plan.sets.iter().map(|_| Grown::default()).collect(),
         data: incompressible(run.personality.io_bytes),
         over: AtomicBool::new(false),
         failed: OnceLock::new(),
@@ -262,7 +263,11 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let personality = Personality { threads: 4, ..Personality::find(name).unwrap().scaled(0.05) };
             let each = personality.operations().unwrap().len() as u64;
+            let begun = Instant::now();
             let outcome = ran(dir.path(), &personality, Length::Operations(each * 200)).unwrap();
+            // More than `time_s`, which begins with the first thread that gets a processor; the counter that operations are timed
+            // by agrees with the clock of the system only as far as a busy machine lets the one be told from the other.
+            let longest_s = 1.1 * begun.elapsed().as_secs_f64();
             assert_eq!(outcome.skipped, 0, "{name}");
             let expected: Vec<(&str, u64)> = expected.into_iter().map(|(kind, n)| (kind, 200 * n)).collect();
             assert_eq!(counts(&outcome), expected, "{name}");
@@ -271,7 +276,7 @@ mod tests {
             for of in outcome.of.values() {
                 let ordered =
                     [of.latency_us.median, of.latency_us.p99, of.latency_us.p999, of.latency_us.max];
-                assert!(ordered.is_sorted() && ordered[0] > 0.0 && of.worst_at_s <= outcome.time_s);
+                assert!(ordered.is_sorted() && ordered[0] > 0.0 && of.worst_at_s <= longest_s);
                 assert_eq!(of.latency_bins.iter().map(|bin| bin.count).sum::<u64>(), of.done);
             }
         }

@@ -12,7 +12,6 @@ use quanta::Clock;
 use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 use std::os::fd::{IntoRawFd as _, OwnedFd};
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// After so many loops in a row in which nothing could be done there is nothing left to do.
@@ -267,14 +266,7 @@ impl<'a> Thread<'a> {
     /// Empties a file that has become larger than its set allows.
     fn keep_small(&self, place: Place, file: &OwnedFd, written: u64) -> Result<(), Errno> {
         let Some(most) = self.shared.plan.sets[place.set].most_bytes else { return Ok(()) };
-        let grown = &self.shared.grown[place.set];
-        let before = grown.fetch_add(written, Ordering::Relaxed);
-        // One thread meets the limit.
-        if before <= most && before + written > most {
-            rustix::fs::ftruncate(file, 0)?;
-            grown.store(0, Ordering::Relaxed);
-        }
-        Ok(())
+        self.shared.grown[place.set].by(written, most, || rustix::fs::ftruncate(file, 0))
     }
 
     fn size(&mut self, size: AppendSize) -> u64 {
