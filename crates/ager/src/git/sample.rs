@@ -17,9 +17,17 @@ const STEP_S: u64 = 3600;
 /// A commit in so many is on a branch of its own and merged two commits later.
 const MERGE_EVERY: u64 = 16;
 
+/// Source files that a small project begins with.
+pub const FILES: u64 = 120;
+
 /// Makes a bare repository at `path`, which must not be there or be an empty directory, with `commits` commits, three
 /// at least. A seed gives the same commits on every machine.
 pub fn make(path: &Path, commits: u64, seed: u64) -> Result<(), Error> {
+    make_of(path, FILES, commits, seed)
+}
+
+/// The same of a project that begins with so many source files, of 4 KiB in the mean.
+pub fn make_of(path: &Path, files: u64, commits: u64, seed: u64) -> Result<(), Error> {
     const ACTION: &str = "making a sample repository at";
     let fail = |why: String| Error::Git { action: ACTION, path: path.into(), why };
     if commits < 3 {
@@ -31,13 +39,13 @@ pub fn make(path: &Path, commits: u64, seed: u64) -> Result<(), Error> {
         return Err(fail("it is not empty; give a directory that is, or is not there yet".into()));
     }
     git(ACTION, path, &[], ["init", "--quiet", "--bare", "--template="])?;
-    git_reading(ACTION, path, ["fast-import", "--quiet"], &stream(commits, seed))
+    git_reading(ACTION, path, ["fast-import", "--quiet"], &stream(files, commits, seed))
 }
 
 /// The history as `git fast-import` reads it.
-fn stream(commits: u64, seed: u64) -> Vec<u8> {
+fn stream(files: u64, commits: u64, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed, 0);
-    let mut tree = SampleTree::new(&mut random);
+    let mut tree = SampleTree::new(files, &mut random);
     let mut stream = Stream { text: Vec::new(), marks: 0 };
     let mut head = None;
     while stream.marks < commits {

@@ -14,8 +14,6 @@ const SUBMODULE: &str = "160000";
 const ATTRIBUTES: &[u8] = b"*.crlf text eol=crlf\n*.lf text eol=lf\n*.id ident\n*.filtered filter=none\n\
     *.utf16 text working-tree-encoding=UTF-16LE eol=crlf\n";
 
-/// Files that the project begins with.
-const FIRST_FILES: usize = 120;
 /// What lines and names are made of.
 const WORDS: [&str; 24] = [
     "index", "parse", "buffer", "tree", "token", "match", "search", "walk", "line", "path", "error", "print",
@@ -31,14 +29,14 @@ pub(super) struct SampleTree {
 }
 
 impl SampleTree {
-    /// The files that the project begins with.
-    pub fn new(random: &mut Random) -> Self {
+    /// What the project begins with, so many source files among it.
+    pub fn new(files: u64, random: &mut Random) -> Self {
         let mut tree = Self { files: BTreeMap::new(), changes: BTreeMap::new(), names: 0 };
         tree.put(b"README.md".to_vec(), FILE, text(40, random));
         tree.put(b"build.sh".to_vec(), PROGRAM, text(8, random));
         tree.put(b".gitattributes".to_vec(), FILE, ATTRIBUTES.to_vec());
         tree.write_attributed(1);
-        for _ in 0..FIRST_FILES {
+        for _ in 0..files {
             tree.add(random);
         }
         tree
