@@ -1,9 +1,9 @@
 //! File systems that this kernel lacks, in a virtual machine: aged, killed, resumed, compared, interrupted, refused.
 
-use crate::common::{Lab, signal, text};
+use crate::common::{Lab, child_named, is_there, signal, text, until};
 use rustix::process::Signal;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 const AGE: &str = "age --fs f2fs --size 128MiB --overwrites 1 --name a --work work";
 
@@ -20,32 +20,6 @@ fn works() -> bool {
     !here
 }
 
-/// Waits for what takes a boot, or a little more.
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(300), "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// The number of the QEMU that `child` has started.
-fn qemu_of(child: &Child) -> Option<u32> {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let is_its = |process: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let Some((name, rest)) = stat.split_once(')') else { return false };
-        name.contains("(qemu-system") && rest.split_whitespace().nth(1) == Some(&child.id().to_string())
-    };
-    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(is_its)
-}
-
-fn is_there(process: u32) -> bool {
-    // One that is a zombie has ended, whoever should know of it.
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
-}
-
 #[test]
 fn an_aging_that_was_killed_goes_on_and_is_compared() {
     if !works() {
@@ -59,7 +33,7 @@ fn an_aging_that_was_killed_goes_on_and_is_compared() {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
         replays()
     });
-    let qemu = qemu_of(&child).expect("a virtual machine");
+    let qemu = child_named("qemu-system", &child).expect("a virtual machine");
     signal(&child, Signal::KILL);
     child.wait().unwrap();
     until("the end of QEMU", || !is_there(qemu));
@@ -90,10 +64,7 @@ fn what_frees_nothing_ages_while_all_that_is_written_fits() {
     if !works() {
         return;
     }
-    if let Some(why) = crate::common::cannot("nilfs2") {
-        println!("skipped: {why}");
-        return;
-    }
+    needs!("nilfs2");
     let lab = Lab::new();
     let age = "age --fs nilfs2 --size 256MiB --fullness 0.2 --profile agrawal --name a --work work";
     lab.refused(&format!("{age} --overwrites 2"), "nilfs2 frees nothing without its cleaner");
@@ -104,6 +75,88 @@ fn what_frees_nothing_ages_while_all_that_is_written_fits() {
     let [aged, unaged] = ["aged", "unaged"].map(|side| pair[side]["dynamic_layout_score"].as_f64().unwrap());
     assert!(aged < unaged, "{pair}");
     lab.nothing_left();
+}
+
+#[test]
+fn bcachefs_ages_is_compared_saved_and_restored() {
+    needs!("virtual machines");
+    needs!("bcachefs");
+    let lab = Lab::new();
+    let aged = lab.json("age --fs bcachefs --size 128MiB --overwrites 2 --name a --work work");
+    assert_eq!(aged["errors"], 0, "what it is filled to fits: {aged}");
+    let compared = lab.json("compare a --work work --repeat 1");
+    let pair = &compared["pairs"][0];
+    assert_eq!(pair["fs"], "bcachefs");
+    let both = |measure: &str| ["aged", "unaged"].map(|side| pair[side][measure].as_f64().unwrap());
+    for score in ["layout_score", "scan_layout_score"] {
+        let [aged, unaged] = both(score);
+        assert!(aged < unaged, "{score} {aged} aged, {unaged} unaged");
+    }
+    assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
+    assert!(pair["aged"]["free_extents"].is_null(), "nothing tells them: {pair}");
+    assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{pair}");
+
+    lab.run("image save a --work work");
+    let checked = lab.json("image verify a --deep --scratch .");
+    assert!(checked["deep"]["checker"].as_str().unwrap().contains("bcachefs fsck -n"), "{checked}");
+    lab.run("image restore a --work restored");
+    let layout = lab.json("probe layout restored/a.img");
+    assert_eq!(layout["files"].as_f64(), pair["aged"]["files"].as_f64());
+    lab.nothing_left();
+}
+
+#[test]
+fn one_of_several_devices_of_bcachefs_is_refused() {
+    let lab = Lab::new();
+    let mut image = vec![0; 16 << 10];
+    image[0x1018..0x1028]
+        .copy_from_slice(b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef");
+    image[0x107b] = 2;
+    std::fs::write(lab.path().join("one.img"), image).unwrap();
+    lab.refused("probe layout one.img", "one.img is one of the 2 devices of a bcachefs");
+}
+
+#[test]
+fn ext4_in_persistent_memory_ages_and_is_compared() {
+    needs!("ext4-dax");
+    let lab = Lab::new();
+    let age = "age --fs ext4-dax --size 64MiB --overwrites 1 --name a --work work";
+    lab.refused(&format!("{age} --disk hdd-7200"), "which is no disk: leave --disk out");
+    let aged = lab.json(age);
+    assert_eq!(aged["errors"], 0, "{aged}");
+    let compared = lab.json("compare a --work work --repeat 1");
+    let pair = &compared["pairs"][0];
+    assert_eq!(pair["fs"], "ext4-dax");
+    let both = |measure: &str| ["aged", "unaged"].map(|side| pair[side][measure].as_f64().unwrap());
+    let [aged, unaged] = both("layout_score");
+    assert!(aged < unaged, "{pair}");
+    let [aged, unaged] = both("free_extents");
+    assert!(aged > unaged, "{pair}");
+    for measure in ["dynamic_layout_score", "modelled_hdd_s_per_gib"] {
+        assert!(pair["aged"][measure].is_null(), "{measure} of no request: {pair}");
+    }
+    lab.run("report --work work -o report.html");
+    let page = std::fs::read_to_string(lab.path().join("report.html")).unwrap();
+    assert!(page.contains("dax=always"), "how the kernel had mounted it");
+    // What lies in the image outside is an ext4, and this kernel finds it whole.
+    let layout = lab.json("probe layout work/a.img");
+    assert_eq!(layout["files"].as_f64(), pair["aged"]["files"].as_f64());
+    lab.nothing_left();
+}
+
+#[test]
+fn an_aged_file_system_is_saved_there_and_benchmarks_that_run_here_are_refused() {
+    if !works() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.run(AGE);
+    lab.run("image save a --work work");
+    let checked = lab.json("image verify a --deep --scratch .");
+    assert!(checked["deep"]["checker"].as_str().unwrap().contains("fsck.f2fs"), "{checked}");
+    let here = "this kernel has no f2fs, and what was asked for runs on this kernel alone";
+    lab.refused("bench fileserver --on work/a.img --time 1s", here);
+    lab.refused("bench metadata --on work/a.img", here);
 }
 
 /// The kernels that `scripts/setup vm` has unpacked.
@@ -179,6 +232,14 @@ fn what_a_machine_lacks_is_named() {
         assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
         assert!(said.lines().count() == 1 && !lab.work().exists(), "{said}");
     }
+    let output =
+        lab.command(["age", "--fs", "bcachefs", "--work", "work"]).env("PATH", empty).output().unwrap();
+    let said = text(&output.stderr);
+    let expected = "mkfs.bcachefs is not on the PATH: get bcachefs-tools from https://bcachefs.org";
+    assert!(
+        output.status.code() == Some(1) && said.contains(expected) && said.lines().count() == 1,
+        "{said}"
+    );
     let kernel = std::env::current_exe().unwrap();
     lab.refused(&format!("{AGE} --kernel {}", kernel.display()), "it is no image of an x86 Linux kernel");
     lab.refused(&format!("{AGE} --modules {empty}"), "--kernel");

@@ -40,3 +40,4 @@ mod stores;
 mod strange_images;
 mod verify;
 mod workloads;
+mod zfs;

@@ -222,8 +222,10 @@ fn a_backing_store_that_fills_up_ends_an_aging_which_goes_on_when_there_is_room(
     let line =
         "age --fs ext4 --size 128MiB --profile agrawal --name a --work work --image-dir small --disk ideal";
     let child = lab.command(line.split(' ')).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    until("the manifest", || lab.work().join("a.json").exists());
-    // Somebody else takes all the room that there is.
+    // Somebody else takes all the room that there is, once the file system is there.
+    let (mounts, run) = (format!("/proc/{}/mounts", child.id()), lab.path().join("run"));
+    let is_aged = |mount: &str| mount.contains(run.to_str().unwrap()) && mount.contains(" ext4 ");
+    until("the mount", || std::fs::read_to_string(&mounts).is_ok_and(|all| all.lines().any(is_aged)));
     let other = small.dir.join("other");
     let mut file = std::fs::File::create(&other).unwrap();
     while std::io::Write::write_all(&mut file, &[1; 1 << 16]).is_ok() {}

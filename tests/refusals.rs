@@ -64,6 +64,23 @@ fn data_that_would_not_fit_is_told_before_anything_is_made() {
 }
 
 #[test]
+fn what_only_a_virtual_machine_has_is_refused_where_this_kernel_runs() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let experiment = |name: &str, what: &str| {
+        let text = format!(
+            "figure = \"{name}\"\ntitle = \"t\"\nsource = \"s\"\nfs = [\"ext4-dax\"]\ndisks = [\"hdd-7200\"]\n\
+             round = {{ label = \"r\", unit = \"%\" }}\n[scale.small]\nsize_bytes = 335_544_320\nrounds = [0]\n{what}\n"
+        );
+        std::fs::write(lab.path().join(format!("{name}.toml")), text).unwrap();
+    };
+    experiment("small", "workload = { kind = \"intrafile\", files = 4 }");
+    let said = "this kernel has no ext4-dax, and what was asked for runs on this kernel alone: `senesce age`, `compare` and `probe`";
+    lab.refused("run small.toml --work work", said);
+    lab.refused("verify --builtin --fs ext4-dax --size 160MiB --days 3 --work work", said);
+}
+
+#[test]
 fn a_missing_mkfs_is_told() {
     needs!("xfs");
     let lab = Lab::new();

@@ -278,3 +278,31 @@ macro_rules! needs {
         }
     };
 }
+
+/// Waits for what takes a boot, or a little more.
+pub fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(300), "{what} did not come about");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The number of the process that `parent` has started of a program whose name begins so.
+pub fn child_named(program: &str, parent: &Child) -> Option<u32> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let is_its = |process: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let Some((name, rest)) = stat.split_once(')') else { return false };
+        let is_child = rest.split_whitespace().nth(1) == Some(&parent.id().to_string());
+        is_child && name.contains(&format!("({program}"))
+    };
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(is_its)
+}
+
+/// Whether this process lives.
+pub fn is_there(process: u32) -> bool {
+    // One that is a zombie has ended, whoever should know of it.
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}

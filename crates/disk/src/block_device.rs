@@ -75,12 +75,15 @@ impl BlockDevice {
 
     /// Whether it holds a file system that this program made.
     pub fn is_ours(&self) -> Result<bool, Error> {
-        Ok(probe(&self.path)?.is_some_and(|export| foreign(&export).is_none()))
+        match probe(&self.path)? {
+            Some(export) => Ok(foreign(&export).is_none()),
+            None => Ok(bcachefs_label(&head(&self.path)?).is_some_and(|label| label == LABEL)),
+        }
     }
 
     /// Whether it holds a file system that this program made, or a Bε-tree store.
     pub(crate) fn may_be_ours(&self) -> Result<bool, Error> {
-        Ok(self.is_ours()? || holds_store(&self.path)?)
+        Ok(self.is_ours()? || is_store(&head(&self.path)?))
     }
 
     /// The name that the user gave.
@@ -149,21 +152,43 @@ fn parse_devno(text: &str) -> Option<(u32, u32)> {
 
 /// What the device holds that is not ours: a file system, a partition table, or both at odds.
 fn signature(device: &Path) -> Result<Option<String>, Error> {
-    match probe(device)? {
-        Some(export) => Ok(foreign(&export)),
-        None => Ok(holds_store(device)?.then(|| STORE.to_owned())),
+    if let Some(export) = probe(device)? {
+        return Ok(foreign(&export));
     }
+    let head = head(device)?;
+    let found = match bcachefs_label(&head) {
+        _ if is_store(&head) => "a betreefs".to_owned(),
+        Some(label) if label != LABEL => format!("a bcachefs, labelled {label:?}"),
+        _ => return Ok(None),
+    };
+    Ok(Some(format!("{found}, which `wipefs` does not know: overwrite its first 8 KiB instead")))
 }
 
-/// What a device with a Bε-tree store holds, and how that goes.
-const STORE: &str = "a betreefs, which `wipefs` does not know: overwrite its first 8 KiB instead";
+/// The beginning of a device, where the superblocks lie that `blkid` does not know.
+fn head(device: &Path) -> Result<Vec<u8>, Error> {
+    let mut head = Vec::new();
+    let file = File::open(device).context("opening the device", device)?;
+    file.take(8 << 10).read_to_end(&mut head).context("reading", device)?;
+    Ok(head)
+}
 
-/// Whether it holds a Bε-tree store, of which `blkid` knows nothing.
-fn holds_store(device: &Path) -> Result<bool, Error> {
-    let mut magic = [0; 8];
-    let mut file = File::open(device).context("opening the device", device)?;
-    file.read_exact(&mut magic).context("reading", device)?;
-    Ok(magic == *b"SNSCBETR")
+/// How a Bε-tree store begins (`docs/betree-format.md`).
+pub const BETREE_MAGIC: &[u8] = b"SNSCBETR";
+
+/// What the superblock of a bcachefs has 24 bytes after its beginning, which is in the ninth sector (`struct bch_sb`).
+pub const BCACHEFS_MAGIC: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
+
+/// Whether that is of a Bε-tree store.
+fn is_store(head: &[u8]) -> bool {
+    head.starts_with(BETREE_MAGIC)
+}
+
+/// The label, if that is of a bcachefs: `struct bch_sb` in the ninth sector. `blkid` 2.38, which Debian 12 has, knows none.
+fn bcachefs_label(head: &[u8]) -> Option<String> {
+    let superblock = head.get(4096..)?;
+    let label = superblock.get(72..104).filter(|_| superblock[24..40] == *BCACHEFS_MAGIC)?;
+    let label = label.split(|byte| *byte == 0).next()?;
+    Some(String::from_utf8_lossy(label).into_owned())
 }
 
 /// What `blkid` says of the device; `None` if it finds no signature.
@@ -219,6 +244,12 @@ mod tests {
         fn any_text_is_survived(text in "\\PC*") {
             parse_devno(&text);
             foreign(&text);
+        }
+
+        #[test]
+        fn any_beginning_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200), sectors in 0..16usize) {
+            let head = [vec![0; sectors << 9], bytes].concat();
+            prop_assert_eq!(bcachefs_label(&head), None);
         }
     }
 }

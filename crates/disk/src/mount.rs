@@ -42,8 +42,8 @@ impl Mount {
         Ok(mount)
     }
 
-    /// Makes the fresh directory, and mounts nothing yet.
-    pub(crate) fn prepare(
+    /// Makes the fresh directory, and mounts nothing yet: others may.
+    pub fn prepare(
         session: &Arc<Session>,
         device: &Path,
         kind: &str,

@@ -1,13 +1,13 @@
 //! How far the kernel reads ahead of a reader: it decides what a fragmented file costs, so every run states it.
 
-use crate::error::{Error, IoContext};
+use crate::error::Error;
+use crate::setting::Setting;
 use std::path::PathBuf;
 
 /// The read-ahead of a block device, set; dropping it restores what was set before.
 #[derive(Debug)]
 pub struct ReadAhead {
-    setting: PathBuf,
-    before: String,
+    _setting: Setting,
 }
 
 impl ReadAhead {
@@ -15,15 +15,7 @@ impl ReadAhead {
     pub fn set(devno: (u32, u32), kb: u32) -> Result<ReadAhead, Error> {
         let device = PathBuf::from(format!("/sys/dev/block/{}:{}", devno.0, devno.1));
         let disk = if device.join("partition").exists() { device.join("..") } else { device };
-        let setting = disk.join("queue/read_ahead_kb");
-        let before = std::fs::read_to_string(&setting).context("reading", &setting)?;
-        std::fs::write(&setting, kb.to_string()).context("setting", &setting)?;
-        Ok(ReadAhead { setting, before })
-    }
-}
-
-impl Drop for ReadAhead {
-    fn drop(&mut self) {
-        let _ = std::fs::write(&self.setting, &self.before);
+        let _setting = Setting::set(disk.join("queue/read_ahead_kb"), "reading", kb.into())?;
+        Ok(ReadAhead { _setting })
     }
 }

@@ -4,6 +4,7 @@
 //! from. So when this process is killed, its namespace goes with all that is mounted in it, and the server sees that and ends
 //! too. When the server is killed instead, the kernel answers every request with an error.
 
+use crate::child::ended_within;
 use crate::error::{Error, IoContext};
 use crate::isolate;
 use crate::mount::Mount;
@@ -16,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The program that serves, if it is not this one.
 static SERVER: OnceLock<PathBuf> = OnceLock::new();
@@ -140,17 +141,8 @@ impl ServedMount {
 
     fn wait_for_end(&mut self) -> Result<(), Error> {
         let Some((child, says)) = &mut self.server else { return Ok(()) };
-        let start = Instant::now();
-        let mut wait = Duration::from_millis(1);
-        let status = loop {
-            match child.try_wait().context("waiting for the server of", &self.serving.source)? {
-                Some(status) => break Some(status),
-                None if start.elapsed() >= END => break None,
-                None => std::thread::sleep(wait),
-            }
-            wait = (2 * wait).min(Duration::from_millis(50));
-        };
-        let why = match status {
+        let ended = ended_within(child, END).context("waiting for the server of", &self.serving.source)?;
+        let why = match ended {
             None => {
                 let id = child.id();
                 format!("its server (process {id}) does not end; is something still open there?")

@@ -126,6 +126,20 @@ fn only_free_and_confirmed_devices_are_claimed() {
     let used = refusal(path, Some(name));
     assert!(used.contains("it is mounted on") && used.contains("umount"), "{used}");
     drop(mount);
+    // A superblock of bcachefs, which not every `blkid` knows.
+    let magic = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
+    let bcachefs = |label: &str| {
+        let mut start = vec![0; 8192];
+        start[4120..4136].copy_from_slice(magic);
+        start[4168..4168 + label.len()].copy_from_slice(label.as_bytes());
+        std::fs::write(path, start).unwrap();
+    };
+    bcachefs("photos");
+    let foreign = refusal(path, Some(name));
+    assert!(foreign.contains("bcachefs, labelled") && foreign.contains("photos"), "{foreign}");
+    assert!(!BlockDevice::open(path).unwrap().is_ours().unwrap());
+    bcachefs(LABEL);
+    assert!(BlockDevice::open(path).unwrap().is_ours().unwrap());
     mkfs(path, LABEL);
     let claimed = BlockDevice::claim(path, Some(name)).unwrap();
     assert_eq!((claimed.size_bytes(), claimed.devno()), (16 << 20, device.devno()));

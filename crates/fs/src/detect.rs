@@ -7,14 +7,20 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Name, offset and bytes of each magic number.
-const MAGIC: [(&str, u64, &[u8]); 6] = [
+const MAGIC: [(&str, u64, &[u8]); 8] = [
     ("ext4", 0x438, &[0x53, 0xef]),
     ("xfs", 0, b"XFSB"),
     ("btrfs", 0x1_0040, b"_BHRfS_M"),
-    ("betreefs", 0, b"SNSCBETR"),
+    ("betreefs", 0, disk::BETREE_MAGIC),
     ("f2fs", 0x400, &[0x10, 0x20, 0xf5, 0xf2]),
     ("nilfs2", 0x406, &[0x34, 0x34]),
+    ("bcachefs", 0x1018, disk::BCACHEFS_MAGIC),
+    // The first name of the list that a pool is described by.
+    ("zfs", 0x4018, b"version\0"),
 ];
+
+/// Where the superblock of a bcachefs says on how many devices it lies.
+const BCACHEFS_DEVICES: u64 = 0x107b;
 
 /// The file system on `path`.
 pub fn detect(path: &Path) -> Result<&'static dyn FileSystem, Error> {
@@ -40,10 +46,14 @@ fn known(path: &Path, read_at: impl Fn(u64, &mut [u8]) -> bool) -> Result<&'stat
         let mut bytes = vec![0; magic.len()];
         read_at(offset, &mut bytes) && bytes == magic
     };
-    match MAGIC.iter().find(|(_, offset, magic)| matches(*offset, magic)) {
-        Some((name, ..)) => find(name),
-        None => Err(Error::NoFileSystem(path.to_owned())),
+    let Some((name, ..)) = MAGIC.iter().find(|(_, offset, magic)| matches(*offset, magic)) else {
+        return Err(Error::NoFileSystem(path.to_owned()));
+    };
+    let mut devices = [1];
+    if *name == "bcachefs" && read_at(BCACHEFS_DEVICES, &mut devices) && devices[0] > 1 {
+        return Err(Error::SeveralDevices { path: path.to_owned(), devices: devices[0] });
     }
+    find(name)
 }
 
 #[cfg(test)]
@@ -57,6 +67,14 @@ mod tests {
             let path = dir.path().join(name);
             File::create(&path).unwrap().write_all_at(magic, offset).unwrap();
             assert_eq!(detect(&path).unwrap().name(), name);
+        }
+        let path = dir.path().join("bcachefs");
+        let file = File::options().write(true).open(&path).unwrap();
+        for (devices, said) in [(1, None), (2, Some("is one of the 2 devices of a bcachefs"))] {
+            file.write_all_at(&[devices], BCACHEFS_DEVICES).unwrap();
+            let refused = detect(&path).err().map(|e| e.to_string());
+            assert_eq!(refused.is_some(), said.is_some(), "{refused:?}");
+            assert!(refused.unwrap_or_default().contains(said.unwrap_or_default()));
         }
         let path = dir.path().join("none");
         std::fs::write(&path, "XFS").unwrap();

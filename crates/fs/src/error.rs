@@ -11,16 +11,37 @@ pub enum Error {
     NeedsRoot(&'static str),
     /// Another kernel has it.
     #[error(
-        "this kernel has no {0}: `senesce age`, `compare` and `probe` run another kernel in a virtual machine for it (`senesce doctor` \
-         tells whether that works here)"
+        "this kernel has no {0}, and what was asked for runs on this kernel alone: `senesce age`, `compare` and `probe` run another in a \
+         virtual machine (`senesce doctor` tells whether that works here); or take a file system that this kernel has"
     )]
     NotInKernel(&'static str),
+    /// A program that is in no package of Debian is missing.
+    #[error("{tool} is not on the PATH: {get}, or add /usr/local/sbin to PATH")]
+    MissingTool {
+        /// The program.
+        tool: String,
+        /// Where to get it.
+        get: &'static str,
+    },
+    /// Part of a file system.
+    #[error(
+        "{} is one of the {devices} devices of a bcachefs: one that lies on several is neither aged nor measured here", path.display()
+    )]
+    SeveralDevices {
+        /// The image or device.
+        path: PathBuf,
+        /// The devices that there are.
+        devices: u8,
+    },
     /// No superblock that is known.
     #[error("{} holds none of the file systems that are known here", .0.display())]
     NoFileSystem(PathBuf),
     /// The disk below.
     #[error(transparent)]
     Disk(#[from] disk::Error),
+    /// A virtual machine, from inside.
+    #[error(transparent)]
+    Machine(#[from] vm::Error),
     /// A betreefs.
     #[error(transparent)]
     Betreefs(#[from] betreefs::Error),
@@ -68,6 +89,14 @@ pub enum Error {
     /// Snapshots are for modelled disks.
     #[error("{} is no modelled disk, so it has no snapshots; age with --disk MODEL", .0.display())]
     NotModelled(PathBuf),
+    /// Written data can be limited, but not here.
+    #[error("how much written data waits for {} cannot be limited: {why}", path.display())]
+    NoDirtyLimit {
+        /// The root of the tree.
+        path: PathBuf,
+        /// Why not, and what to do.
+        why: &'static str,
+    },
     /// `mkfs` failed.
     #[error("making the file system with `{command}`: {why}")]
     Mkfs {

@@ -1,29 +1,42 @@
 //! The file systems that can be made.
 
+mod bcachefs;
 mod betreefs;
 mod btrfs;
 mod ext4;
+mod ext4_dax;
 mod f2fs;
 mod nilfs2;
 mod xfs;
+pub mod zfs;
 
 use crate::{Error, TreeStat};
 use disk::{BlockDevice, Extent, Serving, require_tool, run_tool};
 use rustix::io::Errno;
 use rustix::mount::{FsOpenFlags, fsopen};
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// Tells how the tree on a device lies.
 pub type LookAtTree = fn(device: &Path) -> Result<TreeStat, Error>;
 
 /// A kind of file system: what there is to know about it.
 pub trait FileSystem: Sync {
-    /// Its name, which is the one that mount takes too if the kernel has it.
+    /// Its name.
     fn name(&self) -> &'static str;
+
+    /// What mount calls it, if the kernel has it.
+    fn mount_name(&self) -> &'static str {
+        self.name()
+    }
 
     /// The programs needed, and the Debian package that has them.
     fn tools(&self) -> (&'static [&'static str], &'static str);
+
+    /// Where to get its programs, if Debian has no such package.
+    fn tools_elsewhere(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Makes it in the first `size_bytes` of `device`, labelled [`disk::LABEL`], with the user's further options.
     /// What could differ between two runs of the same command is fixed where `mkfs` lets us. A device that is
@@ -40,9 +53,20 @@ pub trait FileSystem: Sync {
         None
     }
 
-    /// The module of the kernel that it is in.
-    fn module(&self) -> &'static str {
-        self.name()
+    /// Whether it is a pool of ZFS, which a daemon mounts and not the kernel.
+    fn in_pool(&self) -> bool {
+        false
+    }
+
+    /// The modules of the kernel that it needs.
+    fn modules(&self) -> Vec<&'static str> {
+        vec![self.mount_name()]
+    }
+
+    /// Whether it lies in persistent memory, which its files are read from past the page cache and without a request. Images are such
+    /// memory in a virtual machine only.
+    fn in_persistent_memory(&self) -> bool {
+        false
     }
 
     /// Checks it, unmounted, without changing anything. Status 0 says that it is clean. `None` where it has no checker.
@@ -141,6 +165,13 @@ pub trait FileSystem: Sync {
         crate::volume::settle(root)
     }
 
+    /// The directory of the settings by which what is written to the file system mounted at `root` goes to its device.
+    fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
+        let device = rustix::fs::stat(root).map_err(Error::io("looking at", root))?.st_dev;
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        Ok(PathBuf::from(format!("/sys/class/bdi/{major}:{minor}")))
+    }
+
     /// Sets the read-ahead where the file system does not take that of its device.
     fn set_read_ahead(&self, _root: &Path, _kb: u32) -> Result<(), Error> {
         Ok(())
@@ -148,7 +179,8 @@ pub trait FileSystem: Sync {
 
     /// Versions of its programs and of the kernel.
     fn version(&self) -> String {
-        let tool = run_tool(&mut self.version_command(), self.tools().1).map(|output| {
+        let output = run_tool(&mut self.version_command(), self.tools().1);
+        let tool = missing(self.tools_elsewhere(), output).map(|output| {
             // Some print it on one stream, some on the other.
             let text = [output.stdout, output.stderr].concat();
             String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
@@ -161,7 +193,17 @@ pub trait FileSystem: Sync {
 
 /// All file systems that can be made.
 pub fn kinds() -> &'static [&'static dyn FileSystem] {
-    &[&ext4::Ext4, &xfs::Xfs, &btrfs::Btrfs, &betreefs::Betreefs, &f2fs::F2fs, &nilfs2::Nilfs2]
+    &[
+        &ext4::Ext4,
+        &xfs::Xfs,
+        &btrfs::Btrfs,
+        &betreefs::Betreefs,
+        &f2fs::F2fs,
+        &nilfs2::Nilfs2,
+        &bcachefs::Bcachefs,
+        &ext4_dax::Ext4Dax,
+        &zfs::Zfs,
+    ]
 }
 
 /// The file system of that name.
@@ -186,15 +228,32 @@ pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
 /// Checks that its programs are installed.
 pub fn has_tools(kind: &dyn FileSystem) -> Result<(), Error> {
     let (tools, package) = kind.tools();
-    Ok(tools.iter().try_for_each(|tool| require_tool(tool, package))?)
+    let found = tools.iter().try_for_each(|tool| require_tool(tool, package));
+    missing(kind.tools_elsewhere(), found)
 }
 
-/// Whether this machine's kernel can mount it, or this program serves it.
+/// Runs a program of `kind` to its end.
+pub fn run(kind: &dyn FileSystem, command: &mut Command) -> Result<Output, Error> {
+    missing(kind.tools_elsewhere(), run_tool(command, kind.tools().1))
+}
+
+/// Says of a program that is missing where it can be had, if that is elsewhere than in Debian.
+fn missing<T>(elsewhere: Option<&'static str>, result: Result<T, disk::Error>) -> Result<T, Error> {
+    result.map_err(|e| match (e, elsewhere) {
+        (disk::Error::MissingTool { tool, .. }, Some(get)) => Error::MissingTool { tool, get },
+        (e, _) => e.into(),
+    })
+}
+
+/// Whether this machine's kernel can mount it, or a program that needs no more than FUSE.
 pub fn in_kernel(kind: &dyn FileSystem) -> bool {
-    if kind.serving(Path::new("/"), &[]).is_some() {
+    if kind.serving(Path::new("/"), &[]).is_some() || kind.in_pool() {
         return true;
     }
-    let name = kind.name();
+    if kind.in_persistent_memory() && vm::inside().is_none() {
+        return false;
+    }
+    let name = kind.mount_name();
     let listed = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if listed.lines().any(|line| line.split_whitespace().last() == Some(name)) {
         return true;
@@ -205,7 +264,7 @@ pub fn in_kernel(kind: &dyn FileSystem) -> bool {
         Err(Errno::PERM) => {
             let release = rustix::system::uname().release().to_string_lossy().into_owned();
             let modules = std::fs::read_to_string(format!("/lib/modules/{release}/modules.dep"));
-            modules.unwrap_or_default().contains(&format!("/{}.ko", kind.module()))
+            modules.unwrap_or_default().contains(&format!("/{name}.ko"))
         }
         Err(_) => false,
     }
@@ -218,10 +277,10 @@ mod tests {
     #[test]
     fn an_unknown_file_system_is_told_what_there_is() {
         assert_eq!(find("xfs").unwrap().name(), "xfs");
-        let message = find("zfs").err().unwrap().to_string();
+        let message = find("hammer").err().unwrap().to_string();
         assert_eq!(
             message,
-            "no file system named \"zfs\"; there are ext4, xfs, btrfs, betreefs, f2fs, nilfs2"
+            "no file system named \"hammer\"; there are ext4, xfs, btrfs, betreefs, f2fs, nilfs2, bcachefs, ext4-dax, zfs"
         );
     }
 }

@@ -1,13 +1,16 @@
-//! A mounted file system: the kernel's own, or one that this program serves.
+//! A mounted file system: the kernel's own, one that this program serves, or a pool of ZFS.
 
+use crate::Error;
 use crate::kind::FileSystem;
-use disk::{Error, Mount, ServedMount, Session};
+use crate::kind::zfs::Pool;
+use disk::{Mount, ServedMount, Session};
 use std::path::Path;
 use std::sync::Arc;
 
 pub enum Mounted {
     ByKernel(Mount),
     Served(ServedMount),
+    Pool(Pool),
 }
 
 impl Mounted {
@@ -18,30 +21,36 @@ impl Mounted {
         device: &Path,
         options: &[String],
     ) -> Result<Mounted, Error> {
-        match kind.serving(device, options) {
-            Some(serving) => ServedMount::new(session, serving).map(Mounted::Served),
-            None => Mount::new(session, device, kind.name(), options).map(Mounted::ByKernel),
+        if kind.in_pool() {
+            return Pool::new(session, device, options).map(Mounted::Pool);
         }
+        Ok(match kind.serving(device, options) {
+            Some(serving) => Mounted::Served(ServedMount::new(session, serving)?),
+            None => Mounted::ByKernel(Mount::new(session, device, kind.mount_name(), options)?),
+        })
     }
 
     pub fn dir(&self) -> &Path {
         match self {
             Mounted::ByKernel(mount) => mount.dir(),
             Mounted::Served(mount) => mount.dir(),
+            Mounted::Pool(pool) => pool.dir(),
         }
     }
 
     pub fn mount(&mut self) -> Result<(), Error> {
         match self {
-            Mounted::ByKernel(mount) => mount.mount(),
-            Mounted::Served(mount) => mount.mount(),
+            Mounted::ByKernel(mount) => Ok(mount.mount()?),
+            Mounted::Served(mount) => Ok(mount.mount()?),
+            Mounted::Pool(pool) => pool.mount(),
         }
     }
 
     pub fn unmount(&mut self) -> Result<(), Error> {
         match self {
-            Mounted::ByKernel(mount) => mount.unmount(),
-            Mounted::Served(mount) => mount.unmount(),
+            Mounted::ByKernel(mount) => Ok(mount.unmount()?),
+            Mounted::Served(mount) => Ok(mount.unmount()?),
+            Mounted::Pool(pool) => pool.unmount(),
         }
     }
 }

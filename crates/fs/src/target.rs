@@ -1,10 +1,10 @@
 //! What is aged and measured: a file system of our own in an image or on a device, or a plain directory.
 
-use crate::kind::{FileSystem, ready};
+use crate::kind::{FileSystem, in_kernel, ready};
 use crate::volume::{Disk, Volume};
 use crate::{Error, TreeStat};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
-use disk::{BlockDevice, Extent, Image, Session};
+use disk::{BlockDevice, DirtyLimit, Extent, Image, Session};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,6 +76,11 @@ pub trait Target: Send {
     /// Lets the file system's own checker look, if it can.
     fn check(&mut self) -> Result<Option<Check>, Error>;
 
+    /// Whether what is read of it are requests to its device, or to a disk below.
+    fn makes_requests(&self) -> bool {
+        true
+    }
+
     /// Whether the file system tells where the blocks of files lie.
     fn maps_files(&self) -> bool {
         true
@@ -115,6 +120,12 @@ pub trait Target: Send {
     /// The modelled disk below, if there is one.
     fn modelled(&self) -> Option<&ModelledDisk> {
         None
+    }
+
+    /// Lets no more than about so many bytes that were written wait in memory, until what is given goes or all is unmounted.
+    fn limit_dirty(&self, _bytes: u64) -> Result<DirtyLimit, Error> {
+        let why = "it is a directory on a disk of others; name an image";
+        Err(Error::NoDirtyLimit { path: self.root().to_owned(), why })
     }
 
     /// Keeps all of it as it is now under a new name, which only modelled disks can. It is unmounted meanwhile.
@@ -181,6 +192,9 @@ pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
 /// Mounts a file system that is there. One on a device that this program did not make is mounted for reading only,
 /// unless `erase` confirms it.
 pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
+    if !in_kernel(spec.kind) {
+        return Err(Error::NotInKernel(spec.kind.name()));
+    }
     let mut spec = spec.clone();
     let disk = match &spec.place {
         Place::Image(path) => Disk::image(session, Image::open(path)?, &spec)?,

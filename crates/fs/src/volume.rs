@@ -1,13 +1,13 @@
 //! A file system of our own: mounted on a directory nobody else uses, on a disk nobody else uses.
 
-use crate::kind::FileSystem;
+use crate::kind::{self, FileSystem, zfs};
 use crate::mounted::Mounted;
 use crate::target::{Check, Spec, Target};
 use crate::{Error, TreeStat};
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use disk::{
-    BlockDevice, Extent, Image, LoopDevice, ReadAhead, Residue, Session, drop_device_cache, drop_file_cache,
-    drop_inode_cache, in_memory, run_tool,
+    BlockDevice, DirtyLimit, Extent, Image, LoopDevice, ReadAhead, Residue, Session, drop_device_cache,
+    drop_file_cache, drop_inode_cache, in_memory, mount_holding,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use std::time::Duration;
 pub enum Disk {
     /// An image through a loop device.
     Loop { image: Image, device: LoopDevice },
+    /// An image that is persistent memory of this virtual machine.
+    Memory { device: BlockDevice },
     /// A block device.
     Device { device: BlockDevice, _read_ahead: ReadAhead },
     /// A modelled disk through a loop device, which is detached first.
@@ -28,10 +30,22 @@ pub enum Disk {
 impl Disk {
     /// Makes a disk of an image.
     pub fn image(session: &Arc<Session>, image: Image, spec: &Spec) -> Result<Disk, Error> {
+        if spec.kind.in_persistent_memory() {
+            let device = vm::persistent_memory(image.path())?;
+            return Ok(Disk::Memory { device: BlockDevice::open(&device)? });
+        }
         let only_read = spec.mount_opts.iter().any(|option| option == "ro");
         let attach = if only_read { LoopDevice::attach_read_only } else { LoopDevice::attach };
         let device = attach(session, image.path(), spec.read_ahead_kb)?;
         Ok(Disk::Loop { image, device })
+    }
+
+    /// What is to be said if requests failed on a modelled disk, of which `mkfs` knows no more than that they did.
+    fn failures(&self) -> Option<String> {
+        match self {
+            Disk::Modelled { disk, .. } => disk.status().ok()?.failures(),
+            Disk::Loop { .. } | Disk::Memory { .. } | Disk::Device { .. } => None,
+        }
     }
 
     /// Prepares a device.
@@ -66,14 +80,14 @@ impl Disk {
     fn path(&self) -> &Path {
         match self {
             Disk::Loop { device, .. } | Disk::Modelled { device, .. } => device.device(),
-            Disk::Device { device, .. } => device.path(),
+            Disk::Device { device, .. } | Disk::Memory { device } => device.path(),
         }
     }
 
     fn devno(&self) -> (u32, u32) {
         match self {
             Disk::Loop { device, .. } | Disk::Modelled { device, .. } => device.devno(),
-            Disk::Device { device, .. } => device.devno(),
+            Disk::Device { device, .. } | Disk::Memory { device } => device.devno(),
         }
     }
 }
@@ -93,11 +107,18 @@ impl Volume {
     /// Makes a file system on `disk` and mounts it.
     pub fn make(session: &Arc<Session>, spec: &Spec, disk: Disk) -> Result<Volume, Error> {
         let fresh_image = !matches!(disk, Disk::Device { .. });
+        if spec.kind.in_pool() {
+            zfs::start()?;
+        }
         let mut mkfs = spec.kind.mkfs(disk.path(), spec.size_bytes, fresh_image, &spec.mkfs_opts);
         let command = line(&mkfs);
-        let output = run_tool(&mut mkfs, spec.kind.tools().1)?;
+        let output = kind::run(spec.kind, &mut mkfs)?;
         if !output.status.success() {
-            return Err(Error::Mkfs { command, why: last_words(&output) });
+            let why = [Some(last_words(&output)), disk.failures()];
+            return Err(Error::Mkfs {
+                command,
+                why: why.into_iter().flatten().collect::<Vec<_>>().join("; "),
+            });
         }
         Volume::open(session, spec, disk, Some(command))
     }
@@ -124,6 +145,11 @@ impl Volume {
         };
         volume.kind.set_read_ahead(volume.root(), volume.read_ahead_kb)?;
         Ok(volume)
+    }
+
+    /// Its options as the kernel has them.
+    fn mount_options(&self) -> Result<String, Error> {
+        Ok(mount_holding(self.root())?.map(|mount| mount.options).unwrap_or_default())
     }
 
     fn mount_again(&mut self) -> Result<(), Error> {
@@ -200,8 +226,13 @@ impl Target for Volume {
         let dropped = self.chill_disk().and_then(|said| Ok(drop_inode_cache().map(|()| said)?));
         self.mount_again()?;
         let mut said = dropped?;
-        said.insert(0, "unmounted and mounted again".to_owned());
+        let anew =
+            if self.kind.in_pool() { "exported and imported again" } else { "unmounted and mounted again" };
+        said.insert(0, anew.to_owned());
         said.push("dropped cached directory entries and inodes".to_owned());
+        if self.kind.in_persistent_memory() {
+            said.push(format!("files are read from persistent memory, mounted {}", self.mount_options()?));
+        }
         if let Some(inside) = vm::inside() {
             said.push(format!(
                 "in a virtual machine ({}): what its host keeps in memory stayed",
@@ -215,7 +246,7 @@ impl Target for Volume {
         let Some(mut check) = self.kind.check(self.disk.path()) else { return Ok(None) };
         self.mount.unmount()?;
         let command = line(&check);
-        let output = run_tool(&mut check, self.kind.tools().1);
+        let output = kind::run(self.kind, &mut check);
         self.mount_again()?;
         let output = output?;
         let text = [output.stdout, output.stderr].concat();
@@ -237,6 +268,10 @@ impl Target for Volume {
         let stat = look(self.disk.path());
         self.mount_again()?;
         stat.map(Some)
+    }
+
+    fn makes_requests(&self) -> bool {
+        !self.kind.in_persistent_memory()
     }
 
     fn maps_files(&self) -> bool {
@@ -266,8 +301,12 @@ impl Target for Volume {
     fn modelled(&self) -> Option<&ModelledDisk> {
         match &self.disk {
             Disk::Modelled { disk, .. } => Some(disk),
-            Disk::Loop { .. } | Disk::Device { .. } => None,
+            Disk::Loop { .. } | Disk::Memory { .. } | Disk::Device { .. } => None,
         }
+    }
+
+    fn limit_dirty(&self, bytes: u64) -> Result<DirtyLimit, Error> {
+        Ok(DirtyLimit::set(&self.kind.write_back(self.root())?, bytes)?)
     }
 
     fn snapshot(&mut self, name: &str) -> Result<(), Error> {
@@ -283,7 +322,7 @@ impl Target for Volume {
         mount.unmount()?;
         match disk {
             Disk::Loop { device, .. } => device.detach()?,
-            Disk::Device { .. } => {}
+            Disk::Memory { .. } | Disk::Device { .. } => {}
             Disk::Modelled { device, disk } => {
                 device.detach()?;
                 disk.detach()?;

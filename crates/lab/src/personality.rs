@@ -30,6 +30,8 @@ pub struct PersonalitySpec {
     pub against: bool,
     /// The model of a disk that an aged image is put on: a built-in name or a TOML file.
     pub disk: Option<String>,
+    /// How many bytes that were written may wait in memory for the disk; without it as many as the kernel lets.
+    pub dirty_bytes: Option<u64>,
     /// How long one repetition is.
     pub length: Length,
     /// How many repetitions there are on each side.
@@ -125,7 +127,13 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
         parameters: parameters(spec),
         command: &spec.command,
     };
-    let work = Working { personality: &spec.personality, plan: &plan, length: spec.length, seed: spec.seed };
+    let work = Working {
+        personality: &spec.personality,
+        plan: &plan,
+        dirty_bytes: spec.dirty_bytes,
+        length: spec.length,
+        seed: spec.seed,
+    };
     let measured = beside::run(&bench, watch, &mut |side| work.once(side))?;
     Ok(outcome(spec, &plan, measured))
 }
@@ -140,6 +148,7 @@ fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
         "length": length,
         "repeat": spec.repeat,
         "disk": spec.disk,
+        "dirty_bytes": spec.dirty_bytes,
     })
 }
 
@@ -147,6 +156,7 @@ fn parameters(spec: &PersonalitySpec) -> serde_json::Value {
 pub(crate) struct Working<'a> {
     pub personality: &'a Personality,
     pub plan: &'a Plan,
+    pub dirty_bytes: Option<u64>,
     pub length: Length,
     pub seed: u64,
 }
@@ -155,6 +165,9 @@ impl Working<'_> {
     /// One repetition on one side.
     pub fn once(&self, side: &mut Side) -> Result<Repetition, Error> {
         self.has_room(side)?;
+        let limited = |side: &Side| self.dirty_bytes.map(|bytes| side.target.limit_dirty(bytes)).transpose();
+        // What cannot be limited is refused before anything is made. To be made cold it is mounted anew, and limited anew.
+        limited(side)?;
         self.plan.make(&side.place, &disk::interrupted).map_err(bench_error)?;
         side.target.settle()?;
         side.target.chill()?;
@@ -162,6 +175,7 @@ impl Working<'_> {
         let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);
         // Repetitions differ in which files are chosen, and the sides do not.
         let run = Run { personality, plan, files: &files, length, seed: seed.wrapping_add(side.repetition) };
+        let _limit = limited(side)?;
         let busy_ns = |side: &Side| side.target.modelled().map(|disk| disk.clock_ns()).transpose();
         let begun_ns = busy_ns(side)?;
         let outcome = personality::run(&run, &disk::interrupted).map_err(bench_error)?;

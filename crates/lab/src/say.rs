@@ -35,8 +35,8 @@ pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) 
 /// Says if requests failed on a modelled disk, as they do when its backing store is full.
 pub(crate) fn failed_requests(target: &dyn Target, watch: &mut dyn Watch) -> Result<(), Error> {
     let status = target.modelled().map(ModelledDisk::status).transpose()?;
-    if let Some(Status { failed, first_failure: Some(first), .. }) = status {
-        watch.say(&format!("{failed} requests failed on the modelled disk, the first: {first}"));
+    if let Some(failures) = status.as_ref().and_then(Status::failures) {
+        watch.say(&failures);
     }
     Ok(())
 }

@@ -36,7 +36,9 @@ pub(crate) fn watched<T>(
     work: impl FnOnce(&dyn Target) -> Result<T, Error>,
 ) -> Result<(T, Seen), Error> {
     let recorder = match target.device() {
-        Some((_, devno)) if traced => Some(Recorder::start(devno, TRACE_BUFFER_KB)?),
+        Some((_, devno)) if traced && target.makes_requests() => {
+            Some(Recorder::start(devno, TRACE_BUFFER_KB)?)
+        }
         _ => None,
     };
     let own_log = recorder.is_none();

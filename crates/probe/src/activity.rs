@@ -166,7 +166,6 @@ fn now_ms() -> i64 {
 
 /// The seconds by which local time was ahead of UTC at a time in seconds since 1970, by the time zone of this process.
 pub fn utc_offset_s(seconds: i64) -> i64 {
-    let seconds: libc::time_t = seconds;
     // SAFETY: all zeros are a value of this plain structure, and both pointers are good for the call.
     unsafe {
         let mut local: libc::tm = std::mem::zeroed();

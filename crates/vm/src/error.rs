@@ -51,6 +51,14 @@ pub enum Error {
         /// What its console said of it.
         console: Option<String>,
     },
+    /// A file that cannot be memory of the machine.
+    #[error("making {} persistent memory of the virtual machine: {why}", path.display())]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what to do.
+        why: String,
+    },
     /// Ctrl-C before the command had begun.
     #[error("interrupted while the virtual machine booted")]
     Interrupted,

@@ -78,7 +78,7 @@ fn load(path: &str) -> io::Result<()> {
 }
 
 /// The port of that name. The kernel finds the ports in its own time.
-fn find_port(name: &str) -> Result<File, String> {
+pub fn find_port(name: &str) -> Result<File, String> {
     let is_it = |entry: &std::fs::DirEntry| {
         read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name)
     };

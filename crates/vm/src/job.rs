@@ -18,6 +18,8 @@ pub const ROOT_TAG: &str = "root";
 pub mod port {
     /// What both say of the run.
     pub const TALK: &str = "senesce.talk";
+    /// What is asked of the monitor of QEMU.
+    pub const MEMORY: &str = "senesce.memory";
     /// Standard output.
     pub const OUT: &str = "senesce.out";
     /// Standard error.

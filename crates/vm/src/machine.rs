@@ -4,7 +4,8 @@ use crate::Error;
 use crate::initramfs;
 use crate::inside::Inside;
 use crate::job::{Job, PROGRAM};
-use crate::qemu::{Accelerator, Qemu};
+use crate::memory;
+use crate::qemu::{Accelerator, Memory, Qemu};
 use crate::run::{Ended, Task, memory_file};
 use crate::watch::{Console, Watched, pass_on};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -16,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The memory of a machine, or half of what this one has left, if that is less.
 const MEMORY_BYTES: u64 = 2 << 30;
@@ -50,6 +51,7 @@ impl Machine<'_> {
         let (ours, theirs) = channels;
         let child = self.start(accelerator, &theirs).map_err(starting)?;
         let mut qemu = Process { child };
+        memory::serve(ours.asked, ours.monitor, self.task.writable.to_vec());
         // Else the ends that QEMU has would not be the last ones.
         drop(theirs);
         let console = Console::read(ours.console);
@@ -97,6 +99,10 @@ impl Machine<'_> {
             out: theirs.out.as_raw_fd(),
             err: theirs.err.as_raw_fd(),
             memory_bytes: memory_bytes(),
+            memory: self
+                .task
+                .memory
+                .then(|| Memory { asked: theirs.asked.as_raw_fd(), monitor: theirs.monitor.as_raw_fd() }),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             writable: &job.writable,
             init: PROGRAM,
@@ -104,10 +110,9 @@ impl Machine<'_> {
         let mut command = qemu.command();
         // What QEMU itself complains of is read with what the kernel says.
         command.stdout(Stdio::null()).stderr(theirs.console.try_clone().map_err(starting())?);
-        dies_with_us(
-            &mut command,
-            vec![qemu.kernel, qemu.initramfs, qemu.talk, qemu.console, qemu.out, qemu.err],
-        );
+        let mut inherits = vec![qemu.kernel, qemu.initramfs, qemu.talk, qemu.console, qemu.out, qemu.err];
+        inherits.extend(qemu.memory.iter().flat_map(|memory| [memory.asked, memory.monitor]));
+        dies_with_us(&mut command, inherits);
         command.spawn().map_err(starting())
     }
 }
@@ -142,6 +147,8 @@ fn memory_bytes() -> u64 {
 /// The ends of all channels that we have.
 struct Ours {
     talk: UnixStream,
+    asked: UnixStream,
+    monitor: UnixStream,
     console: std::io::PipeReader,
     out: std::io::PipeReader,
     err: std::io::PipeReader,
@@ -150,6 +157,8 @@ struct Ours {
 /// Those that QEMU has.
 struct Theirs {
     talk: UnixStream,
+    asked: UnixStream,
+    monitor: UnixStream,
     console: std::io::PipeWriter,
     out: std::io::PipeWriter,
     err: std::io::PipeWriter,
@@ -159,10 +168,25 @@ struct Channels;
 
 impl Channels {
     fn open() -> std::io::Result<(Ours, Theirs)> {
-        let talk = UnixStream::pair()?;
+        let [talk, asked, monitor] = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
         let [console, out, err] = [std::io::pipe()?, std::io::pipe()?, std::io::pipe()?];
-        let ours = Ours { talk: talk.0, console: console.0, out: out.0, err: err.0 };
-        Ok((ours, Theirs { talk: talk.1, console: console.1, out: out.1, err: err.1 }))
+        let ours = Ours {
+            talk: talk.0,
+            asked: asked.0,
+            monitor: monitor.0,
+            console: console.0,
+            out: out.0,
+            err: err.0,
+        };
+        let theirs = Theirs {
+            talk: talk.1,
+            asked: asked.1,
+            monitor: monitor.1,
+            console: console.1,
+            out: out.1,
+            err: err.1,
+        };
+        Ok((ours, theirs))
     }
 }
 
@@ -174,9 +198,8 @@ struct Process {
 impl Process {
     /// Waits a while where it is about to end by itself; after that it is gone.
     fn end(&mut self, by_itself: bool) {
-        let begun = Instant::now();
-        while by_itself && begun.elapsed() < POWER_OFF && matches!(self.child.try_wait(), Ok(None)) {
-            std::thread::sleep(Duration::from_millis(20));
+        if by_itself {
+            let _ = disk::ended_within(&mut self.child, POWER_OFF);
         }
         let _ = self.child.kill();
         let _ = self.child.wait();

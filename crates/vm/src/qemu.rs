@@ -67,12 +67,23 @@ pub struct Qemu<'a> {
     pub out: RawFd,
     pub err: RawFd,
     pub memory_bytes: u64,
+    /// Where memory may be added while it runs.
+    pub memory: Option<Memory>,
     pub processors: usize,
     /// Directories that the machine may write to, with their tags.
     pub writable: &'a [(String, PathBuf)],
     /// The program that the kernel starts.
     pub init: &'a str,
 }
+
+/// Two stream sockets: the machine asks for memory by one, and QEMU is told to add it by the other.
+pub struct Memory {
+    pub asked: RawFd,
+    pub monitor: RawFd,
+}
+
+/// So much memory there can be in all.
+const MOST_MEMORY: &str = "512G";
 
 impl Qemu<'_> {
     pub fn command(&self) -> Command {
@@ -88,11 +99,22 @@ impl Qemu<'_> {
             "-cpu",
             "max",
         ]);
-        command.args(["-accel", self.accelerator.name()]);
-        command.args(["-m", &format!("{}M", self.memory_bytes >> 20), "-smp", &self.processors.to_string()]);
+        command.args([
+            "-accel",
+            match self.accelerator {
+                Accelerator::Kvm => "kvm",
+                // The kernel switches trace events on by patching its code behind a breakpoint. With a thread for each processor
+                // one of them may still execute the breakpoint that is gone, and the kernel panics (seen with QEMU 7.2).
+                Accelerator::Tcg => "tcg,thread=single",
+            },
+        ]);
+        let most = self.memory.as_ref().map_or_else(String::new, |_| format!(",maxmem={MOST_MEMORY}"));
+        command.args(["-m", &format!("{}M{most}", self.memory_bytes >> 20)]);
+        command.args(["-smp", &self.processors.to_string()]);
         command.args(["-kernel", &inherited(self.kernel), "-initrd", &inherited(self.initramfs)]);
-        // A panic ends the machine. `LD_LIBRARY_PATH` is for the first process: its loader knows of no other directory.
-        let line = "console=ttyS0 earlyprintk=ttyS0 loglevel=6 panic=-1 oops=panic LD_LIBRARY_PATH=/lib";
+        // A panic ends the machine. `LD_LIBRARY_PATH` is for the first process: its loader knows of no other directory. On a busy host an
+        // emulated processor may see no tick in the time that the kernel tests the timer for, and it would panic; under KVM it tests none.
+        let line = "console=ttyS0 earlyprintk=ttyS0 loglevel=6 panic=-1 oops=panic no_timer_check LD_LIBRARY_PATH=/lib";
         command.args(["-append", &format!("{line} rdinit={}", self.init)]);
         for (id, fd) in [("console", self.console), ("out", self.out), ("err", self.err)] {
             command.arg("-chardev").arg(format!("file,id={id},path={}", inherited(fd)));
@@ -101,6 +123,12 @@ impl Qemu<'_> {
         command.args(["-serial", "chardev:console", "-device", "virtio-serial-pci"]);
         for (id, name) in [("talk", port::TALK), ("out", port::OUT), ("err", port::ERR)] {
             command.arg("-device").arg(format!("virtserialport,chardev={id},name={name}"));
+        }
+        if let Some(Memory { asked, monitor }) = &self.memory {
+            command.arg("-chardev").arg(format!("socket,id=memory,fd={asked}"));
+            command.arg("-device").arg(format!("virtserialport,chardev=memory,name={}", port::MEMORY));
+            command.arg("-chardev").arg(format!("socket,id=monitor,fd={monitor}"));
+            command.args(["-mon", "chardev=monitor,mode=control"]);
         }
         share(&mut command, ROOT_TAG, Path::new("/"), ",readonly=on");
         for (tag, dir) in self.writable {

@@ -26,6 +26,8 @@ pub struct Task<'a> {
     pub modules: &'a [&'a str],
     /// Directories that the command writes to, absolute paths; all else can only be read.
     pub writable: &'a [PathBuf],
+    /// Whether the command has files be persistent memory of the machine.
+    pub memory: bool,
     /// The arguments of this program inside.
     pub args: &'a [OsString],
     /// Whether its standard output is kept, and not passed on.
@@ -57,8 +59,7 @@ pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
         MODULES.into_iter().chain(checksums).chain(task.modules.iter().copied()).collect();
     let modules = modules.load_order(&wanted)?;
     let machine = Machine { task, qemu, kernel: kernel(&task.kernel.image)?, modules };
-    // Whoever may not open it cannot use it.
-    if File::options().read(true).write(true).open("/dev/kvm").is_ok() {
+    if kvm_is_offered() {
         match machine.run(Accelerator::Kvm) {
             Err(Broken { up: false, error: Error::Machine { .. } }) => {
                 say(
@@ -69,6 +70,19 @@ pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
         }
     }
     machine.run(Accelerator::Tcg).map_err(|broken| broken.error)
+}
+
+/// Whether KVM may work. Whoever may not open it cannot use it; and it may be there, and hang, where the processor lacks what it takes.
+fn kvm_is_offered() -> bool {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    virtualizes(&cpuinfo) && File::options().read(true).write(true).open("/dev/kvm").is_ok()
+}
+
+/// Whether the processor of this `/proc/cpuinfo` can execute machines, by Intel's means or by AMD's.
+fn virtualizes(cpuinfo: &str) -> bool {
+    let flags =
+        cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == "flags");
+    flags.is_some_and(|(_, flags)| flags.split_whitespace().any(|flag| ["vmx", "svm"].contains(&flag)))
 }
 
 /// The kernel to boot, uncompressed where it can be booted so.
@@ -84,4 +98,20 @@ fn kernel(path: &Path) -> Result<File, Error> {
 pub fn memory_file(name: &str) -> Result<File, Error> {
     let file = memfd_create(name, MemfdFlags::CLOEXEC);
     file.map(File::from).map_err(Error::io("making a file in memory for the", Path::new(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_says_whether_it_executes_machines() {
+        let cpuinfo = |flags| {
+            format!("processor\t: 0\nvmx flags\t: vnmi ept\nflags\t\t: fpu {flags} sse2\nbugs\t\t: svm\n")
+        };
+        for (flags, can) in [("vmx", true), ("svm", true), ("svm_lock avmx", false), ("hypervisor", false)] {
+            assert_eq!(virtualizes(&cpuinfo(flags)), can, "{flags}");
+        }
+        assert!(!virtualizes(""));
+    }
 }

@@ -148,16 +148,24 @@ fn text(said: &Mutex<Vec<u8>>) -> String {
 /// What a kernel says, and the first process, when things go wrong; the worst first.
 const WORST: [&str; 5] = ["Kernel panic", "senesce-init:", "Out of memory", "BUG:", "blocked for more than"];
 
+/// A fault of the kernel's own, which a panic may follow from; where it was is told after it.
+const FAULT: [&str; 2] = ["Oops", "[#1]"];
+const PLACE: &str = "RIP:";
+
 /// Where it is none of these, so many of the last lines are told.
 const LAST: usize = 3;
 
 fn telling(console: &str) -> Option<String> {
-    let lines: Vec<&str> = console.lines().map(without_time).filter(|line| !line.is_empty()).collect();
+    let mut lines: Vec<&str> = console.lines().map(without_time).filter(|line| !line.is_empty()).collect();
     let worst = WORST.iter().find_map(|word| lines.iter().find(|line| line.contains(word)));
-    match worst {
-        Some(worst) => Some((*worst).to_owned()),
-        None => Some(lines[lines.len().saturating_sub(LAST)..].join("; ")).filter(|last| !last.is_empty()),
+    let fault = lines.iter().position(|line| FAULT.iter().any(|word| line.contains(word)));
+    let place = fault.and_then(|at| lines[at..].iter().find(|line| line.contains(PLACE)));
+    let mut told: Vec<&str> =
+        [worst, fault.map(|at| &lines[at]), place].into_iter().flatten().copied().collect();
+    if told.is_empty() {
+        told = lines.split_off(lines.len().saturating_sub(LAST));
     }
+    Some(told.join("; ")).filter(|told| !told.is_empty())
 }
 
 /// A line of the kernel's log without the time in brackets.
@@ -229,6 +237,16 @@ mod tests {
         assert_eq!(telling(console).unwrap(), "Kernel panic - not syncing: no init");
         assert_eq!(telling("a\nb\n\nc\n[    9.2] Rebooting\n").unwrap(), "b; c; Rebooting");
         assert_eq!(telling("\n"), None);
+        let fault = "[   93.0] int3: 0000 [#1] PREEMPT SMP NOPTI\n[   93.1] CPU: 1 PID: 211 Comm: mkfs.f2fs\n\
+                     [   93.1] RIP: 0010:syscall_trace_enter+0x1/0x90\n[   93.2] RIP: 0033:0x7f\n\
+                     [   93.3] Kernel panic - not syncing: Fatal exception in interrupt\n";
+        assert_eq!(
+            telling(fault).unwrap(),
+            "Kernel panic - not syncing: Fatal exception in interrupt; int3: 0000 [#1] PREEMPT SMP NOPTI; \
+             RIP: 0010:syscall_trace_enter+0x1/0x90"
+        );
+        let warned = "[    1.0] RIP: 0010:warns+0x1/0x2\n[    2.0] Out of memory: Killed process 7\n";
+        assert_eq!(telling(warned).unwrap(), "Out of memory: Killed process 7", "a warning is no fault");
     }
 
     proptest! {

@@ -14,7 +14,8 @@ fn a_panic_is_told_in_the_words_of_the_kernel() {
             return;
         }
     };
-    let task = Task { kernel: &kernel, modules: &[], writable: &[], args: &[], keep_output: true };
+    let task =
+        Task { kernel: &kernel, modules: &[], writable: &[], memory: true, args: &[], keep_output: true };
     let error = run(&task, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::Machine { .. }), "{error}");
     let said = error.to_string();

@@ -194,10 +194,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let group = Pid::from_child(&self.child);
         let _ = kill_process_group(group, Signal::TERM);
-        let begun = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let _ = disk::ended_within(&mut self.child, PATIENCE);
         // The master waits for its children, so that this finds none unless something is stuck.
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();

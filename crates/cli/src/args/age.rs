@@ -25,7 +25,8 @@ pub struct Demo {
 #[derive(Args)]
 #[command(group(ArgGroup::new("erase_or_resume").args(["erase", "resume"]).multiple(true)))]
 pub struct Age {
-    /// File system: ext4, xfs, btrfs or betreefs; f2fs or nilfs2, in a virtual machine where this kernel lacks it
+    /// File system: ext4, xfs, btrfs or betreefs; f2fs, nilfs2 or bcachefs, in a virtual machine where this kernel lacks it;
+    /// ext4-dax, in one always; zfs by zfs-fuse
     #[arg(long, value_name = "KIND", default_value = "ext4")]
     pub fs: String,
     /// Size of the file system

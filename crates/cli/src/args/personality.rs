@@ -54,6 +54,9 @@ pub struct Personality {
     /// Make so many times as many files
     #[arg(long, value_name = "FACTOR", value_parser = scale)]
     pub scale: Option<f64>,
+    /// Let no more than about so much written data wait in memory for the disk
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub dirty: Option<u64>,
     /// Seed of the files and of which of them is chosen
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,

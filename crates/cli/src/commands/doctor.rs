@@ -105,7 +105,7 @@ fn machine() -> Finding {
 
 /// Whether another kernel has what this one lacks.
 fn in_machine(kind: &dyn fs::FileSystem) -> Finding {
-    let release = vm::Kernel::find(&[kind.module()]).and_then(|kernel| kernel.release());
+    let release = vm::Kernel::find(&kind.modules()).and_then(|kernel| kernel.release());
     let tools = fs::has_tools(kind);
     let detail = format!(
         "in a virtual machine, Linux {}: {}",

@@ -1,6 +1,6 @@
 //! `senesce image`.
 
-use super::aged;
+use super::{aged, outside};
 use crate::args::{ImageAction, SavedImage};
 use crate::output::{self, number};
 use crate::progress::Progress;
@@ -16,7 +16,11 @@ pub fn run(action: &ImageAction) -> Result<()> {
             let default = Path::new("senesce-work");
             let is_name = name.parent().is_none_or(|parent| parent.as_os_str().is_empty());
             let (work, name) = aged::place(work.as_deref().or(is_name.then_some(default)), name)?;
-            let saved = images::save(&SaveSpec { work, name, to: to.clone() }, &mut progress)?;
+            let spec = SaveSpec { work, name, to: to.clone() };
+            if let Some(place) = outside::of_save(&spec)? {
+                return outside::whole(&place);
+            }
+            let saved = images::save(&spec, &mut progress)?;
             drop(progress);
             if *json {
                 return output::json(&saved);
@@ -59,6 +63,11 @@ pub fn run(action: &ImageAction) -> Result<()> {
         ImageAction::Verify { image, deep, scratch } => {
             let (file, key) = named(image)?;
             let scratch = deep.then(|| scratch.scratch.clone().unwrap_or_else(std::env::temp_dir));
+            if let Some(scratch) = &scratch
+                && let Some(place) = outside::of_restored(&Image::open(&file, key.as_ref())?, scratch)?
+            {
+                return outside::whole(&place);
+            }
             let checked = images::check(&file, key.as_ref(), scratch.as_deref(), &mut progress)?;
             drop(progress);
             if image.json {

@@ -5,6 +5,7 @@ use super::age::{self, absolute};
 use crate::args::{Age, Compare, CompareKernels, OnKernel, ProbeKind};
 use anyhow::{Context as _, Result, bail};
 use fs::FileSystem;
+use lab::images::{Image, SaveSpec, Shelf};
 use lab::{Home, Made, Manifest, Work};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,24 @@ use vm::{Ended, Kernel, Task};
 pub struct Place {
     kernel: Kernel,
     modules: Vec<&'static str>,
+    /// Whether images are persistent memory there.
+    memory: bool,
     /// The work directory.
     work: Option<PathBuf>,
     /// Other directories that it writes to.
     writes: Vec<PathBuf>,
+}
+
+impl Place {
+    fn new(kernel: Kernel, kinds: &[&'static dyn FileSystem], work: Option<PathBuf>) -> Place {
+        Place {
+            kernel,
+            modules: kinds.iter().flat_map(|kind| kind.modules()).collect(),
+            memory: kinds.iter().any(|kind| kind.in_persistent_memory()),
+            work,
+            writes: Vec::new(),
+        }
+    }
 }
 
 /// The command failed inside, and has said why.
@@ -58,11 +73,14 @@ pub fn of_age(args: &Age, source: &str) -> Result<Option<Place>> {
     if args.device.is_some() {
         bail!("a device cannot be aged in a virtual machine, which {} needs here: age an image", kind.name());
     }
-    let mut writes = Vec::new();
-    writes.extend(args.image_dir.as_deref().map(absolute).transpose()?);
-    writes.extend(args.memory.then(|| age::MEMORY.into()));
-    writes.extend(args.save_trace.as_deref().map(above).transpose()?);
-    Ok(Some(Place { kernel, modules: vec![kind.module()], work: Some(work), writes }))
+    if kind.in_persistent_memory() && args.disk.is_some() {
+        bail!("{} lies in persistent memory, which is no disk: leave --disk out", kind.name());
+    }
+    let mut place = Place::new(kernel, &[kind], Some(work));
+    place.writes.extend(args.image_dir.as_deref().map(absolute).transpose()?);
+    place.writes.extend(args.memory.then(|| age::MEMORY.into()));
+    place.writes.extend(args.save_trace.as_deref().map(above).transpose()?);
+    Ok(Some(place))
 }
 
 /// Where a comparison is to run: on each kernel that something was aged on; `None` is here.
@@ -74,18 +92,11 @@ pub fn of_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Place
         kernels.dedup();
         let place = |kernel: &Option<Kernel>| {
             let Some(kernel) = kernel.clone() else { return Ok(None) };
-            let of = named.iter().filter(|manifest| manifest.made.kernel.as_ref() == Some(&kernel));
-            let mut place = Place {
-                kernel: kernel.clone(),
-                modules: Vec::new(),
-                work: Some(work.clone()),
-                writes: Vec::new(),
-            };
-            for manifest in of {
-                place.modules.push(fs::find(&manifest.made.fs)?.module());
-                if let Home::Image(path) | Home::Modelled { dir: path, .. } = &manifest.made.home {
-                    place.writes.push(above(path)?);
-                }
+            let of = || named.iter().filter(|manifest| manifest.made.kernel.as_ref() == Some(&kernel));
+            let kinds = of().map(|manifest| fs::find(&manifest.made.fs)).collect::<Result<Vec<_>, _>>()?;
+            let mut place = Place::new(kernel.clone(), &kinds, Some(work.clone()));
+            for manifest in of() {
+                place.writes.extend(home(&manifest.made)?);
             }
             Ok(Some(place))
         };
@@ -93,7 +104,6 @@ pub fn of_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Place
     }
     let kinds = args.first.fs.iter().map(|name| fs::find(name)).collect::<Result<Vec<_>, _>>()?;
     kinds.iter().try_for_each(|kind| fs::has_tools(*kind))?;
-    let modules: Vec<&str> = kinds.iter().map(|kind| kind.module()).collect();
     let mut kernels: Vec<_> = kernels(&args.kernels)?.into_iter().map(Some).collect();
     match (kernels.len(), args.kernels.across) {
         (0, None) => kernels.push(for_kinds(&kinds)?),
@@ -101,8 +111,7 @@ pub fn of_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Place
         (2.., None) => bail!("several kernels are compared with --across kernel"),
         _ => {}
     }
-    let place =
-        |kernel| Place { kernel, modules: modules.clone(), work: Some(work.clone()), writes: Vec::new() };
+    let place = |kernel| Place::new(kernel, &kinds, Some(work.clone()));
     Ok(kernels.into_iter().map(|kernel| kernel.map(place)).collect())
 }
 
@@ -122,13 +131,36 @@ pub fn of_probe(kind: &ProbeKind) -> Option<Place> {
     // What cannot be found out now, the probe itself says.
     let made = Made::found(&subject.path).ok()??;
     let kind = fs::find(&made.fs).ok()?;
-    let kernel = for_kinds(&[kind]).ok()??;
-    let writes = [Some(subject.path.as_path()), log]
-        .into_iter()
-        .flatten()
-        .filter_map(|path| above(path).ok())
-        .collect();
-    Some(Place { kernel, modules: vec![kind.module()], work: None, writes })
+    let mut place = Place::new(for_kinds(&[kind]).ok()??, &[kind], None);
+    let written = [Some(subject.path.as_path()), log].into_iter().flatten();
+    place.writes = written.filter_map(|path| above(path).ok()).collect();
+    Some(place)
+}
+
+/// Where an aged file system is to be saved, if not here.
+pub fn of_save(spec: &SaveSpec) -> Result<Option<Place>> {
+    if vm::inside().is_some() {
+        return Ok(None);
+    }
+    let made = Manifest::load_aged(&spec.work, &spec.name)?.made;
+    let Some(kernel) = made.kernel.clone() else { return Ok(None) };
+    let mut place = Place::new(kernel, &[fs::find(&made.fs)?], Some(absolute(&spec.work)?));
+    place.writes.extend(home(&made)?);
+    place.writes.push(match &spec.to {
+        Some(file) => above(file)?,
+        None => Shelf::of_user()?.path().to_owned(),
+    });
+    Ok(Some(place))
+}
+
+/// Where a saved image is to be restored to `scratch` and looked at, if not here.
+pub fn of_restored(image: &Image, scratch: &Path) -> Result<Option<Place>> {
+    if vm::inside().is_some() {
+        return Ok(None);
+    }
+    let kind = fs::find(&image.about.aged.made.fs)?;
+    let Some(kernel) = for_kinds(&[kind])? else { return Ok(None) };
+    Ok(Some(Place { writes: vec![absolute(scratch)?], ..Place::new(kernel, &[kind], None) }))
 }
 
 /// The kernel that was asked for.
@@ -155,11 +187,19 @@ fn for_kinds(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
     if kinds.iter().all(|kind| fs::in_kernel(*kind)) {
         return Ok(None);
     }
-    let modules: Vec<&str> = kinds.iter().map(|kind| kind.module()).collect();
+    let modules: Vec<&str> = kinds.iter().flat_map(|kind| kind.modules()).collect();
     let lacking: Vec<&str> =
         kinds.iter().filter(|kind| !fs::in_kernel(**kind)).map(|kind| kind.name()).collect();
     let found = Kernel::find(&modules);
     found.map(Some).with_context(|| format!("this kernel has no {}", lacking.join(", ")))
+}
+
+/// The directory that an image or a modelled disk lies in.
+fn home(made: &Made) -> Result<Option<PathBuf>> {
+    match &made.home {
+        Home::Image(path) | Home::Modelled { dir: path, .. } => above(path).map(Some),
+        Home::Device(_) | Home::Dir(_) => Ok(None),
+    }
 }
 
 /// The directory that holds `path`.
@@ -192,8 +232,14 @@ fn run(place: &Place, args: &[OsString], keep_output: bool) -> Result<Vec<u8>> {
     for dir in &writable {
         std::fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
     }
-    let task =
-        Task { kernel: &place.kernel, modules: &place.modules, writable: &writable, args, keep_output };
+    let task = Task {
+        kernel: &place.kernel,
+        modules: &place.modules,
+        writable: &writable,
+        memory: place.memory,
+        args,
+        keep_output,
+    };
     let ended = vm::run(&task, &mut |said| eprintln!("{said}"));
     if let (Some(work), Some(dir)) = (&work, &place.work)
         && (ended.as_ref().is_ok_and(|ended| ended.status == 0) || holds_an_aging(dir))

@@ -93,6 +93,14 @@ pub struct Status {
     pub hardening: Hardening,
 }
 
+impl Status {
+    /// What is to be said if requests failed, as they do when the backing store is full.
+    pub fn failures(&self) -> Option<String> {
+        let first = self.first_failure.as_ref()?;
+        Some(format!("{} requests failed on the modelled disk, the first: {first}", self.failed))
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
     Done(Status),

@@ -73,9 +73,14 @@ impl FileSystem for Btrfs {
         btrfs::unused(device, root)
     }
 
-    fn set_read_ahead(&self, root: &Path, kb: u32) -> Result<(), Error> {
+    /// It may lie on several devices, and writes back by settings of its own.
+    fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
         let id = btrfs::id(root).map_err(Error::io("asking for the identity of", root))?;
-        let setting = PathBuf::from(format!("/sys/fs/btrfs/{id}/bdi/read_ahead_kb"));
+        Ok(PathBuf::from(format!("/sys/fs/btrfs/{id}/bdi")))
+    }
+
+    fn set_read_ahead(&self, root: &Path, kb: u32) -> Result<(), Error> {
+        let setting = self.write_back(root)?.join("read_ahead_kb");
         std::fs::write(&setting, kb.to_string()).map_err(Error::io("setting", &setting))
     }
 }

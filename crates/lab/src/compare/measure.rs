@@ -111,6 +111,10 @@ impl Measuring<'_> {
         if let Err(why) = &traced {
             self.watch.say(&format!("block requests cannot be traced, so no dynamic layout score: {why}"));
         }
+        if !targets[0].makes_requests() {
+            self.watch
+                .say("files are read from persistent memory without any request, so no dynamic layout score");
+        }
         let census = [probe::census(targets[0].root())?, probe::census(targets[1].root())?];
         for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
             // Else they were counted with their extents.

@@ -19,6 +19,7 @@ pub fn run(args: &args::Personality) -> Result<()> {
         on: on(&args.ground)?,
         against: args.ground.against == Against::Unaged,
         disk: args.ground.disk.clone(),
+        dirty_bytes: args.dirty,
         length: args.operations.map_or(Length::Time(args.time), Length::Operations),
         repeat: args.ground.repeat,
         seed: args.seed,

@@ -1,0 +1,79 @@
+//! ext4 in persistent memory.
+
+use super::FileSystem;
+use super::ext4::Ext4;
+use crate::Error;
+use disk::Extent;
+use std::path::Path;
+use std::process::Command;
+
+/// ext4 in persistent memory, with direct access (DAX): files are read and written where they lie, past the page cache and the block
+/// layer. What lies there is an ext4 like any other.
+pub struct Ext4Dax;
+
+impl FileSystem for Ext4Dax {
+    fn name(&self) -> &'static str {
+        "ext4-dax"
+    }
+
+    fn mount_name(&self) -> &'static str {
+        Ext4.name()
+    }
+
+    fn in_persistent_memory(&self) -> bool {
+        true
+    }
+
+    fn modules(&self) -> Vec<&'static str> {
+        [Ext4.modules(), vec!["virtio_pmem", "nd_pmem"]].concat()
+    }
+
+    fn tools(&self) -> (&'static [&'static str], &'static str) {
+        Ext4.tools()
+    }
+
+    fn mkfs(&self, device: &Path, size_bytes: u64, zeroed: bool, opts: &[String]) -> Command {
+        Ext4.mkfs(device, size_bytes, zeroed, opts)
+    }
+
+    fn room_for(&self, size_bytes: u64, inodes: u64) -> Vec<String> {
+        Ext4.room_for(size_bytes, inodes)
+    }
+
+    fn check(&self, device: &Path) -> Option<Command> {
+        Ext4.check(device)
+    }
+
+    fn version_command(&self) -> Command {
+        Ext4.version_command()
+    }
+
+    fn default_mount_opts(&self) -> &'static [&'static str] {
+        // Where the memory does not take it, the kernel refuses to mount.
+        &["noatime", "dax=always"]
+    }
+
+    fn min_size_bytes(&self) -> u64 {
+        Ext4.min_size_bytes()
+    }
+
+    fn grouped_limit_bytes(&self, block_bytes: u64) -> u64 {
+        Ext4.grouped_limit_bytes(block_bytes)
+    }
+
+    fn max_extent_bytes(&self, block_bytes: u64) -> u64 {
+        Ext4.max_extent_bytes(block_bytes)
+    }
+
+    fn maps_to_device(&self) -> bool {
+        Ext4.maps_to_device()
+    }
+
+    fn untouched_mount_opts(&self) -> &'static [&'static str] {
+        Ext4.untouched_mount_opts()
+    }
+
+    fn unused(&self, device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        Ext4.unused(device, root)
+    }
+}

@@ -1,0 +1,112 @@
+//! ZFS, by zfs-fuse.
+
+mod daemon;
+mod pool;
+
+pub use daemon::start;
+pub use pool::Pool;
+
+use super::FileSystem;
+use crate::Error;
+use disk::{BlockDevice, Extent, command};
+use std::path::Path;
+use std::process::Command;
+
+const PACKAGE: &str = "zfs-fuse";
+
+/// How the names of our pools begin.
+const NAME: &str = "senesce-";
+
+/// What a pool is made by: the device and further options follow. It is made below a directory of the daemon's own, and let go.
+const MAKE: &str = r#"name=$0; device=$1; shift
+zpool create -f -o cachefile=none -O atime=off -R /run/zfs/new -m / "$@" "$name" "$device" && zpool export "$name""#;
+
+/// What looks at every block that is in use: scrubbing goes on in the background.
+const SCRUB: &str = r#"name=$0; mkdir -p "/run/zfs/$name"; ln -sf "$1" "/run/zfs/$name/disk"
+zpool import -f -d "/run/zfs/$name" -o cachefile=none -R /run/zfs/new "$(blkid -p -s UUID -o value "$1")" "$name" || exit
+zpool scrub "$name"
+while zpool status "$name" | grep -q 'scrub in progress'; do sleep 0.2; done
+zpool status -v "$name"
+zpool status "$name" | grep -q 'with 0 errors' && zpool status -x "$name" | grep -q 'is healthy'
+status=$?
+zpool export "$name" && exit $status"#;
+
+/// The file system that is a volume manager too (Bonwick et al., 2003), in its port to FUSE of 2008 to 2012.
+pub struct Zfs;
+
+impl FileSystem for Zfs {
+    fn name(&self) -> &'static str {
+        "zfs"
+    }
+
+    fn tools(&self) -> (&'static [&'static str], &'static str) {
+        (&["zfs-fuse", "zpool", "zfs"], PACKAGE)
+    }
+
+    fn in_pool(&self) -> bool {
+        true
+    }
+
+    /// It takes the whole device, whatever the size.
+    fn mkfs(&self, device: &Path, _size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
+        let mut command = command("sh");
+        command.args(["-c", MAKE, &pool::unused_name()]).arg(device).args(opts);
+        command
+    }
+
+    fn check(&self, device: &Path) -> Option<Command> {
+        let mut command = command("sh");
+        command.args(["-c", SCRUB, &pool::unused_name()]).arg(device);
+        Some(command)
+    }
+
+    /// None of its programs tells a version.
+    fn version_command(&self) -> Command {
+        let mut command = command("dpkg-query");
+        command.args(["-W", "-f", "${Package} ${Version}, pool version 23", PACKAGE]);
+        command
+    }
+
+    fn default_mount_opts(&self) -> &'static [&'static str] {
+        // The pool was made so that reading does not write.
+        &[]
+    }
+
+    fn is_ours(&self, device: &BlockDevice) -> Result<bool, Error> {
+        Ok(pool::tag(device.path(), "LABEL")?.starts_with(NAME))
+    }
+
+    fn min_size_bytes(&self) -> u64 {
+        128 << 20
+    }
+
+    /// The rest is what it keeps back, and metadata, of which it has two copies.
+    fn most_full(&self, _size_bytes: u64) -> f64 {
+        0.6
+    }
+
+    /// Nothing is allocated before it is written, so every file is written.
+    fn inline_limit_bytes(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// A record.
+    fn max_extent_bytes(&self, _: u64) -> u64 {
+        128 << 10
+    }
+
+    fn maps_files(&self) -> bool {
+        false
+    }
+
+    /// They are told by its debugger alone, which sees no pool of a daemon of ours.
+    fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
+        Ok(None)
+    }
+
+    /// Its daemon does not hear of `syncfs`. But a property is set in a transaction group that comes behind all that was written.
+    fn settle(&self, root: &Path) -> Result<(), Error> {
+        crate::volume::settle(root)?;
+        pool::settle(root)
+    }
+}

@@ -1,0 +1,64 @@
+//! The daemon of zfs-fuse, which serves all pools.
+//!
+//! Its programs meet it at a socket of a fixed name, so there is one on a machine. Ours is another: in our namespace it and its programs
+//! see an empty file system in memory where the socket would be, and no pool of others. It dies with the process.
+
+use super::PACKAGE;
+use crate::Error;
+use disk::{command, require_tool};
+use rustix::mount::{MountFlags, mount};
+use rustix::process::{Signal, set_parent_process_death_signal};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The program.
+const PROGRAM: &str = "zfs-fuse";
+
+/// What it keeps under names of its own: the socket, a lock, a list of pools.
+const DIRS: [&str; 3] = ["/run/zfs", "/run/lock/zfs", "/var/lib/zfs"];
+
+/// Where its programs meet it.
+const SOCKET: &str = "/run/zfs/zfs_socket";
+
+/// How long it may take to begin.
+const BEGIN: Duration = Duration::from_secs(60);
+
+/// Starts it, if it does not run.
+pub fn start() -> Result<(), Error> {
+    static RUNNING: Mutex<Option<Child>> = Mutex::new(None);
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if running.as_mut().is_some_and(|daemon| matches!(daemon.try_wait(), Ok(None))) {
+        return Ok(());
+    }
+    require_tool(PROGRAM, PACKAGE)?;
+    for dir in DIRS.map(Path::new) {
+        let doing = "hiding what the daemon of others has in";
+        std::fs::create_dir_all(dir).map_err(Error::io(doing, dir))?;
+        mount("senesce", dir, "tmpfs", MountFlags::empty(), None).map_err(Error::io(doing, dir))?;
+    }
+    let fail = || Error::io("starting", Path::new(PROGRAM));
+    let mut daemon = command(PROGRAM);
+    // What the kernel keeps of files holds: nobody else changes them.
+    daemon.args(["--no-daemon", "--no-kstat-mount", "-a", "3600", "-e", "3600", "-o", "default_permissions"]);
+    daemon.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
+    unsafe { daemon.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) };
+    let mut child = daemon.spawn().map_err(fail())?;
+    let begun = Instant::now();
+    while !Path::new(SOCKET).exists() {
+        let ended = child.try_wait().map_err(fail())?;
+        if ended.is_some() || begun.elapsed() > BEGIN {
+            let _ = child.kill();
+            let _ = child.wait();
+            let why =
+                ended.map_or_else(|| "it does not begin".to_owned(), |status| format!("it ended ({status})"));
+            return Err(fail()(std::io::Error::other(why)));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    *running = Some(child);
+    Ok(())
+}
