@@ -97,7 +97,8 @@ fn on_an_aged_image_it_is_compared_and_the_image_stays_what_it_was() {
     let alone = lab.json("bench tiny.toml --on a --work work --against none --operations 160");
     assert!(alone["ratio"].is_null() && alone["sides"]["alone"].is_object());
     // The same image on a modelled disk.
-    let on_disk = lab.json("bench tiny.toml --on work/a.img --disk ssd-sata --operations 160 --repeat 2");
+    let on_disk =
+        lab.json("bench tiny.toml --on work/a.img --disk ssd-sata --operations 160 --repeat 2 --dirty 1M");
     assert_eq!((&on_disk["modelled_disk"], &on_disk["kept"]), (&"ssd-sata".into(), &"copied".into()));
     let run = &on_disk["sides"]["aged"]["runs"][1];
     assert!(run["disk_share"].as_f64().unwrap() > 0.0, "{run}");
@@ -280,6 +281,10 @@ fn a_device_that_is_not_ours_is_refused() {
     let before = digest(Path::new(&device.0));
     std::fs::write(lab.path().join("job.fio"), "[j]\nrw=write\nsize=1m\n").unwrap();
     for what in ["tiny.toml", "fio job.fio"] {
+        if what.starts_with("fio") && disk::require_tool("fio", "fio").is_err() {
+            println!("skipped: fio is not installed");
+            continue;
+        }
         let line = format!("bench {what} --on {}", device.0);
         lab.refused_with(&line, "senesce did not make the file system on it");
     }
@@ -368,6 +373,7 @@ fn bad_personalities_are_refused() {
         ("bench varmail --on d --threads 0", "--threads"),
         ("bench varmail --on d --scale 0", "--scale"),
         ("bench varmail --on d --disk ssd-sata", "is a directory"),
+        ("bench varmail --on d --dirty 8M", "it is a directory on a disk of others"),
         ("bench varmail --on d --disk nothing", "no device model named"),
         ("bench fio missing.fio --on d", "missing.fio"),
     ] {

@@ -2,7 +2,8 @@
 //! killed goes on where it was.
 
 use super::outcome::Outcome;
-use super::run::{RunSpec, run};
+use super::plan::Plan;
+use super::run::{RunSpec, has_checkpoints, run};
 use super::spec::Experiment;
 use super::standing::is_done;
 use crate::store::StoreAt;
@@ -56,8 +57,8 @@ impl AllSpec {
         }
     }
 
-    fn run(&self, experiment: &Experiment, watch: &mut dyn Watch) -> Result<Outcome, Error> {
-        let spec = RunSpec {
+    fn of(&self, experiment: &Experiment) -> RunSpec {
+        RunSpec {
             experiment: experiment.clone(),
             scale: self.scale.clone(),
             work: self.work.clone(),
@@ -65,8 +66,15 @@ impl AllSpec {
             resume: true,
             apart: self.apart,
             command: self.command.clone(),
-        };
-        run(&spec.plan()?, watch)
+        }
+    }
+
+    /// Whether something of a plan is in the store, so that the time that the rest takes tells nothing of the whole.
+    fn has_of(&self, plan: &Plan) -> Result<bool, Error> {
+        match self.at() {
+            StoreAt::File(path) if !path.is_file() => Ok(false),
+            at => has_checkpoints(plan, &at.open()?),
+        }
     }
 
     /// About how many seconds the figures from this one on take.
@@ -79,7 +87,8 @@ impl AllSpec {
 /// Runs all figures that are not done in the store.
 pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, Error> {
     let mut all = AllDone::default();
-    let (begun, mut expected_s) = (Instant::now(), 0);
+    // Of the figures that this start has done from their beginning.
+    let (mut took_s, mut expected_s) = (0.0, 0);
     let count = spec.experiments.len();
     for (at, experiment) in spec.experiments.iter().enumerate() {
         let figure = &experiment.figure;
@@ -89,23 +98,27 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
         }
         let left_s = spec.expected_s(at) as f64;
         // This machine is as fast as it has shown itself to be.
-        let pace = if expected_s == 0 { 1.0 } else { begun.elapsed().as_secs_f64() / expected_s as f64 };
+        let pace = if expected_s == 0 { 1.0 } else { took_s / expected_s as f64 };
         watch.say(&format!(
             "==== {figure}, {} of {count}, about {:.0} min left",
             at + 1,
             left_s * pace / 60.0
         ));
-        let result = spec.run(experiment, watch);
+        let (begun, run_spec) = (Instant::now(), spec.of(experiment));
+        let result = run_spec.plan().and_then(|plan| Ok((!spec.has_of(&plan)?, run(&plan, watch)?)));
         if disk::interrupted() {
             return Err(interrupted());
         }
-        expected_s += experiment.at(&spec.scale)?.expected_s;
         match result {
-            Ok(outcome) if outcome.failed.is_empty() => {
+            Ok((from_beginning, outcome)) if outcome.failed.is_empty() => {
+                if from_beginning {
+                    took_s += begun.elapsed().as_secs_f64();
+                    expected_s += experiment.at(&spec.scale)?.expected_s;
+                }
                 watch.say(&summary(&outcome));
                 all.done.push(figure.clone());
             }
-            Ok(outcome) => {
+            Ok((_, outcome)) => {
                 watch.say(&summary(&outcome));
                 let cells: Vec<&str> = outcome.failed.iter().map(|cell| cell.cell.as_str()).collect();
                 all.failed.push((figure.clone(), format!("cells failed: {}", cells.join(", "))));

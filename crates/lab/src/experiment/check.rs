@@ -1,5 +1,6 @@
 //! Whether what was published holds for what was measured.
 
+mod ranking;
 mod verdict;
 
 use super::line::Line;
@@ -76,7 +77,8 @@ impl Judge<'_> {
                 reason: String::new(),
             }];
         }
-        lines.into_iter().map(|line| self.judge(check, line)).collect()
+        let judged = lines.into_iter().map(|line| self.judge(check, line)).collect();
+        if check.in_some { vec![in_some(check, judged)] } else { judged }
     }
 
     /// The correlation that a claim is made of, for each of its lines that has one.
@@ -142,6 +144,21 @@ impl Judge<'_> {
             level: check.level,
             reason: if holds == Some(true) { String::new() } else { check.why.clone() },
         }
+    }
+}
+
+/// One verdict of what was judged line by line: the claim holds where it holds of one of them.
+fn in_some(check: &Check, judged: Vec<Checked>) -> Checked {
+    let any = |wanted| judged.iter().find(|checked| checked.holds == wanted);
+    let decisive = any(Some(true)).or(any(None)).unwrap_or(&judged[0]);
+    let line = |checked: &Checked| {
+        let name = checked.claim.strip_suffix(&format!(": {}", check.claim)).unwrap_or_default();
+        format!("{name}: {}", checked.measured)
+    };
+    Checked {
+        claim: check.claim.clone(),
+        measured: judged.iter().map(line).collect::<Vec<_>>().join("; "),
+        ..decisive.clone()
     }
 }
 

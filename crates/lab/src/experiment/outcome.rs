@@ -72,6 +72,9 @@ pub struct CheckpointSide {
     /// The 95 % intervals of those that were repeated often enough.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub intervals: BTreeMap<String, (f64, f64)>,
+    /// Their repetitions, by which claims are judged; the store has them anyway.
+    #[serde(skip)]
+    pub repetitions: BTreeMap<String, Vec<f64>>,
 }
 
 /// Aged and unaged at one checkpoint on one disk.
@@ -194,6 +197,7 @@ pub(crate) fn read_checkpoint(
     let numbers = store.measurements(run)?;
     let side = |subject: &str, disk: &str| {
         let (mut values, mut intervals) = (BTreeMap::new(), BTreeMap::new());
+        let mut repetitions: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for number in numbers.iter().filter(|number| number.subject == subject) {
             let name = match number.measure.split_once(ON) {
                 Some((name, on)) if on == disk => name,
@@ -202,6 +206,7 @@ pub(crate) fn read_checkpoint(
             };
             let found = interval(&numbers, subject, &number.measure).expect("there is a number");
             values.insert(name.to_owned(), found.median);
+            repetitions.entry(name.to_owned()).or_default().push(number.value);
             intervals.extend(found.low.zip(found.high).map(|ends| (name.to_owned(), ends)));
         }
         let [fs, disk, option, side] = [fs, disk, option, subject].map(str::to_owned);
@@ -214,6 +219,7 @@ pub(crate) fn read_checkpoint(
             side,
             values,
             intervals,
+            repetitions,
         })
     };
     let (mut sides, mut pairs) = (Vec::new(), Vec::new());

@@ -29,12 +29,19 @@ pub struct OnAged {
     pub personality: String,
     /// The profile that is aged after: a built-in name or a TOML file.
     pub profile: String,
+    /// How many times the capacity is written before at most, whatever the round: a profile whose files are young is reached
+    /// long before one whose files are old.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_overwrites: Option<f64>,
     /// The share of the capacity in use before.
     pub fullness: f64,
     /// How many times as many files there are as the personality says.
     pub scale: f64,
     /// How many threads run; without it as the personality says.
     pub threads: Option<u32>,
+    /// How many bytes that were written may wait in memory for the disk; without it as many as the kernel lets, which a
+    /// short run on few files never reaches.
+    pub dirty_bytes: Option<u64>,
     /// Seconds of one repetition.
     pub time_s: f64,
 }
@@ -44,9 +51,11 @@ impl Default for OnAged {
         OnAged {
             personality: "fileserver".to_owned(),
             profile: "agrawal".to_owned(),
+            most_overwrites: None,
             fullness: 0.8,
             scale: 1.0,
             threads: None,
+            dirty_bytes: None,
             time_s: 60.0,
         }
     }
@@ -89,6 +98,9 @@ impl OnAged {
         }
         if !(self.time_s > 0.0 && self.time_s < 1e6) {
             return Err(Error::Refused(format!("time_s = {} is no time of a run", self.time_s)));
+        }
+        if let Some(most) = self.most_overwrites.filter(|most| !(*most > 0.0 && most.is_finite())) {
+            return Err(Error::Refused(format!("most_overwrites = {most} is not above 0")));
         }
         if !(self.scale > 0.0 && self.scale <= 1000.0) {
             return Err(Error::Refused(format!("scale = {} is not above 0 and up to 1000", self.scale)));
@@ -156,7 +168,8 @@ impl Serving<'_> {
         let personality = task.personality()?;
         let plan = Plan::new(&personality, self.cell.seed).map_err(bench_error)?;
         let length = Length::Time(Duration::from_secs_f64(task.time_s));
-        let work = Working { personality: &personality, plan: &plan, length, seed: self.cell.seed };
+        let (dirty_bytes, seed) = (task.dirty_bytes, self.cell.seed);
+        let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
         let on = On::Aged { work: self.images.to_owned(), name: name.clone() };
         let mut measured = Vec::new();
         for (named, model) in self.disks {
@@ -200,7 +213,7 @@ impl Serving<'_> {
                 capacity_bytes: size_bytes,
                 fullness: cell.task.fullness,
                 seed: cell.seed,
-                overwrites: Some(round as f64),
+                overwrites: Some(cell.task.most_overwrites.unwrap_or(f64::INFINITY).min(round as f64)),
             },
             time: None,
             fit: None,
@@ -238,6 +251,7 @@ mod tests {
             (OnAged::default(), "smaller scale"),
             (OnAged { fullness: 1.0, ..small.clone() }, "fullness"),
             (OnAged { time_s: 0.0, ..small.clone() }, "time_s"),
+            (OnAged { most_overwrites: Some(0.0), ..small.clone() }, "most_overwrites"),
             (OnAged { scale: -1.0, ..small.clone() }, "scale"),
             (OnAged { personality: "nobody".to_owned(), ..small.clone() }, "nobody"),
             (OnAged { profile: "nobody".to_owned(), ..small.clone() }, "nobody"),

@@ -42,7 +42,8 @@ pub struct Rule {
     pub correlates_with: Option<String>,
     /// … lies below this.
     pub correlation_below: Option<f64>,
-    /// The file systems stand in another order, by their values of the last round, than on the unaged side.
+    /// Of two file systems the one with the greater values on the unaged side has the lesser ones at the last round, and both differences
+    /// are more than chance gives, by the rank-sum test over the repetitions.
     pub ranking_changes: bool,
     /// The value of the last round over that of each of these other settings …
     pub over_options: Vec<String>,

@@ -124,6 +124,18 @@ fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Re
     gathered()
 }
 
+/// Whether any checkpoint of a plan is in the store.
+pub(super) fn has_checkpoints(plan: &Plan, store: &Store) -> Result<bool, Error> {
+    for job in &plan.jobs {
+        for at in plan.schedule.checkpoints() {
+            if job.identity.find(store, at)?.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// Whether all of a job is in the store.
 fn is_measured(plan: &Plan, job: &Job, store: &Store) -> Result<bool, Error> {
     for at in plan.schedule.checkpoints() {

@@ -248,6 +248,9 @@ pub struct Check {
     /// a direction or an order, which is the trend.
     #[serde(default)]
     pub level: bool,
+    /// Whether it is claimed of no more than one of all that it is made of: where it was published that something can be.
+    #[serde(default)]
+    pub in_some: bool,
     /// Why it is known not to hold here, of which lines, in words of ours. It is told where the claim does not hold, and changes
     /// no verdict.
     #[serde(default)]

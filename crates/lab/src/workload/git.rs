@@ -20,6 +20,8 @@ pub struct Git {
     pub repository: Named,
     /// How many commits a made-up one has; as many as there are pulls if 0.
     pub commits: u64,
+    /// How many source files, of 4 KiB in the mean, a made-up one begins with.
+    pub files: u64,
     /// Which commits are pulled.
     pub order: Order,
     /// When git cleans up, where it is the real one.
@@ -34,6 +36,7 @@ impl Default for Git {
             live: false,
             repository: None,
             commits: 0,
+            files: sample::FILES,
             order: Order::FirstParent,
             gc: Gc::Off,
             objects: false,
@@ -88,13 +91,14 @@ impl Git {
     fn made_up(&self, last: u64, work: &Path) -> Result<PathBuf, Error> {
         // On its main line there are fewer commits than in all.
         let commits = if self.commits > 0 { self.commits } else { last + last / 4 + 8 };
-        let path = work.join(format!("history-{commits}.git"));
+        let name = format!("history-{}-{commits}.git", self.files);
+        let path = work.join(&name);
         if !path.exists() {
-            let making = work.join(format!(".history-{commits}.git.part"));
+            let making = work.join(format!(".{name}.part"));
             if making.exists() {
                 std::fs::remove_dir_all(&making).map_err(Error::io("removing the half-made", &making))?;
             }
-            sample::make(&making, commits, HISTORY_SEED)?;
+            sample::make_of(&making, self.files, commits, HISTORY_SEED)?;
             std::fs::rename(&making, &path).map_err(Error::io("naming", &path))?;
         }
         Ok(path)

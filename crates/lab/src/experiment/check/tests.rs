@@ -17,6 +17,7 @@ fn at(fs: &str, disk: &str, option: &str, round: u64, score: f64, cost: f64) -> 
         side: "aged".to_owned(),
         values: values.map(|(name, value)| (name.to_owned(), value)).into(),
         intervals: BTreeMap::new(),
+        repetitions: BTreeMap::new(),
     }
 }
 
@@ -70,6 +71,7 @@ fn claim(measure: &str, rule: Rule) -> Check {
         side: "aged".to_owned(),
         rule,
         level: false,
+        in_some: false,
         why: String::new(),
     }
 }
@@ -210,6 +212,51 @@ fn an_aged_file_system_is_compared_with_another_unaged_one() {
         holds(&Check { fs: vec!["betreefs".to_owned()], ..claim(MODELLED, rule) }, &two)
     };
     assert_eq!((under(0.81), under(0.79)), (vec![Some(true)], vec![Some(false)]));
+}
+
+/// Six repetitions around a rate.
+fn repeated(fs: &str, disk: &str, side: &str, rate: f64) -> CheckpointSide {
+    let repetitions = (0..6).map(|at| rate + f64::from(at)).collect();
+    CheckpointSide {
+        side: side.to_owned(),
+        repetitions: [(MODELLED.to_owned(), repetitions)].into(),
+        ..at(fs, disk, "", 1, 0.5, rate + 2.5)
+    }
+}
+
+#[test]
+fn places_change_only_where_repetitions_tell_both_differences() {
+    let two = |disk: &str, aged: f64| {
+        vec![
+            repeated("ext4", disk, "unaged", 90.0),
+            repeated("ext4", disk, "aged", 50.0),
+            repeated("xfs", disk, "unaged", 70.0),
+            repeated("xfs", disk, "aged", aged),
+        ]
+    };
+    let ranking = |in_some| Check {
+        fs: vec!["ext4".to_owned()],
+        in_some,
+        ..claim(MODELLED, Rule { ranking_changes: true, ..Rule::default() })
+    };
+    let changes = |all: Vec<CheckpointSide>| holds(&ranking(false), &outcome(all));
+    assert_eq!(changes(two("hdd", 60.0)), [Some(true)]);
+    assert_eq!(changes(two("hdd", 51.0)), [Some(false)], "the medians are in another order by chance");
+    assert_eq!(changes(two("hdd", 40.0)), [Some(false)]);
+    let mut few = two("hdd", 60.0);
+    few[0].repetitions.values_mut().for_each(|values| values.truncate(2));
+    assert_eq!(changes(few), [None], "two repetitions tell nothing");
+
+    let both = outcome([two("hdd", 40.0), two("ssd", 60.0)].concat());
+    assert_eq!(holds(&ranking(false), &both), [Some(false), Some(true)]);
+    let judged = check(&ranking(true), &both);
+    assert_eq!(judged.len(), 1);
+    assert_eq!((judged[0].claim.as_str(), judged[0].holds), ("it ages", Some(true)));
+    assert!(
+        judged[0].measured.contains("ext4, ssd: unaged: ext4, xfs; aged: xfs, ext4; ext4 and xfs change")
+    );
+    let nowhere = outcome([two("hdd", 40.0), two("ssd", 51.0)].concat());
+    assert_eq!(holds(&ranking(true), &nowhere), [Some(false)]);
 }
 
 #[test]

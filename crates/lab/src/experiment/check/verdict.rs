@@ -2,6 +2,7 @@
 
 use super::Judge;
 use crate::compare::SUBJECTS;
+use crate::experiment::CheckpointSide;
 use crate::experiment::line::Line;
 use crate::experiment::rule::Rule;
 use crate::experiment::spec::Check;
@@ -144,27 +145,6 @@ impl Judge<'_> {
         verdicts
     }
 
-    /// Whether the file systems beside that of a line stand in another order than on the unaged side, the greatest first.
-    fn ranking(&self, line: &Line, check: &Check, round: u64) -> Verdict {
-        let same =
-            |other: &&Line| (&other.disk, &other.option, other.seed) == (&line.disk, &line.option, line.seed);
-        let order = |side: &str| -> Result<Vec<&str>, String> {
-            let value = |other: &&Line| self.value(other, side, &check.measure, round);
-            let valued = self.lines.iter().filter(same).map(|other| Ok((value(&other)?, other.fs.as_str())));
-            let mut valued = valued.collect::<Result<Vec<(f64, &str)>, String>>()?;
-            valued.sort_by(|a, b| b.0.total_cmp(&a.0));
-            Ok(valued.into_iter().map(|(_, fs)| fs).collect())
-        };
-        match order(&check.side).and_then(|aged| Ok((aged, order(SUBJECTS[1])?))) {
-            Ok((aged, unaged)) => Verdict {
-                measured: format!("{}: {}; unaged: {}", check.side, aged.join(", "), unaged.join(", ")),
-                holds: Some(aged != unaged),
-                why: "holds where the order is another".to_owned(),
-            },
-            Err(why) => Verdict { measured: String::new(), holds: None, why },
-        }
-    }
-
     /// The correlation of the claim's measure with another over the rounds of a line.
     pub(super) fn correlated(&self, line: &Line, check: &Check, with: &str) -> Result<Correlation, String> {
         if let Some(failed) = self.failed(line) {
@@ -195,21 +175,47 @@ impl Judge<'_> {
     }
 
     /// A measure after a round.
-    fn value(&self, line: &Line, side: &str, measure: &str, round: u64) -> Result<f64, String> {
-        let mut there = self.outcome.checkpoints.iter().filter(|at| {
+    pub(super) fn value(&self, line: &Line, side: &str, measure: &str, round: u64) -> Result<f64, String> {
+        let value = self.sides(line, side, round).find_map(|at| at.values.get(measure));
+        value.copied().ok_or_else(|| self.missing(line, measure, round))
+    }
+
+    /// Its repetitions.
+    pub(super) fn repetitions<'j>(
+        &'j self,
+        line: &'j Line,
+        side: &'j str,
+        measure: &str,
+        round: u64,
+    ) -> Result<&'j [f64], String> {
+        let found = self.sides(line, side, round).find_map(|at| at.repetitions.get(measure));
+        found.map(Vec::as_slice).ok_or_else(|| self.missing(line, measure, round))
+    }
+
+    /// What was measured of a side after a round.
+    fn sides<'j>(
+        &'j self,
+        line: &'j Line,
+        side: &'j str,
+        round: u64,
+    ) -> impl Iterator<Item = &'j CheckpointSide> {
+        self.outcome.checkpoints.iter().filter(move |at| {
             (&at.fs, &at.disk, &at.option, at.seed) == (&line.fs, &line.disk, &line.option, line.seed)
                 && at.side == side
                 && at.round == round
-        });
-        let value = there.find_map(|at| at.values.get(measure));
-        value.copied().ok_or_else(|| match (self.failed(line), self.untraced) {
+        })
+    }
+
+    /// Why a measure is not known.
+    fn missing(&self, line: &Line, measure: &str, round: u64) -> String {
+        match (self.failed(line), self.untraced) {
             (Some(failed), _) => failed,
             (None, Some(why)) => format!(
                 "{measure} of {} was not measured at round {round}: block requests cannot be traced here: {why}",
                 line.cell
             ),
             (None, None) => format!("{measure} of {} was not measured at round {round}", line.cell),
-        })
+        }
     }
 
     /// What is to be said of a line whose cell failed.
