@@ -1,0 +1,99 @@
+//! What the tests of the workspace share: skipping a test that cannot run here, and waiting for an event.
+//!
+//! A skip is printed as one line, `skipped: <what>: <why>`, which `.ci/run` collects. With `SENESCE_REQUIRE=1` it is a failure instead,
+//! unless `allowed-skips.txt` names `what` with a reason.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What may be missing although everything is required.
+const ALLOWED: &str = include_str!("../allowed-skips.txt");
+
+/// How long [`wait_until`] waits. No test is to take so long: this ends a test that hangs.
+const LIMIT: Duration = Duration::from_secs(300);
+/// How often [`wait_until`] looks.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// Reports that a test cannot run here for want of `what`: a tool, a file system, a privilege. The test returns after it.
+///
+/// # Panics
+/// With `SENESCE_REQUIRE=1`, unless `what` may be missing.
+pub fn skip(what: &str, why: impl Display) {
+    let required = std::env::var_os("SENESCE_REQUIRE").is_some_and(|value| value == "1");
+    assert!(!required || may_be_missing(what), "{what} is required here (SENESCE_REQUIRE=1): {why}");
+    println!("skipped: {what}: {why}");
+}
+
+fn may_be_missing(what: &str) -> bool {
+    let lines = ALLOWED.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(": ")).any(|(name, _)| name == what)
+}
+
+/// Whether a program is on the PATH, or in the directories of the administrator; skips if not.
+pub fn has_tool(tool: &str) -> bool {
+    let found = find(tool).is_some();
+    if !found {
+        skip(tool, "not on the PATH; scripts/setup installs it");
+    }
+    found
+}
+
+fn find(tool: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(system).map(|dir| dir.join(tool)).find(|file| file.is_file())
+}
+
+/// Waits until `done` holds, looking every few milliseconds.
+///
+/// # Panics
+/// After five minutes, with `what`.
+pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    wait_for(what, || done().then_some(()));
+}
+
+/// Waits until `ready` gives something, looking every few milliseconds.
+///
+/// # Panics
+/// After five minutes, with `what`.
+pub fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(value) = ready() {
+            return value;
+        }
+        assert!(begun.elapsed() < LIMIT, "waited {} s in vain for {what}", LIMIT.as_secs());
+        std::thread::sleep(INTERVAL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allowed_skips_have_a_name_and_a_reason() {
+        for line in ALLOWED.lines().filter(|line| !line.starts_with('#')) {
+            let (name, reason) = line.split_once(": ").expect(line);
+            assert!(may_be_missing(name) && reason.len() > 10, "{line}");
+        }
+        assert!(!may_be_missing("fio") && !may_be_missing("mkfs.ext4") && !may_be_missing(""));
+    }
+
+    #[test]
+    fn tools_are_found_by_name() {
+        assert!(find("sh").is_some());
+        assert!(find("no-such-tool-at-all").is_none());
+    }
+
+    #[test]
+    fn waiting_ends_with_the_event() {
+        let mut left = 3;
+        let value = wait_for("the third look", || {
+            left -= 1;
+            (left == 0).then_some("here")
+        });
+        assert_eq!(value, "here");
+    }
+}
