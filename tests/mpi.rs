@@ -1,6 +1,6 @@
 //! Ranks that mpirun starts: they do what threads and processes do, and none goes on alone.
 //!
-//! The program must be built with the feature `mpi` for most of these, which `scripts/test-features` does where there is an MPI.
+//! The program must be built with the feature `mpi` for most of these, which `make soak` does.
 
 use crate::common::{Lab, text};
 
