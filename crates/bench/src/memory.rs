@@ -173,7 +173,10 @@ mod tests {
     fn what_is_occupied_is_not_available_until_it_is_dropped() {
         let before = available().unwrap();
         if before < LEAST_FREE_BYTES + (2 << 30) {
-            println!("skipped: too little memory is available");
+            testing::skip(
+                "memory",
+                format_args!("{before} bytes are available, and a gigabyte of them is occupied"),
+            );
             return;
         }
         // What else runs on the machine takes memory and gives it back meanwhile, so it is this process that is looked at.

@@ -40,7 +40,7 @@ pub use latency::{Latencies, Op, Quantiles};
 pub use launch::{Keeper, Launch, Ranks, Task, follow, member};
 pub use object::{Object, Set};
 pub use outcome::{LatencyBin, OpOutcome, PhaseOutcome, RankOutcome, TimeSlice};
-pub use processes::{Member, Processes};
+pub use processes::{Member, Patience, Processes};
 pub use published::{heading, line, rank_lines};
 pub use remote::{OpenRemote, Remote, Service, no_service};
 pub use run::{Watch, run};

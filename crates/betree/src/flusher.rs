@@ -21,10 +21,6 @@ const CHECKPOINT: f64 = 0.7;
 /// The log lets go of what is in the tree where it is so many times what memory takes.
 const LET_GO: usize = 2;
 
-/// How long a full store waits for readers of older trees, which keep the room of what was deleted. Long: a reader whose disk or processor is busy
-/// with others may take seconds for what it has begun, and a delete that fails for want of room is worse than a slow one.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Nodes that are looked at, when a store is closed, for the next messages that wait.
 const VISITS: u32 = 256;
 
@@ -217,8 +213,10 @@ impl Flusher {
             self.checkpoint(shared, false)?;
         }
         // A scan, or what is read ahead for one, may still hold an older tree. It is soon done.
-        let patience = Instant::now() + PATIENCE;
-        while self.space.free_slots() < needed && self.space.dropped_slots() > 0 && Instant::now() < patience
+        let began = Instant::now();
+        while self.space.free_slots() < needed
+            && self.space.dropped_slots() > 0
+            && began.elapsed() < shared.reader_patience
         {
             std::thread::sleep(Duration::from_millis(1));
             self.release(shared);

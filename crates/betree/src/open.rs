@@ -132,6 +132,7 @@ impl Store {
             given: AtomicU64::new(0),
             memtable_bytes,
             in_rows: options.in_rows,
+            reader_patience: options.reader_patience,
             failed: Mutex::new(None),
             prefetcher: Prefetcher::default(),
             pager,

@@ -1,5 +1,7 @@
 //! The sizes of a store, which are fixed when it is made and lie in its superblock.
 
+use std::time::Duration;
+
 use crate::error::{Error, Result};
 
 /// Bytes of the two superblocks and what lies between them.
@@ -125,10 +127,13 @@ pub struct Options {
     /// Leaves are made anew together and full, whenever a tenth of what lies below a node changed. Scans stay as fast as those of a store that was
     /// written in order, and about ten bytes are written for one in random order; without it the least is written, about two.
     pub in_rows: bool,
+    /// How long a full store waits for readers of older trees, which keep the room of what was deleted: 10 s. Long, because a reader whose
+    /// disk or processor is busy with others may take seconds, and a delete that fails for want of room is worse than a slow one.
+    pub reader_patience: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cache_bytes: 256 << 20, in_rows: false }
+        Self { cache_bytes: 256 << 20, in_rows: false, reader_patience: Duration::from_secs(10) }
     }
 }

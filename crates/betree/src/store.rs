@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub memtable_bytes: usize,
     /// See [`Options`](crate::Options).
     pub in_rows: bool,
+    /// See [`Options`](crate::Options).
+    pub reader_patience: Duration,
     /// What failed, and whether somebody was told.
     pub failed: Mutex<Option<(Error, bool)>>,
     pub prefetcher: Prefetcher,

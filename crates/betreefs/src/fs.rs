@@ -33,7 +33,7 @@ const NUMBERS: u64 = 4096;
 /// Bytes of entries that are read with one request: whoever walks a tree asks for those beside them next, with data between.
 pub(crate) const ENTRIES_AHEAD: usize = 1 << 20;
 
-/// How long is waited between two looks for room in a full store.
+/// How long is waited between two looks for room in a full store, unless told.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Who asks.
@@ -78,8 +78,9 @@ pub struct Fs {
     found: Super,
     /// Bytes that only deleting may use.
     pub(crate) reserve: u64,
-    /// When the full store was last looked at for room.
+    /// When the full store was last looked at for room, and how long until it is looked at again.
     looked: Mutex<Option<Instant>>,
+    look_again: Duration,
     /// Whether something was written since the last look.
     changed: AtomicBool,
 }
@@ -121,6 +122,7 @@ impl Fs {
             prefix_max: PREFIX_MAX.min(params.max_key_bytes() / 4),
             reserve: bytes / RESERVE,
             looked: Mutex::new(None),
+            look_again: LOOK_AGAIN,
             changed: AtomicBool::new(false),
             found,
             read_only,
@@ -137,6 +139,11 @@ impl Fs {
             .expect("nothing was forgotten yet");
         fs.table.hold(&root);
         Ok(fs)
+    }
+
+    /// Sets how long a full file system waits between two looks for room that was deleted: 1 s unless told, for each look is a checkpoint.
+    pub fn look_for_room_every(&mut self, interval: Duration) {
+        self.look_again = interval;
     }
 
     /// Ends with all on the disk.
@@ -267,7 +274,7 @@ impl Fs {
         let needed = self.reserve + batch.bytes() as u64;
         if self.store.room_bytes() < needed {
             let mut looked = self.looked.lock();
-            if looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN) {
+            if looked.is_none_or(|at| at.elapsed() >= self.look_again) {
                 // What is in memory may need less than it seems, or give room.
                 self.store.reclaim()?;
                 *looked = Some(Instant::now());

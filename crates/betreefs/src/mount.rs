@@ -126,7 +126,7 @@ fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     let memory = memory(options);
     let cache_bytes = (memory - memory / INODES).saturating_sub(UNCOUNTED).max(memory / 2);
     // Files are read in the order of their keys far more often than in random order.
-    let store = Options { cache_bytes, in_rows: true };
+    let store = Options { cache_bytes, in_rows: true, ..Options::default() };
     Ok(Arc::new(if options.read_only {
         Fs::open_read_only(storage, store)?
     } else {

@@ -220,7 +220,11 @@ mod tests {
         fn new() -> Self {
             let disk = Arc::new(MemoryStorage::new(16 << 20));
             mkfs(disk.clone(), (0, 0), "").unwrap();
-            Self(disk.clone(), Fs::open(disk, Options { cache_bytes: 8 << 20, in_rows: true }).unwrap())
+            Self(
+                disk.clone(),
+                Fs::open(disk, Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() })
+                    .unwrap(),
+            )
         }
 
         fn file(&self, name: &str, bytes: u64) -> u64 {

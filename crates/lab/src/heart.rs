@@ -145,17 +145,9 @@ impl Watch for Noted<'_> {
 mod tests {
     use crate::store::NewRun;
     use crate::{Progress, RunId, Store, StoreAt, Unwatched, Watch as _};
-    use std::time::{Duration, Instant};
 
     fn noted(store: &Store, run: RunId) -> Progress {
-        let begun = Instant::now();
-        loop {
-            if let Some(progress) = Progress::load(store, run).unwrap() {
-                return progress;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is noted");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        testing::wait_for("a heartbeat", || Progress::load(store, run).unwrap())
     }
 
     #[test]

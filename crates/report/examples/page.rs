@@ -1,6 +1,6 @@
 //! Prints the example page: `cargo run -p senesce-report --example page > page.html`.
 
-#[path = "../tests/example/mod.rs"]
+#[path = "../tests/page/example/mod.rs"]
 mod example;
 
 fn main() {

@@ -16,8 +16,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Connections at once; a browser keeps half a dozen.
-const CONNECTIONS: usize = 64;
+/// What one connection, and all together, may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once, 64; a browser keeps half a dozen.
+    pub connections: usize,
+    /// Time for the head of a request to arrive, all of it: 10 s.
+    pub head_time: Duration,
+    /// Time for the answer to be taken, all of it: 60 s.
+    pub answer_time: Duration,
+    /// How long clients that go on talking after the answer are still read, so that the answer is not torn away from them: 2 s.
+    pub rest_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let [head_time, answer_time, rest_time] = [10, 60, 2].map(Duration::from_secs);
+        Limits { connections: 64, head_time, answer_time, rest_time }
+    }
+}
 
 /// How long it takes at most until an end is noticed.
 const LOOK: Duration = Duration::from_millis(200);
@@ -25,6 +42,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Answers requests until `ended` says so, each in a thread of its own.
 pub fn serve(
     listener: &TcpListener,
+    limits: Limits,
     answer: impl Fn(&Request) -> Response + Send + Sync + 'static,
     ended: impl Fn() -> bool,
 ) -> std::io::Result<()> {
@@ -44,7 +62,7 @@ pub fn serve(
                 continue;
             }
         };
-        if busy.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
+        if busy.fetch_add(1, Ordering::Relaxed) >= limits.connections {
             busy.fetch_sub(1, Ordering::Relaxed);
             connection::refuse(stream);
             continue;
@@ -53,7 +71,7 @@ pub fn serve(
         std::thread::spawn(move || {
             let _busy = busy;
             // Who does not listen to the end has had enough.
-            let _ = connection::serve(stream, &*answer);
+            let _ = connection::serve(stream, &limits, &*answer);
         });
     }
     Ok(())
@@ -74,5 +92,86 @@ fn wait(listener: &TcpListener) -> std::io::Result<()> {
     match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpStream;
+
+    /// As long as a test may take.
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    const PATIENT: Limits =
+        Limits { connections: 64, head_time: HOUR, answer_time: HOUR, rest_time: Duration::from_secs(60) };
+
+    /// Runs a test against a server that greets all, and ends it.
+    fn served(limits: Limits, test: impl FnOnce(&dyn Fn() -> TcpStream)) {
+        struct End<'a>(&'a AtomicUsize);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.store(1, Ordering::Relaxed);
+            }
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, ended) = (listener.local_addr().unwrap(), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            let greet = |_: &Request| Response::plain(200, "Hello.");
+            scope.spawn(|| serve(&listener, limits, greet, || ended.load(Ordering::Relaxed) == 1).unwrap());
+            let _end = End(&ended);
+            test(&|| TcpStream::connect(address).unwrap());
+        });
+    }
+
+    fn answer(mut stream: TcpStream) -> String {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn ask(mut stream: TcpStream) -> String {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        answer(stream)
+    }
+
+    #[test]
+    fn clients_that_say_nothing_or_little_keep_nobody_waiting() {
+        served(PATIENT, |connect| {
+            let silent: Vec<TcpStream> = (0..20).map(|_| connect()).collect();
+            (&silent[0]).write_all(b"GET / HT").unwrap();
+            assert!(ask(connect()).starts_with("HTTP/1.1 200 "));
+        });
+    }
+
+    #[test]
+    fn a_head_may_not_take_longer_however_it_comes() {
+        let head_time = Duration::from_millis(50);
+        served(Limits { head_time, ..PATIENT }, |connect| {
+            let (begun, mut drop_by_drop) = (std::time::Instant::now(), connect());
+            drop_by_drop.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+            let mut answer = [0; 12];
+            testing::wait_until("an answer to half a head", || {
+                drop_by_drop.write_all(b"G").unwrap();
+                drop_by_drop.read_exact(&mut answer).is_ok()
+            });
+            assert_eq!(&answer, b"HTTP/1.1 408");
+            assert!(begun.elapsed() >= head_time);
+            // Browsers connect ahead, and hear nothing where they ask nothing.
+            assert_eq!(super::tests::answer(connect()), "");
+        });
+    }
+
+    #[test]
+    fn more_connections_than_there_may_be_are_refused() {
+        served(Limits { connections: 2, ..PATIENT }, |connect| {
+            let silent = [connect(), connect()];
+            let refused = answer(connect());
+            assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("Retry-After: 1"), "{refused}");
+            drop(silent);
+            testing::wait_until("a free connection", || ask(connect()).starts_with("HTTP/1.1 200 "));
+        });
     }
 }

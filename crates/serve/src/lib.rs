@@ -14,6 +14,7 @@ mod site;
 mod stores;
 mod token;
 
+pub use http::Limits;
 pub use stores::Place;
 pub use token::Token;
 
@@ -39,6 +40,8 @@ pub enum Error {
 
 /// The live page, listening and not yet serving.
 pub struct Server {
+    /// What connections may take.
+    pub limits: Limits,
     listener: TcpListener,
     address: SocketAddr,
     site: Site,
@@ -52,7 +55,8 @@ impl Server {
         let listen = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        Ok(Server { listener, address, site: Site::new(places), guard: Guard::new(address, token) })
+        let (limits, site, guard) = (Limits::default(), Site::new(places), Guard::new(address, token));
+        Ok(Server { limits, listener, address, site, guard })
     }
 
     /// Where it is, for a browser on this machine, with the token that it asks for.
@@ -62,11 +66,11 @@ impl Server {
 
     /// Serves until `ended` says so.
     pub fn serve(self, ended: impl Fn() -> bool) -> Result<(), Error> {
-        let Server { listener, site, guard, .. } = self;
+        let Server { limits, listener, site, guard, .. } = self;
         let answer = move |request: &http::Request| match guard.admit(request) {
             Ok(()) => site.answer(request),
             Err(refusal) => refusal,
         };
-        http::serve(&listener, answer, ended).map_err(Error::Wait)
+        http::serve(&listener, limits, answer, ended).map_err(Error::Wait)
     }
 }

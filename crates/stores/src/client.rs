@@ -6,31 +6,40 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// How long an answer is waited for.
-pub const PATIENCE: Duration = Duration::from_secs(8);
+/// How long services may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// How long an answer is waited for: 8 s.
+    pub answer: Duration,
+    /// A service that has let a rank wait so long for nothing is not asked by it again, so that a run against one that is gone ends soon: 4 s.
+    pub futile: Duration,
+}
 
-/// A service that has let a rank wait so long for nothing is not asked by it again: a run against one that is gone ends soon.
-const FUTILE: Duration = Duration::from_secs(4);
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience { answer: Duration::from_secs(8), futile: Duration::from_secs(4) }
+    }
+}
 
 /// What a rank asks a service with.
 pub struct Client {
     /// There until the end.
     runtime: Option<Runtime>,
     secrets: Vec<String>,
-    patience: Duration,
+    patience: Patience,
     given_up: bool,
 }
 
 impl Client {
     /// A client whose messages hold none of `secrets`.
-    pub fn new(secrets: Vec<String>) -> Result<Client, Failure> {
-        Client::patient(secrets, PATIENCE)
-    }
-
-    /// A client that waits so long for an answer.
-    pub fn patient(secrets: Vec<String>, patience: Duration) -> Result<Client, Failure> {
+    pub fn new(secrets: Vec<String>, patience: Patience) -> Result<Client, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Client { runtime: Some(runtime), secrets, patience, given_up: false })
+    }
+
+    /// How long it waits for an answer.
+    pub fn patience(&self) -> Duration {
+        self.patience.answer
     }
 
     /// Lets a task go on whenever something is waited for.
@@ -56,13 +65,13 @@ impl Client {
         if self.given_up {
             return Err(Failure("given up: the service did not answer before".to_owned()));
         }
-        let (begun, patience) = (Instant::now(), self.patience);
+        let (begun, patience) = (Instant::now(), self.patience.answer);
         let answered = self.runtime().block_on(async { tokio::time::timeout(patience, request).await });
         let result = match answered {
             Ok(answer) => answer.map_err(|error| self.failure(&error)),
             Err(_) => Err(Failure(format!("the service has not answered for {} s", patience.as_secs()))),
         };
-        self.given_up = result.is_err() && begun.elapsed() > FUTILE;
+        self.given_up = result.is_err() && begun.elapsed() > self.patience.futile;
         result
     }
 

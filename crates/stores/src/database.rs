@@ -1,6 +1,6 @@
 //! A database of PostgreSQL, asked statement by statement.
 
-use crate::client::Client;
+use crate::client::{Client, Patience};
 use crate::credentials::Variables;
 use crate::{encrypt, postgres};
 use bench::metadata::Failure;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
 
 /// How long an answer is waited for: others may be writing.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_secs(60);
 
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,8 @@ impl Database {
     pub fn connect(url: &str) -> Result<Database, Failure> {
         encrypt();
         let variables = Variables::load(None)?;
-        let mut client = Client::patient(variables.secrets(), PATIENCE)?;
+        let patience = Patience { answer: ANSWER, ..Patience::default() };
+        let mut client = Client::new(variables.secrets(), patience)?;
         let database = postgres::connect(&mut client, &variables, Some(url))?;
         Ok(Database { database, client })
     }

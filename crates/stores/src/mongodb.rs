@@ -1,6 +1,6 @@
 //! Documents of MongoDB: a collection for each data set, `senesce_RANK_NUMBER`, in it a document for each object.
 
-use crate::client::{Client, PATIENCE};
+use crate::client::Client;
 use crate::credentials::Variables;
 use bench::metadata::{Failure, Interface, Object, Set};
 use futures_util::TryStreamExt as _;
@@ -43,7 +43,7 @@ impl Collections {
         options.max_pool_size = Some(1);
         options.app_name = Some("senesce".to_owned());
         // It looks for a server that long, and then says why there is none.
-        options.server_selection_timeout = Some(PATIENCE * 3 / 4);
+        options.server_selection_timeout = Some(client.patience() * 3 / 4);
         let name = options.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
         let connected = client.wait(told(async { mongodb::Client::with_options(options) }))?;
         Ok(Collections { database: connected.database(&name), client })

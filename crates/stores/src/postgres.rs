@@ -1,10 +1,11 @@
 //! Rows of PostgreSQL: a table for each data set, `senesce.RANK_NUMBER`, in it a row for each object. A statement is sent with
 //! its parameters in one message, so each operation is one round trip.
 
-use crate::client::{Client, PATIENCE};
+use crate::client::Client;
 use crate::credentials::{Variables, private};
 use bench::metadata::{Failure, Interface, Object, Set};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Config, NoTls};
@@ -80,6 +81,9 @@ fn table(set: Set) -> String {
     format!("senesce.\"{}_{}\"", set.rank, set.number)
 }
 
+/// How long a connection may take, also where answers may take longer.
+const CONNECT: Duration = Duration::from_secs(8);
+
 fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<Config, Failure> {
     let mut config = match url {
         Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
@@ -115,7 +119,7 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
         "require" | "verify-ca" | "verify-full" => config.ssl_mode(SslMode::Require),
         other => return Err(Failure(format!("PGSSLMODE={other} is none that PostgreSQL knows"))),
     };
-    config.application_name("senesce").connect_timeout(PATIENCE);
+    config.application_name("senesce").connect_timeout(client.patience().min(CONNECT));
     match variables.get("PGPASSWORD") {
         Some(password) => config.password(password),
         None => match from_pass_file(&config, variables)? {

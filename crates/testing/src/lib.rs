@@ -3,6 +3,10 @@
 //! A skip is printed as one line, `skipped: <what>: <why>`, which `.ci/run` collects. With `SENESCE_REQUIRE=1` it is a failure instead,
 //! unless `allowed-skips.txt` names `what` with a reason.
 
+mod port;
+
+pub use port::Port;
+
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -16,11 +16,25 @@ use std::time::Duration;
 /// No message is longer, in bytes: whoever announces more is no rank.
 const MOST_BYTES: u32 = 1 << 30;
 
-/// How long after the end of a connection is waited for the word that its process has ended.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long rank 0 waits for processes that end.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For the exit status of a rank whose connection has ended, 2 s.
+    pub exit_status: Duration,
+    /// For the exit of all ranks after the run, before they are killed, 2 s.
+    pub exit: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience { exit_status: Duration::from_secs(2), exit: Duration::from_secs(2) }
+    }
+}
 
 /// Rank 0 of a group of processes.
 pub struct Processes {
+    /// How long it waits for the others to end.
+    pub patience: Patience,
     others: Vec<Other>,
     lost: Arc<Lost>,
 }
@@ -42,7 +56,7 @@ impl Processes {
     /// Starts the ranks from 1 to `ranks` - 1, each by a command that must call [`Member::join`], and gives each `job`.
     pub fn start(ranks: u32, command: impl Fn() -> Command, job: &[u8]) -> Result<Processes, Error> {
         let lost = Arc::<Lost>::default();
-        let mut group = Processes { others: Vec::new(), lost };
+        let mut group = Processes { patience: Patience::default(), others: Vec::new(), lost };
         for rank in 1..ranks {
             let fail =
                 |error: std::io::Error| Error::Rank { rank, why: format!("it cannot be started: {error}") };
@@ -69,7 +83,7 @@ impl Processes {
             if let Some((rank, why)) = self.lost.who.lock().expect("nobody panics with it").clone() {
                 return Error::Rank { rank, why };
             }
-            if begun.elapsed() > GRACE {
+            if begun.elapsed() > self.patience.exit_status {
                 return Error::Rank { rank, why: format!("it does not answer: {error}") };
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -152,7 +166,7 @@ impl Drop for Processes {
         let begun = std::time::Instant::now();
         for other in &mut self.others {
             while other.child.try_wait().is_ok_and(|status| status.is_none()) {
-                if begun.elapsed() > GRACE {
+                if begun.elapsed() > self.patience.exit {
                     let _ = other.child.kill();
                     let _ = other.child.wait();
                     break;

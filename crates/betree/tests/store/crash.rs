@@ -1,11 +1,11 @@
-//! Power cuts at every write, and a disk that begins to refuse.
+//! Power cuts, and a disk that begins to refuse.
 
 use std::sync::Arc;
 
 use senesce_betree::{Batch, CrashStorage, Error, MemoryStorage, Options, Params, PowerCut, Store, check};
 
 use crate::model::{Model, bytes, key, patch, range};
-use crate::{small, times};
+use crate::small;
 
 const STEPS: usize = 260;
 
@@ -14,7 +14,7 @@ fn params() -> Params {
 }
 
 fn options(in_rows: bool) -> Options {
-    Options { cache_bytes: 64 << 10, in_rows }
+    Options { cache_bytes: 64 << 10, in_rows, ..Options::default() }
 }
 
 /// Bytes of an image with room for all, and of two so small that checkpoints are made wherever room is needed, also while memory is half in the tree.
@@ -128,19 +128,17 @@ fn writes(fresh: &[u8], in_rows: bool) -> u64 {
     disk.writes()
 }
 
-fn cut_at_every_write(fresh: &[u8]) {
-    for round in 0..u64::from(times()) {
-        for (n, in_rows) in
-            [false, true].into_iter().flat_map(|rows| (0..writes(fresh, rows)).map(move |n| (n, rows)))
-        {
+/// Cuts the power at the writes from `first` on, `step` apart. Each cut loses what was not flushed in another way, or in `ways` of the five.
+fn cut_at_writes(fresh: &[u8], (first, step): (u64, usize), ways: usize, round: u64) {
+    for in_rows in [false, true] {
+        for n in (first..writes(fresh, in_rows)).step_by(step) {
             let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
             disk.cut_at(n);
             let steps = script(&disk, in_rows);
-            // Each cut takes another way to lose what was not flushed; longer runs take them all.
             let cuts = cuts(n + round * 1000);
-            for cut in cuts.iter().skip((n % 5) as usize).step_by(if times() > 1 { 1 } else { 5 }) {
+            for cut in cuts.iter().cycle().skip((n % 5) as usize).take(ways) {
                 if let Err(why) = verify(disk.after(*cut), steps) {
-                    panic!("cut at write {n}, {cut:?}: {why}");
+                    panic!("cut at write {n}, {cut:?}, {in_rows}: {why}");
                 }
             }
         }
@@ -148,26 +146,30 @@ fn cut_at_every_write(fresh: &[u8]) {
 }
 
 #[test]
-fn after_a_power_cut_at_any_write_all_that_was_synced_is_there() {
-    cut_at_every_write(&fresh(ROOMY));
+fn after_a_power_cut_at_every_seventh_write_all_that_was_synced_is_there() {
+    cut_at_writes(&fresh(ROOMY), (0, 7), 1, 0);
 }
 
 #[test]
-fn after_a_power_cut_at_any_write_to_a_disk_with_little_room_all_that_was_synced_is_there() {
-    for bytes in TIGHT {
-        cut_at_every_write(&fresh(bytes));
+fn after_a_power_cut_at_every_seventh_write_to_a_disk_with_little_room_all_that_was_synced_is_there() {
+    for (bytes, first) in TIGHT.into_iter().zip([0, 3]) {
+        cut_at_writes(&fresh(bytes), (first, 7), 1, 0);
     }
 }
 
 #[test]
 fn a_power_cut_during_the_recovery_does_no_harm() {
-    let fresh = fresh(ROOMY);
-    for n in (10..writes(&fresh, false)).step_by(17) {
-        let disk = Arc::new(CrashStorage::of(fresh.clone()));
+    cut_the_recovery(&fresh(ROOMY), (10, 17), 3);
+}
+
+/// Cuts the power at the writes from `first` on, `step` apart, and each time at the first writes of the recovery, `again` apart.
+fn cut_the_recovery(fresh: &[u8], (first, step): (u64, usize), again: usize) {
+    for n in (first..writes(fresh, false)).step_by(step) {
+        let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
         disk.cut_at(n);
         let steps = script(&disk, n % 2 == 0);
         let image = disk.after(PowerCut::SomeSectors(n)).image();
-        for m in (0..24).step_by(3) {
+        for m in (0..24).step_by(again) {
             let again = Arc::new(CrashStorage::of(image.clone()));
             again.cut_at(m);
             drop(Store::open(again.clone(), options(m % 2 == 0)));
@@ -229,4 +231,35 @@ fn a_disk_that_fails_while_a_checkpoint_is_written_is_told_of() {
     errors.extend(store.checkpoint().err());
     assert!(matches!(errors[0], Error::Io { errno: Some(5), .. }), "{:?}", errors[0]);
     assert!(errors[1..].iter().all(|error| matches!(error, Error::ReadOnly(_))));
+}
+
+mod soak {
+    use super::*;
+    use crate::times;
+
+    fn cut_at_every_write(fresh: &[u8]) {
+        for round in 0..times(2).into() {
+            cut_at_writes(fresh, (0, 1), 5, round);
+        }
+    }
+
+    #[test]
+    #[ignore = "soak: cuts the power at every write, in five ways"]
+    fn after_a_power_cut_at_any_write_all_that_was_synced_is_there() {
+        cut_at_every_write(&fresh(ROOMY));
+    }
+
+    #[test]
+    #[ignore = "soak: cuts the power at every write, in five ways"]
+    fn after_a_power_cut_at_any_write_to_a_disk_with_little_room_all_that_was_synced_is_there() {
+        for bytes in TIGHT {
+            cut_at_every_write(&fresh(bytes));
+        }
+    }
+
+    #[test]
+    #[ignore = "soak: cuts the power at many writes, and at every write of each recovery"]
+    fn a_power_cut_at_any_write_of_a_recovery_does_no_harm() {
+        cut_the_recovery(&fresh(ROOMY), (10, 5), 1);
+    }
 }

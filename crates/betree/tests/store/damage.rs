@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use senesce_betree::{Error, MemoryStorage, Options, Params, Storage, Store, check, free};
 
 use crate::model::{Model, bytes, key};
-use crate::{small, times};
+use crate::small;
 
 fn options() -> Options {
     Options { cache_bytes: 1 << 20, ..Options::default() }
@@ -68,48 +68,58 @@ fn what_is_free_may_be_anything() {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_flipped_bit_or_a_cut_off_end_is_an_error_or_does_not_matter(seed in any::<u64>()) {
-        for closed in [true, false] {
-            let (image, model) = image(closed);
-            let mut random = seed | 1;
-            for n in 0..500 * times() {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let (byte, bit) = ((random >> 20) % image.len() as u64, (random >> 8) as u8);
-                if n % 8 == 0 {
-                    let short = Arc::new(MemoryStorage::of(image[..byte as usize].to_vec()));
-                    prop_assert!(check(short.clone()).is_err() && read(&short).is_err(), "cut off at {byte}");
-                    continue;
-                }
-                let disk = Arc::new(MemoryStorage::of(image.clone()));
-                disk.flip(byte, bit);
-                for found in [contents(&disk), read(&disk)].into_iter().flatten() {
-                    prop_assert!(found == model, "bit {} of byte {byte} (closed: {closed}) changes what is read", bit & 7);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn many_damaged_bytes_are_an_error_or_do_not_matter(seed in any::<u64>()) {
-        let (image, model) = image(true);
+/// Flips one bit at a time in so many copies, or cuts them off.
+fn one_by_one(seed: u64, copies: u32) {
+    for closed in [true, false] {
+        let (image, model) = image(closed);
         let mut random = seed | 1;
-        for _ in 0..100 * times() {
-            let mut image = image.clone();
-            for _ in 0..1 + random % 60 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let at = (random >> 20) as usize % image.len();
-                let end = image.len().min(at + (random >> 50) as usize % 700);
-                image[at..end].fill(random as u8);
+        for n in 0..copies {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (byte, bit) = ((random >> 20) % image.len() as u64, (random >> 8) as u8);
+            if n % 8 == 0 {
+                let short = Arc::new(MemoryStorage::of(image[..byte as usize].to_vec()));
+                assert!(check(short.clone()).is_err() && read(&short).is_err(), "cut off at {byte}");
+                continue;
             }
-            if let Ok(found) = contents(&Arc::new(MemoryStorage::of(image))) {
-                prop_assert!(found == model);
+            let disk = Arc::new(MemoryStorage::of(image.clone()));
+            disk.flip(byte, bit);
+            for found in [contents(&disk), read(&disk)].into_iter().flatten() {
+                assert!(
+                    found == model,
+                    "bit {} of byte {byte} (closed: {closed}) changes what is read",
+                    bit & 7
+                );
             }
         }
     }
+}
+
+/// Damages many bytes at once in so many copies.
+fn many_at_once(seed: u64, copies: u32) {
+    let (image, model) = image(true);
+    let mut random = seed | 1;
+    for _ in 0..copies {
+        let mut image = image.clone();
+        for _ in 0..1 + random % 60 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (random >> 20) as usize % image.len();
+            let end = image.len().min(at + (random >> 50) as usize % 700);
+            image[at..end].fill(random as u8);
+        }
+        if let Ok(found) = contents(&Arc::new(MemoryStorage::of(image))) {
+            assert!(found == model, "many damaged bytes change what is read, of seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_or_a_cut_off_end_is_an_error_or_does_not_matter() {
+    one_by_one(7919, 300);
+}
+
+#[test]
+fn many_damaged_bytes_are_an_error_or_do_not_matter() {
+    many_at_once(7919, 100);
 }
 
 #[test]
@@ -201,4 +211,25 @@ fn sizes_of_which_no_store_can_be_made_are_refused() {
         assert!(matches!(Store::create(&disk, params), Err(Error::Params(_))), "{params:?}");
     }
     assert!(matches!(Store::open(Arc::new(disk) as Arc<dyn Storage>, options()), Err(Error::Foreign(_))));
+}
+
+mod soak {
+    use super::*;
+    use crate::times;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        #[ignore = "soak: thousands of damaged images, of random seeds"]
+        fn a_flipped_bit_or_a_cut_off_end_is_an_error_or_does_not_matter(seed in any::<u64>()) {
+            one_by_one(seed, 500 * times(20));
+        }
+
+        #[test]
+        #[ignore = "soak: thousands of damaged images, of random seeds"]
+        fn many_damaged_bytes_are_an_error_or_do_not_matter(seed in any::<u64>()) {
+            many_at_once(seed, 100 * times(20));
+        }
+    }
 }

@@ -8,7 +8,7 @@ use senesce_betree::{
     Batch, CrashStorage, MemoryStorage, Options, Params, PowerCut, Snapshot, Storage, Store, check,
 };
 
-use crate::{small, times};
+use crate::small;
 
 pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -87,7 +87,7 @@ pub fn range(k: u16, n: u16) -> (Vec<u8>, Vec<u8>) {
 
 /// A store may be opened in rows today and without tomorrow.
 fn options(params: &Params, n: u64) -> Options {
-    Options { cache_bytes: 12 * params.node_bytes as usize, in_rows: n % 2 == 1 }
+    Options { cache_bytes: 12 * params.node_bytes as usize, in_rows: n % 2 == 1, ..Options::default() }
 }
 
 /// Where a write writes down which it is, so that after a crash it is seen how many of them are there.
@@ -278,8 +278,17 @@ fn run(ops: &[Op], params: Params) {
     whole(&run.store.as_ref().unwrap().snapshot(), &run.model);
 }
 
+/// Sizes for long values.
+fn long() -> Params {
+    Params { node_bytes: 64 << 10, basement_bytes: 16 << 10, log_bytes: 512 << 10, ..small() }
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10 * times(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5, ..config() })]
 
     #[test]
     fn a_few_keys_that_are_written_often_are_as_in_a_map(ops in ops(60, 1500)) {
@@ -294,7 +303,7 @@ proptest! {
     /// Which are shared in memory by all that have them.
     #[test]
     fn long_values_are_as_in_a_map(ops in long_ops(40, 600, 16)) {
-        run(&ops, Params { node_bytes: 64 << 10, basement_bytes: 16 << 10, log_bytes: 512 << 10, ..small() });
+        run(&ops, long());
     }
 }
 
@@ -303,4 +312,32 @@ fn a_disk_of_zeros_is_no_store() {
     let disk = Arc::new(MemoryStorage::new(1 << 20));
     let error = Store::open(disk.clone() as Arc<dyn Storage>, Options::default()).err().unwrap();
     assert!(error.to_string().contains("no Bε-tree store"), "{error}");
+}
+
+mod soak {
+    use super::*;
+    use crate::times;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 10 * times(20), ..config() })]
+
+        #[test]
+        #[ignore = "soak: hundreds of random runs"]
+        fn a_few_keys_that_are_written_often_are_as_in_a_map(ops in ops(60, 1500)) {
+            run(&ops, small());
+        }
+
+        #[test]
+        #[ignore = "soak: hundreds of random runs"]
+        fn many_keys_on_many_levels_are_as_in_a_map(ops in ops(6000, 4000)) {
+            run(&ops, small());
+        }
+
+        /// Which are shared in memory by all that have them.
+        #[test]
+        #[ignore = "soak: hundreds of random runs"]
+        fn long_values_are_as_in_a_map(ops in long_ops(40, 600, 16)) {
+            run(&ops, long());
+        }
+    }
 }

@@ -50,7 +50,7 @@ fn key(i: u32) -> [u8; 4] {
 fn changed(count: u32, change: impl FnOnce(&Store)) -> Stat {
     let disk = Arc::new(MemoryStorage::new(16 << 20));
     Store::create(&*disk, params()).unwrap();
-    let options = Options { cache_bytes: 1 << 20, in_rows: true };
+    let options = Options { cache_bytes: 1 << 20, in_rows: true, ..Options::default() };
     let store = Store::open(disk.clone(), options).unwrap();
     for i in 0..count {
         store.insert(&key(i), &[i as u8; VALUE]).unwrap();
@@ -95,7 +95,7 @@ fn leaves_hold_nothing_of_values_that_were_deleted_one_by_one() {
 fn a_cold_scan_goes_to_the_nodes_above_the_leaves_once() {
     let disk = Arc::new(Recorded { disk: MemoryStorage::new(16 << 20), reads: Mutex::default() });
     Store::create(&*disk, params()).unwrap();
-    let options = Options { cache_bytes: 4 << 20, in_rows: true };
+    let options = Options { cache_bytes: 4 << 20, in_rows: true, ..Options::default() };
     let store = Store::open(disk.clone(), options).unwrap();
     for i in 0..2000 {
         store.insert(&key(i), &[i as u8; VALUE]).unwrap();

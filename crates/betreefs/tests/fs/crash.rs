@@ -83,12 +83,7 @@ fn inspect(after: MemoryStorage, synced: u64) {
 }
 
 fn options() -> Options {
-    Options { cache_bytes: 8 << 20, in_rows: true }
-}
-
-/// How much longer than in a quick run this takes: `SENESCE_TEST_TIMES`, 1 unless told.
-fn times() -> u64 {
-    std::env::var("SENESCE_TEST_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+    Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() }
 }
 
 /// Works on a copy of the image until write `at`; gives the disk, and how many rounds were synced.
@@ -113,27 +108,23 @@ fn writes(image: &[u8]) -> u64 {
     whole.writes()
 }
 
-#[test]
-fn after_a_power_cut_at_any_write_each_operation_was_done_or_not() {
+/// Cuts the power at every `step`th write. Each cut loses what was not flushed in another way, or in `ways` of the four.
+fn cut_at_writes(step: usize, ways: usize, round: u64) {
     let image = disk(SMALL).image();
-    for round in 0..times() {
-        for at in 0..writes(&image) {
-            let (disk, synced) = cut_at(&image, at, false);
-            let seed = at + round * 10_000;
-            let cuts = [
-                PowerCut::KeepNone,
-                PowerCut::SomeWrites(seed),
-                PowerCut::SomeSectors(seed),
-                PowerCut::KeepAll,
-            ];
-            // Each cut takes another way to lose what was not flushed; longer runs take them all.
-            for cut in
-                cuts.iter().skip(at as usize % cuts.len()).step_by(if times() > 1 { 1 } else { cuts.len() })
-            {
-                inspect(disk.after(*cut), synced);
-            }
+    for at in (0..writes(&image)).step_by(step) {
+        let (disk, synced) = cut_at(&image, at, false);
+        let seed = at + round * 10_000;
+        let cuts =
+            [PowerCut::KeepNone, PowerCut::SomeWrites(seed), PowerCut::SomeSectors(seed), PowerCut::KeepAll];
+        for cut in cuts.iter().cycle().skip(at as usize % cuts.len()).take(ways) {
+            inspect(disk.after(*cut), synced);
         }
     }
+}
+
+#[test]
+fn after_a_power_cut_at_every_seventh_write_each_operation_was_done_or_not() {
+    cut_at_writes(7, 1, 0);
 }
 
 #[test]
@@ -145,4 +136,18 @@ fn a_disk_that_ignores_flushes_is_found_out() {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| inspect(after, synced))).is_err()
     });
     assert!(found.count() > 3, "the test would pass on a disk that loses what it was told to keep");
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    #[ignore = "soak: cuts the power at every write, in four ways"]
+    fn after_a_power_cut_at_any_write_each_operation_was_done_or_not() {
+        // How many times: each draws other writes and sectors that do not arrive.
+        let times = std::env::var("SENESCE_TEST_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
+        for round in 0..times {
+            cut_at_writes(1, 4, round);
+        }
+    }
 }

@@ -24,7 +24,7 @@ fn disk(bytes: u64) -> Arc<MemoryStorage> {
 }
 
 fn open(disk: &Arc<MemoryStorage>) -> Fs {
-    Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true }).unwrap()
+    Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() }).unwrap()
 }
 
 fn assert_clean(disk: &Arc<MemoryStorage>) {

@@ -337,15 +337,32 @@ fn pick(from: &[usize], i: u8) -> Option<usize> {
     (!from.is_empty()).then(|| from[usize::from(i) % from.len()])
 }
 
+fn done_beside_the_model(ops: &[Op]) {
+    let mut both = Both::new();
+    for op in ops {
+        both.apply(op);
+    }
+    both.look(0);
+    both.remount();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
     fn it_does_what_the_model_does(ops in prop::collection::vec(op(), 1..120)) {
-        let mut both = Both::new();
-        for op in &ops {
-            both.apply(op);
+        done_beside_the_model(&ops);
+    }
+}
+
+mod soak {
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+        #[test]
+        #[ignore = "soak: thousands of random runs"]
+        fn it_does_what_the_model_does(ops in prop::collection::vec(op(), 1..400)) {
+            done_beside_the_model(&ops);
         }
-        both.look(0);
-        both.remount();
     }
 }

@@ -227,7 +227,11 @@ fn what_is_open_for_reading_alone_stays_as_it_is() {
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
     fs.write(ino, 0, b"x", false).unwrap();
     fs.close().unwrap();
-    let fs = Fs::open_read_only(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true }).unwrap();
+    let fs = Fs::open_read_only(
+        disk.clone(),
+        Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() },
+    )
+    .unwrap();
     assert_eq!(fs.lookup(ROOT, b"f").unwrap().ino, ino);
     assert_eq!(content(&fs, ino), b"x");
     assert_eq!(errno(fs.write(ino, 0, b"y", false)), libc::EROFS);

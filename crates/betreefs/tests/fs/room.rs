@@ -1,12 +1,15 @@
 //! A full disk, and one that fails.
 
+use std::time::Duration;
+
 use super::*;
 use betree::CrashStorage;
 
 #[test]
 fn a_full_disk_is_said_and_deleting_still_works() {
     let disk = disk(SMALL);
-    let fs = open(&disk);
+    let mut fs = open(&disk);
+    fs.look_for_room_every(Duration::ZERO);
     let data = bytes(3, 100_000);
     let mut made = Vec::new();
     let full = loop {
@@ -25,7 +28,6 @@ fn a_full_disk_is_said_and_deleting_still_works() {
         assert!(content(&fs, *ino) == data);
         fs.unlink(ROOT, name).unwrap();
     }
-    std::thread::sleep(std::time::Duration::from_secs(1));
     let ino = file(&fs, ROOT, b"again").unwrap().ino;
     fs.write(ino, 0, &data, false).unwrap();
     fs.close().unwrap();
@@ -35,7 +37,8 @@ fn a_full_disk_is_said_and_deleting_still_works() {
 #[test]
 fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
     let disk = disk(SMALL);
-    let fs = open(&disk);
+    let mut fs = open(&disk);
+    fs.look_for_room_every(Duration::ZERO);
     let sparse = file(&fs, ROOT, b"sparse").unwrap().ino;
     fs.write(sparse, 1 << 20, b"end", false).unwrap();
     let filler = file(&fs, ROOT, b"filler").unwrap().ino;
@@ -49,7 +52,6 @@ fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
     assert_eq!(full, libc::ENOSPC);
     assert_eq!(errno(fs.write(sparse, 0, &bytes(1, 64 << 10), false)), libc::ENOSPC);
     fs.unlink(ROOT, b"filler").unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(1));
     // A part of a block, which would be a patch if the block were there.
     fs.write(sparse, 100, b"part", false).unwrap();
     assert_eq!(fs.attr(sparse).unwrap().sectors, 2 * (16 << 10) / 512);
@@ -61,7 +63,8 @@ fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
 fn when_the_disk_fails_nothing_is_written_any_more_and_reading_goes_on() {
     let memory = disk(SMALL);
     let disk = Arc::new(CrashStorage::of(memory.image()));
-    let fs = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true }).unwrap();
+    let fs = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() })
+        .unwrap();
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
     fs.write(ino, 0, b"kept", false).unwrap();
     fs.sync().unwrap();
@@ -89,7 +92,8 @@ fn what_the_disk_does_not_read_is_never_taken_for_zeros() {
     }
     fs.close().unwrap();
     let disk = Arc::new(CrashStorage::of(memory.image()));
-    let fs = Fs::open(disk.clone(), Options { cache_bytes: 1 << 20, in_rows: true }).unwrap();
+    let fs = Fs::open(disk.clone(), Options { cache_bytes: 1 << 20, in_rows: true, ..Options::default() })
+        .unwrap();
     let ino = fs.lookup(ROOT, b"f").unwrap().ino;
     file(&fs, ROOT, b"g").unwrap();
     fs.sync().unwrap();
@@ -111,4 +115,29 @@ fn what_the_disk_does_not_read_is_never_taken_for_zeros() {
     let failed = failed.expect("not all of it was read before");
     assert_eq!(errno(read(failed)), libc::EIO);
     assert_eq!(errno(read(failed + 1)), libc::EIO);
+}
+
+/// Each look is a checkpoint, which whoever fills the disk is not to pay for with every write.
+#[test]
+fn a_full_disk_is_not_looked_at_again_before_its_time() {
+    let disk = disk(SMALL);
+    let mut fs = open(&disk);
+    fs.look_for_room_every(Duration::from_secs(3600));
+    let ino = file(&fs, ROOT, b"filler").unwrap().ino;
+    let piece = bytes(5, 16 << 10);
+    let mut at = 0;
+    while fs.write(ino, at, &piece, false).is_ok() {
+        at += 16 << 10;
+    }
+    fs.unlink(ROOT, b"filler").unwrap();
+    let again = file(&fs, ROOT, b"again");
+    assert_eq!(
+        again.and_then(|again| fs.write(again.ino, 0, &piece, false)).unwrap_err().errno(),
+        libc::ENOSPC
+    );
+    fs.look_for_room_every(Duration::ZERO);
+    let again = fs.lookup(ROOT, b"again").or_else(|_| file(&fs, ROOT, b"again")).unwrap();
+    fs.write(again.ino, 0, &piece, false).unwrap();
+    fs.close().unwrap();
+    assert_clean(&disk);
 }

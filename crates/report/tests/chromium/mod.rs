@@ -4,17 +4,17 @@ use std::{fs, path::Path, process::Command};
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// The page's elements after its script ran; `None`, with a word on why, where there is no browser.
+/// The page's elements after its script ran; `None`, after a skip, where there is no browser.
 pub fn drawn(html: &str) -> Option<String> {
     let dom = dom(html)?;
     let (_, report) = dom.split_once(r#"<main id="report">"#).expect("the page has its main element");
     Some(report.split_once("</main>").expect("the main element ends").0.into())
 }
 
-/// Everything in the document after its scripts ran; `None`, with a word on why, where there is no browser.
+/// Everything in the document after its scripts ran; `None`, after a skip, where there is no browser.
 pub fn dom(html: &str) -> Option<String> {
     let Some(browser) = BROWSERS.iter().find(|b| Command::new(b).arg("--version").output().is_ok()) else {
-        println!("skipped: none of {} is installed", BROWSERS.join(", "));
+        testing::skip("chromium", format_args!("none of {} is on the PATH", BROWSERS.join(", ")));
         return None;
     };
     let dir = tempfile::tempdir().unwrap();

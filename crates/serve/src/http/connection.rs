@@ -1,6 +1,6 @@
 //! One connection: a head is read, an answer is written, each within its time and size.
 
-use super::{Request, Response};
+use super::{Limits, Request, Response};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
@@ -8,28 +8,21 @@ use std::time::{Duration, Instant};
 /// Bytes of a head.
 const HEAD_BYTES: usize = 16 * 1024;
 
-/// Time for the head to arrive, all of it.
-const HEAD_TIME: Duration = Duration::from_secs(10);
-
-/// Time for the answer to be taken, all of it.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
-
 /// What is still read of who goes on talking after the answer, so that the answer is not torn away from them.
 const REST_BYTES: usize = 64 * 1024;
-const REST_TIME: Duration = Duration::from_secs(2);
 
 /// Answers one request.
-pub fn serve(mut stream: TcpStream, answer: &dyn Fn(&Request) -> Response) -> Result<()> {
+pub fn serve(mut stream: TcpStream, limits: &Limits, answer: &dyn Fn(&Request) -> Response) -> Result<()> {
     stream.set_nonblocking(false)?;
-    let request = read(&mut stream);
+    let request = read(&mut stream, limits.head_time);
     let (response, head_only, if_none_match) = match &request {
         Ok(request) => (answer(request), request.method == "HEAD", request.if_none_match.as_deref()),
         Err(Some(response)) => (response.clone(), false, None),
         Err(None) => return Ok(()),
     };
-    write(&mut stream, &response.bytes(head_only, if_none_match))?;
+    write(&mut stream, &response.bytes(head_only, if_none_match), limits.answer_time)?;
     stream.shutdown(Shutdown::Write)?;
-    rest(&mut stream)
+    rest(&mut stream, limits.rest_time)
 }
 
 /// Says that there are too many connections.
@@ -40,8 +33,8 @@ pub fn refuse(mut stream: TcpStream) {
 }
 
 /// Reads the head. None if the browser went away without a word, as those do that connect ahead.
-fn read(stream: &mut TcpStream) -> std::result::Result<Request, Option<Response>> {
-    let deadline = Instant::now() + HEAD_TIME;
+fn read(stream: &mut TcpStream, time: Duration) -> std::result::Result<Request, Option<Response>> {
+    let deadline = Instant::now() + time;
     let mut head = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -64,8 +57,8 @@ fn read(stream: &mut TcpStream) -> std::result::Result<Request, Option<Response>
     }
 }
 
-fn write(stream: &mut TcpStream, mut bytes: &[u8]) -> Result<()> {
-    let deadline = Instant::now() + ANSWER_TIME;
+fn write(stream: &mut TcpStream, mut bytes: &[u8], time: Duration) -> Result<()> {
+    let deadline = Instant::now() + time;
     while !bytes.is_empty() {
         limited(deadline, |time| stream.set_write_timeout(time))?;
         match stream.write(bytes)? {
@@ -77,8 +70,8 @@ fn write(stream: &mut TcpStream, mut bytes: &[u8]) -> Result<()> {
 }
 
 /// Reads what is left, up to a limit.
-fn rest(stream: &mut TcpStream) -> Result<()> {
-    let deadline = Instant::now() + REST_TIME;
+fn rest(stream: &mut TcpStream, time: Duration) -> Result<()> {
+    let deadline = Instant::now() + time;
     let (mut buffer, mut left) = ([0; 4096], REST_BYTES);
     loop {
         limited(deadline, |time| stream.set_read_timeout(time))?;

@@ -13,7 +13,10 @@ pub fn programs() -> Option<PathBuf> {
     let found = versions.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").is_file());
     let newest = found.max();
     if newest.is_none() {
-        println!("skipped: there is no PostgreSQL server (apt-get install postgresql)");
+        testing::skip(
+            "postgresql",
+            "no server below /usr/lib/postgresql; `scripts/setup features` installs it",
+        );
     }
     newest
 }
@@ -32,8 +35,9 @@ fn as_nobody(program: PathBuf) -> Command {
 pub fn server() -> Option<Server> {
     let bin = programs()?;
     let initdb = as_nobody(bin.join("initdb"));
+    let isready = bin.join("pg_isready");
     let make = |dir: &Path| make_cluster(initdb, dir);
-    Some(Server::start(make, move |port, dir| {
+    let command = move |port: u16, dir: &Path| {
         let mut command = as_nobody(bin.join("postgres"));
         command.arg("-D").arg(dir.join("data"));
         // Shared memory in files of its own, which go with its directory.
@@ -46,10 +50,14 @@ pub fn server() -> Option<Server> {
             command.args(["-c", setting]);
         }
         command.args(["-c", &format!("port={port}")]).stderr(Stdio::null());
-        let child = spawn(&mut command);
-        ready(&bin, port);
-        child
-    }))
+        spawn(&mut command)
+    };
+    // It listens before it lets anyone in.
+    let ready = move |port: u16| {
+        let mut ask = Command::new(&isready);
+        ask.args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()]).status().unwrap().success()
+    };
+    Some(Server::start(make, command, ready))
 }
 
 /// Lets in who has the password.
@@ -65,15 +73,4 @@ fn make_cluster(mut initdb: Command, dir: &Path) {
     initdb.args(["-U", USER, "--auth=scram-sha-256", "--no-sync", "--locale=C", "--pwfile"]);
     let status = initdb.arg(&password).arg("-D").arg(&data).status().unwrap();
     assert!(status.success(), "initdb: {status}");
-}
-
-/// It listens before it lets anyone in.
-fn ready(bin: &Path, port: u16) {
-    let begun = std::time::Instant::now();
-    let mut ask = Command::new(bin.join("pg_isready"));
-    ask.args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()]);
-    while !ask.status().unwrap().success() {
-        assert!(begun.elapsed().as_secs() < 60, "the server does not get ready");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
 }

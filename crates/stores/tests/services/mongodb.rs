@@ -15,8 +15,9 @@ fn program() -> Option<PathBuf> {
     let dirs = std::iter::once(installed).chain(std::env::split_paths(&path));
     let found = dirs.map(|dir| dir.join("secantusd-py")).find(|program| program.is_file());
     if found.is_none() {
-        println!(
-            "skipped: there is no server that speaks as MongoDB does (`scripts/setup features` installs one)"
+        testing::skip(
+            "mongodb",
+            "no secantusd-py, a server that speaks as MongoDB does; `scripts/setup features` installs it",
         );
     }
     found
@@ -43,6 +44,7 @@ fn server() -> Option<Server> {
             }
             spawn(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
         },
+        |_| true,
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

@@ -16,7 +16,10 @@ fn program() -> Option<PathBuf> {
     let test = std::env::current_exe().unwrap();
     let program = test.parent()?.parent()?.join("examples/s3-server");
     if !program.is_file() {
-        println!("skipped: there is no S3 server; `cargo test -p senesce-stores` without --test builds it");
+        testing::skip(
+            "s3s-fs",
+            "no examples/s3-server; `cargo build --release -p senesce-stores --examples` builds it",
+        );
         return None;
     }
     Some(program)
@@ -25,13 +28,14 @@ fn program() -> Option<PathBuf> {
 fn server() -> Option<Server> {
     let program = program()?;
     let bucket = |dir: &Path| std::fs::create_dir_all(dir.join("data/bucket")).unwrap();
-    Some(Server::start(bucket, move |port, dir| {
+    let command = move |port: u16, dir: &Path| {
         let mut command = Command::new(&program);
         command.arg(port.to_string()).arg(dir.join("data")).stdin(Stdio::piped());
         let mut child = spawn(&mut command);
         writeln!(child.stdin.take().unwrap(), "{USER}={SECRET}").unwrap();
         child
-    }))
+    };
+    Some(Server::start(bucket, command, |_| true))
 }
 
 fn credentials(server: &Server, secret: &str) -> PathBuf {

@@ -3,24 +3,21 @@
 use crate::server::{SECRET, Server};
 use bench::metadata::*;
 use rustix::process::Signal;
+use senesce_stores::Patience;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-struct Told<'a> {
-    phases: Vec<PhaseOutcome>,
-    begins: &'a dyn Fn(Phase),
-}
+struct Told(Vec<PhaseOutcome>);
 
-impl Watch for Told<'_> {
-    fn begins(&mut self, phase: Phase, _: u32) {
-        (self.begins)(phase);
-    }
+impl Watch for Told {
+    fn begins(&mut self, _: Phase, _: u32) {}
 
     fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
-        self.phases.push(outcome.clone());
+        self.0.push(outcome.clone());
         Ok(())
     }
 }
@@ -30,12 +27,16 @@ struct Job<'a> {
     keeper: &'a Keeper,
     ranks: u32,
     run_info: Option<&'a Path>,
-    begins: &'a dyn Fn(Phase),
 }
 
 impl Job<'_> {
     fn run(&self, settings: &Settings) -> (Vec<PhaseOutcome>, Result<(), Error>) {
-        let mut told = Told { phases: Vec::new(), begins: self.begins };
+        self.run_by(settings, &senesce_stores::open)
+    }
+
+    /// The same, with services opened by `remote`.
+    fn run_by(&self, settings: &Settings, remote: &OpenRemote) -> (Vec<PhaseOutcome>, Result<(), Error>) {
+        let mut told = Told(Vec::new());
         let task = Task {
             settings: settings.clone(),
             ranks: Ranks::Threads(self.ranks),
@@ -43,13 +44,12 @@ impl Job<'_> {
             run_info: self.run_info.map(Path::to_owned),
         };
         let member = || Command::new("false");
-        let remote = &senesce_stores::open;
         let launch = Launch { task: &task, remote, interrupted: &|| false, member: &member };
         let done = launch.run(&mut told);
         let kept = self.run_info.and_then(|path| std::fs::read_to_string(path).ok());
-        let all = format!("{:?} {:?} {done:?} {kept:?}", self.keeper, told.phases);
+        let all = format!("{:?} {:?} {done:?} {kept:?}", self.keeper, told.0);
         assert!(!all.contains(SECRET), "a secret is told or kept: {all}");
-        (told.phases, done)
+        (told.0, done)
     }
 }
 
@@ -69,14 +69,13 @@ fn counts(phases: &[PhaseOutcome]) -> Vec<Counts> {
 
 /// What files do, by one rank and by four, and nothing is left.
 pub fn does_what_files_do(remote: &Remote) {
-    let begins = &|_| ();
     for ranks in [1, 4] {
         let dir = tempfile::tempdir().unwrap();
         let files = Keeper::Posix { root: dir.path().join("out") };
-        let (expected, done) = Job { keeper: &files, ranks, run_info: None, begins }.run(&small());
+        let (expected, done) = Job { keeper: &files, ranks, run_info: None }.run(&small());
         done.unwrap();
         let keeper = Keeper::Remote(remote.clone());
-        let (phases, done) = Job { keeper: &keeper, ranks, run_info: None, begins }.run(&small());
+        let (phases, done) = Job { keeper: &keeper, ranks, run_info: None }.run(&small());
         done.unwrap();
         assert_eq!(counts(&phases), counts(&expected), "{phases:#?}");
         assert!(phases.iter().all(|phase| phase.errors == 0));
@@ -99,7 +98,7 @@ pub fn counts_what_is_wrong(remote: &Remote, gone: &str, missing_deletes: u64) {
     let keeper = Keeper::Remote(remote.clone());
     let job = |phases| {
         let settings = Settings { phases, repeats: 1, ..small() };
-        let job = Job { keeper: &keeper, ranks: 2, run_info: Some(&info), begins: &|_| () };
+        let job = Job { keeper: &keeper, ranks: 2, run_info: Some(&info) };
         let (phases, done) = job.run(&settings);
         (phases, done.map_err(|error| error.to_string()))
     };
@@ -132,10 +131,47 @@ pub fn counts_what_is_wrong(remote: &Remote, gone: &str, missing_deletes: u64) {
     assert!(!info.exists());
 }
 
+/// An interface that does something before all ranks together stat the `left`th object.
+struct Interrupting {
+    inner: Box<dyn Interface>,
+    left: Arc<AtomicI64>,
+    act: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Interface for Interrupting {
+    fn prepare(&mut self) -> Result<(), Failure> {
+        self.inner.prepare()
+    }
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.inner.finish()
+    }
+    fn make_set(&mut self, set: Set) -> Result<(), Failure> {
+        self.inner.make_set(set)
+    }
+    fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
+        self.inner.remove_set(set)
+    }
+    fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
+        self.inner.write(object, contents)
+    }
+    fn stat(&mut self, object: Object) -> Result<u64, Failure> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            (self.act)();
+        }
+        self.inner.stat(object)
+    }
+    fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
+        self.inner.read(object, bytes, into)
+    }
+    fn delete(&mut self, object: Object) -> Result<(), Failure> {
+        self.inner.delete(object)
+    }
+}
+
 /// A server that is killed, and one that only does not answer: the run says so and ends; what is left can be cleaned up when
 /// the server is back.
 pub fn ends_without_its_server(server: Server, remote: &Remote) {
-    let server = Mutex::new(server);
+    let server = Arc::new(Mutex::new(server));
     type Act = fn(&mut Server);
     let killed: (Act, Act) = (Server::kill, Server::restart);
     let stopped: (Act, Act) = (|server| server.signal(Signal::STOP), |server| server.signal(Signal::CONT));
@@ -143,23 +179,17 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
         let dir = tempfile::tempdir().unwrap();
         let info = dir.path().join("info");
         let keeper = Keeper::Remote(remote.clone());
-        let gone = Mutex::new(None);
         let settings =
             Settings { data_sets: 2, precreate: 150, iterations: 150, repeats: 3, ..Settings::default() };
-        let (phases, done) = std::thread::scope(|scope| {
-            let begins = |phase| {
-                if phase == Phase::Benchmark && gone.lock().unwrap().is_none() {
-                    *gone.lock().unwrap() = Some(Instant::now());
-                    scope.spawn(|| {
-                        std::thread::sleep(Duration::from_millis(100));
-                        leave(&mut server.lock().unwrap());
-                    });
-                }
-            };
-            Job { keeper: &keeper, ranks: 4, run_info: Some(&info), begins: &begins }.run(&settings)
+        let job = Job { keeper: &keeper, ranks: 4, run_info: Some(&info) };
+        let (left, leaving) = (Arc::new(AtomicI64::new(100)), server.clone());
+        let act: Arc<dyn Fn() + Send + Sync> = Arc::new(move || leave(&mut leaving.lock().unwrap()));
+        // Each rank gives up for good, or three benchmarks and a cleanup would wait for each of hundreds of answers.
+        let patience = Patience { answer: Duration::from_secs(2), futile: Duration::from_secs(1) };
+        let (phases, done) = job.run_by(&settings, &move |remote: &Remote| {
+            let inner = senesce_stores::open_with(remote, patience)?;
+            Ok(Box::new(Interrupting { inner, left: left.clone(), act: act.clone() }))
         });
-        let took = gone.lock().unwrap().unwrap().elapsed();
-        assert!(took < Duration::from_secs(12), "{took:?}");
         let error = done.unwrap_err().to_string();
         assert!(error.starts_with("rank 0: "), "{error}");
         let (benchmarks, last) = (&phases[1..4], &phases[4]);
@@ -170,8 +200,7 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
         assert!(last.phase == Phase::Cleanup && last.objects == 0 && last.errors > 0, "{last:#?}");
         come_back(&mut server.lock().unwrap());
         let settings = Settings { phases: Phases { cleanup: true, ..NONE }, ..settings };
-        let (phases, done) =
-            Job { keeper: &keeper, ranks: 4, run_info: Some(&info), begins: &|_| () }.run(&settings);
+        let (phases, done) = job.run(&settings);
         done.unwrap();
         assert_eq!(phases[0].data_sets, 2 * 4);
         is_empty(remote);

@@ -2,12 +2,13 @@
 
 use rustix::process::{Pid, Signal};
 use std::fs::Permissions;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testing::Port;
 
 /// The name and password that servers let in.
 pub const USER: &str = "bench";
@@ -16,6 +17,9 @@ pub const SECRET: &str = "gEheim/und+lang";
 /// Starts a server that listens at a port, in a directory.
 type Start = dyn Fn(u16, &Path) -> Child + Send;
 
+/// Whether the server at a port lets anyone in.
+type Ready = dyn Fn(u16) -> bool + Send;
+
 /// How long a server may take to end in order.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -23,36 +27,44 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Server {
     pub dir: TempDir,
     pub port: u16,
+    reserved: Port,
     command: Box<Start>,
+    ready: Box<Ready>,
     child: Option<Child>,
 }
 
 impl Server {
-    /// In a new directory, made ready by `prepare`, started by `command`.
+    /// In a new directory, made ready by `prepare`, started by `command`. It has started when it listens and is `ready`.
     pub fn start(
         prepare: impl FnOnce(&Path),
         command: impl Fn(u16, &Path) -> Child + Send + 'static,
+        ready: impl Fn(u16) -> bool + Send + 'static,
     ) -> Server {
         let shm = Path::new("/dev/shm");
         let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.unwrap();
         prepare(dir.path());
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut server = Server { dir, port, command: Box::new(command), child: None };
+        let reserved = Port::reserve().unwrap();
+        let (port, command, ready) = (reserved.number(), Box::new(command), Box::new(ready));
+        let mut server = Server { dir, port, reserved, command, ready, child: None };
         server.restart();
         server
     }
 
     /// Starts it, again at the same place.
     pub fn restart(&mut self) {
-        let mut child = (self.command)(self.port, self.dir.path());
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        // Kept before anything can fail, so that it is ended then.
+        let child = self.child.insert((self.command)(self.port, self.dir.path()));
+        testing::wait_until("the server", || {
             let ended = child.try_wait().unwrap();
             assert!(ended.is_none(), "the server ended: {ended:?}");
-            assert!(begun.elapsed() < Duration::from_secs(60), "the server does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        self.child = Some(child);
+            TcpStream::connect(("127.0.0.1", self.port)).is_ok() && (self.ready)(self.port)
+        });
+    }
+
+    /// In the place of a server that is killed: waits for a client that tries to come in, and lets it down.
+    pub fn let_one_down(&self) {
+        let listener = self.reserved.listen().unwrap();
+        drop(listener.accept().unwrap());
     }
 
     /// Ends it at once, as a crash would.

@@ -3,6 +3,7 @@
 use super::*;
 use cluster::server;
 use server::{SECRET, Server, USER};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 
 #[path = "../../../../stores/tests/services/cluster.rs"]
@@ -33,10 +34,9 @@ fn a_database_keeps_what_a_file_keeps() {
     other.begin(&work()).unwrap();
     assert_eq!(store.running("experiment", "gone").unwrap().len(), 1);
     drop(other);
-    let begun = std::time::Instant::now();
-    while !store.running("experiment", "gone").unwrap().is_empty() {
-        assert!(begun.elapsed().as_secs() < 20, "it is held by nobody");
-    }
+    testing::wait_until("a run that nobody holds", || {
+        store.running("experiment", "gone").unwrap().is_empty()
+    });
 
     // A server that is started anew between two statements is waited for and asked again, and what runs here goes on.
     let ((begun, wait), (gone, go)) = (channel(), channel());
@@ -53,7 +53,7 @@ fn a_database_keeps_what_a_file_keeps() {
         wait.recv().unwrap();
         server.kill();
         gone.send(()).unwrap();
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        server.let_one_down();
         server.restart();
     });
 }
@@ -62,11 +62,13 @@ fn a_database_keeps_what_a_file_keeps() {
 fn many_machines_fill_one_database() {
     let Some(server) = server() else { return };
     let at = url(&server, SECRET);
+    const MACHINES: u32 = 8;
+    let ready = AtomicU32::new(0);
     // Each opens it anew: the tables are made once.
     let all: Vec<usize> = std::thread::scope(|scope| {
-        let machines: Vec<_> = (0..8)
+        let machines: Vec<_> = (0..MACHINES)
             .map(|machine| {
-                let at = at.clone();
+                let (at, ready) = (at.clone(), &ready);
                 scope.spawn(move || {
                     let store = at.open().unwrap();
                     let same = |_: &Run| true;
@@ -80,7 +82,8 @@ fn many_machines_fill_one_database() {
                         }
                     }
                     // Who ends gives up what it holds: all wait for each other.
-                    std::thread::sleep(std::time::Duration::from_secs(2));
+                    ready.fetch_add(1, Relaxed);
+                    testing::wait_until("all machines", || ready.load(Relaxed) == MACHINES);
                     done
                 })
             })

@@ -1,8 +1,6 @@
 //! Trees on the page: how leaves lie, how full nodes are, what writing cost, in figures and in tables.
 
-mod chromium;
-
-use chromium::{drawn, text};
+use crate::chromium::{drawn, text};
 use senesce_report::{Page, data::*, render};
 
 /// A tree of 20 leaves, of which so many are full, below 4 inner nodes on two levels.

@@ -1,16 +1,13 @@
 //! The page in a browser: every figure is drawn, and says so where there is nothing to draw.
 
-mod chromium;
-mod example;
-
-use chromium::{dom, drawn, text};
+use crate::chromium::{dom, drawn, text};
 use senesce_report::data::Comparison;
 use std::sync::LazyLock;
 
 /// The example page after its script ran, drawn once for all tests.
 fn page() -> Option<&'static str> {
     static DRAWN: LazyLock<Option<String>> =
-        LazyLock::new(|| drawn(&senesce_report::render(&example::page())));
+        LazyLock::new(|| drawn(&senesce_report::render(&crate::example::page())));
     DRAWN.as_deref()
 }
 
@@ -101,7 +98,7 @@ fn headline_tells_modelled_from_measured() {
 #[test]
 fn raw_numbers_can_be_taken_away_even_where_the_clipboard_is_shut() {
     let press = "<script>document.querySelector('#raw button').click()</script></body>";
-    let html = senesce_report::render(&example::page()).replace("</body>", press);
+    let html = senesce_report::render(&crate::example::page()).replace("</body>", press);
     let Some(dom) = drawn(&html) else { return };
     let (_, area) = dom.split_once("<textarea").expect("the text is offered for copying by hand");
     let lines: Vec<_> = area.split_once('>').unwrap().1.lines().take(3).collect();
@@ -119,7 +116,7 @@ fn page_without_results_says_what_to_run() {
 
 #[test]
 fn a_long_page_is_whole_and_drawn_where_its_reader_is() {
-    let mut page = example::page();
+    let mut page = crate::example::page();
     let first = page.comparisons.swap_remove(0);
     let many = (0..25).map(|i| Comparison { name: format!("comparison {i}"), ..first.clone() });
     page.comparisons = many.collect();

@@ -1,15 +1,12 @@
 //! Experiments on the page: claims judged, lines to read, pages with nothing else.
 
-mod chromium;
-mod example;
-
-use chromium::{dom, drawn, text};
+use crate::chromium::{dom, drawn, text};
 use senesce_report::{Page, data::*, render};
 use std::sync::LazyLock;
 
 /// The example's experiments and nothing else.
 fn experiments() -> Page {
-    Page { comparisons: Vec::new(), ..example::page() }
+    Page { comparisons: Vec::new(), ..crate::example::page() }
 }
 
 /// The example of the git figure alone: cost and score, aged and unaged, with two options.
@@ -80,7 +77,7 @@ fn a_page_shows_only_what_there_is() {
     for absent in ["headline", "cost", "raw"] {
         assert!(!dom.contains(&format!(r#"<section id="{absent}">"#)), "{absent} needs comparisons");
     }
-    let comparisons = Page { experiments: Vec::new(), ..example::page() };
+    let comparisons = Page { experiments: Vec::new(), ..crate::example::page() };
     let Some(dom) = drawn(&render(&comparisons)) else { return };
     assert!(!dom.contains(r#"<section id="claims">"#) && dom.contains(r#"<section id="cost">"#));
 }
@@ -181,7 +178,7 @@ fn points_can_be_taken_away() {
 
 #[test]
 fn nothing_is_wider_than_a_phone() {
-    let page = render(&example::page()).replace('&', "&amp;").replace('"', "&quot;");
+    let page = render(&crate::example::page()).replace('&', "&amp;").replace('"', "&quot;");
     let frame = format!(
         r#"<iframe style="width: 400px; height: 800px; border: 0" srcdoc="{page}"></iframe><p id="width"></p><script>
         setTimeout(() => {{

@@ -1,7 +1,5 @@
 //! What the page holds before a browser has seen it.
 
-mod example;
-
 use senesce_report::{Page, render};
 
 /// The numbers as a browser would find them.
@@ -13,7 +11,7 @@ fn embedded(html: &str) -> &str {
 
 #[test]
 fn every_number_arrives() {
-    let page = example::page();
+    let page = crate::example::page();
     let found = embedded(&render(&page)).replace("\\u003c", "<");
     assert!(found == serde_json::to_string(&page).unwrap(), "the numbers embedded are not the page's");
 }
@@ -29,7 +27,7 @@ fn data_is_never_taken_for_markup() {
 
 #[test]
 fn page_loads_nothing() {
-    let html = render(&example::page());
+    let html = render(&crate::example::page());
     for way_out in ["<link rel=\"stylesheet\"", "<script src", "@import", "<img", "<iframe"] {
         assert!(!html.contains(way_out), "the page has {way_out}");
     }

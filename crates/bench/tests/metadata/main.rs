@@ -1,0 +1,20 @@
+//! The metadata benchmark: on files, with ranks that are threads or processes, and with every latency kept.
+
+mod files;
+mod latencies;
+mod processes;
+
+use senesce_bench::metadata::*;
+
+/// What rank 0 was told.
+#[derive(Default)]
+struct Told(Vec<PhaseOutcome>);
+
+impl Watch for Told {
+    fn begins(&mut self, _: Phase, _: u32) {}
+
+    fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
+        self.0.push(outcome.clone());
+        Ok(())
+    }
+}
