@@ -118,8 +118,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, ended) = (listener.local_addr().unwrap(), AtomicUsize::new(0));
         std::thread::scope(|scope| {
-            let greet = |_: &Request| Response::plain(200, "Hello.");
-            scope.spawn(|| serve(&listener, limits, greet, || ended.load(Ordering::Relaxed) == 1).unwrap());
+            scope.spawn(|| {
+                let greet = |_: &Request| Response::plain(200, "Hello.");
+                serve(&listener, limits, greet, || ended.load(Ordering::Relaxed) == 1).unwrap();
+            });
             let _end = End(&ended);
             test(&|| TcpStream::connect(address).unwrap());
         });
