@@ -1,43 +1,27 @@
 //! Every file system, for real: made, filled, chilled, checked, its free space against that of other programs, and
 //! nothing left behind.
 
-use disk::{DeviceCounters, Extent, Session, cleanup, command, mount_points};
+use disk::{DeviceCounters, Extent, Session, cleanup, command, mount_points, run_dir};
 use senesce_fs::{DirTarget, FileSystem, Place, Spec, Target, copy_tree, find, in_kernel, kinds, make, open};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Once};
 
 const MIB: u64 = 1 << 20;
-
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("skipped: loop devices and mounts need root");
-    }
-    root
-}
-
-/// One run directory for all tests of this process, and none of the system's.
-fn begin() -> Arc<Session> {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if std::env::var_os("SENESCE_RUN_DIR").is_none() {
-            let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
-            // SAFETY: `Once` lets no test of this process go on, and so read the environment, before this is done.
-            unsafe { std::env::set_var("SENESCE_RUN_DIR", dir) };
-        }
-        // What an earlier test left when it failed.
-        cleanup().unwrap();
-    });
-    Session::begin().unwrap()
-}
 
 /// Those of the kernel. What others serve is tested with the command.
 fn of_the_kernel() -> impl Iterator<Item = &'static dyn FileSystem> {
     let served =
         |kind: &&dyn FileSystem| kind.serving(Path::new("/dev/null"), &[]).is_some() || kind.in_pool();
-    kinds().iter().copied().filter(move |kind| in_kernel(*kind) && !served(kind))
+    kinds().iter().copied().filter(move |kind| !served(kind) && is_in_kernel(*kind))
+}
+
+fn is_in_kernel(kind: &dyn FileSystem) -> bool {
+    let found = in_kernel(kind);
+    if !found {
+        testing::skip(kind.name(), "the kernel does not have it");
+    }
+    found
 }
 
 fn spec(kind: &'static dyn FileSystem, dir: &Path) -> Spec {
@@ -83,114 +67,127 @@ fn well_formed(extents: &[Extent]) -> bool {
 
 #[test]
 fn each_is_made_chilled_checked_and_taken_down() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    for kind in of_the_kernel() {
-        let spec = spec(kind, dir.path());
-        let mut target = make(&session, &spec).unwrap();
-        let line = target.mkfs_command().unwrap();
-        assert!(line.starts_with(&format!("mkfs.{} ", kind.name())), "{line}");
-        assert_eq!((target.kind_name(), target.block_bytes()), (kind.name(), 4096));
-        assert!(target.version().contains("; Linux ") && !target.version().contains("not installed"));
-        fragment(target.root());
-        let root = target.root().to_owned();
-        let said = target.chill().unwrap();
-        assert!(said.iter().any(|s| s.ends_with("none stayed")), "{said:?}");
-        assert_eq!(std::fs::read(root.join("1")).unwrap(), [1; 8192]);
-        assert_eq!(read_ahead_kb(target.as_ref()), "64");
-        let check = target.check().unwrap().unwrap();
-        assert!(check.clean, "{}: {}", check.command, check.output);
-        assert!(root.join("1").exists());
-        target.close().unwrap();
-        assert!(!attached_in(dir.path()) && !root.exists());
-        let again = open(&session, &spec).unwrap();
-        assert!(again.root().join("1").exists() && again.mkfs_command().is_none());
-        let copy =
-            make(&session, &Spec { place: Place::Image(dir.path().join("copy.img")), ..spec }).unwrap();
-        let copied = copy_tree(again.root(), copy.root()).unwrap();
-        assert_eq!((copied.files, copied.bytes), (2000, 2000 * 3 * 4096));
-        drop((again, copy));
-        assert!(!attached_in(dir.path()));
-        std::fs::remove_file(dir.path().join("copy.img")).unwrap();
-    }
-    let left = mount_points("self").unwrap().into_iter().filter(|m| m.source.starts_with("/dev/loop"));
-    assert!(left.into_iter().all(|m| !m.dir.starts_with(env!("CARGO_TARGET_TMPDIR"))));
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
+        }
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        for kind in of_the_kernel() {
+            let spec = spec(kind, dir.path());
+            let mut target = make(&session, &spec).unwrap();
+            let line = target.mkfs_command().unwrap();
+            assert!(line.starts_with(&format!("mkfs.{} ", kind.name())), "{line}");
+            assert_eq!((target.kind_name(), target.block_bytes()), (kind.name(), 4096));
+            assert!(target.version().contains("; Linux ") && !target.version().contains("not installed"));
+            fragment(target.root());
+            let root = target.root().to_owned();
+            let said = target.chill().unwrap();
+            assert!(said.iter().any(|s| s.ends_with("none stayed")), "{said:?}");
+            assert_eq!(std::fs::read(root.join("1")).unwrap(), [1; 8192]);
+            assert_eq!(read_ahead_kb(target.as_ref()), "64");
+            let check = target.check().unwrap().unwrap();
+            assert!(check.clean, "{}: {}", check.command, check.output);
+            assert!(root.join("1").exists());
+            target.close().unwrap();
+            assert!(!attached_in(dir.path()) && !root.exists());
+            let again = open(&session, &spec).unwrap();
+            assert!(again.root().join("1").exists() && again.mkfs_command().is_none());
+            let copy =
+                make(&session, &Spec { place: Place::Image(dir.path().join("copy.img")), ..spec }).unwrap();
+            let copied = copy_tree(again.root(), copy.root()).unwrap();
+            assert_eq!((copied.files, copied.bytes), (2000, 2000 * 3 * 4096));
+            drop((again, copy));
+            assert!(!attached_in(dir.path()));
+            for image in ["copy", kind.name()] {
+                std::fs::remove_file(dir.path().join(format!("{image}.img"))).unwrap();
+            }
+        }
+        assert!(mount_points("self").unwrap().iter().all(|mount| !mount.dir.starts_with(run_dir())));
+    });
 }
 
 #[test]
 fn what_is_not_used_may_be_anything() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    for kind in of_the_kernel() {
-        let spec = spec(kind, dir.path());
-        let target = make(&session, &spec).unwrap();
-        fragment(target.root());
-        target.close().unwrap();
-        let target = open(&session, &Spec { mount_opts: vec!["ro".to_owned()], ..spec.clone() }).unwrap();
-        let unused = target.unused().unwrap();
-        target.close().unwrap();
-        let Some(unused) = unused else {
-            println!("{} does not tell what it does not use", kind.name());
-            continue;
-        };
-        assert!(sum(&unused) > 200 * MIB && sum(&unused) < 320 * MIB, "{}: {}", kind.name(), sum(&unused));
-        let Place::Image(path) = &spec.place else { unreachable!("it is an image") };
-        let image = std::fs::File::options().write(true).open(path).unwrap();
-        for extent in &unused {
-            let bytes = vec![0x5a; extent.len_bytes as usize];
-            std::os::unix::fs::FileExt::write_all_at(&image, &bytes, extent.start_bytes).unwrap();
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
         }
-        drop(image);
-        let mut target = open(&session, &spec).unwrap();
-        for i in (1..4000).step_by(2) {
-            let read = std::fs::read(target.root().join(i.to_string())).unwrap();
-            assert_eq!(read, vec![1; 4096 * (1 + i % 5)], "{}: {i}", kind.name());
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        for kind in of_the_kernel() {
+            let spec = spec(kind, dir.path());
+            let target = make(&session, &spec).unwrap();
+            fragment(target.root());
+            target.close().unwrap();
+            let target = open(&session, &Spec { mount_opts: vec!["ro".to_owned()], ..spec.clone() }).unwrap();
+            let unused = target.unused().unwrap();
+            target.close().unwrap();
+            let Some(unused) = unused else {
+                println!("{} does not tell what it does not use", kind.name());
+                continue;
+            };
+            assert!(
+                sum(&unused) > 200 * MIB && sum(&unused) < 320 * MIB,
+                "{}: {}",
+                kind.name(),
+                sum(&unused)
+            );
+            let Place::Image(path) = &spec.place else { unreachable!("it is an image") };
+            let image = std::fs::File::options().write(true).open(path).unwrap();
+            for extent in &unused {
+                let bytes = vec![0x5a; extent.len_bytes as usize];
+                std::os::unix::fs::FileExt::write_all_at(&image, &bytes, extent.start_bytes).unwrap();
+            }
+            drop(image);
+            let mut target = open(&session, &spec).unwrap();
+            for i in (1..4000).step_by(2) {
+                let read = std::fs::read(target.root().join(i.to_string())).unwrap();
+                assert_eq!(read, vec![1; 4096 * (1 + i % 5)], "{}: {i}", kind.name());
+            }
+            // What is free is used again.
+            for i in (0..4000).step_by(2) {
+                std::fs::write(target.root().join(i.to_string()), [2; 5000]).unwrap();
+            }
+            let check = target.check().unwrap().unwrap();
+            assert!(check.clean, "{}: {}", check.command, check.output);
+            target.close().unwrap();
+            std::fs::remove_file(path).unwrap();
         }
-        // What is free is used again.
-        for i in (0..4000).step_by(2) {
-            std::fs::write(target.root().join(i.to_string()), [2; 5000]).unwrap();
-        }
-        let check = target.check().unwrap().unwrap();
-        assert!(check.clean, "{}: {}", check.command, check.output);
-        target.close().unwrap();
-    }
+    });
 }
 
 #[test]
 fn who_writes_more_than_may_be_dirty_waits_for_the_disk() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    for kind in of_the_kernel() {
-        if kind.name() == "bcachefs" {
-            println!("{} cannot be limited", kind.name());
-            continue;
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
         }
-        let target = make(&session, &spec(kind, dir.path())).unwrap();
-        let setting = kind.write_back(target.root()).unwrap().join("strict_limit");
-        let is_strict = || std::fs::read_to_string(&setting).unwrap().trim() == "1";
-        let (_, devno) = target.device().unwrap();
-        let written = || DeviceCounters::read(devno).unwrap().written_bytes;
-        let before = written();
-        let limit = target.limit_dirty(4 * MIB).unwrap();
-        assert!(is_strict(), "{}", kind.name());
-        std::fs::write(target.root().join("much"), vec![7; 64 * MIB as usize]).unwrap();
-        let reached = written() - before;
-        assert!(reached > 32 * MIB, "{}: of 64 MiB {reached} bytes were written", kind.name());
-        drop(limit);
-        assert!(!is_strict(), "{}", kind.name());
-        target.close().unwrap();
-    }
-    let others = DirTarget::any(dir.path()).unwrap();
-    assert!(others.limit_dirty(MIB).unwrap_err().to_string().contains("name an image"));
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        for kind in of_the_kernel() {
+            if kind.name() == "bcachefs" {
+                println!("{} cannot be limited", kind.name());
+                continue;
+            }
+            let target = make(&session, &spec(kind, dir.path())).unwrap();
+            let setting = kind.write_back(target.root()).unwrap().join("strict_limit");
+            let is_strict = || std::fs::read_to_string(&setting).unwrap().trim() == "1";
+            let (_, devno) = target.device().unwrap();
+            let written = || DeviceCounters::read(devno).unwrap().written_bytes;
+            let before = written();
+            let limit = target.limit_dirty(4 * MIB).unwrap();
+            assert!(is_strict(), "{}", kind.name());
+            std::fs::write(target.root().join("much"), vec![7; 64 * MIB as usize]).unwrap();
+            let reached = written() - before;
+            assert!(reached > 32 * MIB, "{}: of 64 MiB {reached} bytes were written", kind.name());
+            drop(limit);
+            assert!(!is_strict(), "{}", kind.name());
+            target.close().unwrap();
+        }
+        let others = DirTarget::any(dir.path()).unwrap();
+        assert!(others.limit_dirty(MIB).unwrap_err().to_string().contains("name an image"));
+    });
 }
 
 /// What reads of the tree will use: that of the device, or of the file system where it has its own.
@@ -213,66 +210,72 @@ fn read_ahead_kb(target: &dyn Target) -> String {
 
 #[test]
 fn free_space_of_ext4_is_that_of_e2freefrag() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir().unwrap();
-    let mut target = make(&session, &spec(find("ext4").unwrap(), dir.path())).unwrap();
-    fragment(target.root());
-    // It reads the device, not through the file system; and unmounting gives up what was reserved for growth.
-    target.chill().unwrap();
-    let free = target.free_extents().unwrap().unwrap();
-    assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
-    let device = target.device().unwrap().0;
-    let report = tool("e2freefrag", &device);
-    let blocks: u64 = number_after(&report, "Free blocks:");
-    assert_eq!(sum(&free), blocks * 4096, "{report}");
-    // It cuts extents at block groups, of which this file system has three.
-    let count = number_after(&report, "Num. free extent:") as i64;
-    assert!((count - free.len() as i64).abs() <= 3, "{count} {}\n{report}", free.len());
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
+        }
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        let mut target = make(&session, &spec(find("ext4").unwrap(), dir.path())).unwrap();
+        fragment(target.root());
+        // It reads the device, not through the file system; and unmounting gives up what was reserved for growth.
+        target.chill().unwrap();
+        let free = target.free_extents().unwrap().unwrap();
+        assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
+        let device = target.device().unwrap().0;
+        let report = tool("e2freefrag", &device);
+        let blocks: u64 = number_after(&report, "Free blocks:");
+        assert_eq!(sum(&free), blocks * 4096, "{report}");
+        // It cuts extents at block groups, of which this file system has three.
+        let count = number_after(&report, "Num. free extent:") as i64;
+        assert!((count - free.len() as i64).abs() <= 3, "{count} {}\n{report}", free.len());
+    });
 }
 
 #[test]
 fn free_space_of_xfs_is_that_of_xfs_spaceman() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir().unwrap();
-    let mut target = make(&session, &spec(find("xfs").unwrap(), dir.path())).unwrap();
-    fragment(target.root());
-    // It frees in the background what was deleted.
-    target.chill().unwrap();
-    let free = target.free_extents().unwrap().unwrap();
-    assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
-    let output = command("xfs_spaceman").args(["-c", "freesp -s"]).arg(target.root()).output().unwrap();
-    let report = String::from_utf8(output.stdout).unwrap();
-    let reported =
-        (number_after(&report, "total free extents"), number_after(&report, "total free blocks") * 4096);
-    assert_eq!((free.len() as u64, sum(&free)), reported, "{report}");
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
+        }
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        let mut target = make(&session, &spec(find("xfs").unwrap(), dir.path())).unwrap();
+        fragment(target.root());
+        // It frees in the background what was deleted.
+        target.chill().unwrap();
+        let free = target.free_extents().unwrap().unwrap();
+        assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
+        let output = command("xfs_spaceman").args(["-c", "freesp -s"]).arg(target.root()).output().unwrap();
+        let report = String::from_utf8(output.stdout).unwrap();
+        let reported =
+            (number_after(&report, "total free extents"), number_after(&report, "total free blocks") * 4096);
+        assert_eq!((free.len() as u64, sum(&free)), reported, "{report}");
+    });
 }
 
 #[test]
 fn free_space_of_btrfs_is_what_its_data_block_groups_do_not_use() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir().unwrap();
-    let target = make(&session, &spec(find("btrfs").unwrap(), dir.path())).unwrap();
-    let compare = |least: usize| {
-        let free = target.free_extents().unwrap().unwrap();
-        assert!(well_formed(&free) && free.len() >= least, "{}", free.len());
-        let report = tool("btrfs filesystem df -b", target.root());
-        let line = report.lines().find(|l| l.starts_with("Data")).unwrap();
-        assert_eq!(sum(&free), number_after(line, "total=") - number_after(line, "used="), "{report}");
-    };
-    compare(1);
-    fragment(target.root());
-    compare(500);
-    let tree = tool("btrfs inspect-internal dump-tree -t 10", &target.device().unwrap().0);
-    assert!(tree.contains("FREE_SPACE_BITMAP"), "the test is to meet bitmaps too");
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
+        }
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        let target = make(&session, &spec(find("btrfs").unwrap(), dir.path())).unwrap();
+        let compare = |least: usize| {
+            let free = target.free_extents().unwrap().unwrap();
+            assert!(well_formed(&free) && free.len() >= least, "{}", free.len());
+            let report = tool("btrfs filesystem df -b", target.root());
+            let line = report.lines().find(|l| l.starts_with("Data")).unwrap();
+            assert_eq!(sum(&free), number_after(line, "total=") - number_after(line, "used="), "{report}");
+        };
+        compare(1);
+        fragment(target.root());
+        compare(500);
+        let tree = tool("btrfs inspect-internal dump-tree -t 10", &target.device().unwrap().0);
+        assert!(tree.contains("FREE_SPACE_BITMAP"), "the test is to meet bitmaps too");
+    });
 }
 
 fn number_after(text: &str, label: &str) -> u64 {
@@ -283,125 +286,136 @@ fn number_after(text: &str, label: &str) -> u64 {
 
 #[test]
 fn what_fails_leaves_nothing() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir().unwrap();
-    for kind in of_the_kernel() {
-        let small = Spec { size_bytes: MIB, ..spec(kind, dir.path()) };
-        let message = make(&session, &small).err().unwrap().to_string();
-        assert!(message.starts_with(&format!("{} needs at least", kind.name())), "{message}");
-        let wrong = Spec { mkfs_opts: vec!["--nonsense".into()], ..spec(kind, dir.path()) };
-        let message = make(&session, &wrong).err().unwrap().to_string();
-        assert!(message.contains("--nonsense") && message.contains("option"), "{message}");
-        let wrong = Spec { mount_opts: vec!["nonsense".into()], ..spec(kind, dir.path()) };
-        // bcachefs takes options that it does not know.
-        if kind.name() != "bcachefs" {
-            let message = make(&session, &wrong).err().unwrap().to_string();
-            assert!(message.contains("mounting /dev/loop") && message.contains("nonsense"), "{message}");
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
         }
-        let least = Spec { size_bytes: kind.min_size_bytes(), ..spec(kind, dir.path()) };
-        make(&session, &least).unwrap().close().unwrap();
-        std::fs::remove_file(dir.path().join(format!("{}.img", kind.name()))).unwrap();
-    }
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-    assert!(!attached_in(dir.path()));
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        for kind in of_the_kernel() {
+            let small = Spec { size_bytes: MIB, ..spec(kind, dir.path()) };
+            let message = make(&session, &small).err().unwrap().to_string();
+            assert!(message.starts_with(&format!("{} needs at least", kind.name())), "{message}");
+            let wrong = Spec { mkfs_opts: vec!["--nonsense".into()], ..spec(kind, dir.path()) };
+            let message = make(&session, &wrong).err().unwrap().to_string();
+            assert!(message.contains("--nonsense") && message.contains("option"), "{message}");
+            let wrong = Spec { mount_opts: vec!["nonsense".into()], ..spec(kind, dir.path()) };
+            // bcachefs takes options that it does not know.
+            if kind.name() != "bcachefs" {
+                let message = make(&session, &wrong).err().unwrap().to_string();
+                assert!(message.contains("mounting /dev/loop") && message.contains("nonsense"), "{message}");
+            }
+            let least = Spec { size_bytes: kind.min_size_bytes(), ..spec(kind, dir.path()) };
+            make(&session, &least).unwrap().close().unwrap();
+            std::fs::remove_file(dir.path().join(format!("{}.img", kind.name()))).unwrap();
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert!(!attached_in(dir.path()));
+    });
 }
 
 #[test]
 fn a_copy_that_does_not_fit_says_so() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("large"), vec![1; 40 << 20]).unwrap();
-    let images = tempfile::tempdir().unwrap();
-    let small = Spec { size_bytes: 32 * MIB, ..spec(find("ext4").unwrap(), images.path()) };
-    let target = make(&session, &small).unwrap();
-    let message = copy_tree(dir.path(), target.root()).unwrap_err().to_string();
-    assert!(message.contains("no space is left after"), "{message}");
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
+        }
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        std::fs::write(dir.path().join("large"), vec![1; 40 << 20]).unwrap();
+        let images = testing::dir_in_memory();
+        let small = Spec { size_bytes: 32 * MIB, ..spec(find("ext4").unwrap(), images.path()) };
+        let target = make(&session, &small).unwrap();
+        let message = copy_tree(dir.path(), target.root()).unwrap_err().to_string();
+        assert!(message.contains("no space is left after"), "{message}");
+    });
 }
 
 #[test]
 fn what_is_only_read_stays_what_it_was_to_the_byte() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir().unwrap();
-    for kind in of_the_kernel() {
-        let written = spec(kind, dir.path());
-        let target = make(&session, &written).unwrap();
-        std::fs::write(target.root().join("file"), "contents").unwrap();
-        let Place::Image(image) = &written.place else { unreachable!("it was made in one") };
-        // What lies there in the middle is what a crash would leave.
-        rustix::fs::syncfs(std::fs::File::open(target.root()).unwrap()).unwrap();
-        let unclean = dir.path().join("unclean.img");
-        std::fs::copy(image, &unclean).unwrap();
-        target.close().unwrap();
-        let read_only =
-            |place: Place| Spec { place, mount_opts: vec!["ro".to_owned()], ..spec(kind, dir.path()) };
-        let before = std::fs::read(image).unwrap();
-        let target = open(&session, &read_only(Place::Image(image.clone()))).unwrap();
-        assert_eq!(std::fs::read(target.root().join("file")).unwrap(), b"contents");
-        target.close().unwrap();
-        assert!(std::fs::read(image).unwrap() == before, "{} wrote to it", kind.name());
-        if let Err(refused) = open(&session, &read_only(Place::Image(unclean.clone()))) {
-            assert!(refused.to_string().contains("mount it once"), "{refused}");
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
         }
-        for image in [image, &unclean] {
-            std::fs::remove_file(image).unwrap();
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        for kind in of_the_kernel() {
+            let written = spec(kind, dir.path());
+            let target = make(&session, &written).unwrap();
+            std::fs::write(target.root().join("file"), "contents").unwrap();
+            let Place::Image(image) = &written.place else { unreachable!("it was made in one") };
+            // What lies there in the middle is what a crash would leave.
+            rustix::fs::syncfs(std::fs::File::open(target.root()).unwrap()).unwrap();
+            let unclean = dir.path().join("unclean.img");
+            std::fs::copy(image, &unclean).unwrap();
+            target.close().unwrap();
+            let read_only =
+                |place: Place| Spec { place, mount_opts: vec!["ro".to_owned()], ..spec(kind, dir.path()) };
+            let before = std::fs::read(image).unwrap();
+            let target = open(&session, &read_only(Place::Image(image.clone()))).unwrap();
+            assert_eq!(std::fs::read(target.root().join("file")).unwrap(), b"contents");
+            target.close().unwrap();
+            assert!(std::fs::read(image).unwrap() == before, "{} wrote to it", kind.name());
+            if let Err(refused) = open(&session, &read_only(Place::Image(unclean.clone()))) {
+                assert!(refused.to_string().contains("mount it once"), "{refused}");
+            }
+            for image in [image, &unclean] {
+                std::fs::remove_file(image).unwrap();
+            }
         }
-    }
+    });
 }
 
 #[test]
 fn devices_are_made_and_opened_with_care() {
-    if !is_root() {
-        return;
-    }
-    let session = begin();
-    let dir = tempfile::tempdir().unwrap();
-    let image = disk::Image::create(&dir.path().join("disk.img"), 64 * MIB).unwrap();
-    let disk = disk::LoopDevice::attach(&session, image.path(), 128).unwrap();
-    let name = disk.device().to_str().unwrap().to_owned();
-    let on = |erase: Option<&str>| Spec {
-        place: Place::Device { path: disk.device().to_owned(), erase: erase.map(str::to_owned) },
-        size_bytes: 32 * MIB,
-        ..spec(find("ext4").unwrap(), dir.path())
-    };
-    assert!(make(&session, &on(None)).err().unwrap().to_string().contains("--erase"));
-    let target = make(&session, &on(Some(&name))).unwrap();
-    assert!(rustix::fs::statvfs(target.root()).unwrap().f_blocks * 4096 < 32 * MIB);
-    assert!(make(&session, &on(Some(&name))).err().unwrap().to_string().contains("mounted"));
-    target.close().unwrap();
-    // It is ours, so it may be written again without being erased.
-    let target = open(&session, &on(None)).unwrap();
-    std::fs::write(target.root().join("file"), "").unwrap();
-    drop(target);
-    assert!(command("e2label").arg(&name).arg("photos").status().unwrap().success());
-    let target = open(&session, &on(None)).unwrap();
-    assert!(std::fs::write(target.root().join("file"), "").is_err());
-    let ahead = std::fs::read_to_string(format!("/sys/block/{}/queue/read_ahead_kb", &name[5..])).unwrap();
-    assert_eq!(ahead.trim(), "64");
-    target.close().unwrap();
-    let ahead = std::fs::read_to_string(format!("/sys/block/{}/queue/read_ahead_kb", &name[5..])).unwrap();
-    assert_eq!(ahead.trim(), "128");
+    testing::in_own_process(|| {
+        if !testing::is_root() {
+            return;
+        }
+        let session = Session::begin().unwrap();
+        let dir = testing::dir_in_memory();
+        let image = disk::Image::create(&dir.path().join("disk.img"), 64 * MIB).unwrap();
+        let disk = disk::LoopDevice::attach(&session, image.path(), 128).unwrap();
+        let name = disk.device().to_str().unwrap().to_owned();
+        let on = |erase: Option<&str>| Spec {
+            place: Place::Device { path: disk.device().to_owned(), erase: erase.map(str::to_owned) },
+            size_bytes: 32 * MIB,
+            ..spec(find("ext4").unwrap(), dir.path())
+        };
+        assert!(make(&session, &on(None)).err().unwrap().to_string().contains("--erase"));
+        let target = make(&session, &on(Some(&name))).unwrap();
+        assert!(rustix::fs::statvfs(target.root()).unwrap().f_blocks * 4096 < 32 * MIB);
+        assert!(make(&session, &on(Some(&name))).err().unwrap().to_string().contains("mounted"));
+        target.close().unwrap();
+        // It is ours, so it may be written again without being erased.
+        let target = open(&session, &on(None)).unwrap();
+        std::fs::write(target.root().join("file"), "").unwrap();
+        drop(target);
+        assert!(command("e2label").arg(&name).arg("photos").status().unwrap().success());
+        let target = open(&session, &on(None)).unwrap();
+        assert!(std::fs::write(target.root().join("file"), "").is_err());
+        let ahead =
+            std::fs::read_to_string(format!("/sys/block/{}/queue/read_ahead_kb", &name[5..])).unwrap();
+        assert_eq!(ahead.trim(), "64");
+        target.close().unwrap();
+        let ahead =
+            std::fs::read_to_string(format!("/sys/block/{}/queue/read_ahead_kb", &name[5..])).unwrap();
+        assert_eq!(ahead.trim(), "128");
+    });
 }
 
 #[test]
 fn cleanup_takes_down_the_file_system_of_a_killed_run() {
-    if !is_root() {
+    if !testing::is_root() {
         return;
     }
-    let dir = tempfile::tempdir().unwrap();
-    let run = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
+    let run = testing::dir_in_memory();
     let itself = |test: &str| {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([test, "--exact", "--ignored", "--nocapture"]);
-        command.env("SENESCE_RUN_DIR", run.path()).env("SENESCE_TEST_DIR", dir.path()).stdout(Stdio::piped());
+        command.env("SENESCE_RUN_DIR", run.path()).env("SENESCE_TEST_DIR", dir.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command
     };
     let mut child = itself("makes_one_and_waits").spawn().unwrap();
@@ -420,9 +434,10 @@ fn cleanup_takes_down_the_file_system_of_a_killed_run() {
 #[ignore = "run by another, to be killed"]
 fn makes_one_and_waits() {
     let Some(dir) = std::env::var_os("SENESCE_TEST_DIR") else { return };
-    let target = make(&begin(), &spec(find("xfs").unwrap(), Path::new(&dir))).unwrap();
+    let target = make(&Session::begin().unwrap(), &spec(find("xfs").unwrap(), Path::new(&dir))).unwrap();
     println!("ready");
-    std::thread::sleep(std::time::Duration::from_secs(60));
+    // Until it is killed.
+    std::io::stdin().read_line(&mut String::new()).unwrap();
     drop(target);
 }
 

@@ -73,7 +73,8 @@ impl fmt::Debug for ExtentFlags {
 /// Extents asked for at a time.
 const CHUNK: usize = 256;
 
-/// Write delayed data back first.
+/// Write delayed data back first. Without it the map lacks what was written since the file system was last written back: it
+/// is set in every call, and costs nothing where there is no such data.
 const FLAG_SYNC: u32 = 1;
 
 /// The kernel's `struct fiemap_extent`.
@@ -108,11 +109,11 @@ struct Buffer {
 
 const FS_IOC_FIEMAP: Opcode = opcode::read_write::<Header>(b'f', 11);
 
-/// The extents of an open file in order of their place in it. `sync` writes delayed data back first, so that
+/// The extents of an open file in order of their place in it. Delayed data of the file is written back first, so that
 /// all of it has a place.
-pub fn file_extents(file: impl AsFd, sync: bool) -> rustix::io::Result<Vec<FileExtent>> {
+pub fn file_extents(file: impl AsFd) -> rustix::io::Result<Vec<FileExtent>> {
     let mut extents = Vec::new();
-    Fiemap::new().extents(file, sync, &mut extents)?;
+    Fiemap::new().extents(file, &mut extents)?;
     Ok(extents)
 }
 
@@ -129,15 +130,19 @@ impl Fiemap {
     pub(crate) fn extents(
         &mut self,
         file: impl AsFd,
-        sync: bool,
         extents: &mut Vec<FileExtent>,
     ) -> rustix::io::Result<()> {
         let buffer = &mut *self.0;
         let mut start = 0;
-        let flags = if sync { FLAG_SYNC } else { 0 };
         loop {
-            buffer.header =
-                Header { start, len: u64::MAX - start, flags, mapped: 0, count: CHUNK as u32, reserved: 0 };
+            buffer.header = Header {
+                start,
+                len: u64::MAX - start,
+                flags: FLAG_SYNC,
+                mapped: 0,
+                count: CHUNK as u32,
+                reserved: 0,
+            };
             // SAFETY: the opcode takes a struct fiemap with `count` extents behind it, which `Buffer` is.
             unsafe { ioctl(&file, Updater::<FS_IOC_FIEMAP, Buffer>::new(buffer)) }?;
             let mapped = (buffer.header.mapped as usize).min(CHUNK);

@@ -140,7 +140,7 @@ impl HotFiles {
         let mut survey = Survey::new(block_bytes, max_extent_bytes);
         let mut told = true;
         self.each(root, OFlags::RDONLY, |hot, file, path| {
-            match file_extents(&file, false) {
+            match file_extents(&file) {
                 Err(Errno::OPNOTSUPP | Errno::NOTTY) => told = false,
                 extents => {
                     let extents = extents.map_err(Error::io("mapping the extents of", path))?;

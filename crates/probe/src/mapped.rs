@@ -8,8 +8,9 @@ use rustix::io::Errno;
 use std::path::Path;
 
 /// Calls `visit` with each regular file below `root`, its size and its extents, in scan order; a file with several
-/// names once. Delayed data is written back first, so that all of it has a place. Returns how many files could not be
-/// mapped: gone meanwhile, or access denied.
+/// names once. Delayed data is written back first, so that all of it has a place; a file that is written to meanwhile is
+/// written back once more when its turn comes. Returns how many files could not be mapped: gone meanwhile, or access
+/// denied.
 pub(crate) fn each_mapped(root: &Path, mut visit: impl FnMut(&Entry, u64, &[FileExtent])) -> Result<u64> {
     let fd = openat(CWD, root, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         .map_err(Error::io("opening", root))?;
@@ -24,7 +25,7 @@ pub(crate) fn each_mapped(root: &Path, mut visit: impl FnMut(&Entry, u64, &[File
         if !links.first_name(&stat) {
             return Ok(());
         }
-        match entry.open().and_then(|file| file_extents(file, false)) {
+        match entry.open().and_then(file_extents) {
             Ok(extents) => visit(entry, stat.st_size as u64, &extents),
             Err(Errno::NOENT | Errno::ACCESS | Errno::PERM) => skipped += 1,
             Err(error) => return Err(unmapped(entry, error)),

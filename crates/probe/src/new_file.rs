@@ -50,7 +50,7 @@ pub fn new_file(root: &Path, bytes: u64) -> Result<NewFile> {
     }
     file.sync_all().map_err(Error::io(doing, &made.0))?;
     let write_s = start.elapsed().as_secs_f64();
-    let extents = file_extents(&file, true).map_err(Error::io("mapping the extents of", &made.0))?;
+    let extents = file_extents(&file).map_err(Error::io("mapping the extents of", &made.0))?;
     Ok(NewFile { bytes, fragments: pieces(&extents).len() as u64, write_s })
 }
 

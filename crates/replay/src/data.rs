@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fstatvfs, ftruncate};
@@ -58,7 +59,7 @@ impl Ways {
     pub fn new(root: OwnedFd, options: &Options) -> Self {
         Self {
             block: fstatvfs(&root).map_or(4096, |numbers| numbers.f_bsize),
-            room: Room::of(root),
+            room: Room::of(root, Duration::from_millis(options.space_wait_ms)),
             data: options.data,
             inline_limit: options.inline_limit_bytes,
             grouped_limit: options.grouped_limit_bytes,

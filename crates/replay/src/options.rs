@@ -8,6 +8,8 @@ use crate::Share;
 
 /// What [`Options::write_back_bytes`] is unless told.
 const WRITE_BACK_BYTES: u64 = 32 << 20;
+/// What [`Options::space_wait_ms`] is unless told.
+const SPACE_WAIT_MS: u64 = 5000;
 
 /// How a trace is replayed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -25,6 +27,11 @@ pub struct Options {
     pub grouped_limit_bytes: u64,
     /// What to do when the file system is full.
     pub on_full: OnFull,
+    /// How long an operation that finds no space is retried, in milliseconds, before it counts as failed: space that was
+    /// freed may not be available yet, because the file system frees in the background (XFS does, inodes too) or because
+    /// another thread is behind, and far behind on a busy machine. Once the file system is known to be full, each
+    /// operation is retried once, without waiting.
+    pub space_wait_ms: u64,
     /// After this many bytes written or preallocated all is forced to disk. The kernel would leave data in memory, and
     /// freed blocks out of use, for many seconds, in which a replay does what took months: files would be deleted before
     /// they had been given blocks, and the blocks of those that had would not be there to be used again.
@@ -47,6 +54,7 @@ impl Default for Options {
             inline_limit_bytes: 2048,
             grouped_limit_bytes: 0,
             on_full: OnFull::Skip,
+            space_wait_ms: SPACE_WAIT_MS,
             write_back_bytes: WRITE_BACK_BYTES,
             seed: 0,
             redo_first: 0,

@@ -7,22 +7,22 @@ use rustix::fd::OwnedFd;
 use rustix::fs::syncfs;
 use rustix::io::{self, Errno};
 
-/// How long what finds no space waits, all tries together 5 s, before it counts as failed: space that was freed may
-/// not be there yet, because the file system frees in the background (XFS does, inodes too) or because another thread
-/// is a little behind, and more than a little on a busy machine.
-const WAITS_MS: [u64; 9] = [10, 20, 40, 80, 160, 320, 640, 1280, 2560];
+/// How long to wait before the first retry; each later wait is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(10);
 
 /// The space of a file system, as all who work on it find it.
 pub(crate) struct Room {
     root: OwnedFd,
+    /// How long all waits of an operation take together, see [`crate::Options::space_wait_ms`].
+    patience: Duration,
     /// Waiting for space was in vain the last time: the file system is full.
     full: AtomicBool,
 }
 
 impl Room {
     /// That of the file system that `root` is on.
-    pub fn of(root: OwnedFd) -> Self {
-        Self { root, full: AtomicBool::new(false) }
+    pub fn of(root: OwnedFd, patience: Duration) -> Self {
+        Self { root, patience, full: AtomicBool::new(false) }
     }
 
     /// Brings all that was done to disk.
@@ -35,18 +35,22 @@ impl Room {
     /// beginning.
     pub fn find<T>(&self, mut take: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         let mut taken = take();
-        for (wait_ms, tries_left) in WAITS_MS.into_iter().zip((0..WAITS_MS.len()).rev()) {
+        let (mut wait, mut left) = (FIRST_WAIT, self.patience);
+        loop {
             if !matches!(taken, Err(Errno::NOSPC)) {
                 break;
             }
             let was_full = self.full.load(Relaxed);
             if !was_full {
-                std::thread::sleep(Duration::from_millis(wait_ms));
+                std::thread::sleep(wait.min(left));
+                left = left.saturating_sub(wait);
+                wait *= 2;
             }
             self.sync()?;
             taken = take();
-            self.full.store(taken.is_err() && (was_full || tries_left == 0), Relaxed);
-            if was_full {
+            let is_last = was_full || left.is_zero();
+            self.full.store(taken.is_err() && is_last, Relaxed);
+            if is_last {
                 break;
             }
         }

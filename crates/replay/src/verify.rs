@@ -19,6 +19,10 @@ pub struct Verified {
     pub files: u64,
     /// Bytes that were read and compared.
     pub bytes: u64,
+    /// Bytes within the files that were not compared, because their blocks are preallocated.
+    pub unwritten: u64,
+    /// Bytes within the files that were not compared, because they lie in no extent.
+    pub holes: u64,
     /// Files with a wrong byte, and files and directories that could not be read.
     pub wrong: u64,
     /// Where the first wrong byte is, or why the first of them could not be read.
@@ -49,7 +53,7 @@ pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
             Ok(directory) => {
                 for file in directory.files {
                     verified.files += 1;
-                    match reader.check(&directory.fd, file, &mut verified.bytes) {
+                    match reader.check(&directory.fd, file, &mut verified) {
                         Ok(None) => {}
                         Ok(Some(offset)) => verified.count(|| format!("{path}{file} at byte {offset}")),
                         Err(errno) => verified.count(|| format!("{path}{file} cannot be read: {errno}")),
@@ -78,21 +82,30 @@ struct Reader {
 
 impl Reader {
     /// Reads the written ranges of a file and says where the first wrong byte is.
-    fn check(&mut self, dir: &OwnedFd, file: FileId, bytes: &mut u64) -> io::Result<Option<u64>> {
+    fn check(&mut self, dir: &OwnedFd, file: FileId, verified: &mut Verified) -> io::Result<Option<u64>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(dir, file.to_string(), flags, Mode::empty())?;
         let size = fstat(&fd)?.st_size as u64;
-        let mut written = Vec::new();
+        let (mut written, mut unwritten, mut holes, mut reached) = (Vec::new(), 0, 0, 0);
+        // Delayed data is written back first, so what is in no extent was not written.
         let mapped = extents(&fd, |extent| {
-            if extent.flags & UNWRITTEN == 0 {
-                written.push((extent.logical, (extent.logical + extent.length).min(size)));
+            let (start, end) = (extent.logical.min(size), (extent.logical + extent.length).min(size));
+            holes += start.saturating_sub(reached);
+            reached = reached.max(end);
+            match extent.flags & UNWRITTEN {
+                0 => written.push((start, end)),
+                _ => unwritten += end - start,
             }
             Ok(())
         });
         let zeros_pass = self.zeros_pass || mapped == Err(Errno::OPNOTSUPP);
         match mapped {
             Err(Errno::OPNOTSUPP) => written.push((0, size)),
-            mapped => mapped?,
+            mapped => {
+                mapped?;
+                verified.unwritten += unwritten;
+                verified.holes += holes + (size - reached);
+            }
         }
         for (mut start, end) in written {
             while start < end {
@@ -101,7 +114,7 @@ impl Reader {
                 if len == 0 {
                     return Ok(Some(start));
                 }
-                *bytes += len as u64;
+                verified.bytes += len as u64;
                 if let Some(wrong) = self.compare(file, start, len, zeros_pass) {
                     return Ok(Some(start + wrong as u64));
                 }

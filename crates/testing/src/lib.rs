@@ -3,13 +3,17 @@
 //! A skip is printed as one line, `skipped: <what>: <why>`, which `.ci/run` collects. With `SENESCE_REQUIRE=1` it is a failure instead,
 //! unless `allowed-skips.txt` names `what` with a reason.
 
+mod own_process;
 mod port;
 
-pub use port::Port;
-
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+pub use own_process::in_own_process;
+pub use port::Port;
+use tempfile::TempDir;
 
 /// What may be missing although everything is required.
 const ALLOWED: &str = include_str!("../allowed-skips.txt");
@@ -41,6 +45,28 @@ pub fn has_tool(tool: &str) -> bool {
         skip(tool, "not on the PATH; scripts/setup installs it");
     }
     found
+}
+
+/// A directory for a test, in memory if there is some, removed when dropped: writing to a disk would take most of the time.
+///
+/// # Panics
+/// If it cannot be made.
+pub fn dir_in_memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("there is room for a directory")
+}
+
+/// Whether the test runs as root; skips if not.
+///
+/// # Panics
+/// Without `/proc`.
+pub fn is_root() -> bool {
+    let root = std::fs::metadata("/proc/self").expect("/proc is mounted").uid() == 0;
+    if !root {
+        skip("root", "loop devices and mounts need root");
+    }
+    root
 }
 
 fn find(tool: &str) -> Option<PathBuf> {

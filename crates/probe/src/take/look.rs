@@ -89,7 +89,7 @@ impl Looker {
             return false;
         }
         self.extents.clear();
-        match self.fiemap.extents(file, false, &mut self.extents) {
+        match self.fiemap.extents(file, &mut self.extents) {
             Ok(()) => {
                 append_pieces(extents, &self.extents);
                 true

@@ -17,7 +17,7 @@ fn load(path: &Path, bytes: &[u8]) -> Result<Snapshot, Error> {
 
 #[test]
 fn every_truncation_and_every_flipped_bit_is_seen() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     let snapshot = any_snapshot(9).new_tree(&mut TestRunner::deterministic()).unwrap().current();
     snapshot.save(&path, false).unwrap();
@@ -36,7 +36,7 @@ fn every_truncation_and_every_flipped_bit_is_seen() {
 
 #[test]
 fn later_versions_and_other_programs_are_told_apart() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let at = |name: &str| dir.path().join(name);
     let reworded = |from: &str, to: &str| {
         let snapshot = any_snapshot(3).new_tree(&mut TestRunner::deterministic()).unwrap().current();
@@ -64,7 +64,7 @@ proptest! {
         snapshot in any_snapshot(9),
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..9),
     ) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = testing::dir_in_memory();
         let path = dir.path().join("a.parquet");
         snapshot.save(&path, false).unwrap();
         let whole = fs::read(&path).unwrap();
@@ -88,7 +88,7 @@ proptest! {
             bytes.extend(length.to_le_bytes());
             bytes.extend(*b"PAR1");
         }
-        let dir = tempfile::tempdir().unwrap();
+        let dir = testing::dir_in_memory();
         prop_assert!(load(&dir.path().join("a.parquet"), &bytes).is_err());
     }
 }

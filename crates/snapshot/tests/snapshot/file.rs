@@ -37,7 +37,7 @@ fn small() -> Snapshot {
 proptest! {
     #[test]
     fn what_is_saved_is_loaded(snapshot in any_snapshot(40)) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = testing::dir_in_memory();
         let path = dir.path().join("a.parquet");
         snapshot.save(&path, false).unwrap();
         prop_assert_eq!(Snapshot::load(&path).unwrap(), snapshot);
@@ -52,7 +52,7 @@ fn several_row_groups_are_one_snapshot() {
         builder.add(entry(ROOT, Kind::File, number), format!("{number:08}").as_bytes(), &extents);
     }
     let snapshot = builder.finish();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     snapshot.save(&path, false).unwrap();
     assert!(Snapshot::load(&path).unwrap() == snapshot);
@@ -62,7 +62,7 @@ fn several_row_groups_are_one_snapshot() {
 
 #[test]
 fn a_file_is_replaced_only_if_told() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     std::fs::write(&path, "mine").unwrap();
     let error = small().save(&path, false).unwrap_err().to_string();
@@ -89,17 +89,21 @@ print(pyarrow.parquet.read_metadata(sys.argv[1]).metadata[b"senesce.fs"].decode(
 
 #[test]
 fn pandas_reads_a_snapshot() {
-    let python = |arguments: &[&str], path: &Path| {
-        Command::new("python3").args(arguments).arg(path).output().ok().filter(|out| out.status.success())
-    };
-    if python(&["-c", "import pandas, pyarrow"], Path::new("")).is_none() {
-        println!("skipped: python3 has no pandas and pyarrow");
+    if !testing::has_tool("python3") {
         return;
     }
-    let dir = tempfile::tempdir().unwrap();
+    let python =
+        |script: &str, path: &Path| Command::new("python3").args(["-c", script]).arg(path).output().unwrap();
+    let imported = python("import pandas, pyarrow", Path::new(""));
+    if !imported.status.success() {
+        testing::skip("pandas", String::from_utf8_lossy(&imported.stderr));
+        return;
+    }
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     small().save(&path, false).unwrap();
-    let out = python(&["-c", SCRIPT], &path).expect("pandas reads the snapshot");
+    let out = python(SCRIPT, &path);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let expected = "parent name kind inode generation links size allocated changed modified born extents\n\
         dir dir file 18446744073709551615 4294967295 2023-11-14 22:13:20.123456789+00:00 0\n\
         b'/a dir/no text: \\xff\\n'\n\

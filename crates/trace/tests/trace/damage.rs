@@ -16,7 +16,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Op>, Error> {
 
 #[test]
 fn every_truncation_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     write(&path, &each_kind());
     let whole = fs::read(&path).unwrap();
@@ -29,7 +29,7 @@ fn every_truncation_is_refused() {
 
 #[test]
 fn every_flipped_bit_is_seen() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     write(&path, &each_kind());
     let mut bytes = fs::read(&path).unwrap();
@@ -46,7 +46,7 @@ proptest! {
         ops in prop::collection::vec(any_op(), 0..99),
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..9),
     ) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = testing::dir_in_memory();
         let path = dir.path().join("a.parquet");
         write(&path, &ops);
         let whole = fs::read(&path).unwrap();
@@ -70,7 +70,7 @@ proptest! {
             bytes.extend(length.to_le_bytes());
             bytes.extend(*b"PAR1");
         }
-        let dir = tempfile::tempdir().unwrap();
+        let dir = testing::dir_in_memory();
         prop_assert!(read(&dir.path().join("a.parquet"), &bytes).is_err());
     }
 }

@@ -18,17 +18,21 @@ print(pyarrow.parquet.read_metadata(sys.argv[1]).metadata[b"senesce.tool"].decod
 
 #[test]
 fn pandas_reads_a_trace() {
-    let python = |arguments: &[&str], path: &Path| {
-        Command::new("python3").args(arguments).arg(path).output().ok().filter(|out| out.status.success())
-    };
-    if python(&["-c", "import pandas, pyarrow"], Path::new("")).is_none() {
-        println!("skipped: python3 has no pandas and pyarrow");
+    if !testing::has_tool("python3") {
+        return;
+    }
+    let python =
+        |script: &str, path: &Path| Command::new("python3").args(["-c", script]).arg(path).output().unwrap();
+    let imported = python("import pandas, pyarrow", Path::new(""));
+    if !imported.status.success() {
+        testing::skip("pandas", String::from_utf8_lossy(&imported.stderr));
         return;
     }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.parquet");
     write(&path, &each_kind());
-    let out = python(&["-c", SCRIPT], &path).expect("pandas reads the trace");
+    let out = python(SCRIPT, &path);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let expected = "op file dir size offset to_file to_dir content\n\
         12 9 11 6 2 2 4 1\n\
         mkdir rmdir create write append truncate punch rename link delete fsync checkpoint\n\

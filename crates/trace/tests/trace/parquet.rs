@@ -18,7 +18,7 @@ use crate::support::{any_op, drain, each_kind, info, seal, write};
 proptest! {
     #[test]
     fn operations_come_back(ops in prop::collection::vec(any_op(), 0..99)) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = testing::dir_in_memory();
         let path = dir.path().join("a.parquet");
         let written = write(&path, &ops);
         let reader = TraceReader::open(&path).unwrap();
@@ -29,7 +29,7 @@ proptest! {
 
 #[test]
 fn a_long_trace_is_streamed_and_counted_down() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     let ops: Vec<Op> =
         (0..600_000).map(|n| Op::Delete { file: FileId(n * n), parent: DirId(n as u32 % 1000) }).collect();
@@ -60,7 +60,7 @@ fn a_long_trace_is_streamed_and_counted_down() {
 
 #[test]
 fn info_comes_back() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     for seed in [None, Some(0), Some(u64::MAX)] {
         let info = TraceInfo { seed, parameters: "{\"name\":\"Zoë\"}".into(), ..info() };
         let path = dir.path().join("a.parquet");
@@ -71,7 +71,7 @@ fn info_comes_back() {
 
 #[test]
 fn an_unfinished_trace_leaves_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     let before = write(&path, &each_kind());
     let mut writer = TraceWriter::create(&path, &info()).unwrap();
@@ -84,7 +84,7 @@ fn an_unfinished_trace_leaves_nothing() {
 
 #[test]
 fn a_trace_is_as_readable_as_any_new_file() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     write(&dir.path().join("a.parquet"), &[]);
     fs::write(dir.path().join("b"), "").unwrap();
     let mode = |name| fs::metadata(dir.path().join(name)).unwrap().permissions();
@@ -117,7 +117,7 @@ fn rows_that_are_no_operations_are_named() {
 
 #[test]
 fn a_table_of_others_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     let schema = Arc::new(Type::group_type_builder("schema").build().unwrap());
     let out = File::create(&path).unwrap();
@@ -159,7 +159,7 @@ fn refusal_with(
     content: Option<&str>,
     change: Option<(&str, Option<&str>)>,
 ) -> String {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = testing::dir_in_memory();
     let path = folder.path().join("a.parquet");
     write(&path, &[Op::Delete { file: FileId(1), parent: DirId(2) }]);
     let model = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();

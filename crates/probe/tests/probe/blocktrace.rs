@@ -1,8 +1,6 @@
 //! Recording the requests of a loop device.
 
-mod common;
-
-use common::{Loop, Mounted, can_mount, run};
+use crate::common::{Loop, Mounted, run};
 use disk::{Request, RequestKind, SECTOR_BYTES};
 use rustix::fs::OFlags;
 use senesce_probe::{Reader, Recorder, blocktrace, census, file_extents, scan};
@@ -11,15 +9,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Says why and returns false unless tests can record.
+/// Whether tests can record; skips if not.
 fn can_record() -> bool {
-    if !can_mount() {
+    if !testing::is_root() {
         return false;
     }
     match blocktrace::available() {
         Ok(()) => true,
         Err(why) => {
-            eprintln!("skipped: {why}");
+            testing::skip("block traces", why);
             false
         }
     }
@@ -38,7 +36,7 @@ fn a_file_is_read_once_from_where_it_lies() {
     let Some(mounted) = Mounted::new("ext4") else { return };
     let path = mounted.root().join("file");
     std::fs::write(&path, vec![1; 8 << 20]).unwrap();
-    let extents = file_extents(File::open(&path).unwrap(), true).unwrap();
+    let extents = file_extents(File::open(&path).unwrap()).unwrap();
     mounted.chill();
     let recorder = Recorder::start(mounted.disk.devno(), 1024).unwrap();
     assert_eq!(std::fs::read(&path).unwrap().len(), 8 << 20);

@@ -1,8 +1,6 @@
 //! Snapshots of real file systems.
 
-mod common;
-
-use common::{Mounted, can_mount, run};
+use crate::common::{Mounted, run};
 use senesce_probe::{file_extents, snapshot};
 use snapshot::{Extent, Key, Kind, Snapshot, What, diff};
 use std::ffi::OsStr;
@@ -35,7 +33,7 @@ fn fill(root: &Path) {
 
 #[test]
 fn every_entry_is_as_the_system_tells_it() {
-    if !can_mount() {
+    if !testing::is_root() {
         return;
     }
     for kind in KINDS {
@@ -58,7 +56,7 @@ fn every_entry_is_as_the_system_tells_it() {
             assert!(entry.born_ns.is_some(), "{path:?}");
             assert_eq!(entry.generation.is_some(), matches!(entry.kind, Kind::File | Kind::Dir), "{path:?}");
             if entry.kind == Kind::File && !path.ends_with("p") {
-                let extents = file_extents(std::fs::File::open(&path).unwrap(), false).unwrap();
+                let extents = file_extents(std::fs::File::open(&path).unwrap()).unwrap();
                 let bytes: u64 = extents.iter().filter(|e| e.flags.has_blocks()).map(|e| e.len).sum();
                 assert_eq!(
                     taken.extents(place).iter().map(|e: &Extent| e.len).sum::<u64>(),
@@ -110,7 +108,7 @@ fn neither_threads_nor_keys_change_what_happened() {
 
 #[test]
 fn a_number_used_again_is_another_file() {
-    if !can_mount() {
+    if !testing::is_root() {
         return;
     }
     let Some(mounted) = Mounted::new("ext4") else { return };

@@ -1,6 +1,6 @@
 //! A file system of its own for a test: an image in memory if there is room, mounted through a loop device.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A mounted image. Dropping it unmounts and removes it, also when a test panics.
@@ -9,19 +9,20 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes and mounts a file system with `mkfs.<fs>` and its `options`, or says why that cannot be done here.
-    pub fn new(fs: &str, mebibytes: u64, options: &[&str]) -> Result<Image, String> {
-        let shm = Path::new("/dev/shm");
-        let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() };
-        let dir = dir.map_err(|error| format!("no place for an image: {error}"))?;
+    /// Makes and mounts a file system with `mkfs.<fs>` and its `options`; skips for want of root or of that program.
+    pub fn new(fs: &str, mebibytes: u64, options: &[&str]) -> Option<Image> {
+        let mkfs = format!("mkfs.{fs}");
+        if !testing::is_root() || !testing::has_tool(&mkfs) {
+            return None;
+        }
+        let dir = testing::dir_in_memory();
         let image = dir.path().join("image");
-        let file = std::fs::File::create(&image).map_err(|error| error.to_string())?;
-        file.set_len(mebibytes << 20).map_err(|error| error.to_string())?;
-        run(Command::new(format!("mkfs.{fs}")).args(options).arg(&image))?;
+        std::fs::File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
+        run(Command::new(mkfs).args(options).arg(&image)).unwrap();
         let root = dir.path().join("root");
-        std::fs::create_dir(&root).map_err(|error| error.to_string())?;
-        run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&root))?;
-        Ok(Image { dir })
+        std::fs::create_dir(&root).unwrap();
+        run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&root)).unwrap();
+        Some(Image { dir })
     }
 
     /// Where it is mounted.

@@ -1,20 +1,8 @@
 //! Small file systems on loop devices, taken down whatever happens to the test.
 
-// Each test program uses a part of it.
-#![allow(dead_code)]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
-
-/// Says why and returns false unless tests can make loop devices and mount.
-pub fn can_mount() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("skipped: it takes root to make and mount a file system");
-    }
-    root
-}
 
 /// Runs a program; its output, if it succeeds.
 pub fn run(program: &str, arguments: &[&str]) -> String {
@@ -22,6 +10,16 @@ pub fn run(program: &str, arguments: &[&str]) -> String {
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{program} {arguments:?}: {complaint}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Unmounts what is at `at`. Another test that starts a program holds copies of this one's descriptors for a moment.
+pub fn unmount(at: &Path) {
+    if std::thread::panicking() {
+        let _ = Command::new("umount").arg("-l").arg(at).status();
+        return;
+    }
+    let unmounted = || Command::new("umount").arg("-q").arg(at).status().is_ok_and(|status| status.success());
+    testing::wait_until(&format!("the unmount of {}", at.display()), unmounted);
 }
 
 /// A loop device over a sparse image in memory.
@@ -59,11 +57,10 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Makes a file system of 512 MiB; none, with a word why, if this machine cannot.
+    /// Makes a file system of 512 MiB; skips for want of root or of its program.
     pub fn new(kind: &str) -> Option<Mounted> {
         let mkfs = format!("mkfs.{kind}");
-        if !["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|dir| Path::new(dir).join(&mkfs).exists()) {
-            eprintln!("skipped: no {mkfs}");
+        if !testing::is_root() || !testing::has_tool(&mkfs) {
             return None;
         }
         let disk = Loop::new(512 << 20);
@@ -81,26 +78,15 @@ impl Mounted {
         root
     }
 
-    /// Unmounts it. Another test that starts a program holds copies of this one's descriptors for a moment.
-    fn unmount(&self) -> bool {
-        (0..100).any(|_| {
-            let done = Command::new("umount").arg("-q").arg(&self.at).status().is_ok_and(|s| s.success());
-            if !done {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-            done
-        })
-    }
-
     /// Mounts it anew, so that nothing is cached.
     pub fn chill(&self) {
-        assert!(self.unmount());
+        unmount(&self.at);
         run("mount", &[&self.disk.device, self.at.to_str().unwrap()]);
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        self.unmount();
+        unmount(&self.at);
     }
 }

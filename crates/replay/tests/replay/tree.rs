@@ -1,8 +1,6 @@
 //! The tree that a replay makes depends on the trace alone.
 
-mod common;
-
-use common::{creates, dir, replay, traces, tree};
+use crate::common::{creates, dir, replay, traces, tree};
 use proptest::prelude::*;
 use senesce_replay::{Data, Ended, Flow, OnFull, Options, Outcome, Replay, verify};
 use trace::{DirId, FileId, Op, ROOT};

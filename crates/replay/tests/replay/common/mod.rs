@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub mod churn;
-#[path = "../../src/fiemap.rs"]
+#[path = "../../../src/fiemap.rs"]
 pub mod fiemap;
 pub mod image;
 
@@ -19,7 +19,7 @@ use trace::{Checked, Content, DirId, FileId, Op, ROOT};
 
 /// A directory to replay into, in memory if possible: traces force all to disk often.
 pub fn dir() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("there is room for a directory")
+    testing::dir_in_memory()
 }
 
 /// Replays `ops` into `root` to the end.

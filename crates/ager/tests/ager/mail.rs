@@ -1,14 +1,13 @@
 //! The mail server: its operations are possible, and agree with what a real one leaves on disk.
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 use senesce_ager::Error;
 use senesce_ager::mail::{Event, Extracted, Live, Parameters, Plan};
 use std::collections::{BTreeMap, HashMap};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Once};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 use trace::{Checked, DirId, FileId, Op, Source};
 
 /// Tells a process that it is the victim of a test, and where its mail is to be.
@@ -144,25 +143,16 @@ fn on_disk(root: &Path, parameters: &Parameters) -> Sizes {
         .collect()
 }
 
-/// One run directory for all tests of this process, and none of the system's.
 fn session() -> Arc<disk::Session> {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if std::env::var_os("SENESCE_RUN_DIR").is_none() {
-            let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run-mail");
-            // SAFETY: `Once` lets no test of this process go on, and so read the environment, before this is done.
-            unsafe { std::env::set_var("SENESCE_RUN_DIR", dir) };
-        }
-    });
     disk::Session::begin().unwrap()
 }
 
-/// Begins a live run in a new directory, or says why that cannot be tested here.
+/// Begins a live run in a new directory; skips where there is no server.
 fn begin(plan: &Plan, port: Option<u16>) -> Option<(tempfile::TempDir, Live)> {
     let dir = tempfile::tempdir().unwrap();
     match Live::begin(plan, &dir.path().join("mail"), port, &session()) {
         Err(Error::Disk(missing @ disk::Error::MissingTool { .. })) => {
-            println!("skipped: {missing}");
+            testing::skip("dovecot", missing);
             None
         }
         live => Some((dir, live.unwrap())),
@@ -171,28 +161,29 @@ fn begin(plan: &Plan, port: Option<u16>) -> Option<(tempfile::TempDir, Live)> {
 
 #[test]
 fn live_and_extracted_leave_the_same_after_every_day() {
-    let parameters = small();
-    let plan = Plan::new(parameters, 7).unwrap();
-    let Some((dir, mut live)) = begin(&plan, None) else { return };
-    let days = extracted(&operations(&plan), &parameters);
-    for (day, expected) in days.iter().enumerate() {
-        live.day(day as u32).unwrap();
-        if day == 1 {
-            live.pause().unwrap();
-            live.pause().unwrap();
+    testing::in_own_process(|| {
+        let parameters = small();
+        let plan = Plan::new(parameters, 7).unwrap();
+        let Some((dir, mut live)) = begin(&plan, None) else { return };
+        let days = extracted(&operations(&plan), &parameters);
+        for (day, expected) in days.iter().enumerate() {
+            live.day(day as u32).unwrap();
+            if day == 1 {
+                live.pause().unwrap();
+                live.pause().unwrap();
+            }
+            assert_eq!(&on_disk(&dir.path().join("mail"), &parameters), expected, "day {day}");
+            live.resume().unwrap();
         }
-        assert_eq!(&on_disk(&dir.path().join("mail"), &parameters), expected, "day {day}");
-        live.resume().unwrap();
-    }
-    let error = live.day(1).unwrap_err().to_string();
-    assert!(error.contains("next day is 4"), "{error}");
-    live.end().unwrap();
+        let error = live.day(1).unwrap_err().to_string();
+        assert!(error.contains("next day is 4"), "{error}");
+        live.end().unwrap();
+    });
 }
 
-/// A file system of its own, where there is root to mount it and a server to fill it.
+/// A file system of its own; skips where there is no root to mount it or no server to fill it.
 fn mounted(plan: &Plan, size_bytes: u64) -> Option<(disk::Mount, disk::LoopDevice, tempfile::TempDir)> {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: it takes root to make and mount a file system");
+    if !testing::is_root() {
         return None;
     }
     let (dir, live) = begin(plan, None)?;
@@ -208,51 +199,60 @@ fn mounted(plan: &Plan, size_bytes: u64) -> Option<(disk::Mount, disk::LoopDevic
 
 #[test]
 fn the_file_system_can_be_unmounted_between_days() {
-    let parameters = Parameters { operations: 30, ..small() };
-    let plan = Plan::new(parameters, 3).unwrap();
-    let Some((mut mount, _device, _dir)) = mounted(&plan, 64 << 20) else { return };
-    let root = mount.dir().join("mail");
-    let mut live = Live::begin(&plan, &root, None, &session()).unwrap();
-    for (day, expected) in planned(&plan).iter().enumerate() {
-        live.day(day as u32).unwrap();
-        live.pause().unwrap();
-        mount.unmount().unwrap();
-        mount.mount().unwrap();
-        assert_eq!(&on_disk(&root, &parameters), expected, "day {day}");
-    }
-    live.end().unwrap();
+    testing::in_own_process(|| {
+        let parameters = Parameters { operations: 30, ..small() };
+        let plan = Plan::new(parameters, 3).unwrap();
+        let Some((mut mount, _device, _dir)) = mounted(&plan, 64 << 20) else { return };
+        let root = mount.dir().join("mail");
+        let mut live = Live::begin(&plan, &root, None, &session()).unwrap();
+        for (day, expected) in planned(&plan).iter().enumerate() {
+            live.day(day as u32).unwrap();
+            live.pause().unwrap();
+            mount.unmount().unwrap();
+            mount.mount().unwrap();
+            assert_eq!(&on_disk(&root, &parameters), expected, "day {day}");
+        }
+        live.end().unwrap();
+    });
 }
 
 #[test]
 fn a_full_file_system_is_told() {
-    let plan = Plan::new(Parameters { messages: 1000, ..small() }, 3).unwrap();
-    let Some((mut mount, _device, _dir)) = mounted(&plan, 16 << 20) else { return };
-    let mut live = Live::begin(&plan, &mount.dir().join("mail"), None, &session()).unwrap();
-    let error = live.day(0).unwrap_err().to_string();
-    assert!(error.contains("putting message") && error.contains("space") && !error.contains('\n'), "{error}");
-    drop(live);
-    mount.unmount().unwrap();
+    testing::in_own_process(|| {
+        let plan = Plan::new(Parameters { messages: 1000, ..small() }, 3).unwrap();
+        let Some((mut mount, _device, _dir)) = mounted(&plan, 16 << 20) else { return };
+        let mut live = Live::begin(&plan, &mount.dir().join("mail"), None, &session()).unwrap();
+        let error = live.day(0).unwrap_err().to_string();
+        assert!(
+            error.contains("putting message") && error.contains("space") && !error.contains('\n'),
+            "{error}"
+        );
+        drop(live);
+        mount.unmount().unwrap();
+    });
 }
 
 #[test]
 fn a_port_or_directory_that_cannot_be_used_is_refused() {
-    let plan = Plan::new(small(), 7).unwrap();
-    let Some((dir, live)) = begin(&plan, Some(0)) else { return };
-    drop(live);
-    let session = session();
-    let refused = |root: &Path, port| {
-        let error = Live::begin(&plan, root, port, &session).err().expect("it is refused").to_string();
-        assert!(!error.contains('\n'), "{error}");
-        error
-    };
-    let holder = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = holder.local_addr().unwrap().port();
-    let error = refused(&dir.path().join("new"), Some(port));
-    assert!(error.contains(&format!("port {port}")) && error.contains("in use"), "{error}");
-    std::fs::write(dir.path().join("new/file"), "").unwrap();
-    assert!(refused(&dir.path().join("new"), None).contains("not empty"));
-    assert!(refused(&dir.path().join("not/there"), None).contains("No such file"));
-    assert!(refused(&dir.path().join("a name"), None).contains("letters"));
+    testing::in_own_process(|| {
+        let plan = Plan::new(small(), 7).unwrap();
+        let Some((dir, live)) = begin(&plan, Some(0)) else { return };
+        drop(live);
+        let session = session();
+        let refused = |root: &Path, port| {
+            let error = Live::begin(&plan, root, port, &session).err().expect("it is refused").to_string();
+            assert!(!error.contains('\n'), "{error}");
+            error
+        };
+        let holder = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = holder.local_addr().unwrap().port();
+        let error = refused(&dir.path().join("new"), Some(port));
+        assert!(error.contains(&format!("port {port}")) && error.contains("in use"), "{error}");
+        std::fs::write(dir.path().join("new/file"), "").unwrap();
+        assert!(refused(&dir.path().join("new"), None).contains("not empty"));
+        assert!(refused(&dir.path().join("not/there"), None).contains("No such file"));
+        assert!(refused(&dir.path().join("a name"), None).contains("letters"));
+    });
 }
 
 /// Processes of a group that have not ended.
@@ -269,13 +269,6 @@ fn processes_of(group: Pid) -> Vec<String> {
         .collect()
 }
 
-fn wait_until(done: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !done() && begun.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// The number of the server's master process, as Dovecot writes it down in its directory.
 fn master(home: &Path) -> Option<Pid> {
     let number = std::fs::read_to_string(home.join("base/master.pid")).ok()?.trim().parse().ok()?;
@@ -284,6 +277,7 @@ fn master(home: &Path) -> Option<Pid> {
 
 /// Not a test but the process that the next test ends: a run of many days, all in one.
 #[test]
+#[ignore = "run by another, to be ended"]
 fn victim() {
     let Some(root) = std::env::var_os(VICTIM) else { return };
     disk::catch_interrupts();
@@ -296,29 +290,33 @@ fn victim() {
 
 #[test]
 fn nothing_runs_on_after_an_interrupt_or_a_kill() {
-    let Some((dir, live)) = begin(&Plan::new(small(), 7).unwrap(), None) else { return };
-    drop(live);
-    for signal in [Signal::INT, Signal::KILL] {
-        let root = dir.path().join(format!("signal{}", signal.as_raw()));
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "victim"])
-            .env(VICTIM, &root)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let home = disk::run_dir().join(format!("mail-{}-0", child.id()));
-        // The index is written when its log has grown: on the first day, when the server has been at work for a while.
-        wait_until(|| root.join("u1/.m2/dovecot.index").exists());
-        let group = master(&home);
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        let ended = child.wait().unwrap();
-        let group = group.expect("the server was running");
-        wait_until(|| processes_of(group).is_empty());
-        let left = processes_of(group);
-        let _ = kill_process_group(group, Signal::KILL);
-        assert_eq!(left, [""; 0], "after {signal:?}");
-        assert_eq!((ended.success(), home.exists()), (signal == Signal::INT, signal == Signal::KILL));
-        disk::cleanup().unwrap();
-        assert!(!home.exists());
-    }
+    testing::in_own_process(|| {
+        let Some((dir, live)) = begin(&Plan::new(small(), 7).unwrap(), None) else { return };
+        drop(live);
+        for signal in [Signal::INT, Signal::KILL] {
+            let root = dir.path().join(format!("signal{}", signal.as_raw()));
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "mail::victim", "--ignored"])
+                .env(VICTIM, &root)
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            let home = disk::run_dir().join(format!("mail-{}-0", child.id()));
+            // The index is written when its log has grown: on the first day, when the server has been at work for a while.
+            testing::wait_until("an index", || {
+                assert_eq!(child.try_wait().unwrap(), None, "the run has ended");
+                root.join("u1/.m2/dovecot.index").exists()
+            });
+            let group = master(&home);
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            let ended = child.wait().unwrap();
+            let group = group.expect("the server was running");
+            testing::wait_until(&format!("the end of the server after {signal:?}"), || {
+                processes_of(group).is_empty()
+            });
+            assert_eq!((ended.success(), home.exists()), (signal == Signal::INT, signal == Signal::KILL));
+            disk::cleanup().unwrap();
+            assert!(!home.exists());
+        }
+    });
 }

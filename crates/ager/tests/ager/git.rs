@@ -6,7 +6,6 @@ use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use senesce_ager::Error;
 use senesce_ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
@@ -15,7 +14,7 @@ use tempfile::TempDir;
 use trace::{Checked, Op, Source};
 
 fn sample_repository(commits: u64, seed: u64) -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     sample::make(dir.path(), commits, seed).unwrap();
     dir
 }
@@ -133,7 +132,7 @@ fn extraction_is_the_same_every_time_and_has_its_checkpoints() {
 #[test]
 fn a_working_tree_a_linked_one_and_a_bare_repository_are_one_history() {
     let repository = sample_repository(30, 5);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let url = repository.path().to_str().unwrap();
     git(dir.path(), &["clone", "--quiet", url, "clone"]);
     let clone = dir.path().join("clone");
@@ -148,7 +147,7 @@ fn a_working_tree_a_linked_one_and_a_bare_repository_are_one_history() {
 
 #[test]
 fn what_has_no_history_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     assert!(open_error(dir.path()).contains("not a git repository"));
     assert!(open_error(&dir.path().join("none")).contains("not a git repository"));
     git(dir.path(), &["init", "--quiet", "."]);
@@ -164,7 +163,7 @@ fn what_has_no_history_is_refused() {
 fn a_shallow_and_a_partial_clone_are_refused() {
     let repository = sample_repository(40, 6);
     git(repository.path(), &["config", "uploadpack.allowFilter", "true"]);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let url = format!("file://{}", repository.path().display());
     git(dir.path(), &["clone", "--quiet", "--bare", "--depth=5", &url, "shallow"]);
     assert!(open_error(&dir.path().join("shallow")).contains("shallow clone"));
@@ -176,7 +175,7 @@ fn a_shallow_and_a_partial_clone_are_refused() {
 
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     git(dir.path(), &["init", "--quiet", "--bare", "."]);
     let blob = git(dir.path(), &["hash-object", "-w", "--stdin"]);
     let mut parent = None::<String>;
@@ -199,7 +198,7 @@ fn names_that_lead_elsewhere_are_refused() {
 /// A repository of commits on one line, each a list of modes, paths and contents that it adds; a file of mode `D` it
 /// removes.
 fn imported(commits: &[Vec<(&str, String, &[u8])>]) -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     git(dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", "."]);
     let mut stream = Vec::new();
     for (number, changes) in commits.iter().enumerate() {
@@ -243,7 +242,7 @@ fn what_git_does_not_check_out_is_refused_both_ways() {
                 extract(&history, ExtractOptions { objects, ..ExtractOptions::default() }).unwrap_err();
             assert!(error.contains(why) && error.len() < 600 && !error.contains('\n'), "{error}");
         }
-        let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
         let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into() };
         let mut live = Live::begin(&history, root.path(), &options).unwrap();
         live.pull(1).unwrap();
@@ -269,7 +268,7 @@ fn trees_deeper_than_any_path_are_refused_and_not_followed() {
 
 #[test]
 fn no_command_of_a_foreign_repository_is_run() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let repository = imported(&[vec![file("a")], vec![file("sub/b")], vec![file("sub/c")]]);
     let ran = dir.path().join("ran");
     let command = format!("touch {}; false", ran.display());
@@ -297,7 +296,7 @@ fn no_command_of_a_foreign_repository_is_run() {
     assert!(extract(&history, ExtractOptions::default()).unwrap_err().contains("missing"));
     for order in [Order::FirstParent, Order::Full] {
         let history = History::open(repository.path(), order).unwrap();
-        let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
         let options = LiveOptions { gc: Gc::Every(1), scratch: scratch.path().into() };
         let mut live = Live::begin(&history, root.path(), &options).unwrap();
         assert!(live.pull(3).is_err());
@@ -329,7 +328,7 @@ fn unpack(repository: &Path) {
 fn labels_are_there_for_all_that_is_given_out_however_large_a_pull_is() {
     // More files than the batches hold for which labels outlive their files.
     const FILES: usize = 68 * trace::BATCH / 2;
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     git(dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", "."]);
     let mut stream = b"blob\nmark :1\ndata 1\na\n".to_vec();
     for (number, side) in ["old", "new"].iter().enumerate() {
@@ -369,7 +368,7 @@ fn labels_are_there_for_all_that_is_given_out_however_large_a_pull_is() {
 #[test]
 fn cleaning_up_keeps_the_logs_of_references() {
     let repository = sample_repository(20, 7);
-    let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let options = LiveOptions { gc: Gc::Every(3), scratch: scratch.path().into() };
     let mut live = Live::begin(&history, root.path(), &options).unwrap();
@@ -405,7 +404,7 @@ fn listing(root: &Path) -> Vec<String> {
 fn pulling_leaves_the_source_alone_and_refuses_what_is_not_empty() {
     let repository = sample_repository(20, 7);
     let before = listing(repository.path());
-    let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let options = LiveOptions { gc: Gc::Every(3), scratch: scratch.path().into() };
     let mut live = Live::begin(&history, &root.path().join("tree"), &options).unwrap();
@@ -423,7 +422,7 @@ fn pulling_leaves_the_source_alone_and_refuses_what_is_not_empty() {
 fn a_missing_object_ends_a_pull_in_one_line() {
     let repository = sample_repository(20, 8);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
-    let (root, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
     let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into() };
     let mut live = Live::begin(&history, root.path(), &options).unwrap();
     fs::remove_dir_all(repository.path().join("objects")).unwrap();
@@ -445,23 +444,19 @@ fn kill_leaves_no_process_behind() {
         live.pull(history.count()).unwrap();
         return;
     }
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     sample::make(&dir.path().join("repository"), 300, 9).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "kill_leaves_no_process_behind"]).env(PULL_FOR, dir.path());
+    command.args(["--exact", "git::kill_leaves_no_process_behind"]).env(PULL_FOR, dir.path());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap();
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !dir.path().join("begun").exists() && Instant::now() < patience {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    std::thread::sleep(Duration::from_millis(300));
+    testing::wait_until("a process of Git that pulls", || {
+        assert_eq!(child.try_wait().unwrap(), None, "it has come to its end already");
+        dir.path().join("begun").exists() && !processes_in(dir.path()).is_empty()
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     // The kernel kills what belongs to it at once, but not in no time.
-    while !processes_in(dir.path()).is_empty() && Instant::now() < patience {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(processes_in(dir.path()), Vec::<String>::new());
+    testing::wait_until("the end of all processes", || processes_in(dir.path()).is_empty());
 }
 
 /// The processes that work in a directory below `dir`.

@@ -83,7 +83,7 @@ fn many_files_in_one_directory_are_all_counted() {
 #[test]
 fn other_file_systems_are_not_entered() {
     if !fs::exists("/proc/self").unwrap() {
-        println!("skipped: /proc is not mounted");
+        testing::skip("/proc", "it is not mounted");
         return;
     }
     let captured = capture("/".as_ref(), "mine", AgeBy::Birth, 4).unwrap();

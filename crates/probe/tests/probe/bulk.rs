@@ -1,8 +1,6 @@
 //! Snapshots in bulk say what calls say.
 
-mod common;
-
-use common::{Loop, can_mount, run};
+use crate::common::{Loop, run, unmount};
 use senesce_probe::{snapshot, snapshot_by_calls};
 use snapshot::{Snapshot, diff};
 use std::fs::{File, FileTimes};
@@ -11,10 +9,16 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Longer than what changes are taken for recent.
-const SETTLING: Duration = Duration::from_millis(2300);
+/// Longer than what changes are taken for recent: two seconds, the step of the coarsest clock of a file system.
+const RECENT: Duration = Duration::from_millis(2300);
+
+/// Waits until no change made so far is recent.
+fn settle() {
+    let begun = Instant::now();
+    testing::wait_until("changes that are no longer recent", || begun.elapsed() > RECENT);
+}
 
 /// An ext4 of its own with options, unmounted in the end.
 struct Ext4 {
@@ -49,35 +53,19 @@ impl Ext4 {
 }
 
 impl Ext4 {
-    fn unmount(&self) {
-        // Another test that starts a program holds copies of this one's descriptors for a moment.
-        for _ in 0..100 {
-            if Command::new("umount").arg(&self.at).status().is_ok_and(|status| status.success()) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Ext4 {
     /// Mounts it anew. For a moment after it was unmounted the kernel may still have it mounted for writing.
     fn mount_for_reading(&self) {
-        for _ in 0..100 {
+        testing::wait_until("a mount for reading", || {
             let mut mount = Command::new("mount");
             mount.args(["-t", "ext4", "-o", "ro", &self.disk.device]).arg(&self.at);
-            if mount.output().unwrap().status.success() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("{} cannot be mounted again", self.disk.device);
+            mount.output().unwrap().status.success()
+        });
     }
 }
 
 impl Drop for Ext4 {
     fn drop(&mut self) {
-        self.unmount();
+        unmount(&self.at);
     }
 }
 
@@ -160,7 +148,7 @@ fn compare(root: &Path, what: &str) {
 
 #[test]
 fn facts_are_the_same_in_bulk_and_by_calls() {
-    if !can_mount() {
+    if !testing::is_root() {
         return;
     }
     // What mkfs is told, how it is mounted, and which part of the files is told of in bulk, in percent.
@@ -181,7 +169,7 @@ fn facts_are_the_same_in_bulk_and_by_calls() {
         // With all changed just now.
         compare(&ext4.at, kind);
     }
-    std::thread::sleep(SETTLING);
+    settle();
     for (ext4, (kind, _, _, part)) in made.iter().zip(&kinds) {
         run("sync", &["-f", ext4.at.to_str().unwrap()]);
         let (told, of) = ext4.told("");
@@ -189,7 +177,7 @@ fn facts_are_the_same_in_bulk_and_by_calls() {
         compare(&ext4.at, kind);
         compare(&ext4.at.join("dir/deeper"), kind);
         // Of what is on disk alone, too.
-        ext4.unmount();
+        unmount(&ext4.at);
         ext4.mount_for_reading();
         compare(&ext4.at, kind);
     }
@@ -197,7 +185,7 @@ fn facts_are_the_same_in_bulk_and_by_calls() {
 
 #[test]
 fn what_is_hidden_by_a_mount_is_not_told_of() {
-    if !can_mount() {
+    if !testing::is_root() {
         return;
     }
     let ext4 = Ext4::new(&["-O", "metadata_csum"], "rw");
@@ -205,7 +193,7 @@ fn what_is_hidden_by_a_mount_is_not_told_of() {
         make(&ext4.at.join(name), 10);
     }
     std::fs::create_dir(ext4.at.join("below")).unwrap();
-    std::thread::sleep(SETTLING);
+    settle();
     let at = |name: &str| ext4.at.join(name).to_str().unwrap().to_owned();
     run("mount", &["--bind", &at("other"), &at("hidden")]);
     run("mount", &["-t", "tmpfs", "none", &at("below")]);
@@ -230,7 +218,7 @@ impl Drop for End<'_> {
 
 #[test]
 fn files_in_use_are_told_of_as_they_are() {
-    if !can_mount() {
+    if !testing::is_root() {
         return;
     }
     let ext4 = Ext4::new(&["-O", "metadata_csum"], "rw");
@@ -240,7 +228,7 @@ fn files_in_use_are_told_of_as_they_are() {
         make(&ext4.at.join(format!("still/{number}")), 5000);
         make(&ext4.at.join(format!("used/{number}")), 5000);
     }
-    std::thread::sleep(SETTLING);
+    settle();
     let still = snapshot_by_calls(&ext4.at.join("still"), "test", 1, None).unwrap();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -268,6 +256,6 @@ fn files_in_use_are_told_of_as_they_are() {
             assert_eq!(diff(&still, &taken), []);
         }
     });
-    std::thread::sleep(SETTLING);
+    settle();
     compare(&ext4.at, "used");
 }

@@ -1,18 +1,22 @@
 //! What happens when there is no room, no support, or no device any more: on real file systems in images.
 
-mod common;
-
-use common::image::Image;
-use common::{creates, dir, replay, tree};
+use crate::common::image::Image;
+use crate::common::{creates, dir, replay, tree};
 use rustix::ioctl::{Setter, ioctl, opcode};
-use senesce_replay::{Data, Ended, Flow, OnFull, Options, verify};
-use trace::{DirId, FileId, Op, ROOT};
+use senesce_replay::{Data, Ended, Flow, OnFull, Options, Verified, fill, verify};
+use std::process::Command;
+use trace::{Content, DirId, FileId, Op, ROOT};
 
 const MIB: u64 = 1 << 20;
 const DIR: DirId = DirId(1);
 
-fn image(fs: &str, mebibytes: u64, options: &[&str]) -> Option<Image> {
-    Image::new(fs, mebibytes, options).inspect_err(|why| eprintln!("skipped: {why}")).ok()
+/// Nothing frees space in the background here, but for the write-back that every retry forces.
+const SPACE_WAIT_MS: u64 = 100;
+/// A file system whose files have block maps, in which nothing can be preallocated.
+const BLOCK_MAPS: [&str; 3] = ["-q", "-O", "^extents,^64bit,^metadata_csum"];
+
+fn options(threads: usize, data: Data) -> Options {
+    Options { threads, data, space_wait_ms: SPACE_WAIT_MS, ..Options::default() }
 }
 
 /// How many operations of a kind failed with an error.
@@ -23,7 +27,7 @@ fn count(replay: &senesce_replay::Replay, kind: &str, error: &str) -> u64 {
 #[test]
 fn a_file_that_does_not_fit_is_left_out_with_all_that_follows_on_it() {
     for (threads, data) in [(1, Data::Fallocate), (2, Data::Fallocate), (2, Data::Write), (1, Data::Auto)] {
-        let Some(image) = image("ext4", 32, &["-q"]) else { return };
+        let Some(image) = Image::new("ext4", 32, &["-q"]) else { return };
         let mut ops = vec![Op::Mkdir { dir: DIR, parent: ROOT }];
         ops.extend(creates(0, 100, DIR, MIB));
         ops.extend((0..100).map(|file| Op::Truncate { file: FileId(file), parent: DIR, size: MIB / 2 }));
@@ -35,11 +39,11 @@ fn a_file_that_does_not_fit_is_left_out_with_all_that_follows_on_it() {
         }));
         ops.extend((0..100).map(|file| Op::Delete { file: FileId(1000 + file), parent: ROOT }));
         ops.push(Op::Rmdir { dir: DIR, parent: ROOT });
-        let (outcome, whole) = replay(&image.root(), &Options { threads, data, ..Options::default() }, &ops);
+        let (outcome, whole) = replay(&image.root(), &options(threads, data), &ops);
         assert_eq!((outcome.operations, outcome.ended), (ops.len() as u64, Ended::Source));
         assert_eq!(tree(&image.root()).len(), 0, "{:?}", whole.errors());
 
-        let (_, first) = replay(&image.root(), &Options { threads, data, ..Options::default() }, &ops[..201]);
+        let (_, first) = replay(&image.root(), &options(threads, data), &ops[..201]);
         let lost = count(&first, "create", "ENOSPC");
         assert!((50..90).contains(&lost), "{:?}", first.errors());
         assert_eq!(count(&first, "truncate", "skipped: file was never made"), lost);
@@ -56,9 +60,9 @@ fn a_file_that_does_not_fit_is_left_out_with_all_that_follows_on_it() {
 #[test]
 fn a_run_can_stop_where_the_file_system_is_full() {
     for threads in [1, 2] {
-        let Some(image) = image("ext4", 32, &["-q"]) else { return };
+        let Some(image) = Image::new("ext4", 32, &["-q"]) else { return };
         let ops: Vec<Op> = creates(0, 5000, ROOT, 64 << 10).collect();
-        let options = Options { threads, on_full: OnFull::Stop, ..Options::default() };
+        let options = Options { on_full: OnFull::Stop, ..options(threads, Data::Auto) };
         let (outcome, mut first) = replay(&image.root(), &options, &ops);
         assert_eq!(outcome.ended, Ended::Full);
         let failed = count(&first, "create", "ENOSPC");
@@ -76,12 +80,12 @@ fn a_run_can_stop_where_the_file_system_is_full() {
 
 #[test]
 fn auto_writes_where_nothing_can_be_preallocated() {
-    let Some(image) = image("ext4", 32, &["-q", "-O", "^extents,^64bit,^metadata_csum"]) else { return };
+    let Some(image) = Image::new("ext4", 32, &BLOCK_MAPS) else { return };
     for (first, grouped_limit_bytes) in [(0, 0), (10, 64 << 10)] {
         let ops: Vec<Op> = creates(first, 10, ROOT, 10_001).collect();
         let (_, auto) = replay(&image.root(), &Options { grouped_limit_bytes, ..Options::default() }, &ops);
         assert_eq!(auto.errors(), []);
-        assert_eq!(verify(&image.root(), 0).unwrap().bytes, (first + 10) * 10_001);
+        assert_eq!(verify(&image.root(), 0).unwrap(), all_right(first + 10, (first + 10) * 10_001));
     }
     let ops: Vec<Op> = creates(20, 10, ROOT, 10_000).collect();
     let (_, asked) = replay(&image.root(), &Options { data: Data::Fallocate, ..Options::default() }, &ops);
@@ -89,10 +93,59 @@ fn auto_writes_where_nothing_can_be_preallocated() {
     assert_eq!(tree(&image.root()).len(), 20, "files that cannot be made as asked are not made");
 }
 
+/// A direct write that fails leaves zeros behind where the kernel makes a buffered one of it.
+#[test]
+fn auto_writes_where_direct_writes_go_through_memory() {
+    for is_journalled in [false, true] {
+        let options = if is_journalled { &["-q", "-b", "1024"] } else { &BLOCK_MAPS };
+        let Some(image) = Image::new("ext4", 32, options) else { return };
+        if is_journalled {
+            // Files inherit from their directory that their data goes through the journal.
+            assert!(Command::new("chattr").arg("+j").arg(image.root()).status().unwrap().success());
+        }
+        // More than a block, than a page, and than the twelve blocks that an inode maps itself.
+        let sizes = [1, 1023, 1024, 4096, 4097, 8193, 10_001, 12_289, 65_536];
+        let ops: Vec<Op> = (0..).zip(sizes).flat_map(|(file, size)| creates(file, 1, ROOT, size)).collect();
+        let grouped = Options { inline_limit_bytes: 0, grouped_limit_bytes: 64 << 10, ..Options::default() };
+        let (_, auto) = replay(&image.root(), &grouped, &ops);
+        assert_eq!(auto.errors(), []);
+        let filled = fill(&image.root(), 0, 1, &mut |_| Flow::Go).unwrap();
+        assert_eq!((filled.files, filled.errors), (sizes.len() as u64, 0));
+        let verified = verify(&image.root(), 0).unwrap();
+        assert_eq!(
+            verified,
+            all_right(sizes.len() as u64, sizes.iter().sum()),
+            "journalled: {is_journalled}"
+        );
+    }
+}
+
+/// What is said of so many files, all of whose bytes were written and compared.
+fn all_right(files: u64, bytes: u64) -> Verified {
+    Verified { files, bytes, ..Verified::default() }
+}
+
+#[test]
+fn what_is_not_compared_is_counted() {
+    let Some(image) = Image::new("ext4", 32, &["-q", "-b", "1024"]) else { return };
+    let mut ops: Vec<Op> = creates(1, 1, ROOT, 10_000).collect();
+    ops.push(Op::Create { file: FileId(2), parent: ROOT, size: 5000, content: Content::Preallocated });
+    ops.push(Op::Create { file: FileId(3), parent: ROOT, size: 3000, content: Content::Hole });
+    ops.push(Op::Truncate { file: FileId(1), parent: ROOT, size: 20_000 });
+    ops.push(Op::Punch { file: FileId(1), parent: ROOT, offset: 2048, len: 2048 });
+    let (_, replay) = replay(&image.root(), &Options { data: Data::Write, ..Options::default() }, &ops);
+    assert_eq!(replay.errors(), []);
+    let verified = verify(&image.root(), 0).unwrap();
+    // The last block of the first file is written whole.
+    let (bytes, unwritten, holes) = (10 * 1024 - 2048, 5000, 2048 + 20_000 - 10 * 1024 + 3000);
+    let told = (verified.files, verified.bytes, verified.unwritten, verified.holes);
+    assert_eq!(told, (3, bytes, unwritten, holes), "{verified:?}");
+}
+
 #[test]
 fn a_dead_device_is_counted_and_nothing_panics() {
     for fs in ["ext4", "xfs"] {
-        let Some(image) = image(fs, 320, &["-q"]) else { continue };
+        let Some(image) = Image::new(fs, 320, &["-q"]) else { continue };
         let first: Vec<Op> = creates(0, 10, ROOT, 10_000).collect();
         let (_, mut replay) = replay(&image.root(), &Options { threads: 2, ..Options::default() }, &first);
         shut_down(&image);

@@ -1,8 +1,6 @@
 //! Measures of real disks: what they are sent, and what the kernel keeps of it.
 
-mod common;
-
-use common::{Loop, Mounted, can_mount};
+use crate::common::{Loop, Mounted};
 use disk::{DeviceCounters, MemoryLimit, Session};
 use senesce_probe::{
     TransferPlan, block_picture, census, command_write_amplification, file_extents, scan_limited,
@@ -16,11 +14,11 @@ use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
 
-/// A limit on memory; none, with a word why, if this machine has no such.
+/// A limit on memory; skips where the kernel has none.
 fn limit(bytes: u64) -> Option<MemoryLimit> {
     match MemoryLimit::new(&Session::begin().unwrap(), bytes) {
         Err(error @ disk::Error::NoMemoryController) => {
-            eprintln!("skipped: {error}");
+            testing::skip("memory cgroups", error);
             None
         }
         result => Some(result.unwrap()),
@@ -35,7 +33,7 @@ fn sh(script: &str, directory: &Path) -> Command {
 
 #[test]
 fn a_disk_is_read_past_all_caches_and_never_written() {
-    if !can_mount() {
+    if !testing::is_root() {
         return;
     }
     let disk = Loop::new(64 * MIB);
@@ -59,7 +57,7 @@ fn a_disk_is_read_past_all_caches_and_never_written() {
 #[test]
 fn small_durable_writes_are_amplified_and_large_ones_are_not() {
     for kind in ["ext4", "xfs", "btrfs"] {
-        let Some(mounted) = can_mount().then(|| Mounted::new(kind)).flatten() else { continue };
+        let Some(mounted) = Mounted::new(kind) else { continue };
         let root = mounted.root();
         // What was delayed before is not charged to the command.
         std::fs::write(root.join("before"), vec![1; 32 << 20]).unwrap();
@@ -78,7 +76,7 @@ fn small_durable_writes_are_amplified_and_large_ones_are_not() {
 
 #[test]
 fn a_picture_shows_every_block_of_every_file() {
-    let Some(mounted) = can_mount().then(|| Mounted::new("xfs")).flatten() else { return };
+    let Some(mounted) = Mounted::new("xfs") else { return };
     let root = mounted.root();
     std::fs::create_dir(root.join("b")).unwrap();
     let names = ["a", "b/inner", "c"];
@@ -97,7 +95,7 @@ fn a_picture_shows_every_block_of_every_file() {
         let blocks = |runs: Vec<(u64, u64, u64)>| -> Vec<u64> {
             runs.iter().flat_map(|(_, at, len)| (*at..at + len).step_by(4096)).collect()
         };
-        let mapped = file_extents(file, true).unwrap();
+        let mapped = file_extents(file).unwrap();
         let expected = mapped.iter().map(|extent| (extent.logical, extent.physical, extent.len)).collect();
         assert_eq!(blocks(drawn.extents.clone()), blocks(expected));
         // A file system may have given more than was written yet.
@@ -109,7 +107,7 @@ fn a_picture_shows_every_block_of_every_file() {
 
 #[test]
 fn too_little_memory_for_the_reader_is_said() {
-    if !can_mount() {
+    if !testing::is_root() {
         return;
     }
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();

@@ -14,7 +14,7 @@ use trace::{SavedLabels, Source, TraceInfo, TraceReader, save_labelled};
 
 /// A sample repository of so many commits.
 fn sample_repository(commits: u64, seed: u64) -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     sample::make(dir.path(), commits, seed).unwrap();
     dir
 }
@@ -30,7 +30,7 @@ fn apply(replay: &mut Replay, source: &mut dyn Source) {
 fn compare(repository: &Path, order: Order, pulls: u64, every: u64, threads: usize, gc: Gc) {
     let history = History::open(repository, order).unwrap();
     let (live_dir, replay_dir, scratch) =
-        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        (testing::dir_in_memory(), testing::dir_in_memory(), testing::dir_in_memory());
     let options = LiveOptions { gc, scratch: scratch.path().into() };
     let mut live = Live::begin(&history, live_dir.path(), &options).unwrap();
     let mut extracted =
@@ -83,7 +83,7 @@ fn also_after_every_single_pull() {
 fn below_git_there_are_as_many_objects_as_git_writes() {
     let repository = sample_repository(60, 4);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
-    let (live_dir, replay_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (live_dir, replay_dir) = (testing::dir_in_memory(), testing::dir_in_memory());
     let options = LiveOptions { gc: Gc::Off, scratch: std::env::temp_dir() };
     let mut live = Live::begin(&history, live_dir.path(), &options).unwrap();
     live.pull(40).unwrap();
@@ -132,7 +132,7 @@ fn below_git(root: &Path) -> BelowGit {
 
 #[test]
 fn a_saved_history_replays_without_its_repository() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = testing::dir_in_memory();
     let path = dir.path().join("history.parquet");
     let info = TraceInfo {
         tool: "test".into(),
@@ -141,7 +141,7 @@ fn a_saved_history_replays_without_its_repository() {
         parameters: "{}".into(),
         block_size: 4096,
     };
-    let trees = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let trees = [testing::dir_in_memory(), testing::dir_in_memory()];
     {
         let repository = sample_repository(50, 5);
         let history = History::open(repository.path(), Order::FirstParent).unwrap();
@@ -168,7 +168,7 @@ fn without_labels_files_have_numbers_and_the_same_sizes() {
     let repository = sample_repository(40, 6);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let extracted = || Extracted::new(&history, ExtractOptions::default()).unwrap();
-    let (named, numbered) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (named, numbered) = (testing::dir_in_memory(), testing::dir_in_memory());
     let mut source = extracted();
     let mut replay = Replay::labelled(named.path(), &Options::default(), source.labels()).unwrap();
     apply(&mut replay, &mut source);
@@ -198,7 +198,7 @@ fn a_replay_that_was_cut_short_is_done_again() {
     let repository = sample_repository(60, 7);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let extracted = || Extracted::new(&history, ExtractOptions::default()).unwrap();
-    let (once, twice) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (once, twice) = (testing::dir_in_memory(), testing::dir_in_memory());
     let mut source = extracted();
     let mut replay = Replay::labelled(once.path(), &Options::default(), source.labels()).unwrap();
     apply(&mut replay, &mut source);

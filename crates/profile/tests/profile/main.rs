@@ -1,0 +1,4 @@
+//! Profiles: those that are built in, and captured ones.
+
+mod builtin;
+mod capture;

@@ -1,0 +1,58 @@
+//! Tests that change what belongs to a whole process, such as its limits, or need a run directory of their own.
+
+use std::any::type_name;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Tells a process that it is the one that runs the test.
+const OWN: &str = "SENESCE_TEST_OWN_PROCESS";
+
+/// Runs the body of a test in a process of its own, whose environment gives it a run directory of its own
+/// (`SENESCE_RUN_DIR`). To be called with a closure by the test function itself, which is started again by its name:
+///
+/// ```ignore
+/// #[test]
+/// fn limits_are_kept() {
+///     testing::in_own_process(|| assert!(…));
+/// }
+/// ```
+///
+/// # Panics
+/// If the test fails there.
+pub fn in_own_process<F: FnOnce()>(body: F) {
+    if std::env::var_os(OWN).is_some() {
+        return body();
+    }
+    // `binary::module::test::{{closure}}`.
+    let path = type_name::<F>().trim_end_matches("::{{closure}}");
+    let test = path.split_once("::").map_or(path, |(_, test)| test);
+    // Short, as servers have their sockets there, whose paths are limited to 108 bytes.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("senesce-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
+    let dir = std::env::temp_dir().join(name);
+    std::fs::create_dir(&dir).unwrap_or_else(|error| panic!("creating {}: {error}", dir.display()));
+    let mut command = Command::new(std::env::current_exe().expect("the test knows its program"));
+    command.args([test, "--exact", "--include-ignored", "--nocapture"]).env(OWN, test);
+    let output = command.env("SENESCE_RUN_DIR", &dir).output().expect("the test can be started again");
+    let said = String::from_utf8_lossy(&output.stdout);
+    print!("{said}");
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    // What is left mounted there is not to be removed with it.
+    let removed = std::fs::remove_dir(&dir);
+    assert!(output.status.success() && said.contains("test result: ok. 1 passed"), "{test} failed");
+    removed.unwrap_or_else(|error| panic!("{test} left something in {}: {error}", dir.display()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_runs_once_more_by_itself() {
+        in_own_process(|| {
+            let dir = std::env::var_os("SENESCE_RUN_DIR").expect("it has a run directory");
+            assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0);
+            assert_eq!(std::env::var(OWN).unwrap(), "own_process::tests::a_test_runs_once_more_by_itself");
+        });
+    }
+}
