@@ -1,11 +1,11 @@
 //! The benchmarks of files of Smith & Seltzer 1997, as a user runs them: `probe sequential` and `probe hot-files`.
 
-use crate::common::{Lab, signal, text};
+use crate::common::{Lab, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 /// Small enough for a test.
 const SMALL: &str = "--sizes 16KiB,104KiB --total 2MiB --runs 2";
@@ -76,16 +76,17 @@ fn interrupted_and_killed_runs_leave_a_directory_as_it_was() {
     let inside = || std::fs::read_dir(&dir).unwrap().count();
     for how in [Signal::INT, Signal::KILL] {
         let line = "probe sequential dir --sizes 16KiB --runs 1000";
-        let child = lab.command(line.split(' ')).stderr(Stdio::piped()).spawn().unwrap();
-        let begun = Instant::now();
-        while inside() == 0 {
-            assert!(begun.elapsed() < Duration::from_secs(30), "nothing begins");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let mut child = lab.start(line);
         // Not in the moment between making the directory and marking it.
-        std::thread::sleep(Duration::from_millis(100));
-        signal(&child, how);
-        let output = child.wait_with_output().unwrap();
+        child.until("files in a directory that is marked", || {
+            let scratch = std::fs::read_dir(&dir).unwrap().flatten().next();
+            scratch.is_some_and(|scratch| {
+                scratch.path().join(disk::MARKER).exists()
+                    && std::fs::read_dir(scratch.path()).unwrap().count() > 1
+            })
+        });
+        child.signal(how);
+        let output = child.wait();
         if how == Signal::INT {
             assert!(text(&output.stderr).contains("interrupted; dir itself was written to"), "{output:?}");
         } else {

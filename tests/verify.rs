@@ -1,10 +1,8 @@
 //! `senesce verify`: a real file system beside the replayed one.
 
-use crate::common::{Lab, signal};
+use crate::common::Lab;
 use crate::snapshots::{Volume, fill};
-use rustix::process::Signal;
 use serde_json::Value;
-use std::time::Duration;
 
 fn number(value: &Value, field: &str) -> f64 {
     value[field].as_f64().unwrap_or_else(|| panic!("{field} in {value}"))
@@ -97,17 +95,10 @@ fn snapshots_of_two_histories_are_no_pair() {
 fn an_interrupted_verification_leaves_nothing_behind() {
     needs!("ext4");
     let lab = Lab::new();
-    let mut command = lab.command("verify --builtin --size 400MiB --name v --work work".split_whitespace());
-    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    while !lab.work().join("v.real.img").exists() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it began");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_secs(2));
-    signal(&child, Signal::INT);
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), said.contains("begin it anew")), (Some(1), true), "{said}");
+    let running =
+        lab.stopped("verify --builtin --size 400MiB --name v --work work", "the real file system@5");
+    assert!(lab.work().join("v.real.img").exists());
+    let (said, _) = lab.interrupts(running);
+    assert!(said.iter().any(|line| line.contains("begin it anew")), "{said:#?}");
     assert!(!lab.work().join("v.real.img").exists(), "the half-aged file system is removed");
-    lab.nothing_left();
 }
