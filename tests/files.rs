@@ -136,7 +136,7 @@ fn hot_files_of_a_directory_are_read_and_lost_only_when_that_is_asked_for() {
 fn aged_beside_unaged(fs: &str) {
     let lab = Lab::new();
     lab.run(&format!(
-        "age --fs {fs} --size 320MiB --fullness 0.5 --profile meyer --overwrites 3 --name a --work work"
+        "age --fs {fs} --size 320MiB --fullness 0.5 --profile meyer --overwrites 1 --name a --work work"
     ));
     let image = lab.work().join("a.img");
     let before = checksum(&image);
@@ -220,7 +220,7 @@ fn on_a_modelled_disk_aged_files_cost_more_and_the_disk_is_rolled_back() {
 fn what_was_not_filled_has_no_hot_files() {
     needs!("ext4");
     let lab = Lab::new();
-    lab.run("age --fs ext4 --size 64MiB --profile wang_os --no-fill --name a --work work");
+    lab.run("age --fs ext4 --size 64MiB --profile wang_os --fullness 0.5 --overwrites 1 --no-fill --name a --work work");
     let output = lab.try_run("probe hot-files --on a --work work");
     assert!(text(&output.stderr).contains("not filled with data"), "{}", text(&output.stderr));
     lab.nothing_left();

@@ -105,7 +105,7 @@ fn what_was_made_again_is_what_was_written() {
     needs!("btrfs");
     for fs in ["ext4", "btrfs"] {
         let lab = Lab::new();
-        let image = aged(&lab, fs, "160MiB", "--overwrites 1");
+        let image = aged(&lab, fs, "128MiB", "--fullness 0.5 --overwrites 1");
         lab.run("image save a --work work");
         lab.run("image restore a --to back.img");
         let contents = |image: &Path| {
@@ -140,7 +140,7 @@ fn what_was_churned_is_not_stored() {
 fn a_flipped_byte_is_found() {
     needs!("ext4");
     let lab = Lab::new();
-    aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
+    aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     lab.run("image save a --work work");
     let file = shelf(&lab, "a.aged");
     let whole = std::fs::read(&file).unwrap();
@@ -168,7 +168,7 @@ fn a_flipped_byte_is_found() {
 fn only_what_was_signed_is_taken() {
     needs!("ext4");
     let lab = Lab::new();
-    aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
+    aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     lab.run("image save a --work work");
     for key in ["mine", "other"] {
         lab.run(&format!("image key {key} --no-password"));
@@ -186,7 +186,7 @@ fn only_what_was_signed_is_taken() {
     // Another image, as whole as this one, under its name: the signature is not of it.
     std::fs::remove_dir_all(lab.work()).unwrap();
     lab.run(
-        "age --fs ext4 --size 64MiB --profile wang_os --overwrites 1 --seed 4 --no-fill --name a --work work",
+        "age --fs ext4 --size 64MiB --profile wang_os --fullness 0.5 --overwrites 1 --seed 4 --no-fill --name a --work work",
     );
     std::fs::remove_file(shelf(&lab, "a.aged")).unwrap();
     lab.run("image save a --work work");
@@ -229,7 +229,7 @@ pub fn serve(dir: PathBuf, requests: usize) -> String {
 fn a_catalogue_names_what_is_fetched_and_checked() {
     needs!("ext4");
     let lab = Lab::new();
-    aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
+    aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     std::fs::create_dir(lab.path().join("there")).unwrap();
     lab.run("image save a --work work --to there/a.aged");
     lab.run("image key mine --no-password");

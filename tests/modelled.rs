@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use testing::wait_until;
 
-const AGE: &str = "age --fs ext4 --size 200MiB --profile meyer --seed 3 --name a --work work --disk hdd-7200";
+const AGE: &str = "age --fs ext4 --size 160MiB --profile meyer --overwrites 4 --seed 3 --name a --work work --disk hdd-7200";
 
 /// Whether FUSE works; skips if not.
 fn works() -> bool {
@@ -201,8 +201,7 @@ fn a_backing_store_that_fills_up_ends_an_aging_which_goes_on_when_there_is_room(
     let status =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=200m", "none"]).arg(&small.dir).status();
     assert!(status.unwrap().success());
-    let line =
-        "age --fs ext4 --size 128MiB --profile agrawal --name a --work work --image-dir small --disk ideal";
+    let line = "age --fs ext4 --size 128MiB --profile agrawal --overwrites 3 --name a --work work --image-dir small --disk ideal";
     let mut child = lab.start(line);
     // Somebody else takes all the room that there is, once the file system is there.
     let (mounts, run) = (format!("/proc/{}/mounts", child.id()), lab.path().join("run"));

@@ -63,7 +63,7 @@ fn a_part_of_all_that_is_killed_goes_on_and_gives_the_same() {
     let figure = only(&whole);
     assert_eq!(of(&whole, &figure)["state"], "done");
 
-    let running = lab.stopped(&line, &format!("{figure}: "));
+    let running = lab.stopped(&line, " days on ");
     let state = || of(&lab.json("reproduce --status --work work"), &figure)["state"].clone();
     assert_eq!(state(), "running");
     running.kill();
@@ -204,8 +204,8 @@ fn a_store_in_postgresql_that_is_not_built_in_is_told_with_how_to_build_it() {
 #[test]
 fn all_in_a_directory_that_another_run_uses_is_refused_at_once() {
     let lab = Lab::new();
-    let part = cheapest(&lab, 0);
-    lab.json(&format!("reproduce all --shard {part} --work work"));
+    std::fs::create_dir(lab.path().join("place")).unwrap();
+    lab.run("age --dir place --size 16MiB --profile wang_os --overwrites 1 --work work");
     // What holds it need not be senesce.
     let lock = std::fs::File::open(lab.work().join(".senesce.lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// A small saved image on the shelf, named a.
 fn saved() -> (Lab, PathBuf) {
     let lab = Lab::new();
-    let image = aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
+    let image = aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     lab.run("image save a --work work");
     (lab, image)
 }
