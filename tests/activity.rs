@@ -1,23 +1,23 @@
 //! Short-lived files: recorded, imported and shown.
 
-use crate::common::{Lab, LoopDevice, signal, text};
-use rustix::process::Signal;
+use crate::common::{Lab, LoopDevice, Mounted, Running, is_root, text};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 /// A recording that has begun.
 struct Recording {
-    child: Child,
+    child: Running,
     said: Vec<String>,
 }
 
 impl Recording {
     fn begin(command: &mut Command) -> Recording {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = Running::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut said = Vec::new();
         while !said.last().is_some_and(|line: &String| line.contains("Ctrl-C ends it")) {
@@ -28,14 +28,40 @@ impl Recording {
         Recording { child, said }
     }
 
+    /// Waits until it has taken in all that happened: its queues are empty, and it waits for more.
+    fn catch_up(&mut self) {
+        let pid = self.child.id();
+        let server = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).unwrap();
+        let waits = || {
+            let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap();
+            let number = call.split(' ').next().unwrap().parse::<i64>();
+            number.is_ok_and(|number| POLLS.contains(&number))
+        };
+        let queues: Vec<_> = std::fs::read_dir(format!("/proc/{pid}/fd"))
+            .unwrap()
+            .flatten()
+            .filter(|fd| {
+                std::fs::read_link(fd.path()).is_ok_and(|to| to.to_string_lossy().contains("notify"))
+            })
+            .map(|fd| fd.file_name().to_string_lossy().parse().unwrap())
+            .map(|fd: i32| pidfd_getfd(&server, fd, PidfdGetfdFlags::empty()).unwrap())
+            .collect();
+        assert!(!queues.is_empty(), "it watches by inotify or fanotify");
+        let is_empty = || queues.iter().all(|queue| rustix::io::ioctl_fionread(queue).unwrap() == 0);
+        self.child.until("all that it was told", || is_empty() && waits() && is_empty());
+    }
+
     /// Interrupts it, which keeps what was seen.
     fn end(self) -> Value {
-        signal(&self.child, Signal::INT);
-        let output = self.child.wait_with_output().unwrap();
+        self.child.signal(Signal::INT);
+        let output = self.child.wait();
         assert!(output.status.success(), "{:?}", self.said);
         serde_json::from_slice(&output.stdout).unwrap()
     }
 }
+
+/// The system calls by which a process waits for events, by their numbers on x86-64 and on 64-bit ARM.
+const POLLS: &[i64] = if cfg!(target_arch = "x86_64") { &[7, 271] } else { &[73] };
 
 fn record(lab: &Lab, tree: &Path, by: &str, to: &str) -> Recording {
     let tree = tree.to_str().unwrap();
@@ -43,8 +69,8 @@ fn record(lab: &Lab, tree: &Path, by: &str, to: &str) -> Recording {
 }
 
 /// Files that live for a moment and files that live on; how many of the former there are, and their bytes.
-fn burst(tree: &Path, files: u64) -> (u64, u64) {
-    let pause = || std::thread::sleep(Duration::from_millis(300));
+fn burst(tree: &Path, files: u64, recordings: &mut [Recording]) -> (u64, u64) {
+    let mut pause = || recordings.iter_mut().for_each(Recording::catch_up);
     let new = tree.join("new/deeper");
     fs::create_dir_all(&new).unwrap();
     pause();
@@ -93,8 +119,10 @@ fn tree(root: &Path) -> std::path::PathBuf {
     let tree = root.join("tree");
     fs::create_dir_all(tree.join("old")).unwrap();
     fs::write(tree.join("old/before"), "was here").unwrap();
-    // Births are told in seconds.
-    std::thread::sleep(Duration::from_millis(1100));
+    // Births are told in seconds: what is new is born in a later one.
+    let second = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let born_s = second();
+    testing::wait_until("the next second", || second() > born_s);
     tree
 }
 
@@ -108,16 +136,16 @@ fn both_watchers_see_every_file_that_comes_and_goes_on_ext4() {
     let root = lab.path().join("mounted");
     fs::create_dir(&root).unwrap();
     assert!(Command::new("mount").arg(&device.0).arg(&root).status().unwrap().success());
+    let mounted = Mounted { dir: root.clone() };
     let tree = tree(&root);
     // What happens outside of the tree is on the same file system.
-    let (fanotify, inotify) =
-        (record(&lab, &tree, "fanotify", "f.jsonl"), record(&lab, &tree, "inotify", "i.jsonl"));
+    let mut both = [record(&lab, &tree, "fanotify", "f.jsonl"), record(&lab, &tree, "inotify", "i.jsonl")];
     fs::write(root.join("outside"), "x").unwrap();
     fs::remove_file(root.join("outside")).unwrap();
-    let expected = burst(&tree, 60);
-    let (by_fanotify, by_inotify) = (fanotify.end(), inotify.end());
-    check(&by_fanotify, expected);
-    check(&by_inotify, expected);
+    let expected = burst(&tree, 60, &mut both);
+    for recording in both {
+        check(&recording.end(), expected);
+    }
     let shares = |set| {
         let shown = lab.json(&format!("activity show {set}"));
         (shown["sizes"].clone(), shown["files_of_largest_profile"].clone(), shown["files"].clone())
@@ -136,15 +164,15 @@ fn both_watchers_see_every_file_that_comes_and_goes_on_ext4() {
         (&Value::from(1000), &Value::from(999 * 500)),
         "{found:#}"
     );
-    assert!(Command::new("umount").arg(&root).status().unwrap().success());
+    drop(mounted);
 }
 
 #[test]
 fn inotify_sees_every_file_that_comes_and_goes_on_tmpfs() {
     let lab = Lab::new();
     let tree = tree(lab.path());
-    let recording = record(&lab, &tree, "inotify", "set.jsonl");
-    let expected = burst(&tree, 60);
+    let mut recording = record(&lab, &tree, "inotify", "set.jsonl");
+    let expected = burst(&tree, 60, std::slice::from_mut(&mut recording));
     check(&recording.end(), expected);
 }
 
@@ -159,8 +187,7 @@ fn it_says_what_watches_and_why_not_the_other() {
         command.arg(lab.path().join("set.jsonl")).args(args);
         command
     };
-    if !rustix::process::geteuid().is_root() || Command::new("setpriv").arg("--version").output().is_err() {
-        println!("skipped: needs root and setpriv");
+    if !is_root() || !testing::has_tool("setpriv") {
         return;
     }
     let fell_back = Recording::begin(&mut without_privileges(&["--json"]));
@@ -189,8 +216,7 @@ fn too_few_watches_are_said_with_what_to_do() {
         .unwrap();
     let said = text(&output.stderr);
     if said.contains("unshare") || said.contains("cannot create") {
-        println!("skipped: no name space of users: {said}");
-        return;
+        return testing::skip("user namespaces", said);
     }
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("after 1 directories") && said.contains("max_user_watches"), "{said}");
@@ -202,16 +228,16 @@ fn strace_itself_is_understood() {
     let script = "mkdir d; for i in 1 2 3; do echo 12345 > d/f$i; done; echo more >> d/f1; mv d e; \
         (cd e; mv f1 g; rm g); cat e/f2 > e/f4; mv e/f4 e/f2; rm e/f2; echo stays > kept; rm old";
     fs::write(lab.path().join("old"), "old").unwrap();
+    if !testing::has_tool("strace") {
+        return;
+    }
     let traced = Command::new("strace")
         .args(["-f", "-ttt", "-y", "-o", "log", "sh", "-c", script])
         .current_dir(lab.path())
-        .output();
-    match traced {
-        Ok(output) if output.status.success() => {}
-        other => {
-            println!("skipped: strace does not work here: {other:?}");
-            return;
-        }
+        .output()
+        .unwrap();
+    if !traced.status.success() {
+        return testing::skip("strace", format!("it does not work here: {}", text(&traced.stderr)));
     }
     let found = lab.json("activity import --from strace log set.jsonl");
     // f1 has 6 + 5 bytes and f4, which was moved to f2, the 6 of f2, as the f2 that it replaced; f3 and another live on. By

@@ -1,13 +1,12 @@
 //! The metadata benchmark: what it prints, what it keeps, how it fails.
 
-use crate::common::{Lab, signal, text};
+use crate::common::{Lab, Running, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 const SMALL: &str = "bench metadata --root o --data-sets 3 --precreate 40 --iterations 20 --repeats 2";
 
@@ -132,24 +131,18 @@ fn a_killed_rank_is_named_and_ends_the_run() {
     let lab = Lab::new();
     let line =
         "bench metadata --root o --ranks 3 --processes --precreate 100 --iterations 50 --repeats 100000";
-    let mut command = lab.command(line.split_whitespace());
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
+    let mut child = lab.start(line);
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
     // Rank 0 is the process itself.
     let ranks = || {
-        let children = format!("/proc/{0}/task/{0}/children", child.id());
-        let list = std::fs::read_to_string(children).unwrap_or_default();
+        let list = std::fs::read_to_string(&children).unwrap_or_default();
         list.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()).collect::<Vec<_>>()
     };
-    while ranks().len() < 2 || names(&lab.path().join("o")).len() < 3000 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the ranks do not begin: {:?}", ranks());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    child.until("objects of all ranks", || ranks().len() >= 2 && names(&lab.path().join("o")).len() >= 3000);
     let pid = rustix::process::Pid::from_raw(ranks()[0]).unwrap();
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
-    let killed = Instant::now();
-    let output = child.wait_with_output().unwrap();
-    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    // It ends by that alone: the repeats would take hours.
+    let output = child.wait();
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("rank 1"), "{err}");
@@ -162,15 +155,10 @@ fn a_killed_rank_is_named_and_ends_the_run() {
 fn ctrl_c_leaves_what_cleanup_removes() {
     let lab = Lab::new();
     let line = "bench metadata --root o --ranks 2 --precreate 100 --iterations 50 --repeats 100000";
-    let mut command = lab.command(line.split_whitespace());
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    while names(&lab.path().join("o")).len() < 2000 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is made");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    signal(&child, Signal::INT);
-    let output = child.wait_with_output().unwrap();
+    let mut child = lab.start(line);
+    child.until("objects", || names(&lab.path().join("o")).len() >= 2000);
+    child.signal(Signal::INT);
+    let output = child.wait();
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("--phases cleanup"), "{err}");
@@ -240,13 +228,12 @@ fn on_a_modelled_disk_it_rolls_back_even_what_was_killed() {
     let files = scan(&lab);
     let line = format!("bench metadata --on a --work work {ON}").replace("--repeats 2", "--repeats 500");
     let mut command = lab.command(line.split_whitespace());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = Running::new(command.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     // The unaged side is first.
     let made = |line: &String| line.starts_with("precreate");
     assert!(lines.find(made).is_some() && lines.find(made).is_some());
-    signal(&child, Signal::KILL);
-    child.wait().unwrap();
+    child.kill();
     lab.clean_up();
     assert_eq!(scan(&lab), files, "what cleans up rolls back");
     let on = lab.json(&format!("bench metadata --on a --work work {ON}"));
@@ -259,8 +246,7 @@ fn on_a_modelled_disk_it_rolls_back_even_what_was_killed() {
 #[test]
 fn memory_is_limited_by_a_control_group() {
     if let Err(why) = disk::MemoryLimit::available() {
-        println!("skipped: {why}");
-        return;
+        return testing::skip("memory controller", why);
     }
     let lab = Lab::new();
     let outcome = lab.json(&format!("{SMALL} --ranks 2 --memory 64MiB"));

@@ -1,11 +1,10 @@
 //! betreefs as its users meet it: made, mounted, worked on, killed, filled, checked; aged and compared.
 
-use crate::common::{Lab, text};
+use crate::common::{Lab, is_root, text, wait_for_end};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// A file system that is mounted on a directory of the lab.
 pub struct Mounted<'a> {
@@ -36,12 +35,7 @@ impl<'a> Mounted<'a> {
         let server = self.server();
         self.take_down();
         // The store is closed when the server has ended.
-        let begun = Instant::now();
-        while Path::new(&format!("/proc/{server}")).exists() {
-            // What it writes last is made to last, by a disk that may have much else to do.
-            assert!(begun.elapsed() < Duration::from_secs(90), "the server does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for_end(server as u32);
     }
 
     fn take_down(&self) {
@@ -59,11 +53,11 @@ impl Drop for Mounted<'_> {
 }
 
 pub fn has_fuse() -> bool {
-    let fuse = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists();
+    let fuse = Path::new("/dev/fuse").exists();
     if !fuse {
-        println!("skipped: it needs root and /dev/fuse");
+        testing::skip("/dev/fuse", "load the kernel module fuse");
     }
-    fuse
+    is_root() && fuse
 }
 
 /// Runs a shell script in a directory.
@@ -150,12 +144,11 @@ fn after_a_kill_what_was_synced_is_there() {
         std::fs::rename(dir.join(format!("{i}.new")), dir.join(i.to_string())).unwrap();
     }
     std::fs::File::open(&dir).unwrap().sync_all().unwrap();
-    let server = rustix::process::Pid::from_raw(mounted.server()).unwrap();
-    rustix::process::kill_process(server, rustix::process::Signal::KILL).unwrap();
-    let begun = Instant::now();
-    while std::fs::metadata(dir.join("0")).is_ok() && begun.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let server = mounted.server();
+    let pid = rustix::process::Pid::from_raw(server).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    wait_for_end(server as u32);
+    testing::wait_until("the end of the connection", || std::fs::metadata(dir.join("0")).is_err());
     // What is mounted without a server is what cleaning up is for.
     assert!(lab.run("cleanup").contains("unmounted"));
     std::mem::forget(mounted);
@@ -201,7 +194,11 @@ fn a_full_file_system_says_so_and_what_is_deleted_makes_room() {
     let room = rustix::fs::statvfs(&dir).unwrap();
     assert!(room.f_bavail * room.f_frsize < 2 << 20);
     shell(&dir, "rm f*");
-    std::thread::sleep(Duration::from_secs(1));
+    // Room comes back when what was deleted is out of the tree, which is done meanwhile.
+    testing::wait_until("the room of the deleted files", || {
+        let room = rustix::fs::statvfs(&dir).unwrap();
+        (room.f_bavail * room.f_frsize) >> 20 >= first as u64 * 9 / 10
+    });
     let second = fill();
     assert!(second * 10 >= first * 9, "{second} MiB after {first}");
     let mut file = std::fs::File::open(dir.join("f0")).unwrap();
@@ -278,8 +275,7 @@ fn without_root_it_is_mounted_by_fusermount() {
     if !has_fuse() {
         return;
     }
-    if Command::new("fusermount3").arg("--version").output().is_err() {
-        println!("skipped: there is no fusermount3; scripts/setup installs it");
+    if !testing::has_tool("fusermount3") {
         return;
     }
     // In a mount namespace of its own everybody may open the device, as on a machine where udev has made it. The program is where that user can
@@ -294,7 +290,7 @@ fn without_root_it_is_mounted_by_fusermount() {
         if ls mnt; then echo others see it; exit 1; fi
         somebody fusermount3 -u mnt
         tries=0
-        again() { tries=$((tries + 1)); [ $tries -lt 400 ]; sleep 0.05; }
+        again() { tries=$((tries + 1)); [ $tries -lt 4000 ]; sleep 0.01; }
         until somebody ./senesce betreefs check disk.img; do again; done
         setpriv --reuid=65534 --regid=65534 --clear-groups env SENESCE_RUN_DIR=$PWD/run ./senesce betreefs mount --foreground -o ro disk.img mnt & server=$!
         until grep -q \" $PWD/mnt \" /proc/self/mountinfo; do again; done

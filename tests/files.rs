@@ -1,11 +1,11 @@
 //! The benchmarks of files of Smith & Seltzer 1997, as a user runs them: `probe sequential` and `probe hot-files`.
 
-use crate::common::{Lab, signal, text};
+use crate::common::{Lab, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 /// Small enough for a test.
 const SMALL: &str = "--sizes 16KiB,104KiB --total 2MiB --runs 2";
@@ -76,16 +76,17 @@ fn interrupted_and_killed_runs_leave_a_directory_as_it_was() {
     let inside = || std::fs::read_dir(&dir).unwrap().count();
     for how in [Signal::INT, Signal::KILL] {
         let line = "probe sequential dir --sizes 16KiB --runs 1000";
-        let child = lab.command(line.split(' ')).stderr(Stdio::piped()).spawn().unwrap();
-        let begun = Instant::now();
-        while inside() == 0 {
-            assert!(begun.elapsed() < Duration::from_secs(30), "nothing begins");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let mut child = lab.start(line);
         // Not in the moment between making the directory and marking it.
-        std::thread::sleep(Duration::from_millis(100));
-        signal(&child, how);
-        let output = child.wait_with_output().unwrap();
+        child.until("files in a directory that is marked", || {
+            let scratch = std::fs::read_dir(&dir).unwrap().flatten().next();
+            scratch.is_some_and(|scratch| {
+                scratch.path().join(disk::MARKER).exists()
+                    && std::fs::read_dir(scratch.path()).unwrap().count() > 1
+            })
+        });
+        child.signal(how);
+        let output = child.wait();
         if how == Signal::INT {
             assert!(text(&output.stderr).contains("interrupted; dir itself was written to"), "{output:?}");
         } else {
@@ -135,7 +136,7 @@ fn hot_files_of_a_directory_are_read_and_lost_only_when_that_is_asked_for() {
 fn aged_beside_unaged(fs: &str) {
     let lab = Lab::new();
     lab.run(&format!(
-        "age --fs {fs} --size 320MiB --fullness 0.5 --profile meyer --overwrites 3 --name a --work work"
+        "age --fs {fs} --size 320MiB --fullness 0.5 --profile meyer --overwrites 1 --name a --work work"
     ));
     let image = lab.work().join("a.img");
     let before = checksum(&image);
@@ -219,7 +220,7 @@ fn on_a_modelled_disk_aged_files_cost_more_and_the_disk_is_rolled_back() {
 fn what_was_not_filled_has_no_hot_files() {
     needs!("ext4");
     let lab = Lab::new();
-    lab.run("age --fs ext4 --size 64MiB --profile wang_os --no-fill --name a --work work");
+    lab.run("age --fs ext4 --size 64MiB --profile wang_os --fullness 0.5 --overwrites 1 --no-fill --name a --work work");
     let output = lab.try_run("probe hot-files --on a --work work");
     assert!(text(&output.stderr).contains("not filled with data"), "{}", text(&output.stderr));
     lab.nothing_left();

@@ -1,14 +1,12 @@
 //! Aged images: saved, restored, verified, compared, signed and fetched.
 
-use crate::common::{Lab, signal, text};
-use rustix::process::Signal;
+use crate::common::{Lab, Mounted, text};
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 /// Ages a small file system, and gives its image.
 pub fn aged(lab: &Lab, fs: &str, size: &str, more: &str) -> PathBuf {
@@ -107,11 +105,11 @@ fn what_was_made_again_is_what_was_written() {
     needs!("btrfs");
     for fs in ["ext4", "btrfs"] {
         let lab = Lab::new();
-        let image = aged(&lab, fs, "160MiB", "--overwrites 1");
+        let image = aged(&lab, fs, "128MiB", "--fullness 0.5 --overwrites 1");
         lab.run("image save a --work work");
         lab.run("image restore a --to back.img");
         let contents = |image: &Path| {
-            let mount = crate::common::Mounted::new(image, lab.path());
+            let mount = Mounted::new(image, lab.path());
             let tar = Command::new("sh")
                 .arg("-c")
                 .arg("tar --sort=name -cf - . | sha256sum")
@@ -142,7 +140,7 @@ fn what_was_churned_is_not_stored() {
 fn a_flipped_byte_is_found() {
     needs!("ext4");
     let lab = Lab::new();
-    aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
+    aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     lab.run("image save a --work work");
     let file = shelf(&lab, "a.aged");
     let whole = std::fs::read(&file).unwrap();
@@ -170,7 +168,7 @@ fn a_flipped_byte_is_found() {
 fn only_what_was_signed_is_taken() {
     needs!("ext4");
     let lab = Lab::new();
-    aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
+    aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     lab.run("image save a --work work");
     for key in ["mine", "other"] {
         lab.run(&format!("image key {key} --no-password"));
@@ -188,7 +186,7 @@ fn only_what_was_signed_is_taken() {
     // Another image, as whole as this one, under its name: the signature is not of it.
     std::fs::remove_dir_all(lab.work()).unwrap();
     lab.run(
-        "age --fs ext4 --size 64MiB --profile wang_os --overwrites 1 --seed 4 --no-fill --name a --work work",
+        "age --fs ext4 --size 64MiB --profile wang_os --fullness 0.5 --overwrites 1 --seed 4 --no-fill --name a --work work",
     );
     std::fs::remove_file(shelf(&lab, "a.aged")).unwrap();
     lab.run("image save a --work work");
@@ -231,7 +229,7 @@ pub fn serve(dir: PathBuf, requests: usize) -> String {
 fn a_catalogue_names_what_is_fetched_and_checked() {
     needs!("ext4");
     let lab = Lab::new();
-    aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
+    aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     std::fs::create_dir(lab.path().join("there")).unwrap();
     lab.run("image save a --work work --to there/a.aged");
     lab.run("image key mine --no-password");
@@ -259,10 +257,9 @@ fn a_catalogue_names_what_is_fetched_and_checked() {
     ];
     std::fs::write(lab.path().join("list.toml"), catalogue.concat()).unwrap();
     assert!(lab.run("image list --catalogue list.toml").contains("an example"));
-    let has_curl = Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_ok();
+    let has_curl = testing::has_tool("curl");
     for name in ["by-key", "by-sum", "by-url"] {
         if name == "by-url" && !has_curl {
-            println!("skipped: curl is not there");
             continue;
         }
         let fetched = lab.json(&format!("image fetch {name} --catalogue list.toml"));
@@ -283,45 +280,26 @@ fn a_catalogue_names_what_is_fetched_and_checked() {
 fn killed_at_any_moment_nothing_half_has_a_name() {
     needs!("ext4");
     let lab = Lab::new();
-    aged(&lab, "ext4", "512MiB", "--overwrites 1");
-    let started = |line: &str| {
-        lab.command(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    };
+    aged(&lab, "ext4", "256MiB", "--overwrites 1");
+    let save = "image save a --work work --to s.aged";
     let (saved, restored) = (lab.path().join("s.aged"), lab.path().join("r.img"));
-    lab.run("image save a --work work");
-    let mut killed = 0;
-    for delay in [40, 90, 150, 250, 400] {
-        let lines =
-            [("image save a --work work --to s.aged", &saved), ("image restore a --to r.img", &restored)];
-        for (line, file) in lines {
-            let mut child = started(line);
-            std::thread::sleep(Duration::from_millis(delay));
-            signal(&child, Signal::KILL);
-            killed += u32::from(!child.wait().unwrap().success());
+    let saved_bytes = lab.json("image save a --work work")["contents"]["image_bytes"].as_u64();
+    println!("{saved_bytes:?}");
+    // As it begins, on its way, and when all is written but nothing has a name.
+    for done in [1, 100 << 20, 200 << 20] {
+        for (line, step, file) in
+            [(save, "saving", &saved), ("image restore a --to r.img", "restoring", &restored)]
+        {
+            lab.stopped(line, &format!("{step}@{done}")).kill();
             lab.clean_up();
-            if file.exists() {
-                // It was faster, and is whole.
-                let whole = if *file == saved {
-                    "image verify s.aged".to_owned()
-                } else {
-                    format!("probe layout {}", file.display())
-                };
-                lab.run(&whole);
-                std::fs::remove_file(file).unwrap();
-            }
+            assert!(!file.exists(), "{step} after {done} bytes");
             let left: Vec<String> = lab.entries().into_iter().filter(|path| path.contains(".part")).collect();
             assert!(left.is_empty(), "{left:?}");
         }
     }
-    assert!(killed > 0, "nothing was killed on its way");
-    // Asked to end it says so.
-    let mut child = started("image save a --work work --to s.aged");
-    let begun = Instant::now();
-    std::thread::sleep(Duration::from_millis(150));
-    signal(&child, Signal::INT);
-    child.wait().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(20));
-    lab.nothing_left();
+    // Asked to end it leaves nothing either.
+    lab.interrupted(save, "saving@1");
+    assert!(!saved.exists());
 }
 
 #[test]
@@ -335,11 +313,12 @@ fn where_no_space_is_left_nothing_is_made() {
     let mount =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&small).status().unwrap();
     assert!(mount.success());
+    let mounted = Mounted { dir: small.clone() };
     let refused = |line: &str| lab.refused_with(line, "free some space or choose another place");
     refused("image save a --work work --to small/a.aged");
     refused("image restore a --to small/a.img");
     assert_eq!(std::fs::read_dir(&small).unwrap().count(), 0);
-    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+    drop(mounted);
     lab.nothing_left();
 }
 

@@ -8,8 +8,7 @@ use std::process::Command;
 
 /// What a shell prints, in a file of the lab; none, with a word why, if a program is not here.
 fn list(lab: &Lab, program: &str, script: &str, at: &Path) -> Option<()> {
-    if Command::new(program).arg("--version").output().is_err() {
-        println!("skipped: {program} is not installed");
+    if !testing::has_tool(program) {
         return None;
     }
     let output = Command::new("sh").args(["-c", script]).current_dir(at).output().unwrap();

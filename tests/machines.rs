@@ -1,109 +1,8 @@
 //! File systems that this kernel lacks, in a virtual machine: aged, killed, resumed, compared, interrupted, refused.
 
-use crate::common::{Lab, child_named, is_there, signal, text, until};
-use rustix::process::Signal;
-use std::process::Stdio;
-use std::time::Duration;
+use crate::common::{Lab, text};
 
 const AGE: &str = "age --fs f2fs --size 128MiB --overwrites 1 --name a --work work";
-
-/// Whether F2FS needs a virtual machine here and gets one; if not it says that the test is skipped.
-fn works() -> bool {
-    if let Some(why) = crate::common::cannot("virtual machines").or_else(|| crate::common::cannot("f2fs")) {
-        println!("skipped: {why}");
-        return false;
-    }
-    let here = fs::in_kernel(fs::find("f2fs").unwrap());
-    if here {
-        println!("skipped: this kernel has F2FS");
-    }
-    !here
-}
-
-#[test]
-fn an_aging_that_was_killed_goes_on_and_is_compared() {
-    if !works() {
-        return;
-    }
-    let lab = Lab::new();
-    let mut child = lab.command(AGE.split_whitespace()).stderr(Stdio::null()).spawn().unwrap();
-    let manifest = lab.work().join("a.json");
-    let replays = || std::fs::read_to_string(&manifest).is_ok_and(|text| text.contains("\"replaying\""));
-    until("the aging", || {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
-        replays()
-    });
-    let qemu = child_named("qemu-system", &child).expect("a virtual machine");
-    signal(&child, Signal::KILL);
-    child.wait().unwrap();
-    until("the end of QEMU", || !is_there(qemu));
-    lab.nothing_left();
-
-    lab.run(&format!("{AGE} --resume"));
-    let compared = lab.json("compare a --work work --repeat 1");
-    let pair = &compared["pairs"][0];
-    assert_eq!(pair["fs"], "f2fs");
-    assert_ne!(pair["kernel"], rustix::system::uname().release().to_str().unwrap());
-    for score in ["layout_score", "dynamic_layout_score"] {
-        let [aged, unaged] = ["aged", "unaged"].map(|side| pair[side][score].as_f64().unwrap());
-        assert!(aged < unaged, "{score} {aged} aged, {unaged} unaged");
-    }
-    assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
-    assert!(pair["aged"]["free_extents"].is_null(), "nothing tells them: {pair}");
-    assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{pair}");
-    assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy is taken away");
-    assert!(
-        lab.run("export --work work").contains("dynamic_layout_score"),
-        "results are in the store outside"
-    );
-    lab.nothing_left();
-}
-
-#[test]
-fn what_frees_nothing_ages_while_all_that_is_written_fits() {
-    if !works() {
-        return;
-    }
-    needs!("nilfs2");
-    let lab = Lab::new();
-    let age = "age --fs nilfs2 --size 256MiB --fullness 0.2 --profile agrawal --name a --work work";
-    lab.refused(&format!("{age} --overwrites 2"), "nilfs2 frees nothing without its cleaner");
-    let aged = lab.json(&format!("{age} --overwrites 0.45"));
-    assert_eq!(aged["errors"], 0, "{aged}");
-    let compared = lab.json("compare a --work work --repeat 1 --no-new-file");
-    let pair = &compared["pairs"][0];
-    let [aged, unaged] = ["aged", "unaged"].map(|side| pair[side]["dynamic_layout_score"].as_f64().unwrap());
-    assert!(aged < unaged, "{pair}");
-    lab.nothing_left();
-}
-
-#[test]
-fn bcachefs_ages_is_compared_saved_and_restored() {
-    needs!("virtual machines");
-    needs!("bcachefs");
-    let lab = Lab::new();
-    let aged = lab.json("age --fs bcachefs --size 128MiB --overwrites 2 --name a --work work");
-    assert_eq!(aged["errors"], 0, "what it is filled to fits: {aged}");
-    let compared = lab.json("compare a --work work --repeat 1");
-    let pair = &compared["pairs"][0];
-    assert_eq!(pair["fs"], "bcachefs");
-    let both = |measure: &str| ["aged", "unaged"].map(|side| pair[side][measure].as_f64().unwrap());
-    for score in ["layout_score", "scan_layout_score"] {
-        let [aged, unaged] = both(score);
-        assert!(aged < unaged, "{score} {aged} aged, {unaged} unaged");
-    }
-    assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
-    assert!(pair["aged"]["free_extents"].is_null(), "nothing tells them: {pair}");
-    assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{pair}");
-
-    lab.run("image save a --work work");
-    let checked = lab.json("image verify a --deep --scratch .");
-    assert!(checked["deep"]["checker"].as_str().unwrap().contains("bcachefs fsck -n"), "{checked}");
-    lab.run("image restore a --work restored");
-    let layout = lab.json("probe layout restored/a.img");
-    assert_eq!(layout["files"].as_f64(), pair["aged"]["files"].as_f64());
-    lab.nothing_left();
-}
 
 #[test]
 fn one_of_several_devices_of_bcachefs_is_refused() {
@@ -117,130 +16,261 @@ fn one_of_several_devices_of_bcachefs_is_refused() {
 }
 
 #[test]
-fn ext4_in_persistent_memory_ages_and_is_compared() {
-    needs!("ext4-dax");
+fn what_only_a_virtual_machine_has_is_planned_like_any_other() {
     let lab = Lab::new();
-    let age = "age --fs ext4-dax --size 64MiB --overwrites 1 --name a --work work";
-    lab.refused(&format!("{age} --disk hdd-7200"), "which is no disk: leave --disk out");
-    let aged = lab.json(age);
-    assert_eq!(aged["errors"], 0, "{aged}");
-    let compared = lab.json("compare a --work work --repeat 1");
-    let pair = &compared["pairs"][0];
-    assert_eq!(pair["fs"], "ext4-dax");
-    let both = |measure: &str| ["aged", "unaged"].map(|side| pair[side][measure].as_f64().unwrap());
-    let [aged, unaged] = both("layout_score");
-    assert!(aged < unaged, "{pair}");
-    let [aged, unaged] = both("free_extents");
-    assert!(aged > unaged, "{pair}");
-    for measure in ["dynamic_layout_score", "modelled_hdd_s_per_gib"] {
-        assert!(pair["aged"][measure].is_null(), "{measure} of no request: {pair}");
-    }
-    lab.run("report --work work -o report.html");
-    let page = std::fs::read_to_string(lab.path().join("report.html")).unwrap();
-    assert!(page.contains("dax=always"), "how the kernel had mounted it");
-    // What lies in the image outside is an ext4, and this kernel finds it whole.
-    let layout = lab.json("probe layout work/a.img");
-    assert_eq!(layout["files"].as_f64(), pair["aged"]["files"].as_f64());
-    lab.nothing_left();
-}
-
-#[test]
-fn an_aged_file_system_is_saved_there_and_benchmarks_that_run_here_are_refused() {
-    if !works() {
-        return;
-    }
-    let lab = Lab::new();
-    lab.run(AGE);
-    lab.run("image save a --work work");
-    let checked = lab.json("image verify a --deep --scratch .");
-    assert!(checked["deep"]["checker"].as_str().unwrap().contains("fsck.f2fs"), "{checked}");
-    let here = "this kernel has no f2fs, and what was asked for runs on this kernel alone";
-    lab.refused("bench fileserver --on work/a.img --time 1s", here);
-    lab.refused("bench metadata --on work/a.img", here);
-}
-
-/// The kernels that `scripts/setup vm` has unpacked.
-fn kernels() -> Vec<String> {
-    let roots = std::fs::read_dir(vm::kernels_dir()).into_iter().flatten().flatten();
-    let boots =
-        roots.flat_map(|root| std::fs::read_dir(root.path().join("boot")).into_iter().flatten().flatten());
-    let images = boots.filter(|entry| entry.file_name().to_string_lossy().starts_with("vmlinuz-"));
-    let mut images: Vec<String> = images.map(|entry| entry.path().display().to_string()).collect();
-    images.sort();
-    images
-}
-
-#[test]
-fn one_file_system_on_two_kernels_is_compared_side_by_side() {
-    let kernels = kernels();
-    let lacks = crate::common::cannot("virtual machines").or_else(|| crate::common::cannot("ext4"));
-    if lacks.is_some() || kernels.len() < 2 {
-        println!(
-            "skipped: {}",
-            lacks.as_deref().unwrap_or("fewer than two kernels are unpacked (scripts/setup vm)")
-        );
-        return;
-    }
-    let lab = Lab::new();
-    let line = format!(
-        "compare --across kernel --kernel {},{} --fs ext4 --size 64MiB --overwrites 1 --repeat 1 --no-new-file --work work",
-        kernels[0], kernels[1]
-    );
-    let compared = lab.json(&line);
-    let pairs = compared["pairs"].as_array().unwrap();
-    assert_eq!(pairs.len(), 2, "{compared}");
-    assert_ne!(pairs[0]["kernel"], pairs[1]["kernel"]);
-    let files = |pair: &serde_json::Value| pair["aged"]["files"].as_f64().unwrap();
-    assert!(
-        files(&pairs[0]) > 0.0 && files(&pairs[0]) == files(&pairs[1]),
-        "the same aging on both: {compared}"
-    );
-    for pair in pairs {
-        assert!(pair["aged"]["dynamic_layout_score"].is_f64(), "{pair}");
-    }
-    lab.nothing_left();
-}
-
-#[test]
-fn ctrl_c_ends_the_command_inside() {
-    if !works() {
-        return;
-    }
-    let lab = Lab::new();
-    let (said, _) = lab.interrupted(AGE, "bound:", Duration::from_secs(1));
-    assert!(
-        said.iter().any(|line| line.starts_with("senesce: ") && line.contains("interrupted")),
-        "{said:#?}"
-    );
+    let planned = |fs: &str| {
+        let planned = lab.json(&format!("age --fs {fs} --size 128MiB --overwrites 1 --plan-only"));
+        assert_eq!(planned["fs"], fs);
+        planned["trace_sha256"].clone()
+    };
+    assert_eq!(planned("f2fs"), planned("ext4"), "the plan is made before any machine is");
+    assert_eq!(lab.entries(), Vec::<String>::new());
 }
 
 #[test]
 fn what_a_machine_lacks_is_named() {
-    if !works() {
-        return;
-    }
     let lab = Lab::new();
     let empty = lab.path().to_str().unwrap();
-    let sbin = "/usr/sbin:/sbin";
-    for (variable, value, expected) in [
-        ("PATH", sbin, "qemu-system-x86_64 is not on the PATH: apt install qemu-system-x86"),
-        ("PATH", empty, "mkfs.f2fs is not on the PATH: apt install f2fs-tools"),
-        ("XDG_CACHE_HOME", empty, "no kernel to boot in a virtual machine that has f2fs: `scripts/setup vm`"),
+    for (fs, expected) in [
+        ("f2fs", "mkfs.f2fs is not on the PATH: apt install f2fs-tools"),
+        ("bcachefs", "mkfs.bcachefs is not on the PATH: get bcachefs-tools from https://bcachefs.org"),
     ] {
-        let output = lab.command(AGE.split_whitespace()).env(variable, value).output().unwrap();
+        let output = lab.command(AGE.replace("f2fs", fs).split(' ')).env("PATH", empty).output().unwrap();
         let said = text(&output.stderr);
         assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
         assert!(said.lines().count() == 1 && !lab.work().exists(), "{said}");
     }
-    let output =
-        lab.command(["age", "--fs", "bcachefs", "--work", "work"]).env("PATH", empty).output().unwrap();
-    let said = text(&output.stderr);
-    let expected = "mkfs.bcachefs is not on the PATH: get bcachefs-tools from https://bcachefs.org";
-    assert!(
-        output.status.code() == Some(1) && said.contains(expected) && said.lines().count() == 1,
-        "{said}"
-    );
-    let kernel = std::env::current_exe().unwrap();
-    lab.refused(&format!("{AGE} --kernel {}", kernel.display()), "it is no image of an x86 Linux kernel");
     lab.refused(&format!("{AGE} --modules {empty}"), "--kernel");
+}
+
+mod soak {
+    use super::AGE;
+    use crate::common::{Lab, child_named, has, text, wait_for_end};
+
+    /// Whether F2FS needs a virtual machine here and gets one; skips if not.
+    fn works() -> bool {
+        if fs::in_kernel(fs::find("f2fs").unwrap()) {
+            testing::skip("virtual machines", "this kernel has F2FS");
+            return false;
+        }
+        has("virtual machines") && has("f2fs")
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn an_aging_that_was_killed_goes_on_and_is_compared() {
+        if !works() {
+            return;
+        }
+        let lab = Lab::new();
+        let mut child = lab.start(AGE);
+        let manifest = lab.work().join("a.json");
+        child.until("the aging", || {
+            std::fs::read_to_string(&manifest).is_ok_and(|text| text.contains("\"replaying\""))
+        });
+        let qemu = child_named("qemu-system", &child).expect("a virtual machine");
+        child.kill();
+        wait_for_end(qemu);
+        lab.nothing_left();
+
+        lab.run(&format!("{AGE} --resume"));
+        let compared = lab.json("compare a --work work --repeat 1");
+        let pair = &compared["pairs"][0];
+        assert_eq!(pair["fs"], "f2fs");
+        assert_ne!(pair["kernel"], rustix::system::uname().release().to_str().unwrap());
+        for score in ["layout_score", "dynamic_layout_score"] {
+            let [aged, unaged] = ["aged", "unaged"].map(|side| pair[side][score].as_f64().unwrap());
+            assert!(aged < unaged, "{score} {aged} aged, {unaged} unaged");
+        }
+        assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
+        assert!(pair["aged"]["free_extents"].is_null(), "nothing tells them: {pair}");
+        assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{pair}");
+        assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy is taken away");
+        assert!(
+            lab.run("export --work work").contains("dynamic_layout_score"),
+            "results are in the store outside"
+        );
+        lab.nothing_left();
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn what_frees_nothing_ages_while_all_that_is_written_fits() {
+        if !works() {
+            return;
+        }
+        needs!("nilfs2");
+        let lab = Lab::new();
+        let age = "age --fs nilfs2 --size 256MiB --fullness 0.2 --profile agrawal --name a --work work";
+        lab.refused(&format!("{age} --overwrites 2"), "nilfs2 frees nothing without its cleaner");
+        let aged = lab.json(&format!("{age} --overwrites 0.45"));
+        assert_eq!(aged["errors"], 0, "{aged}");
+        let compared = lab.json("compare a --work work --repeat 1 --no-new-file");
+        let pair = &compared["pairs"][0];
+        let [aged, unaged] =
+            ["aged", "unaged"].map(|side| pair[side]["dynamic_layout_score"].as_f64().unwrap());
+        assert!(aged < unaged, "{pair}");
+        lab.nothing_left();
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn bcachefs_ages_is_compared_saved_and_restored() {
+        needs!("virtual machines");
+        needs!("bcachefs");
+        let lab = Lab::new();
+        let aged = lab.json("age --fs bcachefs --size 128MiB --overwrites 2 --name a --work work");
+        assert_eq!(aged["errors"], 0, "what it is filled to fits: {aged}");
+        let compared = lab.json("compare a --work work --repeat 1");
+        let pair = &compared["pairs"][0];
+        assert_eq!(pair["fs"], "bcachefs");
+        let both = |measure: &str| ["aged", "unaged"].map(|side| pair[side][measure].as_f64().unwrap());
+        for score in ["layout_score", "scan_layout_score"] {
+            let [aged, unaged] = both(score);
+            assert!(aged < unaged, "{score} {aged} aged, {unaged} unaged");
+        }
+        assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
+        assert!(pair["aged"]["free_extents"].is_null(), "nothing tells them: {pair}");
+        assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{pair}");
+
+        lab.run("image save a --work work");
+        let checked = lab.json("image verify a --deep --scratch .");
+        assert!(checked["deep"]["checker"].as_str().unwrap().contains("bcachefs fsck -n"), "{checked}");
+        lab.run("image restore a --work restored");
+        let layout = lab.json("probe layout restored/a.img");
+        assert_eq!(layout["files"].as_f64(), pair["aged"]["files"].as_f64());
+        lab.nothing_left();
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn ext4_in_persistent_memory_ages_and_is_compared() {
+        needs!("ext4-dax");
+        let lab = Lab::new();
+        let age = "age --fs ext4-dax --size 64MiB --overwrites 1 --name a --work work";
+        lab.refused(&format!("{age} --disk hdd-7200"), "which is no disk: leave --disk out");
+        let aged = lab.json(age);
+        assert_eq!(aged["errors"], 0, "{aged}");
+        let compared = lab.json("compare a --work work --repeat 1");
+        let pair = &compared["pairs"][0];
+        assert_eq!(pair["fs"], "ext4-dax");
+        let both = |measure: &str| ["aged", "unaged"].map(|side| pair[side][measure].as_f64().unwrap());
+        let [aged, unaged] = both("layout_score");
+        assert!(aged < unaged, "{pair}");
+        let [aged, unaged] = both("free_extents");
+        assert!(aged > unaged, "{pair}");
+        for measure in ["dynamic_layout_score", "modelled_hdd_s_per_gib"] {
+            assert!(pair["aged"][measure].is_null(), "{measure} of no request: {pair}");
+        }
+        lab.run("report --work work -o report.html");
+        let page = std::fs::read_to_string(lab.path().join("report.html")).unwrap();
+        assert!(page.contains("dax=always"), "how the kernel had mounted it");
+        // What lies in the image outside is an ext4, and this kernel finds it whole.
+        let layout = lab.json("probe layout work/a.img");
+        assert_eq!(layout["files"].as_f64(), pair["aged"]["files"].as_f64());
+        lab.nothing_left();
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn an_aged_file_system_is_saved_there_and_benchmarks_that_run_here_are_refused() {
+        if !works() {
+            return;
+        }
+        let lab = Lab::new();
+        lab.run(AGE);
+        lab.run("image save a --work work");
+        let checked = lab.json("image verify a --deep --scratch .");
+        assert!(checked["deep"]["checker"].as_str().unwrap().contains("fsck.f2fs"), "{checked}");
+        let here = "this kernel has no f2fs, and what was asked for runs on this kernel alone";
+        lab.refused("bench fileserver --on work/a.img --time 1s", here);
+        lab.refused("bench metadata --on work/a.img", here);
+    }
+
+    /// The kernels that `scripts/setup vm` has unpacked.
+    fn kernels() -> Vec<String> {
+        let roots = std::fs::read_dir(vm::kernels_dir()).into_iter().flatten().flatten();
+        let boots = roots
+            .flat_map(|root| std::fs::read_dir(root.path().join("boot")).into_iter().flatten().flatten());
+        let images = boots.filter(|entry| entry.file_name().to_string_lossy().starts_with("vmlinuz-"));
+        let mut images: Vec<String> = images.map(|entry| entry.path().display().to_string()).collect();
+        images.sort();
+        images
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn one_file_system_on_two_kernels_is_compared_side_by_side() {
+        let kernels = kernels();
+        needs!("virtual machines");
+        needs!("ext4");
+        if kernels.len() < 2 {
+            return testing::skip(
+                "virtual machines",
+                "fewer than two kernels are unpacked (scripts/setup vm)",
+            );
+        }
+        let lab = Lab::new();
+        let line = format!(
+            "compare --across kernel --kernel {},{} --fs ext4 --size 64MiB --overwrites 1 --repeat 1 --no-new-file --work work",
+            kernels[0], kernels[1]
+        );
+        let compared = lab.json(&line);
+        let pairs = compared["pairs"].as_array().unwrap();
+        assert_eq!(pairs.len(), 2, "{compared}");
+        assert_ne!(pairs[0]["kernel"], pairs[1]["kernel"]);
+        let files = |pair: &serde_json::Value| pair["aged"]["files"].as_f64().unwrap();
+        assert!(
+            files(&pairs[0]) > 0.0 && files(&pairs[0]) == files(&pairs[1]),
+            "the same aging on both: {compared}"
+        );
+        for pair in pairs {
+            assert!(pair["aged"]["dynamic_layout_score"].is_f64(), "{pair}");
+        }
+        lab.nothing_left();
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn ctrl_c_ends_the_command_inside() {
+        if !works() {
+            return;
+        }
+        let lab = Lab::new();
+        let mut running = lab.start(AGE);
+        let manifest = lab.work().join("a.json");
+        running.until("the aging", || {
+            std::fs::read_to_string(&manifest).is_ok_and(|text| text.contains("\"replaying\""))
+        });
+        let (said, _) = lab.interrupts(running);
+        assert!(
+            said.iter().any(|line| line.starts_with("senesce: ") && line.contains("interrupted")),
+            "{said:#?}"
+        );
+    }
+
+    #[test]
+    #[ignore = "soak: emulated virtual machines take minutes"]
+    fn what_else_a_machine_lacks_is_named() {
+        if !works() {
+            return;
+        }
+        let lab = Lab::new();
+        let empty = lab.path().to_str().unwrap();
+        for (variable, value, expected) in [
+            ("PATH", "/usr/sbin:/sbin", "qemu-system-x86_64 is not on the PATH: apt install qemu-system-x86"),
+            (
+                "XDG_CACHE_HOME",
+                empty,
+                "no kernel to boot in a virtual machine that has f2fs: `scripts/setup vm`",
+            ),
+        ] {
+            let output = lab.command(AGE.split_whitespace()).env(variable, value).output().unwrap();
+            let said = text(&output.stderr);
+            assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
+            assert!(said.lines().count() == 1 && !lab.work().exists(), "{said}");
+        }
+        let kernel = std::env::current_exe().unwrap();
+        lab.refused(&format!("{AGE} --kernel {}", kernel.display()), "it is no image of an x86 Linux kernel");
+    }
 }

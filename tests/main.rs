@@ -11,7 +11,6 @@ mod bench;
 mod betreefs;
 mod betreefs_pictures;
 mod betreefs_probes;
-mod browser;
 mod compare;
 mod crash;
 mod disk;

@@ -1,47 +1,29 @@
 //! Modelled disks, through the program: aged and compared on, snapshot and rolled back, logged, broken, killed.
 
-use crate::common::{Lab, Mounted, signal};
+use crate::common::{Lab, Mounted, Running, has};
 use disk::modelled::ModelledDisk;
 use rustix::process::Signal;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use testing::wait_until;
 
-const AGE: &str = "age --fs ext4 --size 200MiB --profile meyer --seed 3 --name a --work work --disk hdd-7200";
+const AGE: &str = "age --fs ext4 --size 160MiB --profile meyer --overwrites 4 --seed 3 --name a --work work --disk hdd-7200";
 
-/// Whether FUSE works; if not it says that the test is skipped.
+/// Whether FUSE works; skips if not.
 fn works() -> bool {
-    let device = std::fs::File::options().read(true).write(true).open("/dev/fuse");
-    let works = rustix::process::geteuid().is_root() && device.is_ok();
-    if !works {
-        eprintln!("skipped: FUSE and loop devices need root and /dev/fuse");
-    }
-    works
+    has("FUSE")
 }
 
 /// `senesce disk mount`, and the path that it printed.
-fn mount(lab: &Lab, line: &str) -> (Child, PathBuf) {
-    let mut child = lab.command(line.split_whitespace()).stdout(Stdio::piped()).spawn().unwrap();
+fn mount(lab: &Lab, line: &str) -> (Running, PathBuf) {
+    let mut child = Running::new(lab.command(line.split_whitespace()).stdout(Stdio::piped()));
     let mut path = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut path).unwrap();
     assert!(!path.is_empty(), "{line} printed nothing");
     (child, PathBuf::from(path.trim_end()))
-}
-
-/// Sends a signal, and waits for the end that it brings.
-fn end_by(child: &mut Child, by: Signal) -> Option<i32> {
-    signal(child, by);
-    child.wait().unwrap().code()
-}
-
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Whether a server of a store in this lab's directory lives.
@@ -145,7 +127,7 @@ fn two_runs_of_a_seed_give_the_same_tree_and_one_disk_the_same_log() {
         assert!((first / second - 1.0).abs() < 0.02, "{first} and {second} requests");
         let (mut child, device) = mount(&lab, &format!("disk mount {disk} --loop"));
         let tree = tree(&lab, &device);
-        assert_eq!(end_by(&mut child, Signal::INT), Some(0));
+        assert_eq!(child.end_by(Signal::INT), Some(0));
         (tree, layout(0, "blocks"))
     });
     let [(tree_a, blocks_a), (tree_b, blocks_b)] = &runs;
@@ -219,17 +201,16 @@ fn a_backing_store_that_fills_up_ends_an_aging_which_goes_on_when_there_is_room(
     let status =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=200m", "none"]).arg(&small.dir).status();
     assert!(status.unwrap().success());
-    let line =
-        "age --fs ext4 --size 128MiB --profile agrawal --name a --work work --image-dir small --disk ideal";
-    let child = lab.command(line.split(' ')).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let line = "age --fs ext4 --size 128MiB --profile agrawal --overwrites 3 --name a --work work --image-dir small --disk ideal";
+    let mut child = lab.start(line);
     // Somebody else takes all the room that there is, once the file system is there.
     let (mounts, run) = (format!("/proc/{}/mounts", child.id()), lab.path().join("run"));
     let is_aged = |mount: &str| mount.contains(run.to_str().unwrap()) && mount.contains(" ext4 ");
-    until("the mount", || std::fs::read_to_string(&mounts).is_ok_and(|all| all.lines().any(is_aged)));
+    child.until("the mount", || std::fs::read_to_string(&mounts).is_ok_and(|all| all.lines().any(is_aged)));
     let other = small.dir.join("other");
     let mut file = std::fs::File::create(&other).unwrap();
     while std::io::Write::write_all(&mut file, &[1; 1 << 16]).is_ok() {}
-    let output = child.wait_with_output().unwrap();
+    let output = child.wait();
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("requests failed on the modelled disk") && err.contains("No space left"), "{err}");
@@ -261,7 +242,7 @@ fn with_a_real_clock_a_read_takes_its_modelled_time() {
     // The head turns on while the program between two reads asks for nothing, so waits differ by a turn or less.
     assert!(priced_s > 0.04 && took_s > 0.6 * priced_s, "{took_s} s for {priced_s} s modelled");
     drop(file);
-    assert_eq!(end_by(&mut child, Signal::INT), Some(0));
+    assert_eq!(child.end_by(Signal::INT), Some(0));
     lab.nothing_left();
 }
 
@@ -314,11 +295,8 @@ fn killed_in_the_middle_it_leaves_nothing_and_goes_on() {
     }
     let lab = Lab::new();
     let line = AGE.replace("meyer", "agrawal").replace("hdd-7200", "ideal");
-    let mut child = lab.command(line.split_whitespace()).stderr(Stdio::null()).spawn().unwrap();
-    until("the manifest", || lab.work().join("a.json").exists());
-    std::thread::sleep(Duration::from_millis(1500));
-    end_by(&mut child, Signal::KILL);
-    until("the end of the server", || !is_served(&lab));
+    lab.stopped(&line, "aging@2000").kill();
+    wait_until("the end of the server", || !is_served(&lab));
     lab.run("cleanup");
     lab.nothing_left();
     let resumed = lab.json(&format!("{line} --resume"));
@@ -363,7 +341,7 @@ fn a_disk_is_made_mounted_kept_rolled_back_and_broken() {
     assert_eq!(list["status"]["cut"], true);
     assert_eq!(list["snapshots"][0]["name"], "one");
     drop(disk);
-    assert_eq!(end_by(&mut child, Signal::INT), Some(0));
+    assert_eq!(child.end_by(Signal::INT), Some(0));
     lab.nothing_left();
     // What was flushed is there, what was not is lost, and what was kept comes back.
     for expected in [2, 1] {
@@ -373,7 +351,7 @@ fn a_disk_is_made_mounted_kept_rolled_back_and_broken() {
         disk.read_exact_at(&mut byte, 8192).unwrap();
         assert_eq!(byte[0], expected);
         drop(disk);
-        assert_eq!(end_by(&mut child, Signal::INT), Some(0));
+        assert_eq!(child.end_by(Signal::INT), Some(0));
         lab.run("disk rollback d one");
     }
     lab.nothing_left();
@@ -387,13 +365,13 @@ fn what_a_killed_mount_leaves_cleanup_takes_down() {
     let lab = Lab::new();
     lab.run("disk create d --size 64MiB --model ideal");
     let (mut child, file) = mount(&lab, "disk mount d --loop");
-    end_by(&mut child, Signal::KILL);
+    child.end_by(Signal::KILL);
     // Others may be using it, so it stays until it is said to go.
     assert!(is_served(&lab), "{}", file.display());
     let again = lab.try_run("disk mount d");
     assert!(String::from_utf8_lossy(&again.stderr).contains("another process serves it"), "{again:?}");
     lab.run("cleanup");
-    until("the end of the server", || !is_served(&lab));
+    wait_until("the end of the server", || !is_served(&lab));
     lab.nothing_left();
 }
 

@@ -42,18 +42,16 @@ fn without_mpi_several_copies_do_not_fight_over_one_directory() {
 
 #[cfg(feature = "mpi")]
 mod ranks {
-    use crate::common::{Lab, Mounted, signal, text};
+    use crate::common::{Lab, Mounted, Running, is_root, text};
     use rustix::process::{Pid, Signal, kill_process};
     use serde_json::Value;
     use std::collections::BTreeMap;
     use std::path::Path;
-    use std::process::{Child, Command, Output, Stdio};
-    use std::time::{Duration, Instant};
+    use std::process::{Command, Output, Stdio};
 
     macro_rules! needs_mpirun {
         () => {
-            if !Command::new("mpirun").arg("--version").output().is_ok_and(|o| o.status.success()) {
-                println!("skipped: there is no mpirun (`scripts/setup features` installs Open MPI)");
+            if !testing::has_tool("mpirun") {
                 return;
             }
         };
@@ -182,8 +180,7 @@ mod ranks {
     #[test]
     fn what_does_not_fit_is_counted_over_all_ranks() {
         needs_mpirun!();
-        if !rustix::process::geteuid().is_root() {
-            println!("skipped: needs root to mount a small file system");
+        if !is_root() {
             return;
         }
         let lab = Lab::new();
@@ -231,13 +228,9 @@ mod ranks {
     }
 
     /// Starts ranks, and gives the process of one of them when `busy` is there.
-    fn started(lab: &Lab, ranks: u32, line: &str, victim: u32, busy: &str) -> (Child, Pid) {
-        let child = mpirun(lab, ranks, line).spawn().unwrap();
-        let begun = Instant::now();
-        while !lab.path().join(busy).exists() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{line} does not begin");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+    fn started(lab: &Lab, ranks: u32, line: &str, victim: u32, busy: &str) -> (Running, Pid) {
+        let mut child = Running::new(&mut mpirun(lab, ranks, line));
+        child.until(busy, || lab.path().join(busy).exists());
         let rank = format!("OMPI_COMM_WORLD_RANK={victim}");
         let found = ranks_of(lab).into_iter().find(|(_, environ)| environ.split('\0').any(|v| v == rank));
         (child, Pid::from_raw(found.expect("the rank runs").0).unwrap())
@@ -258,17 +251,12 @@ mod ranks {
         found
     }
 
-    /// Waits for the end, which must come soon, and leave nothing behind.
-    fn ended(lab: &Lab, child: Child) -> Output {
-        let begun = Instant::now();
-        let output = child.wait_with_output().unwrap();
-        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    /// Waits for the end, which must leave nothing behind. By itself the run would go on for hours.
+    fn ended(lab: &Lab, child: Running) -> Output {
+        let output = child.wait();
         assert!(!output.status.success());
         // The launcher does not wait until all it killed are gone.
-        while !ranks_of(lab).is_empty() {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{:?} go on", ranks_of(lab));
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        testing::wait_until("the end of all ranks", || ranks_of(lab).is_empty());
         output
     }
 
@@ -289,7 +277,7 @@ mod ranks {
         let lab = Lab::new();
         let line = "bench metadata --root out --data-sets 3 --precreate 10000000 --iterations 1";
         let (child, _) = started(&lab, 3, line, 1, "out/1_0/file-9");
-        signal(&child, Signal::INT);
+        child.signal(Signal::INT);
         ended(&lab, child);
     }
 
@@ -312,7 +300,6 @@ mod ranks {
         let line = "age --dir place --size 1GiB --profile agrawal --fullness 0.02 --overwrites 0.5 --seed 5 --no-fill --work work --name a --data write";
         // Beside the root there are directories as soon as files are made.
         let (child, rank) = started(&lab, 3, line, 1, "place/senesce-0001/tree/d1");
-        std::thread::sleep(Duration::from_millis(300));
         kill_process(rank, Signal::KILL).unwrap();
         ended(&lab, child);
         let resumed = json(&lab, 2, &format!("{line} --resume"));

@@ -35,13 +35,9 @@ fn store(lab: &Lab) -> PathBuf {
     path
 }
 
-/// Whether a program can run these words; else why the test is skipped.
-fn can(program: &str, args: &[&str], needs: &str) -> bool {
-    let can = Command::new(program).args(args).output().is_ok_and(|output| output.status.success());
-    if !can {
-        println!("skipped: {needs} is not installed");
-    }
-    can
+/// Whether a program can run these words.
+fn can(program: &str, args: &[&str]) -> bool {
+    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
 }
 
 fn printed(command: &mut Command) -> String {
@@ -53,8 +49,10 @@ fn printed(command: &mut Command) -> String {
 #[test]
 fn the_python_notebook_reads_the_store() {
     // Debian's pandas belongs to Debian's Python.
-    let with_pandas = |python: &&str| can(python, &["-c", "import pandas"], &format!("pandas of {python}"));
-    let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(with_pandas) else { return };
+    let with_pandas = |python: &&str| can(python, &["-c", "import pandas"]);
+    let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(with_pandas) else {
+        return testing::skip("pandas", "no python3 has it; scripts/setup installs it");
+    };
     let lab = Lab::new();
     let store = store(&lab);
     let notebook = std::fs::read_to_string(notebooks().join("store.ipynb")).unwrap();
@@ -80,8 +78,8 @@ fn the_python_notebook_reads_the_store() {
 
 #[test]
 fn the_r_script_reads_the_store() {
-    if !can("Rscript", &["-e", "library(RSQLite)"], "R with RSQLite") {
-        return;
+    if !can("Rscript", &["-e", "library(RSQLite)"]) {
+        return testing::skip("R with RSQLite", "Rscript cannot load it; scripts/setup installs it");
     }
     let lab = Lab::new();
     let store = store(&lab);

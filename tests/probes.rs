@@ -2,8 +2,7 @@
 
 use crate::common::{Lab, Mounted, text};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 /// An ext4 image with files of 1 MiB.
 fn image(lab: &Lab, files: usize) -> PathBuf {
@@ -107,8 +106,7 @@ fn warm_scans_read_again_what_does_not_fit() {
     let output = lab.try_run("probe warm-scan a.img --memory 16MiB,256MiB --repeat 2 --json");
     let err = text(&output.stderr);
     if err.contains("no memory controller") {
-        println!("skipped: {err}");
-        return;
+        return testing::skip("memory controller", err);
     }
     assert!(output.status.success(), "{err}");
     let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -126,20 +124,15 @@ fn warm_scans_read_again_what_does_not_fit() {
 
     // Killed in the middle it leaves an empty group, which cleanup removes.
     let line = "probe warm-scan a.img --memory 16MiB --repeat 1000";
-    let mut child = lab.command(line.split(' ')).stderr(Stdio::null()).spawn().unwrap();
-    let begun = Instant::now();
-    while groups(child.id()).is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no scan begins");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let mut child = lab.start(line);
+    let pid = child.id();
+    child.until("a control group", || !groups(pid).is_empty());
+    child.kill();
     // A process that was just being started holds the lock of the run for a moment longer.
-    while !groups(child.id()).is_empty() {
+    testing::wait_until("the end of the group", || {
         lab.run("cleanup");
-        assert!(begun.elapsed() < Duration::from_secs(60), "the group stays");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        groups(pid).is_empty()
+    });
     lab.refused("probe warm-scan a.img", "--memory");
     lab.refused("probe warm-scan nowhere --memory 64MiB", "nowhere");
 }

@@ -1,6 +1,7 @@
 //! `senesce profile`, and what is made from the table of arguments.
 
 use crate::common::Lab;
+use std::time::{Duration, SystemTime};
 
 #[test]
 fn profiles_are_listed_shown_and_drawn() {
@@ -19,10 +20,13 @@ fn a_captured_profile_ages() {
     let tree = lab.path().join("tree/deep/deeper");
     std::fs::create_dir_all(&tree).unwrap();
     for n in 0..200 {
-        std::fs::write(tree.join(n.to_string()), vec![7; n * 50]).unwrap();
+        let path = tree.join(n.to_string());
+        std::fs::write(&path, vec![7; n * 50]).unwrap();
+        let age = Duration::from_secs(3 + n as u64 / 20);
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
     }
-    std::thread::sleep(std::time::Duration::from_millis(2100));
-    let captured = lab.json("profile capture tree -o mine.toml");
+    let captured = lab.json("profile capture tree -o mine.toml --age-by modification");
     assert_eq!(captured["files"], 200);
     assert!(lab.run("profile check mine.toml").contains("mine: a profile"));
     let text = std::fs::read_to_string(lab.path().join("mine.toml")).unwrap();

@@ -1,8 +1,7 @@
 //! Bad input: one clear line, a status that says so, nothing made.
 
-use crate::common::{Lab, LoopDevice, text};
+use crate::common::{Lab, LoopDevice, is_root, text};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 #[test]
 fn bad_arguments_are_refused() {
@@ -99,8 +98,7 @@ fn a_missing_mkfs_is_told() {
 
 #[test]
 fn without_root_it_says_what_works() {
-    if !rustix::process::geteuid().is_root() || Command::new("setpriv").arg("--version").output().is_err() {
-        println!("skipped: needs root and setpriv to become somebody else");
+    if !is_root() || !testing::has_tool("setpriv") {
         return;
     }
     // Where somebody else can enter and the program can be run.
@@ -175,14 +173,8 @@ fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
 /// Where mounts are not shared, a run of another test that began before the unmounting keeps the device until it ends.
 fn wait_until_free(device: &str) {
     use std::os::unix::fs::OpenOptionsExt;
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while std::fs::File::options()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
-        .open(device)
-        .is_err()
-    {
-        assert!(Instant::now() < deadline, "{device} stays busy");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
+    testing::wait_until("a device that nobody uses", || {
+        std::fs::File::options().read(true).custom_flags(exclusive).open(device).is_ok()
+    });
 }

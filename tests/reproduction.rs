@@ -1,10 +1,7 @@
 //! All figures together: the list, how far each has come, parts of the whole on several machines, and stores brought together.
 
-use crate::common::{Lab, signal, text};
-use rustix::process::Signal;
+use crate::common::{Lab, text};
 use serde_json::Value;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 /// The figures that are built in, as the list has them.
 fn built_in(lab: &Lab) -> Vec<Value> {
@@ -66,19 +63,10 @@ fn a_part_of_all_that_is_killed_goes_on_and_gives_the_same() {
     let figure = only(&whole);
     assert_eq!(of(&whole, &figure)["state"], "done");
 
-    let mut command = lab.command(line.split_whitespace());
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // As soon as it is at it.
-    let begun = Instant::now();
+    let running = lab.stopped(&line, " days on ");
     let state = || of(&lab.json("reproduce --status --work work"), &figure)["state"].clone();
-    while state() != "running" {
-        assert!(
-            child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(60),
-            "it never runs"
-        );
-    }
-    signal(&child, Signal::KILL);
-    child.wait().unwrap();
+    assert_eq!(state(), "running");
+    running.kill();
     assert_eq!(state(), "broken-off");
 
     let resumed = lab.json(&line);
@@ -168,23 +156,14 @@ fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_on
         let path = lab.path().join(format!("{figure}.toml"));
         std::fs::write(path, EXPERIMENT.replace("FIGURE", figure)).unwrap();
     }
-    let start = |line: &str| {
-        let mut command = lab.command(line.split(' '));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    };
     // Each with a work directory of its own, and one store for both.
-    let both =
-        ["one", "two"].map(|name| start(&format!("run {name}.toml --work {name} --store both.db --json")));
-    let lock = lab.path().join("one/.senesce.lock");
-    let begun = Instant::now();
-    while std::fs::read_to_string(&lock).unwrap_or_default().is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let run = |name: &str| format!("run {name}.toml --work {name} --store both.db --json");
+    let two = lab.start(&run("two"));
+    let one = lab.stopped(&run("one"), "round 50, aging");
     let second = lab.try_run("run one.toml --work one");
     let message = text(&second.stderr);
     let expected =
-        format!("another run (process {}) is using one; wait for it or choose another --work", both[0].id());
+        format!("another run (process {}) is using one; wait for it or choose another --work", one.id());
     assert!(second.status.code() == Some(1) && message.contains(&expected), "{message}");
     // Another directory, but the same work into the same store.
     let same = lab.try_run("run one.toml --work other --store both.db");
@@ -194,8 +173,9 @@ fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_on
         text(&same.stderr)
     );
     assert!(!lab.path().join("other").exists(), "what comes to nothing leaves nothing");
-    for child in both {
-        let output = child.wait_with_output().unwrap();
+    lab.go_on();
+    for child in [one, two] {
+        let output = child.wait();
         assert!(output.status.success(), "{}", text(&output.stderr));
         let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(outcome["failed"].as_array().unwrap().len(), 0, "{outcome}");
@@ -224,8 +204,8 @@ fn a_store_in_postgresql_that_is_not_built_in_is_told_with_how_to_build_it() {
 #[test]
 fn all_in_a_directory_that_another_run_uses_is_refused_at_once() {
     let lab = Lab::new();
-    let part = cheapest(&lab, 0);
-    lab.json(&format!("reproduce all --shard {part} --work work"));
+    std::fs::create_dir(lab.path().join("place")).unwrap();
+    lab.run("age --dir place --size 16MiB --profile wang_os --overwrites 1 --work work");
     // What holds it need not be senesce.
     let lock = std::fs::File::open(lab.work().join(".senesce.lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();

@@ -1,19 +1,18 @@
 //! `senesce serve`: what a browser shows of runs, and who is let in.
 
-use crate::browser::Browser;
-use crate::common::{Lab, signal};
+use crate::chromium::Browser;
+use crate::common::{Lab, Running};
 use lab::{NewRun, RunId, Store};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
 /// A server on its way; ended when dropped.
 struct Served {
-    child: Child,
+    child: Running,
     url: String,
 }
 
@@ -21,7 +20,7 @@ impl Served {
     fn start(lab: &Lab, options: &str) -> Served {
         let line = format!("serve {options}");
         let mut command = lab.command(line.split_whitespace());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = Running::new(command.stdout(Stdio::piped()).stderr(Stdio::null()));
         let mut url = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
         assert!(url.starts_with("http://"), "{url:?}");
@@ -54,13 +53,6 @@ impl Served {
 
     fn get(&self, path: &str) -> String {
         self.ask("GET", path, "")
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -113,16 +105,9 @@ fn a_run_is_watched_until_its_figures_are_there() {
     browser.go(&served.at("/"));
     assert!(browser.text().contains("there is no result store work/senesce.db"), "{}", browser.text());
     let line = "age --interfile 100 --files 400 --every 10 --repeat 3 --fs ext4 --size 100MiB --name seen --work work";
-    let mut run =
-        lab.command(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let begun = Instant::now();
-    while !served.get("/").contains("running") {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60) && run.try_wait().unwrap().is_none(),
-            "it is never shown"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    // Half of it is done.
+    let mut run = lab.stopped(line, "round 60, aging");
+    testing::wait_until("a run on the page", || served.get("/").contains("running"));
     browser.go(&served.at("/"));
     assert!(browser.text().contains("1 running"), "{}", browser.text());
     browser.value("document.querySelector('.runs tbody a').click()");
@@ -133,8 +118,9 @@ fn a_run_is_watched_until_its_figures_are_there() {
     browser.until("document.querySelectorAll('#report figure svg').length > 0");
     let first = browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap();
     assert!(run.try_wait().unwrap().is_none(), "the figure came while the run went on");
+    lab.go_on();
     browser.until("document.querySelector('#status')?.innerText.includes('done')");
-    assert!(run.wait().unwrap().success());
+    assert!(run.wait().status.success());
     assert!(
         browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap() > first,
         "it grew"
@@ -157,23 +143,17 @@ fn a_run_that_is_killed_is_shown_as_killed() {
     let served = Served::start(&lab, "--work work");
     std::fs::create_dir(lab.path().join("tree")).unwrap();
     let line = "age --dir tree --size 64MiB --profile wang_os --overwrites 100000 --name seen --work work";
-    let mut run =
-        lab.command(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let wait = |what: &str, most_s: u64| {
-        let begun = Instant::now();
-        loop {
-            let page = served.get("/run/1/1");
-            if page.contains(what) {
-                return page;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(most_s), "never {what}: {page}");
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    };
-    wait("Last heard of", 60);
-    signal(&run, Signal::KILL);
-    run.wait().unwrap();
-    let page = wait("gives no sign of life", 60);
+    let mut run = lab.start(line);
+    run.until("a sign of life", || served.get("/run/1/1").contains("Last heard of"));
+    run.kill();
+    // Its last sign was an hour ago.
+    let store = store(&lab);
+    let mut last = serde_json::to_value(lab::Progress::load(&store, RunId(1)).unwrap().unwrap()).unwrap();
+    last["at_s"] = (last["at_s"].as_f64().unwrap() - 3600.0).into();
+    store.record_document(RunId(1), "", "progress", &last).unwrap();
+    drop(store);
+    let page = served.get("/run/1/1");
+    assert!(page.contains("gives no sign of life"), "{page}");
     assert!(page.contains("state killed") && !page.contains("<dt>Left"), "{page}");
 }
 
@@ -295,22 +275,22 @@ fn who_sees_nothing_or_has_no_mouse_can_use_it_too() {
         for scheme in ["light", "dark"] {
             let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
             browser.call("Emulation.setEmulatedMedia", media);
-            assert_eq!(browser.value(FAINT), json!([]), "{path}: too little contrast in the {scheme} scheme");
+            browser.until_gives(FAINT, &json!([]));
         }
     }
     // The first key leads past the head of the page, and is seen to.
     browser.go(&served.at("/"));
-    browser.press("Tab");
+    browser.press_tab();
     assert_eq!(browser.value("document.activeElement.textContent"), "Skip to the content");
-    assert_eq!(browser.value("document.activeElement.getBoundingClientRect().left >= 0"), true);
+    browser.until("document.activeElement.getBoundingClientRect().left >= 0");
     browser.press("Enter");
     browser.until("document.activeElement.id === 'content'");
     let mut met = Vec::new();
     for _ in 0..16 {
-        browser.press("Tab");
+        browser.press_tab();
         met.push(browser.value("document.activeElement.name || document.activeElement.textContent.trim()"));
         let outlined = "getComputedStyle(document.activeElement).outlineStyle !== 'none'";
-        assert_eq!(browser.value(outlined), true, "{met:?}");
+        browser.until(outlined);
     }
     for expected in ["q", "state", "kind", "Show", "Run", "compare"] {
         assert!(met.iter().any(|one| one == expected), "{expected}: {met:?}");
@@ -327,9 +307,7 @@ fn who_sees_nothing_or_has_no_mouse_can_use_it_too() {
     // Without scripts there are links, numbers, and a page that is loaded again where it may change.
     browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     browser.call("Page.navigate", json!({ "url": served.at("/run/1/3") }));
-    std::thread::sleep(Duration::from_secs(1));
-    let told = browser.told();
-    assert!(told.iter().any(|(_, name)| name.contains("turned off here")), "{told:?}");
+    browser.until_told("turned off here");
     assert!(served.get("/run/1/3").contains("<noscript><meta http-equiv=\"refresh\""));
 }
 
@@ -414,29 +392,13 @@ fn only_who_may_read_is_answered_and_only_reading_is() {
     // Who is slow, or says nothing, keeps nobody waiting.
     let slow: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     (&slow[0]).write_all(b"GET / HT").unwrap();
-    let begun = Instant::now();
     assert_eq!(status(&served.get("/")), 200);
-    assert!(begun.elapsed() < Duration::from_secs(5));
     drop(slow);
-    // A byte now and then does not make the time that a head may take any longer.
-    let mut drop_by_drop = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(30) && drop_by_drop.write_all(b"G").is_ok() {
-        std::thread::sleep(Duration::from_millis(250));
-        drop_by_drop.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
-        let mut answer = [0; 12];
-        if drop_by_drop.read(&mut answer).is_ok_and(|read| read > 0) {
-            assert_eq!(&answer, b"HTTP/1.1 408");
-            break;
-        }
-    }
-    assert!((9..20).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 
     lab.refused(&format!("serve --work work --listen 127.0.0.1:{port}"), "port 0 takes one that is free");
     std::fs::write(lab.path().join("token"), "short").unwrap();
     lab.refused("serve --work work --token-file token", "a token has 16 to 256");
-    signal(&served.child, Signal::INT);
-    assert_eq!(served.child.wait().unwrap().code(), Some(0), "Ctrl-C is how it ends");
+    assert_eq!(served.child.end_by(Signal::INT), Some(0), "Ctrl-C is how it ends");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `senesce snapshot`, on real file systems.
 
-use crate::common::{Lab, LoopDevice, text};
+use crate::common::{Lab, LoopDevice, Mounted, is_root, text};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, openat};
 use serde_json::Value;
 use snapshot::Snapshot;
@@ -304,10 +304,10 @@ fn other_file_systems_are_left_out_and_paths_may_be_of_any_length() {
     drop(dir);
     let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&inner).status().unwrap();
     assert!(mounted.success());
+    let mounted = Mounted { dir: inner.clone() };
     std::fs::write(inner.join("out"), "x").unwrap();
     let taken = lab.json(&format!("snapshot take {} a.parquet", volume.dir.display()));
-    let unmounted = Command::new("umount").arg(&inner).status().unwrap();
-    assert!(unmounted.success());
+    drop(mounted);
     // The root, lost+found and the three hundred.
     assert_eq!((&taken["dirs"], &taken["files"], &taken["other_fs"]), (&302.into(), &1.into(), &1.into()));
     assert_eq!(lab.json("snapshot stat a.parquet")["by_depth"].as_array().unwrap().len(), 301);
@@ -315,8 +315,7 @@ fn other_file_systems_are_left_out_and_paths_may_be_of_any_length() {
 
 #[test]
 fn what_may_not_be_read_is_an_error_that_says_what_to_do() {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: needs root to become another user");
+    if !is_root() {
         return;
     }
     let lab = Lab::new();
@@ -326,9 +325,9 @@ fn what_may_not_be_read_is_an_error_that_says_what_to_do() {
     std::fs::set_permissions(lab.path().join("tree/secret"), PermissionsExt::from_mode(0o600)).unwrap();
     let as_nobody =
         || lab.command(["snapshot", "take", "tree", "a.parquet", "--json"]).uid(65534).gid(65534).output();
-    let Ok(output) = as_nobody() else {
-        println!("skipped: another user cannot run the program where it lies");
-        return;
+    let output = match as_nobody() {
+        Ok(output) => output,
+        Err(error) => return testing::skip("a program that other users can run", error),
     };
     assert!(output.status.success(), "{}", text(&output.stderr));
     // What a directory tells of a file is known, but not where it lies.

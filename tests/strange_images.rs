@@ -6,12 +6,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// A small saved image on the shelf, named a.
 fn saved() -> (Lab, PathBuf) {
     let lab = Lab::new();
-    let image = aged(&lab, "ext4", "64MiB", "--overwrites 1 --no-fill");
+    let image = aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
     lab.run("image save a --work work");
     (lab, image)
 }
@@ -83,7 +82,7 @@ fn a_catalogue_leads_nowhere_else() {
     lab.refused("image fetch b --catalogue list.toml", "leads out");
     catalogue("b", "/dev/zero", &by_sum);
     lab.refused("image fetch b --catalogue list.toml", "is no file");
-    if Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_ok() {
+    if testing::has_tool("curl") {
         catalogue("b", &format!("{url}/a.aged"), &format!("{by_sum}\nbytes = 1000"));
         lab.refused("image fetch b --catalogue list.toml", "more than the 1000 bytes");
         catalogue("b", &format!("{url}/away/a.aged"), &by_sum);

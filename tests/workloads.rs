@@ -1,10 +1,9 @@
 //! Aging by workloads: what is printed, what is left to compare, what is refused.
 
-use crate::common::{Lab, LoopDevice, signal, text};
+use crate::common::{Lab, LoopDevice, Running, has_dovecot, text};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 fn git(dir: &std::path::Path, args: &[&str]) {
     let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
@@ -219,8 +218,7 @@ fn before_the_first_pull_both_ways_are_measured() {
 #[test]
 fn a_mail_server_on_a_full_disk_fails_alone() {
     needs!("ext4");
-    if ager::mail::dovecot().is_err() {
-        println!("skipped: no Dovecot");
+    if !has_dovecot() {
         return;
     }
     let lab = Lab::new();
@@ -249,29 +247,12 @@ fn a_mail_server_on_a_full_disk_fails_alone() {
 }
 
 /// Starts the program in a process group of its own, and waits until `begun`.
-fn start(lab: &Lab, line: &str, begun: impl Fn() -> bool) -> Child {
+fn start(lab: &Lab, line: &str, begun: impl Fn() -> bool) -> Running {
     let mut command = lab.command(line.split_whitespace());
-    let mut child = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !begun() {
-        assert!(Instant::now() < patience && child.try_wait().unwrap().is_none(), "it does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    child
-}
-
-/// Whether a process works for the child, whose name begins so.
-fn runs(child_of: &Lab, name: &str) -> bool {
-    let here = child_of.path().to_str().unwrap().to_owned();
-    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
-        let read = |file: &str| std::fs::read(process.path().join(file)).unwrap_or_default();
-        read("comm").starts_with(name.as_bytes())
-            && [read("cmdline"), read("environ")].iter().any(|text| text_of(text).contains(&here))
-    })
-}
-
-fn text_of(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).replace('\0', " ")
+    command.process_group(0);
+    let mut running = lab.started(command);
+    running.until("its beginning", begun);
+    running
 }
 
 #[test]
@@ -286,23 +267,20 @@ fn ctrl_c_is_an_interruption_whatever_runs() {
             "age --intrafile --every 100 --repeat 1000 --fs ext4 --size 100MiB --name a --work work",
             "grep",
         ),
-        ("", "age --mail --live --users 1 --fs ext4 --size 400MiB --name a --work work", "dovecot"),
+        ("", "age --mail --live --users 1 --fs ext4 --size 400MiB --name a --work work", "imap"),
     ] {
-        if begun == "dovecot" && ager::mail::dovecot().is_err() {
-            println!("skipped: no Dovecot");
+        if begun == "imap" && !has_dovecot() {
             continue;
         }
         let lab = Lab::new();
         if !before.is_empty() {
             lab.run(before);
         }
-        let child = start(&lab, line, || match begun {
-            "git" => lab.work().join("a.img").exists(),
-            name => runs(&lab, name),
-        });
-        std::thread::sleep(Duration::from_millis(700));
+        // What is made up before is made by git too.
+        let is_made = || lab.work().join("a.img").exists();
+        let child = start(&lab, line, || is_made() && lab.runs(begun));
         kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
-        let output = child.wait_with_output().unwrap();
+        let output = child.wait();
         let err = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{err}");
         assert!(err.contains("interrupted; ") && err.contains("--resume"), "{line}: {err}");
@@ -316,14 +294,13 @@ fn what_a_killed_pull_leaves_is_cleaned_up() {
     needs!("ext4");
     let lab = Lab::new();
     let line = "age --git --live --pulls 400 --fs ext4 --size 200MiB --name a --work work";
-    let mut child = start(&lab, line, || {
+    let has_scratch = || {
         std::fs::read_dir(lab.path().join("run")).is_ok_and(|run| {
             run.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("git-"))
         })
-    });
-    std::thread::sleep(Duration::from_millis(500));
-    signal(&child, Signal::KILL);
-    child.wait().unwrap();
+    };
+    let child = start(&lab, line, || has_scratch() && lab.runs("git"));
+    child.kill();
     lab.clean_up();
     let left: Vec<String> = lab.entries().into_iter().filter(|name| name.contains("senesce-git")).collect();
     assert!(left.is_empty(), "{left:?}");

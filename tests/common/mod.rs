@@ -3,11 +3,10 @@
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::io::{BufRead as _, BufReader};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A directory of a test's own: in memory where there is room, so that images cost no disk.
@@ -85,37 +84,73 @@ impl Lab {
         assert_eq!(self.entries(), before, "senesce {line} made something");
     }
 
-    /// Runs the program and interrupts it `later` than it says `when`; what it said after that, and what it printed.
-    pub fn interrupted(&self, line: &str, when: &str, later: Duration) -> (Vec<String>, Output) {
+    /// Starts the program.
+    pub fn start(&self, line: &str) -> Running {
+        self.started(self.command(line.split_whitespace()))
+    }
+
+    /// Starts the program with arguments that were given already.
+    pub fn started(&self, mut command: Command) -> Running {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let running = Running::new(command);
+        self.ended.lock().unwrap().push(running.id());
+        running
+    }
+
+    /// Starts the program and waits until it waits at a step: `PHASE` or `PHASE@N`, by `SENESCE_TEST_STOP_AT`.
+    pub fn stopped(&self, line: &str, step: &str) -> Running {
+        let at = self.path().join("stopped");
+        // Of a run that was killed there.
+        let _ = std::fs::remove_file(&at);
         let mut command = self.command(line.split_whitespace());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        assert!(said.any(|line| line.contains(when)), "{line} never says {when:?}");
-        std::thread::sleep(later);
-        signal(&child, Signal::INT);
-        let rest: Vec<String> = said.collect();
-        self.ended.lock().unwrap().push(child.id());
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{rest:#?}");
+        command.env("SENESCE_TEST_STOP_AT", format!("{} {step}", at.display()));
+        let mut running = self.started(command);
+        running.until(&format!("{step:?} of {line}"), || at.exists());
+        running
+    }
+
+    /// Lets a program go on that waits at a step.
+    pub fn go_on(&self) {
+        std::fs::remove_file(self.path().join("stopped")).unwrap();
+    }
+
+    /// Interrupts the program when it has come to a step; what it said of that, and what it printed.
+    pub fn interrupted(&self, line: &str, step: &str) -> (Vec<String>, Output) {
+        self.interrupts(self.stopped(line, step))
+    }
+
+    /// Interrupts a program; what it said, and what it printed.
+    pub fn interrupts(&self, running: Running) -> (Vec<String>, Output) {
+        running.signal(Signal::INT);
+        let output = running.wait();
+        let said: Vec<String> = text(&output.stderr).lines().map(str::to_owned).collect();
+        assert_eq!(output.status.code(), Some(1), "{said:#?}");
         self.nothing_left();
-        (rest, output)
+        (said, output)
+    }
+
+    /// Whether a process works for a program of this directory, whose name begins so.
+    pub fn runs(&self, name: &str) -> bool {
+        let here = self.path().to_str().unwrap();
+        std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+            let read = |file: &str| std::fs::read(process.path().join(file)).unwrap_or_default();
+            read("comm").starts_with(name.as_bytes())
+                && ["cmdline", "environ"].iter().any(|file| text(&read(file)).contains(here))
+        })
     }
 
     /// Takes down what a killed run has left, after which nothing is left. The kernel lets go of loop devices in its own time.
     pub fn clean_up(&self) {
         self.run("cleanup");
-        let begun = Instant::now();
-        while !self.loops().is_empty() && begun.elapsed() < Duration::from_secs(10) {
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        testing::wait_until("the end of the loop devices", || self.loops().is_empty());
         self.nothing_left();
     }
 
-    /// What lies in the directory, but for the registry.
+    /// What lies in the directory, but for the registry and the mark of a step.
     pub fn entries(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         collect(self.path(), &mut names);
-        names.retain(|n| !n.contains("/run"));
+        names.retain(|n| !n.contains("/run") && !n.ends_with("/stopped"));
         names.sort();
         names
     }
@@ -170,6 +205,72 @@ impl Lab {
         sizes(&mount.dir, &mount.dir, &mut files);
         files.sort();
         files
+    }
+}
+
+/// A program that a test has started; killed when dropped.
+pub struct Running(Option<Child>);
+
+impl Running {
+    pub fn new(command: &mut Command) -> Running {
+        Running(Some(command.spawn().unwrap()))
+    }
+
+    pub fn signal(&self, by: Signal) {
+        signal(self, by);
+    }
+
+    /// Kills it as nothing can be killed harder.
+    pub fn kill(mut self) -> ExitStatus {
+        self.signal(Signal::KILL);
+        self.0.take().unwrap().wait().unwrap()
+    }
+
+    /// Sends a signal, and waits for the end that it brings.
+    pub fn end_by(&mut self, by: Signal) -> Option<i32> {
+        self.signal(by);
+        (**self).wait().unwrap().code()
+    }
+
+    /// Waits for its end.
+    pub fn wait(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+
+    /// Waits for what it brings about; it must not end before.
+    pub fn until(&mut self, what: &str, mut done: impl FnMut() -> bool) {
+        let mut ended = false;
+        testing::wait_until(what, || {
+            ended = self.try_wait().unwrap().is_some();
+            done() || ended
+        });
+        if ended {
+            let output = self.0.take().unwrap().wait_with_output().unwrap();
+            panic!("it ended before {what}: {}{}", text(&output.stdout), text(&output.stderr));
+        }
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().expect("it is taken only at its end")
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it is taken only at its end")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -256,36 +357,68 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Why this test cannot run here, if it cannot: said, and the test returns.
-pub fn cannot(fs: &str) -> Option<String> {
-    if !rustix::process::geteuid().is_root() {
-        return Some("needs root".to_owned());
-    }
-    let doctor = Lab::new().json("doctor");
-    let missing = |what: &str| {
-        let finding = doctor.as_array().unwrap().iter().find(|f| f["what"] == what).unwrap();
-        (!finding["works"].as_bool().unwrap()).then(|| format!("{what}: {}", finding["detail"]))
+/// Whether a file system, FUSE or virtual machines work here; skips if not.
+pub fn has(what: &str) -> bool {
+    let lacks = |name: &str, why: &dyn std::fmt::Display| {
+        testing::skip(name, why);
+        false
     };
-    missing("loop devices").or_else(|| missing(fs))
+    if !rustix::process::geteuid().is_root() {
+        return lacks("root", &"run the tests as root");
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        return lacks("loop devices", &"load the kernel module loop");
+    }
+    match what {
+        "FUSE" => match std::fs::File::options().read(true).write(true).open("/dev/fuse") {
+            Ok(_) => true,
+            Err(error) => lacks("/dev/fuse", &error),
+        },
+        "virtual machines" => match vm::qemu_version().and_then(|_| vm::Kernel::find(&[])) {
+            Ok(_) => true,
+            Err(error) => lacks(what, &error),
+        },
+        _ => {
+            let kind = fs::find(what).unwrap();
+            if fs::in_kernel(kind) {
+                return fs::ready(kind).map_or_else(|error| lacks(what, &error), |()| true);
+            }
+            match (vm::Kernel::find(&kind.modules()), fs::has_tools(kind)) {
+                (Ok(_), Ok(())) => true,
+                (Err(error), _) => lacks(what, &error),
+                (_, Err(error)) => lacks(what, &error),
+            }
+        }
+    }
 }
 
-/// Says why the test is skipped, and returns from it.
+/// Whether this is root; skips if not.
+pub fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        testing::skip("root", "run the tests as root");
+    }
+    root
+}
+
+/// Whether there is a Dovecot; skips if not.
+pub fn has_dovecot() -> bool {
+    ager::mail::dovecot().map_or_else(
+        |error| {
+            testing::skip("dovecot", error);
+            false
+        },
+        |_| true,
+    )
+}
+
+/// Returns from the test where something does not work, which is reported as a skip.
 macro_rules! needs {
-    ($fs:expr) => {
-        if let Some(why) = crate::common::cannot($fs) {
-            println!("skipped: {why}");
+    ($what:expr) => {
+        if !crate::common::has($what) {
             return;
         }
     };
-}
-
-/// Waits for what takes a boot, or a little more.
-pub fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(300), "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// The number of the process that `parent` has started of a program whose name begins so.
@@ -300,9 +433,8 @@ pub fn child_named(program: &str, parent: &Child) -> Option<u32> {
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(is_its)
 }
 
-/// Whether this process lives.
-pub fn is_there(process: u32) -> bool {
-    // One that is a zombie has ended, whoever should know of it.
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
+/// Waits until a process has ended. One that is a zombie has, whoever should know of it.
+pub fn wait_for_end(process: u32) {
+    let stat = || std::fs::read_to_string(format!("/proc/{process}/stat"));
+    testing::wait_until("the end of a process", || !stat().is_ok_and(|stat| !stat.contains(") Z ")));
 }

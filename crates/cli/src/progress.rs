@@ -1,8 +1,11 @@
 //! Progress on a terminal: rate, time to completion, current phase. In a pipe only what is worth a line.
 
+mod test_stop;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Watch;
 use std::time::Duration;
+use test_stop::TestStop;
 
 const KNOWN: &str = "{msg:<28} {wide_bar} {human_pos}/{human_len} {per_sec} ETA {eta}";
 const UNKNOWN: &str = "{msg:<28} {spinner} {human_pos} {elapsed}";
@@ -10,11 +13,12 @@ const UNKNOWN: &str = "{msg:<28} {spinner} {human_pos} {elapsed}";
 /// Progress on standard error.
 pub struct Progress {
     bar: ProgressBar,
+    stop: Option<TestStop>,
 }
 
 impl Progress {
     pub fn new() -> Progress {
-        Progress { bar: ProgressBar::hidden() }
+        Progress { bar: ProgressBar::hidden(), stop: TestStop::of_environment() }
     }
 }
 
@@ -31,14 +35,17 @@ impl Watch for Progress {
         self.bar.set_style(style.expect("the templates are constant"));
         self.bar.set_message(name.to_owned());
         self.bar.enable_steady_tick(Duration::from_millis(200));
+        TestStop::begins(&mut self.stop, name);
     }
 
     fn at(&mut self, done: u64) {
         self.bar.set_position(done);
+        TestStop::at(&mut self.stop, done);
     }
 
     fn say(&mut self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
+        TestStop::says(&mut self.stop, line);
     }
 }
 

@@ -1,34 +1,43 @@
-//! A page after its script ran in a headless browser.
+//! A headless browser that a test drives by the protocol of its developer tools, over a pipe: it goes to pages, presses keys, tells
+//! what those see who cannot see, and gives a page as it is after its script ran. Every wait is for a state of the page, never for time.
 
-use std::{fs, path::Path, process::Command};
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use tempfile::TempDir;
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// The page's elements after its script ran; `None`, after a skip, where there is no browser.
+/// How long an answer of the browser may take. It ends a test that hangs.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Two frames have been drawn since this was asked: what was to be laid out is, observers of sizes were told, and keys are heard.
+const FRAMES: &str =
+    "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))";
+
+/// The page's elements after its script ran; `None`, which is reported as a skip, where there is no browser.
 pub fn drawn(html: &str) -> Option<String> {
     let dom = dom(html)?;
     let (_, report) = dom.split_once(r#"<main id="report">"#).expect("the page has its main element");
     Some(report.split_once("</main>").expect("the main element ends").0.into())
 }
 
-/// Everything in the document after its scripts ran; `None`, after a skip, where there is no browser.
+/// Everything in the document after its scripts ran; `None`, which is reported as a skip, where there is no browser. A script that
+/// goes on after the page is loaded sets `window.ready` to false when it begins, and to true when it is done.
 pub fn dom(html: &str) -> Option<String> {
-    let Some(browser) = BROWSERS.iter().find(|b| Command::new(b).arg("--version").output().is_ok()) else {
-        testing::skip("chromium", format_args!("none of {} is on the PATH", BROWSERS.join(", ")));
-        return None;
-    };
+    let mut browser = Browser::of_size(1280, 6000)?;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("page.html");
-    fs::write(&file, html).unwrap();
-    let output = Command::new(browser)
-        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,6000"])
-        .args(["--virtual-time-budget=60000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", dir.path().join("profile").display()))
-        .arg(url(&file))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{browser} failed: {}", String::from_utf8_lossy(&output.stderr));
-    Some(String::from_utf8(output.stdout).unwrap())
+    std::fs::write(&file, html).unwrap();
+    browser.go(&url(&file));
+    browser.until("window.ready !== false");
+    let dom = browser.value("document.documentElement.outerHTML");
+    Some(dom.as_str().unwrap().to_owned())
 }
 
 fn url(file: &Path) -> String {
@@ -42,4 +51,182 @@ pub fn text(html: &str) -> String {
         .map(|part| part.split_once('>').map_or(part, |(_, text)| text))
         .collect::<String>()
         .replace('\u{200b}', "")
+}
+
+/// A browser with one page; ends when dropped.
+pub struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    session: String,
+    calls: u64,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Starts a browser; `None`, which is reported as a skip, where there is none.
+    pub fn start() -> Option<Browser> {
+        Browser::of_size(1280, 900)
+    }
+
+    /// Starts a browser with a window of so many pixels.
+    fn of_size(width: u32, height: u32) -> Option<Browser> {
+        let Some(browser) = BROWSERS.iter().find(|b| Command::new(b).arg("--version").output().is_ok())
+        else {
+            testing::skip("chromium", format!("none of {} is installed", BROWSERS.join(", ")));
+            return None;
+        };
+        let profile = tempfile::tempdir().unwrap();
+        // It reads what it is told from file 3 and answers on file 4.
+        let mut child = Command::new("sh")
+            .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", browser])
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"])
+            .arg(format!("--window-size={width},{height}"))
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (to, out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (tell, from) = channel();
+        std::thread::spawn(move || {
+            for message in BufReader::new(out).split(0).map_while(Result::ok) {
+                if tell.send(serde_json::from_slice(&message).unwrap()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut browser = Browser { child, to, from, session: String::new(), calls: 0, _profile: profile };
+        let page = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let page = json!({ "targetId": page["targetId"], "flatten": true });
+        browser.session =
+            browser.call("Target.attachToTarget", page)["sessionId"].as_str().unwrap().to_owned();
+        browser.call("Page.enable", json!({}));
+        browser.call("Accessibility.enable", json!({}));
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        browser.call("Emulation.setDeviceMetricsOverride", size);
+        Some(browser)
+    }
+
+    /// Calls a method of the protocol and waits for what it gives.
+    pub fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.try_call(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// Calls a method of the protocol, which may be refused.
+    fn try_call(&mut self, method: &str, parameters: Value) -> Result<Value, Value> {
+        self.calls += 1;
+        let mut message = json!({ "id": self.calls, "method": method, "params": parameters });
+        if !self.session.is_empty() {
+            message["sessionId"] = self.session.as_str().into();
+        }
+        self.to.write_all(message.to_string().as_bytes()).and_then(|()| self.to.write_all(&[0])).unwrap();
+        loop {
+            let answer = self.from.recv_timeout(LIMIT).unwrap_or_else(|e| panic!("{method}: {e}"));
+            if answer["id"] == self.calls {
+                return if answer["error"].is_null() {
+                    Ok(answer["result"].clone())
+                } else {
+                    Err(answer["error"].clone())
+                };
+            }
+        }
+    }
+
+    /// Goes to a page and waits until it is loaded, its scripts included, and drawn; how long loading took, in milliseconds.
+    pub fn go(&mut self, url: &str) -> f64 {
+        // The page before is not taken for the next one.
+        self.value("window.isLeft = true");
+        let gone = self.call("Page.navigate", json!({ "url": url }));
+        assert!(gone["errorText"].is_null(), "{url}: {gone}");
+        self.until(
+            "!window.isLeft && document.readyState === 'complete' && performance.timing.loadEventEnd > 0",
+        );
+        self.until(FRAMES);
+        self.value("performance.timing.loadEventEnd - performance.timing.navigationStart").as_f64().unwrap()
+    }
+
+    /// What an expression gives.
+    pub fn value(&mut self, expression: &str) -> Value {
+        self.try_value(expression).unwrap_or_else(|error| panic!("{expression}: {error}"))
+    }
+
+    fn try_value(&mut self, expression: &str) -> Result<Value, Value> {
+        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let given = self.try_call("Runtime.evaluate", asked)?;
+        if given["exceptionDetails"].is_null() {
+            Ok(given["result"]["value"].clone())
+        } else {
+            Err(given["exceptionDetails"].clone())
+        }
+    }
+
+    /// What a reader sees of the page.
+    pub fn text(&mut self) -> String {
+        self.value("document.body.innerText").as_str().unwrap().to_owned()
+    }
+
+    /// Waits until an expression is true.
+    pub fn until(&mut self, expression: &str) {
+        self.until_gives(expression, &true.into());
+    }
+
+    /// Waits until an expression gives this.
+    pub fn until_gives(&mut self, expression: &str, expected: &Value) {
+        // In a page that is being left nothing can be asked.
+        let mut gave = Ok(Value::Null);
+        let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            testing::wait_until(expression, || {
+                gave = self.try_value(expression);
+                gave.as_ref() == Ok(expected)
+            });
+        }));
+        if waited.is_err() {
+            let text = self.text();
+            panic!("{expression} does not give {expected}, but {gave:?}\n{text}");
+        }
+    }
+
+    /// Waits until assistive technology is told of something whose name holds this.
+    pub fn until_told(&mut self, name: &str) {
+        testing::wait_until(name, || self.told().iter().any(|(_, told)| told.contains(name)));
+    }
+
+    /// Presses a key.
+    pub fn press(&mut self, key: &str) {
+        let code = match key {
+            "Tab" => 9,
+            "Enter" => 13,
+            other => panic!("{other} is not known here"),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            if key == "Enter" && kind == "keyDown" {
+                event["text"] = "\r".into();
+            }
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Presses the tabulator and waits until something else has the focus.
+    pub fn press_tab(&mut self) {
+        self.value("window.hadFocus = document.activeElement, true");
+        self.press("Tab");
+        self.until("document.activeElement !== window.hadFocus");
+    }
+
+    /// All that assistive technology is told, as (role, name).
+    pub fn told(&mut self) -> Vec<(String, String)> {
+        let tree = self.call("Accessibility.getFullAXTree", json!({}));
+        let nodes = tree["nodes"].as_array().unwrap().iter().filter(|node| node["ignored"] != true);
+        let of = |node: &Value, what: &str| node[what]["value"].as_str().unwrap_or_default().to_owned();
+        nodes.map(|node| (of(node, "role"), of(node, "name"))).collect()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }

@@ -150,12 +150,14 @@ fn values_that_cannot_be_shown_are_counted() {
 
 #[test]
 fn a_point_says_what_it_is() {
-    let hover = "<script>setTimeout(() => {
+    let hover = "<script>window.ready = false; requestAnimationFrame(() => {
         const plot = document.querySelector('#fast17-fig5-small-0 .plot svg');
         const { left, top } = plot.querySelector('[aria-label=dot] path:last-child').getBoundingClientRect();
         const at = { clientX: left, clientY: top, pointerType: 'mouse', bubbles: true };
         plot.dispatchEvent(new PointerEvent('pointermove', at));
-    }, 1000)</script></body>";
+        const tip = () => { window.ready = plot.querySelector('[aria-label=tip] text') !== null; requestAnimationFrame(tip); };
+        tip();
+    })</script></body>";
     let Some(dom) = drawn(&render(&git()).replace("</body>", hover)) else { return };
     let figure = text(part(&dom, "figure", "fast17-fig5-small-0"));
     assert!(
@@ -181,10 +183,13 @@ fn nothing_is_wider_than_a_phone() {
     let page = render(&crate::example::page()).replace('&', "&amp;").replace('"', "&quot;");
     let frame = format!(
         r#"<iframe style="width: 400px; height: 800px; border: 0" srcdoc="{page}"></iframe><p id="width"></p><script>
-        setTimeout(() => {{
+        window.ready = false;
+        const frame = document.querySelector("iframe").contentWindow;
+        addEventListener("load", () => frame.requestAnimationFrame(() => frame.requestAnimationFrame(() => {{
             const {{ scrollWidth, clientWidth }} = document.querySelector("iframe").contentDocument.documentElement;
             document.getElementById("width").textContent = scrollWidth <= clientWidth ? "fits" : `${{scrollWidth}} pixels`;
-        }}, 2000)</script>"#
+            window.ready = true;
+        }})))</script>"#
     );
     let Some(dom) = dom(&frame) else { return };
     assert!(dom.contains(r#"<p id="width">fits</p>"#), "{:?}", dom.split("id=\"width\"").nth(1));
