@@ -64,7 +64,7 @@ pub enum Copied {
 
 /// Copies an image to a new file: by reference where the file system below can, else its data.
 pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
-    let from = File::open(image).context("opening the image", image)?;
+    let from = input::open(image).context("opening the image", image)?;
     let to = File::create_new(copy).context("creating the copy", copy)?;
     if ioctl_ficlone(&to, &from).is_ok() {
         return Ok(Copied::ByReference);

@@ -241,7 +241,7 @@ impl Manifest {
     pub fn load(work: &Path, name: &str) -> Result<Option<Manifest>, Error> {
         let path = Manifest::path(work, name);
         crate::kept::check_clean(work, name)?;
-        let text = match std::fs::read(&path) {
+        let text = match input::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(Error::io("reading", &path))?,
         };
