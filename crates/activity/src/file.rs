@@ -146,7 +146,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Reads the set at `path`.
 pub(crate) fn read(path: &Path) -> Result<ActivitySet, ActivityError> {
-    let file = File::open(path).map_err(ActivityError::io("opening", path))?;
+    let file = input::open(path).map_err(ActivityError::io("opening", path))?;
     read_from(BufReader::new(file), path)
 }
 

@@ -5,7 +5,6 @@ mod nfsdump;
 mod strace;
 
 use crate::{ActivityError, Collected};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -69,7 +68,7 @@ pub fn import(format: Format, logs: &[PathBuf], zone: Zone<'_>) -> Result<Import
     };
     let (mut lines, mut cut) = (0, 0);
     for log in logs {
-        let file = File::open(log).map_err(ActivityError::io("opening", log))?;
+        let file = input::open_stream(log).map_err(ActivityError::io("opening", log))?;
         let (read, whole) = feed(&mut *importer, format, BufReader::new(file), log)?;
         lines += read;
         cut += u64::from(!whole);

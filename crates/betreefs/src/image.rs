@@ -124,6 +124,7 @@ struct Looked {
 
 impl Looked {
     fn open(path: &Path) -> io::Result<Self> {
+        drop(input::open_disk(path)?);
         let open = |flags: OFlags| OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
         // Past the page cache where that can be, as what is used is.
         let mut file = open(OFlags::DIRECT).or_else(|_| open(OFlags::empty()))?;

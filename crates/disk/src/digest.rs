@@ -5,7 +5,6 @@ use crate::image::read_data;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -17,7 +16,7 @@ impl Digest {
     /// That of an image or a block device. Holes are not read.
     pub fn of(path: &Path) -> Result<Digest, Error> {
         let doing = "reading the checksum of";
-        let mut file = File::open(path).context("opening", path)?;
+        let mut file = input::open_disk(path).context("opening", path)?;
         let size = file.seek(SeekFrom::End(0)).context(doing, path)?;
         let mut digesting = Digesting::default();
         read_data(&file, size, |at, data| digesting.add(at, data)).context(doing, path)?;

@@ -83,7 +83,7 @@ pub fn is_dirty(note: &Path) -> bool {
 
 /// Makes a disk what it was if its note is there, and no living process has it. Tells what was done.
 pub fn undo(note: &Path) -> Result<Option<String>, Error> {
-    let file = match File::open(note) {
+    let file = match input::open(note) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.context("opening", note)?,
     };

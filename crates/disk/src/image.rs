@@ -6,7 +6,7 @@ use rustix::fs::{SeekFrom, ioctl_ficlone, seek, statfs, statvfs};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// `f_type` of tmpfs, whose free space is a promise that only memory can keep.
@@ -64,12 +64,20 @@ pub enum Copied {
 
 /// Copies an image to a new file: by reference where the file system below can, else its data.
 pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
-    let from = File::open(image).context("opening the image", image)?;
+    let from = input::open(image).context("opening the image", image)?;
     let to = File::create_new(copy).context("creating the copy", copy)?;
     if ioctl_ficlone(&to, &from).is_ok() {
         return Ok(Copied::ByReference);
     }
+    let takes = from.metadata().context("looking at", image)?.blocks() * 512;
     drop((from, to));
+    let dir = copy.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let free = free_bytes(dir)?;
+    if takes > free {
+        let _ = std::fs::remove_file(copy);
+        let why = format!("it takes {takes} bytes, and {} has {free} free", dir.display());
+        return Err(io::Error::new(io::ErrorKind::StorageFull, why)).context("copying the image", image);
+    }
     let mut cp = command("cp");
     let output =
         run_tool(cp.args(["--reflink=never", "--sparse=always", "--"]).arg(image).arg(copy), "coreutils")?;

@@ -62,7 +62,7 @@ impl Model {
         if is_store(path) {
             return model_of(path);
         }
-        match std::fs::read_to_string(path) {
+        match input::read_to_string(path) {
             Ok(text) => Model::parse(&text, path),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 let known: Vec<_> = Model::builtin().map(|model| model.name().to_owned()).collect();

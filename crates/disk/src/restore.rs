@@ -26,7 +26,7 @@ pub fn save_image(device: &Path, image: &Path) -> Result<Digest, Error> {
 
 fn save(device: &Path, image: &Path) -> Result<Digest, Error> {
     drop_device_cache(device)?;
-    let mut from = File::open(device).context("opening the device", device)?;
+    let mut from = input::open_disk(device).context("opening the device", device)?;
     let size = from.seek(SeekFrom::End(0)).context("asking for the size of", device)?;
     let to = File::create(image).context("creating the image", image)?;
     to.set_len(size).context("sizing the image", image)?;
@@ -106,7 +106,7 @@ impl Both {
     fn open(image: &Path, device: &Path) -> Result<Both, Error> {
         // What the kernel keeps of the device may be older than what was written past it.
         drop_cache(device)?;
-        let mut from = File::open(image).context("opening the image", image)?;
+        let mut from = input::open(image).context("opening the image", image)?;
         let mut to = File::options().read(true).write(true).open(device).context("opening", device)?;
         let size = from.seek(SeekFrom::End(0)).context("asking for the size of", image)?;
         let found = to.seek(SeekFrom::End(0)).context("asking for the size of", device)?;

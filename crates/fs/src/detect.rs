@@ -2,7 +2,6 @@
 
 use crate::Error;
 use crate::kind::{FileSystem, find};
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -24,7 +23,7 @@ const BCACHEFS_DEVICES: u64 = 0x107b;
 
 /// The file system on `path`.
 pub fn detect(path: &Path) -> Result<&'static dyn FileSystem, Error> {
-    let file = File::open(path).map_err(Error::io("opening", path))?;
+    let file = input::open_disk(path).map_err(Error::io("opening", path))?;
     known(path, |offset, bytes| {
         // A file too short to hold the magic number does not have it.
         file.read_exact_at(bytes, offset).is_ok()
@@ -59,6 +58,7 @@ fn known(path: &Path, read_at: impl Fn(u64, &mut [u8]) -> bool) -> Result<&'stat
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     #[test]
     fn superblocks_are_told_apart() {

@@ -6,14 +6,14 @@ mod measure;
 mod pair;
 pub(crate) mod unaged;
 
-pub use pair::{Pair, Side, interval, ratio};
+pub use pair::{Pair, Side, compared_numbers, interval, ratio};
 
 use crate::manifest::{Home, Manifest};
 use crate::scanned::HDD_MODEL;
 use crate::store::{NewRun, RunId, Store};
 use crate::work::Work;
 use crate::workload::unless_interrupted;
-use crate::{Error, Watch};
+use crate::{Error, Watch, space};
 use disk::Session;
 use disk::model::Model;
 use fs::Target;
@@ -156,7 +156,8 @@ fn sides(
     let mut measuring = Measuring { spec, manifest, models, store, run, watch };
     let measured = {
         let mut targets: [&mut dyn Target; 2] = [aged.as_mut(), unaged.target_mut()];
-        measuring.all(&mut targets)
+        let measured = measuring.all(&mut targets);
+        measured.map_err(|error| space::of_copy(error, &manifest.made.home, &spec.work))
     };
     let closed = aged.close();
     let removed = unaged.remove();

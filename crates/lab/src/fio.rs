@@ -79,7 +79,7 @@ const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 /// Runs a job file.
 pub fn fio(spec: &FioSpec, watch: &mut dyn Watch) -> Result<FioOutcome, Error> {
     let job = std::fs::canonicalize(&spec.job).map_err(Error::io("opening the job file", &spec.job))?;
-    let text = std::fs::read_to_string(&job).map_err(Error::io("reading the job file", &job))?;
+    let text = input::read_to_string(&job).map_err(Error::io("reading the job file", &job))?;
     stays(&text).map_err(|why| Error::Refused(format!("{}: {why}", spec.job.display())))?;
     disk::require_tool("fio", "fio")?;
     let bench = Bench {

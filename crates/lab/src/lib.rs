@@ -47,7 +47,7 @@ pub use self::bench::{
 };
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
-pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, interval, ratio};
+pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, compared_numbers, interval, ratio};
 pub use error::Error;
 pub use experiment::{
     AllDone, AllSpec, Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment,

@@ -68,6 +68,79 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// The directory that the image of the unaged copy of what lives at `home` lies in, and writes to which fill it; `None` where the copy is
+/// a directory beside the aged one.
+fn image_dir<'a>(home: &'a Home, work: &'a Path) -> Option<&'a Path> {
+    match home {
+        Home::Image(path) | Home::Modelled { dir: path, .. } => path.parent().map(existing),
+        Home::Device(_) => Some(existing(work)),
+        Home::Dir(_) => None,
+    }
+}
+
+/// Refuses an unaged copy that would not fit. `files` of `data_bytes` are copied: with their data, or, unless it was `filled`, as
+/// metadata alone.
+pub(crate) fn check_copy(
+    made: &Made,
+    work: &Path,
+    files: u64,
+    data_bytes: u64,
+    filled: bool,
+) -> Result<(), Error> {
+    let metadata = EMPTY_BYTES.min(made.size_bytes / 8) + files * METADATA_BYTES_A_FILE;
+    let (dir, need) = match (&made.home, image_dir(&made.home, work)) {
+        (_, Some(dir)) if filled => (dir, (data_bytes + metadata).min(made.size_bytes)),
+        (_, Some(dir)) => (dir, metadata),
+        // Preallocated blocks are taken too.
+        (Home::Dir(dir), None) => (existing(dir), data_bytes),
+        (_, None) => return Ok(()),
+    };
+    let free = disk::free_bytes(dir)?;
+    if need <= free {
+        return Ok(());
+    }
+    Err(Error::Refused(format!(
+        "the unaged copy needs {} in {}, where {} are free; free some space there, or age with --image-dir on a larger disk",
+        bytes(need),
+        dir.display(),
+        bytes(free)
+    )))
+}
+
+/// Says why a new file of that size cannot be written to an aged file system and its copy, both of which may grow by it.
+pub(crate) fn check_new_files(home: &Home, work: &Path, size: u64) -> Result<(), String> {
+    let Some(dir) = image_dir(home, work) else { return Ok(()) };
+    let free = disk::free_bytes(dir).map_err(|e| e.to_string())?;
+    if free >= 2 * size + LAST_BYTES {
+        return Ok(());
+    }
+    Err(format!(
+        "both images would grow by {} in {}, where {} are free",
+        bytes(size),
+        dir.display(),
+        bytes(free)
+    ))
+}
+
+/// A disk with no more than this free is full: the last of it is not for everyone.
+const LAST_BYTES: u64 = 1 << 20;
+
+/// Names the full directory as the cause of an error on a copy, which itself names a path of a file system that only this process has
+/// mounted.
+pub(crate) fn of_copy(error: Error, home: &Home, work: &Path) -> Error {
+    let Some(dir) = image_dir(home, work).filter(|_| !matches!(error, Error::Interrupted(_))) else {
+        return error;
+    };
+    match disk::free_bytes(dir) {
+        Ok(free) if free <= LAST_BYTES => Error::Failed(format!(
+            "writing the unaged copy in {}: no space left on the disk; free some space there, or age with --image-dir on a larger disk \
+             ({error})",
+            dir.display()
+        )),
+        _ => error,
+    }
+}
+
 /// The nearest directory above `path` that exists.
 fn existing(path: &Path) -> &Path {
     path.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("."))

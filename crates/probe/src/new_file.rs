@@ -24,13 +24,24 @@ pub struct NewFile {
 /// Bytes written at a time.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The size of a new file that suits a file system: 2 GB, or half of what is free if that is less.
-pub fn new_file_bytes(free_bytes: u64) -> u64 {
-    (free_bytes / 2).min(2_000_000_000)
+/// The least size of a new file whose fragments say something about free space; a smaller one fits into any crumb.
+const LEAST_BYTES: u64 = 1 << 20;
+
+/// The size of a new file that suits a file system: 2 GB, or half of what is free if that is less. `None` where the free space is
+/// too small for any.
+pub fn new_file_bytes(free_bytes: u64) -> Option<u64> {
+    Some((free_bytes / 2).min(2_000_000_000)).filter(|bytes| *bytes >= LEAST_BYTES)
 }
 
-/// Writes a file of `bytes` incompressible bytes below `root`, counts its fragments and removes it.
+/// Writes a file of `bytes` incompressible bytes below `root`, counts its fragments and removes it. An empty file has no fragments,
+/// which would read like the best of all results, so none is written.
 pub fn new_file(root: &Path, bytes: u64) -> Result<NewFile> {
+    if bytes == 0 {
+        return Err(Error::cannot(
+            format!("counting the fragments of a new file in {}", root.display()),
+            "a file of 0 bytes has none; name a size".to_owned(),
+        ));
+    }
     let path = root.join(format!(".senesce-new-file-{}", std::process::id()));
     let mut file = OpenOptions::new()
         .read(true)
@@ -70,8 +81,17 @@ mod tests {
 
     #[test]
     fn the_usual_size_is_2_gb_or_half_of_what_is_free() {
-        assert_eq!(new_file_bytes(1_000_000), 500_000);
-        assert_eq!(new_file_bytes(1 << 40), 2_000_000_000);
-        assert_eq!(new_file_bytes(0), 0);
+        assert_eq!(new_file_bytes(10_000_000), Some(5_000_000));
+        assert_eq!(new_file_bytes(1 << 40), Some(2_000_000_000));
+        assert_eq!(new_file_bytes(2 * LEAST_BYTES), Some(LEAST_BYTES));
+        assert_eq!((new_file_bytes(2 * LEAST_BYTES - 2), new_file_bytes(0)), (None, None));
+    }
+
+    #[test]
+    fn an_empty_file_is_no_measure() {
+        let dir = tempfile::tempdir().unwrap();
+        let message = new_file(dir.path(), 0).unwrap_err().to_string();
+        assert!(message.ends_with("a file of 0 bytes has none; name a size"), "{message}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

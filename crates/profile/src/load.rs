@@ -26,7 +26,7 @@ pub fn load(name_or_path: &str) -> Result<Profile, Error> {
         return Profile::parse(text, name);
     }
     let path = Path::new(name_or_path);
-    match std::fs::read_to_string(path) {
+    match input::read_to_string(path) {
         Ok(text) => Profile::parse(&text, name_or_path),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             let known = builtin().collect::<Vec<_>>().join(", ");

@@ -179,7 +179,7 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
         store.document(run.id, "", "manifest")?.ok_or_else(|| missing("its manifest"))?;
     // A workload aims at no profile, so that there is nothing to say of how near it came.
     let aged: Option<Aged> = store.document(run.id, "", "aged")?;
-    let numbers = store.measurements(run.id)?;
+    let numbers = lab::compared_numbers(store, run.id)?;
     let free_bytes = lab::interval(&numbers, SUBJECTS[0], "free_bytes").map(|free| free.median);
     let used = free_bytes.map(|free| 1.0 - free / manifest.made.size_bytes as f64);
     let ratio = |measure| lab::ratio(&numbers, measure).map(interval);

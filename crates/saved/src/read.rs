@@ -41,7 +41,7 @@ impl Saved {
     pub fn open(path: &Path) -> Result<Saved> {
         let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
         let damaged = |why: &str| Error::Damaged { path: path.to_owned(), why: why.to_owned() };
-        let file = File::open(path).map_err(Error::io("opening", path))?;
+        let file = input::open(path).map_err(Error::io("opening", path))?;
         let about = file.metadata().map_err(Error::io("looking at", path))?;
         if !about.is_file() {
             return Err(foreign("it is no file".to_owned()));

@@ -20,7 +20,7 @@ impl Token {
 
     /// The one in a file, which others should not be able to read.
     pub fn read(path: &Path) -> Result<Token, Error> {
-        let read = std::fs::read_to_string(path);
+        let read = input::read_to_string(path);
         let text = read.map_err(|source| Error::TokenFile { path: path.to_owned(), source })?;
         let token = text.trim();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

@@ -9,6 +9,7 @@ mod tree;
 mod zfs_diff;
 
 use crate::{Error, Info, Snapshot};
+use std::io::Read as _;
 use std::path::Path;
 
 /// A program whose listings can be read.
@@ -52,7 +53,10 @@ pub struct Import<'i> {
 impl Import<'_> {
     /// Reads the listing in the file `path`.
     pub fn read(&self, path: &Path) -> Result<Snapshot, Error> {
-        let listing = std::fs::read(path).map_err(Error::io("reading", path))?;
+        let mut listing = Vec::new();
+        input::open_stream(path)
+            .and_then(|mut file| file.read_to_end(&mut listing))
+            .map_err(Error::io("reading", path))?;
         let kind = self.from.name();
         self.parse(&listing).map_err(|why| Error::Listing { path: path.to_owned(), kind, why })
     }

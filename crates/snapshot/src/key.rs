@@ -46,7 +46,7 @@ impl Key {
     /// Reads the key in the file `path`.
     pub fn load(path: &Path) -> Result<Key, Error> {
         let failed = Error::io("reading", path);
-        let file = File::open(path).map_err(&failed)?;
+        let file = input::open(path).map_err(&failed)?;
         if file.metadata().map_err(&failed)?.permissions().mode() & 0o077 != 0 {
             let why =
                 "others than its owner may read it, so it may be no secret; make a new one, or chmod 600 it";

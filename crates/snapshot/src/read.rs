@@ -29,7 +29,7 @@ impl Info {
 
 /// Hands the snapshot file at `path` to `read`, which may say why it cannot be read.
 fn open<T>(path: &Path, read: impl Fn(&SerializedFileReader<File>) -> Result<T, String>) -> Result<T, Error> {
-    let file = File::open(path).map_err(Error::io("opening", path))?;
+    let file = input::open(path).map_err(Error::io("opening", path))?;
     let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
     // Decoders of Parquet trust the lengths they find: not a byte is decoded before the seal is found whole.
     if !seal::is_whole(&file).map_err(Error::io("reading", path))? {

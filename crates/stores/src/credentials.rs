@@ -60,7 +60,7 @@ pub fn private(path: &Path) -> Result<String, Failure> {
     if mode & 0o077 != 0 {
         return Err(fail(&"others may read or change it; `chmod 600` it"));
     }
-    std::fs::read_to_string(path).map_err(|e| fail(&e))
+    input::read_to_string(path).map_err(|e| fail(&e))
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl BlobPack {
     /// Opens the blobs at `path` and checks that they are whole.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let failed = whole::failed("opening", path);
-        let file = File::open(path).map_err(&failed)?;
+        let file = input::open(path).map_err(&failed)?;
         let mut mark = [0; MARK.len()];
         let marked = file.read_exact_at(&mut mark, 0).is_ok() && mark == *MARK;
         let index = match marked && seal::is_whole(&file).map_err(&failed)? {

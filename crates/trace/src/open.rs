@@ -1,6 +1,5 @@
 //! Opening a trace of either form.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -15,7 +14,7 @@ pub fn is_jsonl(path: &Path) -> bool {
 pub fn open(path: &Path) -> Result<(Box<dyn Source>, Option<TraceInfo>), Error> {
     if is_jsonl(path) {
         let failed = |source| Error::Io { action: "reading", path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
+        let file = input::open(path).map_err(failed)?;
         return Ok((Box::new(JsonlReader::new(BufReader::new(file), path)), None));
     }
     let reader = TraceReader::open(path)?;

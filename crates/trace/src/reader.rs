@@ -38,7 +38,7 @@ impl TraceReader {
             move |source| Error::Io { action, path, source }
         };
         let foreign = |why| Error::Foreign { path: path.clone(), why };
-        let opened = File::open(&path).map_err(failed("opening"))?;
+        let opened = input::open(&path).map_err(failed("opening"))?;
         if !seal::is_whole(&opened).map_err(failed("reading"))? {
             return Err(foreign(
                 "it is cut short, damaged or of another program; make or fetch it again".into(),

@@ -138,7 +138,7 @@ impl SavedLabels {
     /// The labels beside the trace `trace` that has the digest `trace_sha256`; `None` if it has none.
     pub fn beside(trace: &Path, trace_sha256: &str) -> Result<Option<Self>, Error> {
         let path = labels_path(trace);
-        let file = match File::open(&path) {
+        let file = match input::open(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(whole::failed("opening", &path))?,
         };

@@ -72,7 +72,7 @@ impl Kernel {
 fn release(path: &Path) -> Result<String, Error> {
     use std::io::Read as _;
     let mut head = Vec::new();
-    let file = std::fs::File::open(path).map_err(Error::io("opening the kernel", path))?;
+    let file = input::open(path).map_err(Error::io("opening the kernel", path))?;
     file.take(1 << 16).read_to_end(&mut head).map_err(Error::io("reading the kernel", path))?;
     image::release(&head).ok_or_else(|| Error::Kernel {
         image: path.to_owned(),

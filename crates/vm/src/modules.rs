@@ -54,7 +54,7 @@ impl Modules {
         if order.iter().any(|(known, _)| known == name) {
             return Ok(());
         }
-        let data = std::fs::read(path).map_err(Error::io("reading the module", path))?;
+        let data = input::read(path).map_err(Error::io("reading the module", path))?;
         let Some(data) = uncompress(&data) else {
             let why = format!("{} cannot be uncompressed; are xz and gzip installed?", path.display());
             return Err(Error::Kernel { image: self.kernel.image.clone(), why });

@@ -87,7 +87,7 @@ fn virtualizes(cpuinfo: &str) -> bool {
 
 /// The kernel to boot, uncompressed where it can be booted so.
 fn kernel(path: &Path) -> Result<File, Error> {
-    let image = std::fs::read(path).map_err(Error::io("reading the kernel", path))?;
+    let image = input::read(path).map_err(Error::io("reading the kernel", path))?;
     let mut file = memory_file("kernel")?;
     file.write_all(uncompressed(&image).as_ref().unwrap_or(&image))
         .map_err(Error::io("reading the kernel", path))?;

@@ -104,7 +104,7 @@ impl Shape {
     /// them.
     pub fn from_listing(listing: &Path) -> Result<Shape, Error> {
         let mut text = Vec::new();
-        std::fs::File::open(listing)
+        input::open_stream(listing)
             .and_then(|file| file.take(MOST_LISTED_BYTES + 1).read_to_end(&mut text))
             .map_err(|error| {
                 Error::Conditions(format!("the listing {} cannot be read: {error}", listing.display()))

@@ -35,7 +35,7 @@ impl RunInfo {
 
     /// Reads it; refuses one of a run with other settings, whose objects would not be found.
     pub fn load(path: &Path, settings: &Settings, ranks: u32) -> Result<RunInfo, Error> {
-        let text = std::fs::read(path).map_err(|source| Error::Io {
+        let text = input::read(path).map_err(|source| Error::Io {
             action: "reading",
             path: path.to_owned(),
             source,

@@ -72,7 +72,7 @@ impl Personality {
             return Personality::parse(text, name);
         }
         let path = Path::new(name_or_path);
-        match std::fs::read_to_string(path) {
+        match input::read_to_string(path) {
             Ok(text) => Personality::parse(&text, name_or_path),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 let known = builtin().collect::<Vec<_>>().join(", ");

@@ -13,7 +13,7 @@ mod write_amplification;
 use super::outside;
 use crate::args::{ProbeKind, Subject};
 use crate::output::{self, number};
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use fs::Target;
 use models::Models;
 
@@ -145,8 +145,17 @@ fn free_space(open: &mut dyn Target, json: bool) -> Result<()> {
 
 fn new_file(open: &mut dyn Target, size: Option<u64>, json: bool) -> Result<()> {
     needs_maps(open)?;
-    let free = disk::free_bytes(open.root())?;
-    let new = ::probe::new_file(open.root(), size.unwrap_or_else(|| ::probe::new_file_bytes(free)))?;
+    let size = match size {
+        Some(size) => size,
+        None => {
+            let free = disk::free_bytes(open.root())?;
+            ::probe::new_file_bytes(free).with_context(|| {
+                let free = lab::bytes(free);
+                format!("choosing the size of a new file: only {free} are free; name one by --size")
+            })?
+        }
+    };
+    let new = ::probe::new_file(open.root(), size)?;
     if json {
         return output::json(&new);
     }

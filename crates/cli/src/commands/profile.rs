@@ -70,7 +70,7 @@ fn show(name: &str, plot: bool, json: bool) -> Result<()> {
 }
 
 fn check(file: &Path, json: bool) -> Result<()> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+    let text = input::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     let summary = Summary::of(&Profile::parse(&text, &file.display().to_string())?);
     if json {
         return output::json(&summary);

@@ -27,7 +27,7 @@ impl LogReader {
     /// Opens the log at `path` and checks that it is a whole one.
     pub fn open(path: &Path) -> Result<LogReader, Error> {
         let foreign = |why: String| Error::Log { path: path.to_owned(), why };
-        let file = File::open(path).context("opening the request log", path)?;
+        let file = input::open(path).context("opening the request log", path)?;
         if !trace::seal::is_whole(&file).context("reading the request log", path)? {
             return Err(foreign(
                 "it is cut short, damaged or of another program; make or fetch it again".to_owned(),

@@ -41,7 +41,7 @@ impl ChunkMap {
     pub fn open(path: &Path, parts: usize) -> Result<ChunkMap, Error> {
         let file =
             File::options().read(true).write(true).open(path).context("opening the chunk map", path)?;
-        let text = std::fs::read(path).context("reading the chunk map", path)?;
+        let text = input::read(path).context("reading the chunk map", path)?;
         let entries = parse(&text, parts).map_err(|why| damaged(path, &why))?;
         Ok(ChunkMap { file, entries })
     }
@@ -74,7 +74,7 @@ pub fn write_snapshot(path: &Path, entries: &[u32]) -> Result<(), Error> {
 
 /// Reads a snapshot of a disk of so many parts.
 pub fn read_snapshot(path: &Path, parts: usize) -> Result<Vec<u32>, Error> {
-    let text = std::fs::read(path).context("reading the snapshot", path)?;
+    let text = input::read(path).context("reading the snapshot", path)?;
     parse_snapshot(&text, parts).map_err(|why| damaged(path, &why))
 }
 

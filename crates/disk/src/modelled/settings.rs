@@ -80,7 +80,7 @@ impl DiskSettings {
     /// Reads those of the store in `dir`.
     pub fn read(dir: &Path) -> Result<DiskSettings, Error> {
         let path = dir.join(FILE);
-        let text = std::fs::read(&path).map_err(|e| Error::Store {
+        let text = input::read(&path).map_err(|e| Error::Store {
             dir: dir.to_owned(),
             why: format!("{FILE} cannot be read ({e}); `senesce disk create` makes a store"),
         })?;

@@ -186,7 +186,7 @@ impl Store {
 
     /// Puts on the disk, which is new, what an image holds that is as large.
     pub fn fill(&mut self, image: &Path) -> Result<(), Error> {
-        let from = File::open(image).context("opening the image", image)?;
+        let from = input::open_disk(image).context("opening the image", image)?;
         let size = self.settings.size_bytes;
         let found = from.metadata().context("looking at", image)?.len();
         if found != size {
@@ -443,7 +443,7 @@ fn take_lock(dir: &Path) -> Result<FileLock, Error> {
 /// The model of the store in `dir`.
 pub fn model_of(dir: &Path) -> Result<Model, Error> {
     let path = dir.join(MODEL);
-    Model::read(&std::fs::read_to_string(&path).context("reading", &path)?, &path)
+    Model::read(&input::read_to_string(&path).context("reading", &path)?, &path)
 }
 
 /// Says, for after a crash of the machine, that the store is in use.
@@ -458,7 +458,7 @@ fn mark_in_use(dir: &Path) -> Result<(), Error> {
 /// Whether the machine went down while the store was in use. A file that is there and empty was not written in this boot.
 fn was_left_in_use(dir: &Path) -> Result<bool, Error> {
     let path = dir.join(ATTACHED);
-    match std::fs::read(&path) {
+    match input::read(&path) {
         Ok(attached) => Ok(attached != boot_id().as_bytes()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(e) => Err(e).context("reading", &path),

@@ -52,7 +52,7 @@ impl Journal {
 
     /// Takes over the journal of a process that has ended; `None` if it lives or has just tidied up.
     pub fn take(path: &Path) -> Result<Option<Journal>, Error> {
-        let file = match File::open(path) {
+        let file = match input::open(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             result => result.context("opening the journal", path)?,
         };

@@ -29,7 +29,7 @@ pub fn import_metadata(files: &[PathBuf], work: &Path, command: &str) -> Result<
 }
 
 fn read(file: &Path) -> Result<ImportedFile, Error> {
-    let bytes = std::fs::read(file).map_err(Error::io("reading", file))?;
+    let bytes = input::read(file).map_err(Error::io("reading", file))?;
     let imported = metadata::import(&String::from_utf8_lossy(&bytes))
         .map_err(|why| Error::Refused(format!("{}: {why}", file.display())))?;
     Ok(ImportedFile { file: file.to_owned(), imported })

@@ -1,12 +1,13 @@
 //! All measurements of a comparison, each recorded as soon as it is known.
 
+use super::pair::{NEW_FILE_BYTES, NEW_FILE_FRAGMENTS};
 use super::{CompareSpec, Models, SUBJECTS};
 use crate::manifest::{Home, Manifest};
 use crate::scanned;
 use crate::store::{Measurement, RunId, Store, number};
 use crate::watched::device_bytes;
 use crate::workload::interrupted;
-use crate::{Error, Watch, tree};
+use crate::{Error, Watch, say, space, tree};
 use fs::Target;
 
 /// A comparison on its way.
@@ -35,9 +36,7 @@ impl Measuring<'_> {
             self.watch.say("not filled with data (--no-fill): scans are modelled from extent maps alone");
         }
         if self.spec.new_file && self.manifest.fill {
-            for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
-                self.new_file(*target, subject)?;
-            }
+            self.new_files(targets)?;
         }
         Ok(())
     }
@@ -174,21 +173,35 @@ impl Measuring<'_> {
         Ok(numbers)
     }
 
-    /// Into how many pieces does a new large file break? Last of all, for it uses the free space.
-    fn new_file(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
-        if !target.maps_files() {
+    /// Into how many pieces does a new large file break? The file has one size on both sides, that which suits the fuller one, and the
+    /// numbers of both are recorded or none is. Last of all, for it uses the free space.
+    fn new_files(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
+        if targets.iter().any(|target| !target.maps_files()) {
             return Ok(());
         }
-        self.phase(&format!("a new file on the {subject} side"));
-        let free = disk::free_bytes(target.root())?;
-        let new = probe::new_file(target.root(), probe::new_file_bytes(free))?;
-        self.store.record_all(
-            self.run,
-            &[
-                number(subject, "new_file_bytes", "B", 1, new.bytes as f64),
-                number(subject, "new_file_fragments", "extents", 1, new.fragments as f64),
+        let free = [disk::free_bytes(targets[0].root())?, disk::free_bytes(targets[1].root())?];
+        let fuller = usize::from(free[1] < free[0]);
+        let Some(size) = probe::new_file_bytes(free[fuller]) else {
+            let (free, side) = (say::bytes(free[fuller]), SUBJECTS[fuller]);
+            self.watch.say(&format!(
+                "fragments of a new file: not measured, because the {side} side has only {free} free"
+            ));
+            return Ok(());
+        };
+        if let Err(why) = space::check_new_files(&self.manifest.made.home, &self.spec.work, size) {
+            self.watch.say(&format!("fragments of a new file: not measured, because {why}"));
+            return Ok(());
+        }
+        let mut numbers = Vec::new();
+        for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
+            self.phase(&format!("a new file on the {subject} side"));
+            let new = probe::new_file(target.root(), size)?;
+            numbers.extend([
+                number(subject, NEW_FILE_BYTES, "B", 1, new.bytes as f64),
+                number(subject, NEW_FILE_FRAGMENTS, "extents", 1, new.fragments as f64),
                 number(subject, "new_file_write_s", "s", 1, new.write_s),
-            ],
-        )
+            ]);
+        }
+        self.store.record_all(self.run, &numbers)
     }
 }

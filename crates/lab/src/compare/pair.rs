@@ -117,7 +117,7 @@ impl Pair {
             .document(run, "", "manifest")?
             .ok_or_else(|| Error::Refused(format!("run {} in the store is no comparison", run.0)))?;
         let modelled_disk = store.document(run, "", MODELLED_DISK)?;
-        let numbers = store.measurements(run)?;
+        let numbers = compared_numbers(store, run)?;
         let kernel = store.runs()?.into_iter().find(|of| of.id == run).map(|of| of.machine.kernel);
         let kernel = kernel.unwrap_or_default();
         let made = &manifest.made;
@@ -182,11 +182,32 @@ impl Side {
             leaf_occupancy: median(LEAF_OCCUPANCY),
             inner_node_occupancy: median(INNER_NODE_OCCUPANCY),
             tree_write_amplification: median(WRITE_AMPLIFICATION),
-            new_file_bytes: median("new_file_bytes"),
-            new_file_fragments: median("new_file_fragments"),
+            new_file_bytes: median(NEW_FILE_BYTES),
+            new_file_fragments: median(NEW_FILE_FRAGMENTS),
             ..Side::default()
         }
     }
+}
+
+/// The size of the new file that was written.
+pub(super) const NEW_FILE_BYTES: &str = "new_file_bytes";
+
+/// The extents that it broke into.
+pub(super) const NEW_FILE_FRAGMENTS: &str = "new_file_fragments";
+
+/// The numbers of a comparison, without those that cannot be compared.
+pub fn compared_numbers(store: &Store, run: RunId) -> Result<Vec<Measurement>, Error> {
+    store.measurements(run).map(comparable)
+}
+
+/// Leaves out the fragments of new files that differ in size, or are empty: earlier versions gave each side the file that suited it.
+fn comparable(mut numbers: Vec<Measurement>) -> Vec<Measurement> {
+    let size = |subject| interval(&numbers, subject, NEW_FILE_BYTES).map(|size| size.median);
+    let [aged, unaged] = SUBJECTS.map(size);
+    if aged != unaged || aged.is_none_or(|size| size == 0.0) {
+        numbers.retain(|number| !number.measure.starts_with("new_file_"));
+    }
+    numbers
 }
 
 /// What a side lies on. The copy of what is on a device goes to an image.
@@ -219,4 +240,32 @@ pub fn ratio(numbers: &[Measurement], measure: &str) -> Option<Interval> {
         numbers.iter().find(other).map(|unaged| aged.value / unaged.value)
     });
     median_interval(&ratios.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::number;
+
+    #[test]
+    fn new_files_of_different_sizes_are_not_compared() {
+        let kept = |sizes: [Option<f64>; 2]| {
+            let mut numbers = vec![number(SUBJECTS[0], "files", "files", 1, 7.0)];
+            for (subject, size) in SUBJECTS.into_iter().zip(sizes) {
+                let of_size = |size| {
+                    [
+                        number(subject, NEW_FILE_BYTES, "B", 1, size),
+                        number(subject, NEW_FILE_FRAGMENTS, "extents", 1, 1.0),
+                    ]
+                };
+                numbers.extend(size.into_iter().flat_map(of_size));
+            }
+            comparable(numbers).len()
+        };
+        assert_eq!(kept([Some(4096.0), Some(4096.0)]), 5);
+        for sizes in [[Some(0.0), Some(71680.0)], [Some(0.0), Some(0.0)], [Some(4096.0), None], [None, None]]
+        {
+            assert_eq!(kept(sizes), 1, "{sizes:?}");
+        }
+    }
 }

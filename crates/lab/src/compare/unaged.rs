@@ -1,7 +1,7 @@
 //! The unaged copy.
 
-use crate::Error;
 use crate::manifest::{Home, Made};
+use crate::{Error, space};
 use disk::Session;
 use disk::modelled::Clock;
 use fs::{DirTarget, Target};
@@ -27,6 +27,7 @@ pub fn make(
     filled: bool,
     aged: &dyn Target,
 ) -> Result<Unaged, Error> {
+    check_space(made, work, filled, aged)?;
     let mut unaged = match &made.home {
         Home::Dir(dir) => {
             let parent = dir.parent().unwrap_or(Path::new("/"));
@@ -45,7 +46,7 @@ pub fn make(
         // A device holds one file system; its copy goes to an image of the same size.
         Home::Device(_) => image_of(session, made, work.join(format!("{name}.unaged.img")))?,
     };
-    unaged.copy_from(name, filled, aged)?;
+    unaged.copy_from(name, filled, aged).map_err(|error| space::of_copy(error, &made.home, work))?;
     Ok(unaged)
 }
 
@@ -61,9 +62,17 @@ pub fn make_on_disk(
 ) -> Result<Unaged, Error> {
     let dir = image.with_extension("unaged.disk");
     let home = Home::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Model };
-    let mut unaged = made_of(session, made, home, dir)?;
+    let made = Made { home: home.clone(), ..made.clone() };
+    check_space(&made, image, filled, aged)?;
+    let mut unaged = made_of(session, &made, home, dir)?;
     unaged.copy_from(name, filled, aged)?;
     Ok(unaged)
+}
+
+/// Refuses a copy that would not fit, before it is made. It looks at every file.
+fn check_space(made: &Made, work: &Path, filled: bool, aged: &dyn Target) -> Result<(), Error> {
+    let census = probe::census(aged.root())?;
+    space::check_copy(made, work, census.files, census.allocated_bytes, filled)
 }
 
 fn image_of(session: &Arc<Session>, made: &Made, path: PathBuf) -> Result<Unaged, Error> {
@@ -103,7 +112,8 @@ impl Unaged {
         if disk::interrupted() {
             return Err(Error::Interrupted(format!("{name} is as it was; --resume begins the copy anew")));
         }
-        Ok(())
+        // Data that cannot be written back is an error here, not later in a measurement.
+        Ok(self.target_mut().settle()?)
     }
 
     /// Closes it, and tells how to open it again; it stays until it is removed.

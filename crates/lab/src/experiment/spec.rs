@@ -292,7 +292,7 @@ impl Experiment {
 
     /// An experiment from a file.
     pub fn load(path: &Path) -> Result<Experiment, Error> {
-        let text = std::fs::read_to_string(path).map_err(Error::io("reading the experiment", path))?;
+        let text = input::read_to_string(path).map_err(Error::io("reading the experiment", path))?;
         Experiment::parse(&text, &path.display().to_string())
     }
 

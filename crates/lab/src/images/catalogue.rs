@@ -44,7 +44,7 @@ pub struct CatalogueEntry {
 impl Catalogue {
     /// Reads the catalogue in a file; with a key, only if it is signed by it.
     pub fn load(path: &Path, key: Option<&Key>) -> Result<Catalogue, Error> {
-        let text = std::fs::read_to_string(path).map_err(Error::io("reading the catalogue", path))?;
+        let text = input::read_to_string(path).map_err(Error::io("reading the catalogue", path))?;
         if let Some(key) = key {
             key.check_beside(path, text.as_bytes(), &sign::of_catalogue(path))?;
         }

@@ -8,7 +8,6 @@ use super::sign::{self, Key};
 use crate::{Error, Watch};
 use saved::{Digest, NewFile, Saved};
 use serde::Serialize;
-use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
@@ -68,7 +67,7 @@ pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) 
 /// Refuses a file that has not the sum that the catalogue says.
 fn check_sum(entry: &CatalogueEntry, path: &Path) -> Result<(), Error> {
     let Some(expected) = entry.sha256 else { return Ok(()) };
-    let mut file = File::open(path).map_err(Error::io("opening", path))?;
+    let mut file = input::open(path).map_err(Error::io("opening", path))?;
     let found = Digest::of_file(&mut file).map_err(Error::io("reading", path))?;
     if found != expected {
         return Err(Error::Refused(format!(
@@ -96,7 +95,7 @@ impl Signature {
         get(&at, base, MOST_SIGNATURE_BYTES, &mut text, &mut |_| {})?;
         let text = String::from_utf8(text).map_err(|_| Error::Refused(format!("{at} is no signature")))?;
         let path = sign::beside(to);
-        let is_there = std::fs::read(&path).is_ok_and(|there| there == text.as_bytes());
+        let is_there = input::read(&path).is_ok_and(|there| there == text.as_bytes());
         let file = if is_there { None } else { Some(NewFile::begin(&path)?) };
         Ok(Signature { key, text, file })
     }

@@ -27,7 +27,7 @@ impl Key {
     pub fn find(key: &str) -> Result<Key, Error> {
         let path = Path::new(key);
         let text = match path.is_file() {
-            true => std::fs::read_to_string(path).map_err(Error::io("reading", path))?,
+            true => input::read_to_string(path).map_err(Error::io("reading", path))?,
             false => key.to_owned(),
         };
         Key::parse(&text).map_err(|why| {
@@ -51,7 +51,7 @@ impl Key {
 
     /// Refuses `text`, of the file at `path`, if this key has not signed it, by what lies `beside`.
     pub(super) fn check_beside(&self, path: &Path, text: &[u8], beside: &Path) -> Result<(), Error> {
-        let signature = match std::fs::read_to_string(beside) {
+        let signature = match input::read_to_string(beside) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Refused(format!(
                     "{} has no signature: {} is not there",
@@ -140,7 +140,7 @@ pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
 /// Signs the catalogue in `file` likewise, which must make sense.
 pub fn sign_catalogue(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     Catalogue::load(file, None)?;
-    let text = std::fs::read(file).map_err(Error::io("reading", file))?;
+    let text = input::read(file).map_err(Error::io("reading", file))?;
     sign_text(&text, &format!("catalogue {}", name_of(file)), key, of_catalogue(file))
 }
 
@@ -150,7 +150,7 @@ fn name_of(file: &Path) -> String {
 
 /// Puts a signature of `signed` beside it.
 fn sign_text(signed: &[u8], comment: &str, key: &Path, beside: PathBuf) -> Result<PathBuf, Error> {
-    let text = std::fs::read_to_string(key).map_err(Error::io("reading", key))?;
+    let text = input::read_to_string(key).map_err(Error::io("reading", key))?;
     let fail = |why: minisign::PError| Error::Refused(format!("signing with {}: {why}", key.display()));
     let secret = || SecretKeyBox::from_string(&text);
     // One without a password says so, and only then.

@@ -30,7 +30,16 @@ pub fn measure(
     };
     let new_bytes = match size {
         NewFileSize::None => return Ok(()),
-        NewFileSize::Published => probe::new_file_bytes(free),
+        NewFileSize::Published => match probe::new_file_bytes(free) {
+            Some(bytes) => bytes,
+            None => {
+                for seen in seen {
+                    let free = bytes(free);
+                    seen.look.not_measured.push(format!("a new file: {free} are free on one of them"));
+                }
+                return Ok(());
+            }
+        },
         NewFileSize::Bytes(wanted) => {
             let fits = wanted.min((free as f64 * MOST_OF_FREE) as u64);
             if fits < wanted {

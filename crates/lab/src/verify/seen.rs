@@ -56,7 +56,7 @@ fn free_beside(path: &Path) -> Result<Option<FreeSpace>, Error> {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(FREE_SPACE);
     let beside = path.with_file_name(name);
-    let text = match std::fs::read(&beside) {
+    let text = match input::read(&beside) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(Error::io("reading", &beside))?,
     };

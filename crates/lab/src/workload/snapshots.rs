@@ -7,7 +7,6 @@ use activity::ActivitySet;
 use ager::snapshots::{Options, ShortLived, Workload, check_series, snapshot_files};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
 
@@ -77,7 +76,7 @@ fn digest(files: &[PathBuf]) -> Result<String, Error> {
     let mut all = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     for path in files {
-        let mut file = File::open(path).map_err(Error::io("opening", path))?;
+        let mut file = input::open(path).map_err(Error::io("opening", path))?;
         let mut one = Sha256::new();
         loop {
             match file.read(&mut buffer).map_err(Error::io("reading", path))? {

@@ -70,7 +70,7 @@ pub fn curve(name: &str, size_bytes: u64, seed: u64, json: bool) -> Result<()> {
 }
 
 pub fn check(file: &Path, json: bool) -> Result<()> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+    let text = input::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     let summary = Summary::of(&Model::parse(&text, file)?);
     if json {
         return output::json(&summary);

@@ -20,6 +20,6 @@ pub fn open(path: &Path, writes: bool) -> Result<Box<dyn Target>> {
 /// Size of an image or a block device in bytes.
 pub fn size_bytes(path: &Path) -> Result<u64> {
     use std::io::Seek as _;
-    let mut file = std::fs::File::open(path).with_context(|| format!("opening {}", path.display()))?;
+    let mut file = input::open_disk(path).with_context(|| format!("opening {}", path.display()))?;
     file.seek(std::io::SeekFrom::End(0)).with_context(|| format!("asking for the size of {}", path.display()))
 }
