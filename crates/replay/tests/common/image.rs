@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A mounted image. Dropping it unmounts and removes it, also when a test panics.
+/// A mounted image. Dropping it unmounts it, also when a test panics. Its file has no name, so that its memory goes with the mount.
 pub struct Image {
     dir: tempfile::TempDir,
 }
@@ -21,7 +21,9 @@ impl Image {
         let root = dir.path().join("root");
         std::fs::create_dir(&root).map_err(|error| error.to_string())?;
         run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&root))?;
-        Ok(Image { dir })
+        let mounted = Image { dir };
+        std::fs::remove_file(&image).map_err(|error| error.to_string())?;
+        Ok(mounted)
     }
 
     /// Where it is mounted.
