@@ -17,6 +17,9 @@ fn main() {
         "", "messages, so far", "operations", "seconds", "a second"
     );
     live(small, dir.unwrap_or_else(std::env::temp_dir));
+    if disk::interrupted() {
+        return;
+    }
     extracted("extracted", small);
     extracted("published", Parameters::default());
 }
@@ -24,6 +27,8 @@ fn main() {
 /// Messages that come or go in a second, by day.
 fn live(parameters: Parameters, dir: PathBuf) {
     let plan = Plan::new(parameters, SEED).expect("the parameters are sound");
+    // The mail and its server go also when it is interrupted.
+    disk::catch_interrupts();
     let dir = tempfile::tempdir_in(dir).expect("the directory can be written");
     let session = disk::Session::begin().expect("the run directory can be written");
     let mut live = match Live::begin(&plan, &dir.path().join("mail"), None, &session) {
@@ -32,6 +37,9 @@ fn live(parameters: Parameters, dir: PathBuf) {
     };
     let filling = u64::from(parameters.users * parameters.mailboxes * parameters.messages);
     for day in 0..=parameters.days {
+        if disk::interrupted() {
+            break;
+        }
         let begun = Instant::now();
         live.day(day).expect("the day can be lived");
         let messages = if day == 0 { filling } else { parameters.operations.into() };

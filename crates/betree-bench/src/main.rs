@@ -90,7 +90,8 @@ fn run() -> Result<()> {
         On::Disk => std::env::current_dir().unwrap_or_default(),
         On::Model => "/dev/shm".into(),
     });
-    // What is mounted and attached is taken down also then.
+    // What is mounted and attached is taken down when it is interrupted, and goes with this process when it is killed.
+    disk::isolate()?;
     disk::catch_interrupts();
     let session = disk::Session::begin()?;
     println!(

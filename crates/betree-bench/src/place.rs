@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
@@ -106,8 +107,7 @@ impl Place {
         ]);
         let limit = MemoryLimit::new(&self.session, 2 * cache_bytes)?;
         limit.confine(&mut command)?;
-        let output = command.stderr(Stdio::inherit()).output().context("starting a phase")?;
-        ensure!(output.status.success(), "{:?} failed: {}", self.store, output.status);
+        let said = output(&mut command)?;
         let began = std::time::Instant::now();
         // What is in the page cache goes to the disk, and nothing stays there.
         if let Some(mount) = &mut self.mount {
@@ -128,7 +128,6 @@ impl Place {
             mount.mount()?;
         }
         limit.remove()?;
-        let said = String::from_utf8(output.stdout)?;
         let (seconds, kib) = said.trim().split_once(' ').context("a phase said nothing")?;
         Ok(Took {
             seconds: seconds.parse::<f64>()? + written,
@@ -144,5 +143,21 @@ impl Place {
         self.device.detach()?;
         self.modelled.map_or(Ok(()), ModelledDisk::detach)?;
         Ok(())
+    }
+}
+
+/// What a phase prints. It is ended when this process is interrupted.
+fn output(command: &mut Command) -> Result<String> {
+    let mut phase = command.stdout(Stdio::piped()).spawn().context("starting a phase")?;
+    loop {
+        // It prints a line when it ends, for which there is room in the pipe.
+        if let Some(status) = disk::ended_within(&mut phase, Duration::from_millis(100))? {
+            ensure!(!disk::interrupted(), "interrupted");
+            ensure!(status.success(), "a phase failed: {status}");
+            return Ok(std::io::read_to_string(phase.stdout.take().context("it is a pipe")?)?);
+        }
+        if disk::interrupted() {
+            phase.kill()?;
+        }
     }
 }

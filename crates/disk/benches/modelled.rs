@@ -6,7 +6,7 @@
 
 use io_uring::{IoUring, opcode, types};
 use senesce_disk::modelled::{Clock, DiskSettings, ModelledDisk};
-use senesce_disk::{Image, LoopDevice, Session};
+use senesce_disk::{Image, LoopDevice, Scratch, Session, catch_interrupts, interrupted, isolate};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -64,9 +64,12 @@ fn main() {
         println!("skipped: loop devices and FUSE need root");
         return;
     }
+    // What is mounted goes with this process, however it ends; memory too if it is interrupted, or else with `senesce cleanup`.
+    isolate().expect("root may leave the mount namespace");
+    catch_interrupts();
     ModelledDisk::served_by(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
     let session = Session::begin().expect("a session");
-    let dir = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
+    let dir = Scratch::make(&session, Path::new("/dev/shm"), "senesce-bench").expect("a directory in memory");
     let store = dir.path().join("store");
     ModelledDisk::create(&store, &DiskSettings::new(SIZE_BYTES, "ideal", Clock::Model)).expect("a store");
     let disk = ModelledDisk::attach(&session, &store).expect("a modelled disk");
@@ -80,6 +83,9 @@ fn main() {
     for load in LOADS {
         let mut pairs: Vec<[f64; 2]> = Vec::new();
         for _ in 0..ROUNDS {
+            if interrupted() {
+                return;
+            }
             pairs.push([&modelled, &plain].map(|device| rate(load, run(device.device(), load, ROUND))));
         }
         let mut ratios: Vec<f64> = pairs.iter().map(|[modelled, plain]| modelled / plain).collect();
@@ -127,7 +133,7 @@ fn run(device: &Path, load: Load, time: Duration) -> (u64, Duration) {
     let endless = time < Duration::from_secs(10);
     let mut free: Vec<usize> = (0..load.depth).collect();
     loop {
-        let over = start.elapsed() >= time || (!endless && next > places);
+        let over = start.elapsed() >= time || interrupted() || (!endless && next > places);
         while !over && let Some(slot) = free.pop() {
             let place =
                 if load.random { next.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20 } else { next } % places;

@@ -1,7 +1,7 @@
 //! Block devices that the user named: used only when nothing else does, and erased only when confirmed.
 
 use crate::error::{Error, IoContext};
-use crate::mount_table::mount_points;
+use crate::isolate::all_mount_points;
 use crate::tool::{command, run_tool};
 use crate::{LABEL, is_our_uuid};
 use rustix::fs::{OFlags, ioctl_blksszget, major, minor};
@@ -131,13 +131,10 @@ fn used_by(devno: (u32, u32)) -> Result<Option<String>, Error> {
         }
     }
     let is_ours = |number: (u32, u32)| devices.iter().any(|(devno, _)| *devno == number);
-    // Mounts of the system, which after `isolate` are not ours, and our own.
-    for pid in ["1", "self"] {
-        for mount in mount_points(pid)? {
-            if is_ours(mount.devno) || number_of(&mount.source).is_some_and(is_ours) {
-                let dir = mount.dir.display();
-                return Ok(Some(format!("it is mounted on {dir}; first `umount {dir}`")));
-            }
+    for mount in all_mount_points()? {
+        if is_ours(mount.devno) || number_of(&mount.source).is_some_and(is_ours) {
+            let dir = mount.dir.display();
+            return Ok(Some(format!("it is mounted on {dir}; first `umount {dir}`")));
         }
     }
     let swaps = Path::new("/proc/swaps");

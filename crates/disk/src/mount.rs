@@ -3,7 +3,7 @@
 //! The kernel's newer mount calls are used, because they say in words what is wrong with an option.
 
 use crate::error::{Error, IoContext};
-use crate::registry::{Entry, Recorded, Session, run_dir};
+use crate::registry::{Entry, Recorded, Session};
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use rustix::mount::{
@@ -127,7 +127,7 @@ fn fresh_dir(session: &Arc<Session>) -> Result<(PathBuf, Recorded), Error> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let dir = run_dir().join(format!("mnt-{}-{number}", std::process::id()));
+        let dir = session.dir().join(format!("mnt-{}-{number}", std::process::id()));
         let recorded = session.record(Entry::Mount { dir: dir.clone() })?;
         match std::fs::create_dir(&dir) {
             // An ended process of the same number left it.

@@ -8,10 +8,16 @@ use std::path::{Path, PathBuf};
 /// One line of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MountPoint {
+    /// Its number. A copy of it in another mount namespace has another one.
+    pub id: u64,
     /// Device number of the file system; Btrfs and its like have one that no device carries.
     pub devno: (u32, u32),
+    /// Which directory or file of the file system is mounted.
+    pub root: PathBuf,
     /// Where it is mounted.
     pub dir: PathBuf,
+    /// Whether unmounting it reaches its copies in other namespaces, as systemd sets up all mounts.
+    pub shared: bool,
     /// Its type, as in `ext4`.
     pub kind: String,
     /// What is mounted, as it was named then.
@@ -24,7 +30,12 @@ pub struct MountPoint {
 pub fn mount_points(pid: &str) -> Result<Vec<MountPoint>, Error> {
     let path = Path::new("/proc").join(pid).join("mountinfo");
     let text = std::fs::read(&path).context("reading", &path)?;
-    Ok(text.split(|b| *b == b'\n').filter_map(parse).collect())
+    Ok(parse_table(&text))
+}
+
+/// The lines of such a table.
+pub(crate) fn parse_table(text: &[u8]) -> Vec<MountPoint> {
+    text.split(|b| *b == b'\n').filter_map(parse).collect()
 }
 
 /// The mount that holds `path`, which has no symbolic links in it: of mounts on one directory the last is seen.
@@ -36,15 +47,24 @@ pub fn mount_holding(path: &Path) -> Result<Option<MountPoint>, Error> {
 /// Lines that are not understood are none of ours.
 fn parse(line: &[u8]) -> Option<MountPoint> {
     let mut fields = line.split(|b| *b == b' ');
-    let devno = std::str::from_utf8(fields.nth(2)?).ok()?;
+    let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let devno = std::str::from_utf8(fields.nth(1)?).ok()?;
     let (major, minor) = devno.split_once(':')?;
-    let dir = unescape(fields.nth(1)?);
+    let devno = (major.parse().ok()?, minor.parse().ok()?);
+    let (root, dir) = (unescape(fields.next()?), unescape(fields.next()?));
+    fields.next()?;
     // Any number of optional fields ends with a dash.
-    fields.find(|f| *f == b"-")?;
+    let mut shared = false;
+    loop {
+        match fields.next()? {
+            b"-" => break,
+            field => shared |= field.starts_with(b"shared:"),
+        }
+    }
     let kind = String::from_utf8(fields.next()?.to_vec()).ok()?;
     let source = unescape(fields.next()?);
     let options = String::from_utf8_lossy(fields.next()?).into_owned();
-    Some(MountPoint { devno: (major.parse().ok()?, minor.parse().ok()?), dir, kind, source, options })
+    Some(MountPoint { id, devno, root, dir, shared, kind, source, options })
 }
 
 /// The kernel writes space, tab, newline and backslash as three octal digits.
@@ -85,16 +105,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_path_comes_back(dir in "/[ \t\n\\\\a-z0-9]{0,20}", source in "[ \\\\/a-z0-9]{1,20}", optional in "(shared:[0-9] )*",
-                major in 0u32..4096, minor: u32) {
-            let (d, s) = (escape(dir.as_bytes()), escape(source.as_bytes()));
-            let line = format!("36 35 {major}:{minor} / {d} rw,noatime {optional}- ext4 {s} rw,errors=continue");
+        fn every_path_comes_back(dir in "/[ \t\n\\\\a-z0-9]{0,20}", root in "/[ \\\\a-z]{0,9}", source in "[ \\\\/a-z0-9]{1,20}",
+                shared: bool, optional in "(master:[0-9] )*", major in 0u32..4096, minor: u32, id in 0u64..1 << 40) {
+            let [d, r, s] = [&dir, &root, &source].map(|path| escape(path.as_bytes()));
+            let optional = if shared { format!("shared:7 {optional}") } else { optional };
+            let line = format!("{id} 35 {major}:{minor} {r} {d} rw,noatime {optional}- ext4 {s} rw,errors=continue");
             let mount = parse(line.as_bytes()).unwrap();
             prop_assert_eq!(mount.dir.as_os_str().as_bytes(), dir.as_bytes());
+            prop_assert_eq!(mount.root.as_os_str().as_bytes(), root.as_bytes());
             prop_assert_eq!(mount.source.as_os_str().as_bytes(), source.as_bytes());
-            prop_assert_eq!(mount.devno, (major, minor));
+            prop_assert_eq!((mount.id, mount.devno, mount.shared), (id, (major, minor), shared));
             prop_assert_eq!(mount.kind, "ext4");
             prop_assert_eq!(mount.options, "rw,errors=continue");
+        }
+
+        #[test]
+        fn bytes_that_are_no_text_come_back(name in prop::collection::vec(1u8..=255, 1..20)) {
+            let escaped = name.iter().flat_map(|b| match b {
+                b' ' | b'\t' | b'\n' | b'\\' | b'#' => format!("\\{b:03o}").into_bytes(),
+                _ => vec![*b],
+            });
+            let line = [b"36 35 7:0 / /".to_vec(), escaped.collect(), b" rw - ext4 /dev/loop0 rw\n".to_vec()].concat();
+            let table = parse_table(&line.repeat(2));
+            prop_assert_eq!(table.len(), 2);
+            prop_assert_eq!(table[0].dir.as_os_str().as_bytes(), [b"/".to_vec(), name].concat());
         }
 
         #[test]

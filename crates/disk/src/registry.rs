@@ -7,7 +7,7 @@
 mod cleanup;
 mod journal;
 
-pub use cleanup::{Cleaned, cleanup};
+pub use cleanup::{Cleaned, cleanup, cleanup_in};
 
 use crate::error::{Error, IoContext};
 use journal::{Contents, Journal};
@@ -84,6 +84,7 @@ pub fn run_dir() -> PathBuf {
 /// A run, as seen by the registry. It ends when the last [`Recorded`] and the session itself are dropped.
 #[derive(Debug)]
 pub struct Session {
+    dir: PathBuf,
     state: Mutex<State>,
 }
 
@@ -95,17 +96,29 @@ struct State {
 }
 
 impl Session {
-    /// Opens a journal for this process.
+    /// Opens a journal for this process in the [`run_dir`].
     pub fn begin() -> Result<Arc<Session>, Error> {
-        let dir = run_dir();
-        DirBuilder::new().recursive(true).mode(0o700).create(&dir).context("creating", &dir)?;
+        Session::begin_in(&run_dir())
+    }
+
+    /// Opens a journal for this process in a run directory of its own.
+    pub fn begin_in(dir: &Path) -> Result<Arc<Session>, Error> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).context("creating", dir)?;
+        // The kernel's mount table has no symbolic links in it.
+        let dir = std::fs::canonicalize(dir).context("finding", dir)?;
         let owner = std::fs::metadata(&dir).context("looking at", &dir)?.uid();
         if owner != geteuid().as_raw() {
             let why = format!("it belongs to user {owner}; set SENESCE_RUN_DIR to a directory of your own");
             return Err(Error::Journal { path: dir, why });
         }
         let journal = Journal::create(&dir)?;
-        Ok(Arc::new(Session { state: Mutex::new(State { journal, entries: BTreeMap::new(), next: 0 }) }))
+        let state = State { journal, entries: BTreeMap::new(), next: 0 };
+        Ok(Arc::new(Session { dir, state: Mutex::new(state) }))
+    }
+
+    /// The run directory, where its journal and its mount points are.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// Writes `entry` into the journal; to be called before the thing it names is made.

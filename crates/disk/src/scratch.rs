@@ -58,10 +58,10 @@ mod tests {
     use super::*;
 
     /// The journals of this process that name `path`.
-    fn journals(path: &Path) -> Vec<PathBuf> {
+    fn journals(run: &Path, path: &Path) -> Vec<PathBuf> {
         let own = std::process::id().to_string();
         let journal = |path: &Path| path.file_stem().is_some_and(|n| n.to_string_lossy().starts_with(&own));
-        let entries = std::fs::read_dir(crate::run_dir()).unwrap().flatten().map(|entry| entry.path());
+        let entries = std::fs::read_dir(run).unwrap().flatten().map(|entry| entry.path());
         let names = |journal: &PathBuf| {
             std::fs::read_to_string(journal).is_ok_and(|text| text.contains(path.to_str().unwrap()))
         };
@@ -71,7 +71,9 @@ mod tests {
     #[test]
     fn what_cannot_be_removed_stays_in_the_journal() {
         let dir = tempfile::tempdir().unwrap();
-        let session = Session::begin().unwrap();
+        let run = dir.path().join("run");
+        let session = Session::begin_in(&run).unwrap();
+        let journals = |path: &Path| journals(&run, path);
         let scratch = Scratch::make(&session, dir.path(), "it").unwrap();
         let path = scratch.path().to_owned();
         assert_eq!(journals(&path).len(), 1);

@@ -1,7 +1,7 @@
 //! How near replay comes to the ceiling: the same system calls in a plain loop, with everything prepared.
 //!
 //! Creates of 4 to 64 KiB with fallocate, deletes, and syncs, over 500 directories of a new file system in memory; replay and
-//! the plain loop take turns. Needs root. `cargo bench -p senesce-replay [-- ROUNDS FS...]`
+//! the plain loop take turns. Needs root. Interrupted or killed, it leaves nothing mounted and no image in memory. `cargo bench -p senesce-replay [-- ROUNDS FS...]`
 
 #[path = "../tests/replay/common/churn.rs"]
 mod churn;
@@ -32,6 +32,8 @@ const LIVE: u64 = 20_000;
 const CHURN: u64 = 100_000;
 
 fn main() {
+    disk::isolate().expect("root may leave the mount namespace");
+    disk::catch_interrupts();
     let rounds = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(5);
     let trace = churn(DIRS, LIVE + CHURN, LIVE as usize, u64::MAX, |_, below| 4096 + below(60 << 10));
     println!(
@@ -57,6 +59,7 @@ fn main() {
                     let verdict = if ratio >= LEAST { "PASS" } else { "MISS" };
                     println!("{fs:<6} {threads:>7} {replay:>14.0} {plain:>14.0} {ratio:>6.2}  {verdict}");
                 }
+                None if disk::interrupted() => return println!("interrupted"),
                 None => println!("{fs:<6} {threads:>7} skipped"),
             }
         }
@@ -67,11 +70,11 @@ fn main() {
 fn turn(fs: &str, threads: usize, trace: &[Op], replay_first: bool) -> Option<(f64, f64)> {
     let replay = || {
         let image = Image::new(fs, 2048, &["-q"])?;
-        Some(rate(trace.len(), || replay_into(Some(&image.root()), trace, threads)))
+        whole(rate(trace.len(), || replay_into(Some(&image.root()), trace, threads)))
     };
     let plain = || {
         let image = Image::new(fs, 2048, &["-q"])?;
-        Some(plain(&image.root(), trace, threads))
+        whole(plain(&image.root(), trace, threads))
     };
     Some(if replay_first {
         let replay = replay()?;
@@ -82,6 +85,11 @@ fn turn(fs: &str, threads: usize, trace: &[Op], replay_first: bool) -> Option<(f
     })
 }
 
+/// The rate of a run that nobody broke off.
+fn whole(rate: f64) -> Option<f64> {
+    (!disk::interrupted()).then_some(rate)
+}
+
 fn replay_into(root: Option<&Path>, trace: &[Op], threads: usize) {
     let options = Options { threads, data: Data::Fallocate, ..Options::default() };
     let mut replay = match root {
@@ -89,9 +97,9 @@ fn replay_into(root: Option<&Path>, trace: &[Op], threads: usize) {
         None => Replay::null(&options),
     };
     let mut source = Vec::from(trace).into_iter();
-    let outcome =
-        replay.run(&mut source, None, &mut |_| Flow::Go).expect("a list of operations does not fail");
-    assert_eq!(outcome.operations, trace.len() as u64);
+    let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Go };
+    let outcome = replay.run(&mut source, None, &mut go_on).expect("a list of operations does not fail");
+    assert!(outcome.operations == trace.len() as u64 || disk::interrupted());
     assert_eq!(replay.errors(), []);
 }
 
@@ -144,6 +152,9 @@ fn make(dirs: &[OwnedFd], calls: &[Call], sync: &OwnedFd, bytes: &AtomicU64) {
                 fallocate(&fd, FallocateFlags::empty(), 0, size).expect("there is room");
                 let before = bytes.fetch_add(size, Relaxed);
                 if before / SYNC_BYTES != (before + size) / SYNC_BYTES {
+                    if disk::interrupted() {
+                        return;
+                    }
                     syncfs(sync).expect("memory can be synced");
                 }
             }

@@ -1,6 +1,6 @@
 //! How fast a history of git is extracted, replayed and pulled: the repository that is named, or a sample.
 //!
-//! `cargo bench -p senesce-replay --bench history [-- REPOSITORY]`. All trees are in /dev/shm.
+//! `cargo bench -p senesce-replay --bench history [-- REPOSITORY]`. All trees are in /dev/shm, until it ends or is interrupted.
 
 use ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
 use senesce_replay::{Flow, Options, Replay};
@@ -11,6 +11,7 @@ use std::time::Instant;
 const LIVE_PULLS: u64 = 200;
 
 fn main() {
+    disk::catch_interrupts();
     let memory = tempfile::tempdir_in("/dev/shm").expect("there is room in memory");
     let named = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
     let repository = named.unwrap_or_else(|| {
@@ -22,7 +23,8 @@ fn main() {
     println!("{} pulls", history.count());
     let source = |pulls| Extracted::new(&history, ExtractOptions { pulls, ..ExtractOptions::default() });
     let replay = |replay: &mut Replay, source: &mut Extracted| {
-        let outcome = replay.run(source, None, &mut |_| Flow::Go).expect("the history is whole");
+        let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Go };
+        let outcome = replay.run(source, None, &mut go_on).expect("the history is whole");
         assert!(replay.errors().is_empty(), "{:?}", replay.errors());
         outcome.operations
     };
@@ -30,6 +32,9 @@ fn main() {
     let mut extracted = source(None).expect("there are commits");
     let report = time("extract, apply nothing", history.count());
     let operations = replay(&mut Replay::null(&Options::default()), &mut extracted);
+    if disk::interrupted() {
+        return;
+    }
     report();
     println!("{operations} operations");
 
@@ -40,6 +45,9 @@ fn main() {
         let mut labelled = Replay::labelled(&root, &options, extracted.labels()).expect("it was just made");
         let report = time(&format!("extract and replay with contents, threads: {threads}"), history.count());
         replay(&mut labelled, &mut extracted);
+        if disk::interrupted() {
+            return;
+        }
         report();
     }
 
@@ -47,7 +55,12 @@ fn main() {
     let options = LiveOptions { gc: Gc::Off, scratch: memory.path().into() };
     let mut live = Live::begin(&history, &memory.path().join("live"), &options).expect("git is installed");
     let report = time("pull live", pulls);
-    live.pull(pulls).expect("the history is whole");
+    for pull in 1..=pulls {
+        if disk::interrupted() {
+            return;
+        }
+        live.pull(pull).expect("the history is whole");
+    }
     report();
 }
 

@@ -48,7 +48,7 @@ impl Home {
         let program = dovecot()?;
         disk::require_tool("setpriv", "util-linux")?;
         let user = User::of_server()?;
-        let dir = Scratch::make(session, &disk::run_dir(), "mail")?;
+        let dir = Scratch::make(session, session.dir(), "mail")?;
         let home = Home { program, dir, user, password: password()?, port };
         for part in ["base", "state"] {
             home.give(&home.dir.path().join(part), |path| fs::create_dir(path))?;

@@ -68,7 +68,8 @@ mod tests {
 
     fn mounted(kind: &str, dir: &Path) -> Vec<MountPoint> {
         let (dir, kind, source) = (dir.to_owned(), kind.to_owned(), PathBuf::from("none"));
-        vec![MountPoint { devno: (0, 1), dir, kind, source, options: "rw".to_owned() }]
+        let (root, options) = (PathBuf::from("/"), "rw".to_owned());
+        vec![MountPoint { id: 1, devno: (0, 1), root, dir, shared: false, kind, source, options }]
     }
 
     fn write(path: &Path, text: &str) {

@@ -26,18 +26,22 @@ pub struct Cleaned {
 /// Takes down all that runs made which have since ended without doing so themselves: mounts, loop devices,
 /// control groups, temporary files, trace instances, and what benchmarks wrote to aged disks. What no journal names is never touched.
 pub fn cleanup() -> Result<Cleaned, Error> {
-    let dir = run_dir();
+    cleanup_in(&run_dir())
+}
+
+/// The same for the runs that have this run directory.
+pub fn cleanup_in(dir: &Path) -> Result<Cleaned, Error> {
     let mut cleaned = Cleaned::default();
     let mut alive = HashSet::new();
     let mut ended = HashSet::new();
-    for path in journals(&dir)? {
+    for path in journals(dir)? {
         match Journal::take(&path) {
             Ok(Some(mut journal)) => match journal.read() {
                 Ok(contents) => {
                     let (pid, entries) = contents.map_or((None, Vec::new()), |c| (Some(c.pid), c.entries));
                     let failures = cleaned.failed.len();
                     // The newest first: a mount comes off before the loop device below it.
-                    entries.iter().rev().for_each(|entry| cleaned.note(undo(entry, &dir)));
+                    entries.iter().rev().for_each(|entry| cleaned.note(undo(entry, dir)));
                     ended.extend(pid);
                     if cleaned.failed.len() == failures {
                         journal.remove();
@@ -106,7 +110,7 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
             if !path.exists() {
                 return Ok(Vec::new());
             }
-            must_be_ours(path)?;
+            must_be_ours(path, run_dir)?;
             if let Some(mount) = mount_points("self")?.iter().find(|m| m.dir.starts_with(path)) {
                 return Err(Error::MountBusy { dir: mount.dir.clone() });
             }
@@ -117,7 +121,7 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
             if !path.exists() {
                 return Ok(Vec::new());
             }
-            must_be_ours(path)?;
+            must_be_ours(path, run_dir)?;
             gone(std::fs::remove_file(path)).context("removing", path)?;
             Ok(vec![format!("removed {}", path.display())])
         }
@@ -134,9 +138,9 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// A journal alone is not enough to delete by: the directory must say that it is ours too.
-fn must_be_ours(path: &Path) -> Result<(), Error> {
+fn must_be_ours(path: &Path, run_dir: &Path) -> Result<(), Error> {
     let marked = |dir: &Path| {
-        dir.starts_with(run_dir()) || dir.join(MARKER).exists() || dir.join(WorkLock::FILE).exists()
+        dir.starts_with(run_dir) || dir.join(MARKER).exists() || dir.join(WorkLock::FILE).exists()
     };
     if marked(path) || path.parent().is_some_and(marked) {
         return Ok(());

@@ -82,6 +82,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
 /// Runs all jobs. What they have measured so far is in the store as the outcome of the run, whenever it ends.
 fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let (spec, of) = (plan.spec, plan.jobs.len());
+    take_down_what_is_left(watch);
     let session = Session::begin()?;
     // What was measured before takes no time now: to count it as steps done would promise an end that does not come.
     let to_do: Vec<bool> = plan
@@ -122,6 +123,21 @@ fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Re
         watch.measured();
     }
     gathered()
+}
+
+/// Takes down what killed runs have left: their images take the memory that those of this run need.
+fn take_down_what_is_left(watch: &mut dyn Watch) {
+    match disk::cleanup() {
+        Ok(cleaned) => {
+            cleaned
+                .undone
+                .iter()
+                .for_each(|done| watch.say(&format!("left by a run that was killed: {done}")));
+            cleaned.failed.iter().for_each(|why| watch.say(&format!("cleanup failed: {why}")));
+        }
+        // This run may go well all the same.
+        Err(why) => watch.say(&format!("cleanup failed: {why}")),
+    }
 }
 
 /// Whether any checkpoint of a plan is in the store.

@@ -76,7 +76,7 @@ impl Git {
         };
         let history = self.history(&repository, last)?;
         if self.live {
-            let scratch = Scratch::make(session, &disk::run_dir(), "git")?;
+            let scratch = Scratch::make(session, session.dir(), "git")?;
             return Ok(Box::new(Pulling { live: None, history, gc: self.gc, scratch }));
         }
         // No checkpoint before the end, for git forces no file system to disk when it has pulled.

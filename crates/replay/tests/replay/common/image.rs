@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A mounted image. Dropping it unmounts and removes it, also when a test panics.
+/// A mounted image. Dropping it unmounts it, also when a test panics. Its file has no name, so that its memory goes with the mount.
 pub struct Image {
     dir: tempfile::TempDir,
 }
@@ -22,6 +22,7 @@ impl Image {
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
         run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&root)).unwrap();
+        std::fs::remove_file(&image).unwrap();
         Some(Image { dir })
     }
 
