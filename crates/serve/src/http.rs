@@ -6,6 +6,7 @@ mod connection;
 mod request;
 mod response;
 
+pub use connection::Limits;
 pub use request::Request;
 pub use response::Response;
 
@@ -16,25 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What one connection, and all together, may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at once, 64; a browser keeps half a dozen.
-    pub connections: usize,
-    /// Time for the head of a request to arrive, all of it: 10 s.
-    pub head_time: Duration,
-    /// Time for the answer to be taken, all of it: 60 s.
-    pub answer_time: Duration,
-    /// How long clients that go on talking after the answer are still read, so that the answer is not torn away from them: 2 s.
-    pub rest_time: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        let [head_time, answer_time, rest_time] = [10, 60, 2].map(Duration::from_secs);
-        Limits { connections: 64, head_time, answer_time, rest_time }
-    }
-}
+/// Connections at once; a browser keeps half a dozen.
+const CONNECTIONS: usize = 64;
 
 /// How long it takes at most until an end is noticed.
 const LOOK: Duration = Duration::from_millis(200);
@@ -62,7 +46,7 @@ pub fn serve(
                 continue;
             }
         };
-        if busy.fetch_add(1, Ordering::Relaxed) >= limits.connections {
+        if busy.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
             busy.fetch_sub(1, Ordering::Relaxed);
             connection::refuse(stream);
             continue;
@@ -104,8 +88,7 @@ mod tests {
     /// As long as a test may take.
     const HOUR: Duration = Duration::from_secs(3600);
 
-    const PATIENT: Limits =
-        Limits { connections: 64, head_time: HOUR, answer_time: HOUR, rest_time: Duration::from_secs(60) };
+    const PATIENT: Limits = Limits { head_time: HOUR, answer_time: HOUR, rest_time: Duration::from_secs(60) };
 
     /// Runs a test against a server that greets all, and ends it.
     fn served(limits: Limits, test: impl FnOnce(&dyn Fn() -> TcpStream)) {
@@ -163,17 +146,6 @@ mod tests {
             assert!(begun.elapsed() >= head_time);
             // Browsers connect ahead, and hear nothing where they ask nothing.
             assert_eq!(super::tests::answer(connect()), "");
-        });
-    }
-
-    #[test]
-    fn more_connections_than_there_may_be_are_refused() {
-        served(Limits { connections: 2, ..PATIENT }, |connect| {
-            let silent = [connect(), connect()];
-            let refused = answer(connect());
-            assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("Retry-After: 1"), "{refused}");
-            drop(silent);
-            testing::wait_until("a free connection", || ask(connect()).starts_with("HTTP/1.1 200 "));
         });
     }
 }
