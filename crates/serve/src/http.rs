@@ -7,6 +7,7 @@ mod request;
 mod response;
 mod slots;
 
+pub use connection::Limits;
 pub use request::Request;
 pub use response::Response;
 
@@ -19,26 +20,9 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What one connection, and all together, may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at once, 512. More wait in the kernel, where none is reset; one is free at the latest when the times of a
-    /// connection are over. With the files that answers open they stay below 1024 descriptors, the usual limit.
-    pub connections: usize,
-    /// Time for the head of a request to arrive, all of it: 10 s.
-    pub head_time: Duration,
-    /// Time for the answer to be taken, all of it: 60 s.
-    pub answer_time: Duration,
-    /// How long clients that go on talking after the answer are still read, so that the answer is not torn away from them: 2 s.
-    pub rest_time: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        let [head_time, answer_time, rest_time] = [10, 60, 2].map(Duration::from_secs);
-        Limits { connections: 512, head_time, answer_time, rest_time }
-    }
-}
+/// Connections at once. More wait in the kernel, where none is reset; one is free at the latest when the times of a connection are over.
+/// With the files that answers open they stay below 1024 descriptors, the usual limit.
+const CONNECTIONS: usize = 512;
 
 /// Answers that are made at once: each opens a store and draws a page.
 const ANSWERS: usize = 32;
@@ -67,7 +51,7 @@ pub fn serve(
         let _slot = answers.take();
         answer(request)
     });
-    let connections = Slots::new(limits.connections);
+    let connections = Slots::new(CONNECTIONS);
     while !ended() {
         let Some(slot) = connections.take_within(LOOK) else { continue };
         let stream = match listener.accept() {
@@ -115,8 +99,7 @@ mod tests {
     /// As long as a test may take.
     const HOUR: Duration = Duration::from_secs(3600);
 
-    const PATIENT: Limits =
-        Limits { connections: 64, head_time: HOUR, answer_time: HOUR, rest_time: Duration::from_secs(60) };
+    const PATIENT: Limits = Limits { head_time: HOUR, answer_time: HOUR, rest_time: Duration::from_secs(60) };
 
     /// Runs a test against a server that greets all, and ends it.
     fn served(limits: Limits, test: impl FnOnce(&dyn Fn() -> TcpStream)) {
@@ -174,16 +157,6 @@ mod tests {
             assert!(begun.elapsed() >= head_time);
             // Browsers connect ahead, and hear nothing where they ask nothing.
             assert_eq!(super::tests::answer(connect()), "");
-        });
-    }
-
-    #[test]
-    fn more_connections_than_there_may_be_wait() {
-        served(Limits { connections: 2, ..PATIENT }, |connect| {
-            let silent = [connect(), connect()];
-            let waiting = connect();
-            drop(silent);
-            assert!(ask(waiting).starts_with("HTTP/1.1 200 "));
         });
     }
 }

@@ -40,7 +40,7 @@ pub enum Error {
 
 /// The live page, listening and not yet serving.
 pub struct Server {
-    /// What connections may take.
+    /// How long each part of a connection may take.
     pub limits: Limits,
     listener: TcpListener,
     address: SocketAddr,

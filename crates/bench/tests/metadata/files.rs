@@ -63,7 +63,7 @@ fn names(dir: &Path) -> Vec<PathBuf> {
 #[test]
 fn all_ranks_do_what_is_asked_and_leave_nothing() {
     for (ranks, offset) in [(1, 1), (2, 1), (4, 1), (4, 3), (5, 2)] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::dir();
         let root = dir.path().join("out");
         let settings = Settings { offset, ..small() };
         let outcomes = on_files(&settings, ranks, &root);
@@ -93,7 +93,7 @@ fn all_ranks_do_what_is_asked_and_leave_nothing() {
 
 #[test]
 fn phases_run_alone_in_one_job_after_another() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::dir();
     let (root, info) = (dir.path().join("out"), dir.path().join("info"));
     let only = |phases: [bool; 3]| Settings {
         phases: Phases { precreate: phases[0], benchmark: phases[1], cleanup: phases[2] },
@@ -120,15 +120,15 @@ fn phases_run_alone_in_one_job_after_another() {
 #[test]
 fn a_stonewall_ends_a_phase_and_nothing_is_lost_by_it() {
     for wear_out in [false, true] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::dir();
         let root = dir.path().join("out");
-        let stonewall = Some(Stonewall { after: Duration::from_millis(5), wear_out });
-        let settings = Settings { precreate: 3_000, iterations: 3_000, repeats: 3, stonewall, ..small() };
+        let stonewall = Some(Stonewall { after: Duration::from_millis(1), wear_out });
+        let settings = Settings { precreate: 1_000, iterations: 1_000, repeats: 3, stonewall, ..small() };
         let outcomes = on_files(&settings, 3, &root);
         assert!(outcomes.iter().all(|o| o.errors == 0), "{outcomes:?}");
         for benchmark in &outcomes[1..4] {
             let iterations = benchmark.stonewall_iterations.unwrap();
-            assert!(0 < iterations && iterations < 3_000);
+            assert!(0 < iterations && iterations < 1_000);
             let each: Vec<u64> = benchmark.ranks.iter().map(|rank| rank.objects).collect();
             assert!(!wear_out || each.iter().all(|objects| *objects == 3 * iterations), "{each:?}");
         }
@@ -138,7 +138,7 @@ fn a_stonewall_ends_a_phase_and_nothing_is_lost_by_it() {
 
 #[test]
 fn reading_only_changes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::dir();
     let root = dir.path().join("out");
     let outcomes = on_files(&Settings { read_only: true, repeats: 3, ..small() }, 2, &root);
     assert_eq!(outcomes.len(), 5);
@@ -152,7 +152,7 @@ fn reading_only_changes_nothing() {
 
 #[test]
 fn what_is_wrong_or_missing_is_counted_and_named() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::dir();
     let (root, info) = (dir.path().join("out"), dir.path().join("info"));
     let job = |phases| {
         let settings = Settings { phases, repeats: 1, ..small() };
@@ -219,7 +219,7 @@ fn a_full_disk_ends_the_precreate_phase_unless_that_is_ignored() {
             self.0.delete(object)
         }
     }
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::dir();
     let root = dir.path().join("out");
     let full = |_| -> Box<dyn Interface> { Box::new(Full(Posix::new(&root))) };
     let (outcomes, ended) = run_with(&small(), 3, None, full);
@@ -292,7 +292,7 @@ fn a_rank_that_is_lost_ends_the_others() {
 
 #[test]
 fn sizes_may_differ_from_object_to_object() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::dir();
     let root = dir.path().join("out");
     let sizes = Sizes::Uniform { least: 0, most: 9_000 };
     let outcomes = on_files(&Settings { object_size: sizes, precreate: 200, ..small() }, 2, &root);
@@ -319,7 +319,7 @@ fn settings_that_cannot_be_are_refused() {
 
 #[test]
 fn the_text_is_read_as_the_published_one() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::dir();
     let outcomes = on_files(&small(), 2, &dir.path().join("out"));
     let mut text = heading(&small(), "posix", 2);
     for outcome in &outcomes {

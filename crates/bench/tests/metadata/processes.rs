@@ -33,7 +33,7 @@ fn processes_do_what_threads_do() {
     let settings =
         Settings { data_sets: 3, precreate: 20, iterations: 10, repeats: 2, ..Settings::default() };
     for ranks in [1, 2, 4] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::dir();
         let root = dir.path().join("out");
         let mut told = Told::default();
         let mut group = start(&settings, ranks, &root);
@@ -54,7 +54,7 @@ fn processes_do_what_threads_do() {
 fn a_killed_rank_is_named_and_ends_the_run() {
     // The others would go on for hours, and are killed where they do not end by themselves.
     let settings = Settings { data_sets: 3, precreate: 1_000_000_000, ..Settings::default() };
-    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    let dir = crate::dir();
     let root = dir.path().join("out");
     let mut group = start(&settings, 4, &root);
     group.patience = Patience { exit_status: Duration::from_secs(3600), exit: Duration::from_millis(50) };

@@ -358,9 +358,9 @@ mod soak {
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
         #[test]
-        #[ignore = "soak: thousands of random runs"]
+        #[ignore = "soak: hundreds of random runs"]
         fn it_does_what_the_model_does(ops in prop::collection::vec(op(), 1..400)) {
             done_beside_the_model(&ops);
         }

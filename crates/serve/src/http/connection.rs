@@ -1,6 +1,6 @@
 //! One connection: a head is read, an answer is written, each within its time and size.
 
-use super::{Limits, Request, Response};
+use super::{Request, Response};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
@@ -8,8 +8,26 @@ use std::time::{Duration, Instant};
 /// Bytes of a head.
 const HEAD_BYTES: usize = 16 * 1024;
 
-/// What is still read of who goes on talking after the answer, so that the answer is not torn away from them.
+/// Bytes that are still read from clients that go on talking after the answer, so that the answer is not torn away from them.
 const REST_BYTES: usize = 64 * 1024;
+
+/// How long each part of a connection may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For the head of the request to arrive, all of it: 10 s.
+    pub head_time: Duration,
+    /// For the client to take the answer, all of it: 60 s.
+    pub answer_time: Duration,
+    /// For clients that go on talking after the answer: 2 s.
+    pub rest_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let [head_time, answer_time, rest_time] = [10, 60, 2].map(Duration::from_secs);
+        Limits { head_time, answer_time, rest_time }
+    }
+}
 
 /// Answers one request.
 pub fn serve(mut stream: TcpStream, limits: &Limits, answer: &dyn Fn(&Request) -> Response) -> Result<()> {

@@ -5,4 +5,5 @@ mod mongodb;
 mod object_store;
 mod postgres;
 mod scenario;
+#[allow(dead_code, reason = "tests of other crates need more of it")]
 mod server;
