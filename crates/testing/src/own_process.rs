@@ -37,10 +37,15 @@ pub fn in_own_process<F: FnOnce()>(body: F) {
     let said = String::from_utf8_lossy(&output.stdout);
     print!("{said}");
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    // What is left mounted there is not to be removed with it.
-    let removed = std::fs::remove_dir(&dir);
     assert!(output.status.success() && said.contains("test result: ok. 1 passed"), "{test} failed");
-    removed.unwrap_or_else(|error| panic!("{test} left something in {}: {error}", dir.display()));
+    // What is left mounted there is not to be removed with it.
+    let mounts = std::fs::read_to_string("/proc/self/mounts").expect("/proc is mounted");
+    assert!(
+        !mounts.contains(&format!("{}/", dir.display())),
+        "{test} left something mounted in {}",
+        dir.display()
+    );
+    std::fs::remove_dir_all(&dir).unwrap_or_else(|error| panic!("removing {}: {error}", dir.display()));
 }
 
 #[cfg(test)]

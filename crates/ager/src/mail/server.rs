@@ -23,6 +23,10 @@ use std::time::{Duration, Instant};
 const PACKAGE: &str = "dovecot-imapd";
 /// Starting and stopping take a second or two.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How often to start the server where it finds its own port: another program may take that before the server does.
+const TRIES: usize = 5;
+/// Dovecot's words where it cannot listen.
+const CANNOT_LISTEN: &str = "Failed to start listeners";
 
 /// All that a server needs to be started, and started again.
 pub(super) struct Home {
@@ -73,7 +77,19 @@ impl Home {
     /// starts it.
     pub fn start(&self, mail: &Path) -> Result<Server, Error> {
         // Port 0 finds a free one.
-        let port = bind(self.port.unwrap_or(0))?;
+        let port = self.port.unwrap_or(0);
+        let mut started = self.start_on(bind(port)?, mail);
+        for _ in 1..TRIES {
+            match &started {
+                Err(error) if port == 0 && error.to_string().contains(CANNOT_LISTEN) => {}
+                _ => break,
+            }
+            started = self.start_on(bind(port)?, mail);
+        }
+        started
+    }
+
+    fn start_on(&self, port: u16, mail: &Path) -> Result<Server, Error> {
         let configuration = self.dir.path().join("dovecot.conf");
         let doing = "configuring the mail server in";
         let _ = fs::remove_file(&configuration);

@@ -4,7 +4,6 @@ use crate::common::image::Image;
 use crate::common::{creates, dir, replay, tree};
 use rustix::ioctl::{Setter, ioctl, opcode};
 use senesce_replay::{Data, Ended, Flow, OnFull, Options, Verified, fill, verify};
-use std::process::Command;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 const MIB: u64 = 1 << 20;
@@ -96,13 +95,8 @@ fn auto_writes_where_nothing_can_be_preallocated() {
 /// A direct write that fails leaves zeros behind where the kernel makes a buffered one of it.
 #[test]
 fn auto_writes_where_direct_writes_go_through_memory() {
-    for is_journalled in [false, true] {
-        let options = if is_journalled { &["-q", "-b", "1024"] } else { &BLOCK_MAPS };
-        let Some(image) = Image::new("ext4", 32, options) else { return };
-        if is_journalled {
-            // Files inherit from their directory that their data goes through the journal.
-            assert!(Command::new("chattr").arg("+j").arg(image.root()).status().unwrap().success());
-        }
+    for (mkfs, mount) in [(&BLOCK_MAPS[..], "loop"), (&["-q", "-b", "1024"], "loop,data=journal")] {
+        let Some(image) = Image::mounted("ext4", 32, mkfs, mount) else { return };
         // More than a block, than a page, and than the twelve blocks that an inode maps itself.
         let sizes = [1, 1023, 1024, 4096, 4097, 8193, 10_001, 12_289, 65_536];
         let ops: Vec<Op> = (0..).zip(sizes).flat_map(|(file, size)| creates(file, 1, ROOT, size)).collect();
@@ -112,11 +106,7 @@ fn auto_writes_where_direct_writes_go_through_memory() {
         let filled = fill(&image.root(), 0, 1, &mut |_| Flow::Go).unwrap();
         assert_eq!((filled.files, filled.errors), (sizes.len() as u64, 0));
         let verified = verify(&image.root(), 0).unwrap();
-        assert_eq!(
-            verified,
-            all_right(sizes.len() as u64, sizes.iter().sum()),
-            "journalled: {is_journalled}"
-        );
+        assert_eq!(verified, all_right(sizes.len() as u64, sizes.iter().sum()), "{mkfs:?}, {mount}");
     }
 }
 

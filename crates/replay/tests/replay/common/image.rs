@@ -11,6 +11,11 @@ pub struct Image {
 impl Image {
     /// Makes and mounts a file system with `mkfs.<fs>` and its `options`; skips for want of root or of that program.
     pub fn new(fs: &str, mebibytes: u64, options: &[&str]) -> Option<Image> {
+        Image::mounted(fs, mebibytes, options, "loop")
+    }
+
+    /// The same, mounted with options, of which `loop` is one.
+    pub fn mounted(fs: &str, mebibytes: u64, options: &[&str], mount: &str) -> Option<Image> {
         let mkfs = format!("mkfs.{fs}");
         if !testing::is_root() || !testing::has_tool(&mkfs) {
             return None;
@@ -21,7 +26,7 @@ impl Image {
         run(Command::new(mkfs).args(options).arg(&image)).unwrap();
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
-        run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&root)).unwrap();
+        run(Command::new("mount").args(["-o", mount]).arg(&image).arg(&root)).unwrap();
         std::fs::remove_file(&image).unwrap();
         Some(Image { dir })
     }

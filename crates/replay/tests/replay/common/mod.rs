@@ -1,8 +1,7 @@
 //! What the tests share: valid traces, trees to compare, file systems of their own.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 pub mod churn;
+#[expect(dead_code, reason = "the tests use a part")]
 #[path = "../../../src/fiemap.rs"]
 pub mod fiemap;
 pub mod image;
