@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use testing::wait_until;
 
-const AGE: &str = "age --fs ext4 --size 160MiB --profile meyer --overwrites 4 --seed 3 --name a --work work --disk hdd-7200";
+const AGE: &str = "age --fs ext4 --size 200MiB --profile meyer --overwrites 4 --seed 3 --name a --work work --disk hdd-7200";
 
 /// Whether FUSE works; skips if not.
 fn works() -> bool {
