@@ -35,9 +35,12 @@ fn what_a_machine_lacks_is_named() {
         assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
         assert!(said.lines().count() == 1 && !lab.work().exists(), "{said}");
     };
-    lacks("bcachefs", "mkfs.bcachefs is not on the PATH: get bcachefs-tools from https://bcachefs.org");
-    if !fs::in_kernel(fs::find("f2fs").unwrap()) {
-        lacks("f2fs", "no kernel to boot in a virtual machine that has f2fs: `scripts/setup vm`");
+    for fs in ["f2fs", "bcachefs"] {
+        if !fs::in_kernel(fs::find(fs).unwrap()) {
+            let expected =
+                format!("no kernel to boot in a virtual machine that has {fs}: `scripts/setup vm`");
+            lacks(fs, &expected);
+        }
     }
     lab.refused(&format!("{AGE} --modules {empty}"), "--kernel");
 }
@@ -263,12 +266,18 @@ mod soak {
                 empty,
                 "no kernel to boot in a virtual machine that has f2fs: `scripts/setup vm`",
             ),
+            ("PATH", empty, "mkfs.f2fs is not on the PATH: apt install f2fs-tools"),
         ] {
             let output = lab.command(AGE.split_whitespace()).env(variable, value).output().unwrap();
             let said = text(&output.stderr);
             assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
             assert!(said.lines().count() == 1 && !lab.work().exists(), "{said}");
         }
+        let bcachefs = AGE.replace("f2fs", "bcachefs");
+        let output = lab.command(bcachefs.split(' ')).env("PATH", empty).output().unwrap();
+        let said = text(&output.stderr);
+        let expected = "mkfs.bcachefs is not on the PATH: get bcachefs-tools from https://bcachefs.org";
+        assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
         let kernel = std::env::current_exe().unwrap();
         lab.refused(&format!("{AGE} --kernel {}", kernel.display()), "it is no image of an x86 Linux kernel");
     }
