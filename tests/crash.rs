@@ -3,8 +3,7 @@
 use crate::common::{Lab, text};
 use rustix::process::Signal;
 
-const LINE: &str =
-    "age --fs ext4 --size 320MiB --profile agrawal --overwrites 3 --seed 9 --name a --work work";
+const LINE: &str = "age --fs ext4 --size 320MiB --fullness 0.5 --profile agrawal --overwrites 3 --seed 9 --name a --work work";
 
 #[test]
 fn interrupted_it_says_how_to_go_on_and_leaves_nothing() {

@@ -283,9 +283,8 @@ fn killed_at_any_moment_nothing_half_has_a_name() {
     aged(&lab, "ext4", "256MiB", "--overwrites 1");
     let save = "image save a --work work --to s.aged";
     let (saved, restored) = (lab.path().join("s.aged"), lab.path().join("r.img"));
-    let saved_bytes = lab.json("image save a --work work")["contents"]["image_bytes"].as_u64();
-    println!("{saved_bytes:?}");
-    // As it begins, on its way, and when all is written but nothing has a name.
+    lab.run("image save a --work work");
+    // As it begins, and on its way.
     for done in [1, 100 << 20, 200 << 20] {
         for (line, step, file) in
             [(save, "saving", &saved), ("image restore a --to r.img", "restoring", &restored)]

@@ -208,6 +208,15 @@ impl Lab {
     }
 }
 
+impl Drop for Lab {
+    /// Takes down what the programs of a test that failed have left.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.command(["cleanup"]).output();
+        }
+    }
+}
+
 /// A program that a test has started; killed when dropped.
 pub struct Running(Option<Child>);
 
