@@ -22,6 +22,7 @@ mod files;
 mod from_snapshots;
 mod images;
 mod imports;
+mod isolation;
 mod latencies;
 mod machines;
 mod mail;

@@ -1,5 +1,6 @@
 //! Whatever is made is taken down: at the end, on errors, and by `cleanup` after `kill -9`.
 
+use crate::common::{begin, is_root, is_started_by_another, itself, wait_for_the_end};
 use rustix::process::{Pid, Signal, kill_process};
 use senesce_disk::{
     BlockDevice, Entry, Error, Image, LABEL, LoopDevice, MemoryLimit, Mount, Residue, Session, cleanup,
@@ -8,33 +9,7 @@ use senesce_disk::{
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Once;
-
-/// Tells a test process that it is the victim.
-const VICTIM: &str = "SENESCE_TEST_VICTIM";
-
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("skipped: loop devices and mounts need root");
-    }
-    root
-}
-
-/// One run directory for all tests of this process, and none of the system's.
-fn begin() -> std::sync::Arc<Session> {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if std::env::var_os("SENESCE_RUN_DIR").is_none() {
-            let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
-            // SAFETY: `Once` lets no test of this process go on, and so read the environment, before this is done.
-            unsafe { std::env::set_var("SENESCE_RUN_DIR", dir) };
-        }
-        // What an earlier test left when it failed.
-        cleanup().unwrap();
-    });
-    Session::begin().unwrap()
-}
+use testing::wait_until;
 
 fn ext4(session: &std::sync::Arc<Session>, dir: &Path, label: &str) -> LoopDevice {
     let image = Image::create(&dir.join("disk.img"), 16 << 20).unwrap();
@@ -46,6 +21,11 @@ fn ext4(session: &std::sync::Arc<Session>, dir: &Path, label: &str) -> LoopDevic
 fn mkfs(device: &Path, label: &str) {
     let mut mkfs = command("mkfs.ext4");
     assert!(run_tool(mkfs.args(["-q", "-L", label]).arg(device), "e2fsprogs").unwrap().status.success());
+}
+
+/// Waits for the end of the copies of a mount that other tests' processes make as they begin.
+fn is_free(image: &Path) {
+    wait_until("the end of a loop device", || !attached(image));
 }
 
 fn attached(image: &Path) -> bool {
@@ -103,7 +83,7 @@ fn mounting_and_its_errors() {
     drop(mount);
     assert!(!place.exists());
     drop(device);
-    assert!(!attached(&dir.path().join("disk.img")));
+    is_free(&dir.path().join("disk.img"));
 }
 
 #[test]
@@ -126,6 +106,7 @@ fn only_free_and_confirmed_devices_are_claimed() {
     let used = refusal(path, Some(name));
     assert!(used.contains("it is mounted on") && used.contains("umount"), "{used}");
     drop(mount);
+    wait_until("the end of all mounts", || BlockDevice::open(path).is_ok());
     // A superblock of bcachefs, which not every `blkid` knows.
     let magic = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
     let bcachefs = |label: &str| {
@@ -144,13 +125,13 @@ fn only_free_and_confirmed_devices_are_claimed() {
     let claimed = BlockDevice::claim(path, Some(name)).unwrap();
     assert_eq!((claimed.size_bytes(), claimed.devno()), (16 << 20, device.devno()));
     // A mount in another namespace shows in no table.
-    let mut elsewhere = victim("mounts_in_its_own_namespace", |c| {
+    let mut elsewhere = victim("mounts_in_its_own_namespace", session.dir(), |c| {
         c.env("SENESCE_TEST_DEVICE", path);
     });
     let busy = refusal(path, Some(name));
     kill(&mut elsewhere);
     assert!(busy.contains("in use"), "{busy}");
-    cleanup().unwrap();
+    session.cleanup();
 }
 
 #[test]
@@ -160,13 +141,11 @@ fn cleanup_takes_down_what_a_killed_run_left() {
     }
     let run = tempfile::tempdir().unwrap();
     let work = tempfile::tempdir().unwrap();
-    let mut child = victim("makes_a_target", |c| {
-        c.env("SENESCE_RUN_DIR", run.path()).env("SENESCE_TEST_WORK", work.path());
+    let mut child = victim("makes_a_target", run.path(), |c| {
+        c.env("SENESCE_TEST_WORK", work.path());
     });
     let cleanup = || {
-        // Another process, for its run directory is another.
-        let mut command = itself("cleans_up");
-        let output = command.env("SENESCE_RUN_DIR", run.path()).output().unwrap();
+        let output = itself("taking_down::cleans_up", run.path()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let image = std::fs::canonicalize(work.path()).unwrap().join("disk.img");
@@ -178,7 +157,8 @@ fn cleanup_takes_down_what_a_killed_run_left() {
     let said = cleanup();
     assert!(said.contains("undone: unmounted"), "{said}");
     assert!(said.contains("failed:") && said.contains("kept"), "{said}");
-    assert!(!attached(&image) && !mounted());
+    assert!(!mounted());
+    is_free(&image);
     assert!(!work.path().join("tree").exists() && work.path().join("kept/precious").exists());
     // What is not ours is named until somebody decides.
     std::fs::remove_dir_all(work.path().join("kept")).unwrap();
@@ -194,20 +174,20 @@ fn nothing_isolated_outlives_its_process() {
     let session = begin();
     let dir = tempfile::tempdir().unwrap();
     let device = ext4(&session, dir.path(), "senesce");
-    let mut child = victim("mounts_in_its_own_namespace", |c| {
+    let mut child = victim("mounts_in_its_own_namespace", session.dir(), |c| {
         c.env("SENESCE_TEST_DEVICE", device.device());
     });
     assert!(BlockDevice::open(device.device()).is_err());
     kill(&mut child);
     assert!(BlockDevice::open(device.device()).is_ok());
-    cleanup().unwrap();
+    session.cleanup();
 }
 
 /// A limit of so many MiB; none, with a word why, if this machine cannot.
 fn limit(session: &std::sync::Arc<Session>, mib: u64) -> Option<MemoryLimit> {
     match MemoryLimit::new(session, mib << 20) {
         Err(error @ Error::NoMemoryController) => {
-            eprintln!("skipped: {error}");
+            testing::skip("memory groups", error);
             None
         }
         result => Some(result.unwrap()),
@@ -242,12 +222,10 @@ fn a_limit_on_memory_holds_and_leaves_nothing_killed_or_not() {
     assert_eq!(groups(std::process::id()), "");
 
     let run = tempfile::tempdir().unwrap();
-    let mut child = victim("limits_a_process", |c| {
-        c.env("SENESCE_RUN_DIR", run.path());
-    });
+    let mut child = victim("limits_a_process", run.path(), |_| {});
     assert_eq!(groups(child.id()).lines().count(), 1);
     kill(&mut child);
-    let said = itself("cleans_up").env("SENESCE_RUN_DIR", run.path()).output().unwrap();
+    let said = itself("taking_down::cleans_up", run.path()).output().unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
     assert!(said.contains("undone: removed the control group"), "{said}");
     assert_eq!(groups(child.id()), "");
@@ -256,14 +234,16 @@ fn a_limit_on_memory_holds_and_leaves_nothing_killed_or_not() {
 #[test]
 #[ignore = "run by the others, to be killed"]
 fn limits_a_process() {
-    if std::env::var_os(VICTIM).is_none() {
+    if !is_started_by_another() {
         return;
     }
-    let limit = limit(&begin(), 16).unwrap();
-    let mut sleep = command("sleep");
-    limit.confine(sleep.arg("60")).unwrap();
-    let sleep = sleep.spawn().unwrap();
-    wait_for_the_end((limit, sleep));
+    let session = begin();
+    let limit = limit(&session, 16).unwrap();
+    // It ends when this process does, and nobody writes to it any more.
+    let mut cat = command("cat");
+    limit.confine(cat.stdin(Stdio::piped())).unwrap();
+    let cat = cat.spawn().unwrap();
+    wait_for_the_end((limit, cat));
 }
 
 #[test]
@@ -287,41 +267,32 @@ fn makes_a_target() {
 fn mounts_in_its_own_namespace() {
     let Some(device) = std::env::var_os("SENESCE_TEST_DEVICE") else { return };
     isolate().unwrap();
-    let mount = Mount::new(&begin(), Path::new(&device), "ext4", &[]).unwrap();
+    let session = begin();
+    let mount = Mount::new(&session, Path::new(&device), "ext4", &[]).unwrap();
     wait_for_the_end(mount);
 }
 
 #[test]
 #[ignore = "run by the others"]
 fn cleans_up() {
+    if !is_started_by_another() {
+        return;
+    }
     let cleaned = cleanup().unwrap();
     cleaned.undone.iter().for_each(|s| println!("undone: {s}"));
     cleaned.running.iter().for_each(|s| println!("running: {s}"));
     cleaned.failed.iter().for_each(|s| println!("failed: {s}"));
 }
 
-fn itself(test: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]).env(VICTIM, "1");
-    command
-}
-
 /// Starts `test` in a process of its own and waits until it has made what it makes.
-fn victim(test: &str, set: impl FnOnce(&mut Command)) -> Child {
-    let mut command = itself(test);
+fn victim(test: &str, run: &Path, set: impl FnOnce(&mut Command)) -> Child {
+    let mut command = itself(&format!("taking_down::{test}"), run);
     set(&mut command);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
     let ready = lines.map_while(Result::ok).any(|line| line.ends_with("ready"));
     assert!(ready, "the victim ended before it was killed");
     child
-}
-
-fn wait_for_the_end(_made: impl Sized) {
-    println!("ready");
-    if std::env::var_os(VICTIM).is_some() {
-        std::thread::sleep(std::time::Duration::from_secs(60));
-    }
 }
 
 fn kill(child: &mut Child) {
