@@ -62,11 +62,7 @@ fn an_image_that_is_unmounted_during_a_run_is_free() {
     let lab = Lab::new();
     let mounted = stranger(&lab, "strange disk");
     let aging = long_aging(&lab, lab.path());
-    let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).unwrap();
-    // A test in a namespace of its own may be a run's helper, for all that the run knows.
-    if namespace("1") == namespace("self") {
-        assert!(!sees(&aging, &lab.path().join("strange\\040disk")), "it is none of the run's business");
-    }
+    assert!(!sees(&aging, &lab.path().join("strange\\040disk")), "it is none of the run's business");
     unmounts(&lab, mounted, "strange disk");
     // It was written back: nothing of the run held it any longer.
     succeeds(Command::new("e2fsck").args(["-f", "-n"]).arg(lab.path().join("strange disk.img")));
@@ -115,7 +111,11 @@ fn a_directory_on_an_image_of_the_users_is_aged_and_probed() {
     let bench = "bench metadata --root link/o --data-sets 3 --precreate 40 --iterations 20 --ranks 2";
     for how in ["--processes", "--memory 64MiB"] {
         if how == "--processes" || disk::MemoryLimit::available().is_ok() {
-            assert_eq!(lab.json(&format!("{bench} {how}"))["phases"].as_array().unwrap().len(), 3, "{how}");
+            let phases = lab.json(&format!("{bench} {how}"))["phases"].clone();
+            assert!(
+                phases.as_array().unwrap().iter().any(|phase| phase["phase"] == "cleanup"),
+                "{how}: {phases}"
+            );
         }
     }
     unmounts(&lab, mounted, "disk");
