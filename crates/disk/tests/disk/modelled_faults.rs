@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use testing::wait_until;
 
 /// The power is cut when so many files are synced.
-const SYNCED: u64 = 200;
+const SYNCED: u64 = 60;
 
 /// Writes and syncs files until it fails; returns how many were synced, and counts them in `so_far`. Files in between are written and not
 /// synced, and every third one is deleted again, so that the file system has more to do than to append.
