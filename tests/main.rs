@@ -22,6 +22,7 @@ mod from_snapshots;
 mod hostile;
 mod images;
 mod imports;
+mod isolation;
 mod latencies;
 mod machines;
 mod mail;

@@ -17,7 +17,7 @@ use crate::mount_table::{MountPoint, mount_points};
 use follow::Inherited;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
@@ -38,7 +38,6 @@ pub fn isolate() -> Result<(), Error> {
     let path = Path::new("/proc/thread-self/ns/mnt");
     let outside = File::open(path).context("opening", path)?;
     let outer = follow::Outer::open()?;
-    let is_helper = is_helper(&outside);
     // SAFETY: of all that can be unshared, the mount namespace touches neither memory nor file descriptors.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }
         .context("leaving the mount namespace of", Path::new("/"))?;
@@ -47,19 +46,28 @@ pub fn isolate() -> Result<(), Error> {
     // Of several calls the first one left the namespace that all others came from.
     let _ = OUTSIDE.set(outside);
     let mut inherited = Inherited::new(outer)?;
-    if !is_helper {
+    if !is_helper() {
         inherited.take_off_strangers()?;
     }
     inherited.follow()
 }
 
-/// Whether this process may have been told its paths by a pipe: it was started by a run, which has a namespace of its own.
-fn is_helper(namespace: &File) -> bool {
-    let number = |data: io::Result<Metadata>| data.ok().map(|data| (data.dev(), data.ino()));
-    let [first, this] = ["/proc/1/exe", "/proc/self/exe"].map(|path| number(std::fs::metadata(path)));
-    let of_system = number(std::fs::metadata("/proc/1/ns/mnt"));
-    // In a container the run itself may be the first process.
-    of_system.is_none() || of_system != number(namespace.metadata()) || first == this
+/// Whether this process may have been told its paths by a pipe: a process of the same program has started it, directly or not.
+fn is_helper() -> bool {
+    let program = |process: &str| {
+        let data = std::fs::metadata(format!("/proc/{process}/exe")).ok()?;
+        Some((data.dev(), data.ino()))
+    };
+    let Some(this) = program("self") else { return true };
+    std::iter::successors(parent("self"), |process| parent(process)).any(|of| program(&of) == Some(this))
+}
+
+/// The number of the process that started this one, if any has that can be seen.
+fn parent(process: &str) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name before it may hold anything.
+    let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?;
+    (parent != "0").then(|| parent.to_owned())
 }
 
 /// Moves a child that was just forked back to the namespace that its parent came from, so that it does not keep the

@@ -1,22 +1,22 @@
 //! Power cuts under load: file systems come back, and every file that was synced is whole. A disk that lies about
 //! flushes must not pass the same test, which shows that it can fail.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, Fault, Loss, ModelledDisk, Store};
 use senesce_disk::{LoopDevice, Mount};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use testing::wait_until;
 
-/// Writes and syncs files until it fails; returns how many were synced. Files in between are written and not
+/// The power is cut when so many files are synced.
+const SYNCED: u64 = 60;
+
+/// Writes and syncs files until it fails; returns how many were synced, and counts them in `so_far`. Files in between are written and not
 /// synced, and every third one is deleted again, so that the file system has more to do than to append.
-fn write_until_the_cut(root: &Path) -> u64 {
+fn write_until_the_cut(root: &Path, so_far: &AtomicU64) -> u64 {
     for i in 0.. {
-        // Not so fast that the disk is full before the cut.
-        std::thread::sleep(Duration::from_millis(2));
         let content = content(i);
         let synced = File::create(root.join(format!("synced{i}")))
             .and_then(|mut file| file.write_all(&content).and_then(|()| file.sync_all()))
@@ -25,6 +25,7 @@ fn write_until_the_cut(root: &Path) -> u64 {
         if synced.is_err() {
             return i;
         }
+        so_far.store(i + 1, Relaxed);
         let _ = std::fs::write(root.join(format!("loose{i}")), content);
         if i >= 3 {
             let _ = std::fs::remove_file(root.join(format!("loose{}", i - 3)));
@@ -55,11 +56,14 @@ fn cut_under_load(kind: (&str, &'static str, u64), lie: bool, loss: Loss) -> (u6
         disk.fault(Fault::Lie).unwrap();
     }
     let root = mount.dir().to_owned();
-    let writing = std::thread::spawn(move || write_until_the_cut(&root));
-    std::thread::sleep(Duration::from_millis(1000));
-    disk.fault(Fault::PowerCut(loss)).unwrap();
-    let synced = writing.join().unwrap();
-    assert!(synced > 10, "{}: only {synced} files were synced before the cut", kind.0);
+    let so_far = AtomicU64::new(0);
+    let synced = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| write_until_the_cut(&root, &so_far));
+        wait_until("synced files", || so_far.load(Relaxed) >= SYNCED || writing.is_finished());
+        disk.fault(Fault::PowerCut(loss)).unwrap();
+        writing.join().unwrap()
+    });
+    assert!(synced >= SYNCED, "{}: only {synced} files were synced before the cut", kind.0);
     let cut = disk.status().unwrap();
     assert!(cut.cut && cut.failed > 0, "{}: every request fails after the cut", kind.0);
     take_down(OnDisk { mount, device, disk });

@@ -1,8 +1,6 @@
 //! The modelled disk in service: a file system on it, snapshots, its log, its faults.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use senesce_disk::model::{Model, price};
 use senesce_disk::modelled::{Clock, DiskSettings, Fault, ModelledDisk};
 use senesce_disk::{BlockDevice, LoopDevice, Mount, RequestKind, drop_device_cache};
@@ -12,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use testing::wait_until;
 
 /// Of all that a disk holds; of what is zeros only the place, which is quicker.
 fn checksum(path: &Path) -> Vec<u8> {
@@ -42,7 +41,7 @@ static ZEROS: [u8; 4096] = [0; 4096];
 /// make.
 fn unmount(on: &mut OnDisk) {
     on.mount.unmount().unwrap();
-    until("the end of all mounts", || BlockDevice::open(on.device.device()).is_ok());
+    wait_until("the end of all mounts", || BlockDevice::open(on.device.device()).is_ok());
 }
 
 fn fill(root: &Path, files: usize) {
@@ -211,13 +210,13 @@ fn with_a_real_clock_nothing_is_counted_while_nobody_asks() {
     disk.start_log().unwrap();
     let begin_ns = disk.clock_ns().unwrap();
     file.read_exact_at(&mut [0; 4096], 8 * MIB).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(100));
     file.read_exact_at(&mut [0; 4096], 40 * MIB).unwrap();
     let clock_ns = disk.clock_ns().unwrap() - begin_ns;
     let (log, _) = disk.end_log().unwrap();
     let served_ns: u64 = log.iter().map(|request| request.service_ns).sum();
     assert_eq!(clock_ns, served_ns);
-    assert!(clock_ns < 100_000_000, "{clock_ns}");
+    assert!(clock_ns < 100_000_000, "less than the time in which nobody asked: {clock_ns}");
     drop(file);
     disk.detach().unwrap();
 }
@@ -233,11 +232,13 @@ fn an_idle_caller_keeps_nobody_waiting() {
     let idle: Vec<_> = (0..3)
         .map(|_| std::os::unix::net::UnixStream::connect(dir.path().join("control")).unwrap())
         .collect();
-    let start = Instant::now();
     disk.status().unwrap();
     disk.snapshot("s").unwrap();
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-    drop(idle);
+    // They are still waited for: the others were answered meanwhile.
+    for mut caller in idle {
+        caller.set_nonblocking(true).unwrap();
+        assert_eq!(caller.read(&mut [0]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    }
     disk.detach().unwrap();
 }
 
@@ -369,10 +370,30 @@ fn a_disk_is_served_once() {
 }
 
 #[test]
-fn rolling_back_four_gib_takes_no_time() {
-    if !works() {
-        return;
+fn rolling_back_four_gib_is_exact() {
+    if works() {
+        roll_back_four_gib();
     }
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    #[ignore = "soak: timed"]
+    fn rolling_back_four_gib_takes_no_time() {
+        if !works() {
+            return;
+        }
+        let took = roll_back_four_gib();
+        println!("rolling back took {took:?}");
+        // A second is what is promised; the machine may be busy with other tests.
+        assert!(took < Duration::from_secs(3), "rolling back took {took:?}");
+    }
+}
+
+/// How long it takes to roll a disk of 4 GiB back after 2000 writes here and there.
+fn roll_back_four_gib() -> Duration {
     let session = begin();
     // Where holes are made in a file on a disk.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -389,12 +410,10 @@ fn rolling_back_four_gib_takes_no_time() {
     disk.rollback("aged").unwrap();
     let took = start.elapsed();
     assert!(checksum(disk.file()) == before, "the disk is what it was, bit for bit");
-    println!("rolling back took {took:?}");
-    // A second is what is promised; the machine may be busy with other tests.
-    assert!(took < Duration::from_secs(3), "rolling back took {took:?}");
     assert_eq!(disk.status().unwrap().failed, 0);
     drop(file);
     disk.detach().unwrap();
+    took
 }
 
 #[test]

@@ -1,16 +1,14 @@
-//! What is left of a modelled disk when the process that uses it, or the one that serves it, is killed. In a
-//! program of its own, for its victims copy the mount namespace, and with it what other tests have mounted.
+//! What is left of a modelled disk when the process that uses it, or the one that serves it, is killed.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use rustix::process::{Pid, Signal, kill_process};
 use senesce_disk::modelled::ModelledDisk;
 use senesce_disk::{LoopDevice, Mount, cleanup, isolate};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
+use testing::wait_until;
 
 /// Tells a test process that it is the victim, and where its store is.
 const VICTIM: &str = "SENESCE_TEST_MODELLED_VICTIM";
@@ -32,6 +30,9 @@ fn victim() {
             println!("error {e}");
             break;
         }
+        if i == 50 {
+            println!("has written {i} files");
+        }
     }
     drop(on);
     println!("taken down");
@@ -40,24 +41,22 @@ fn victim() {
 #[test]
 #[ignore = "run by the others"]
 fn cleans_up() {
-    assert!(cleanup().unwrap().failed.is_empty());
-}
-
-/// One of the tests here in a process of its own, with a run directory of its own in `dir`.
-fn itself(test: &str, dir: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env("SENESCE_RUN_DIR", dir.join("run"));
-    command
+    if is_started_by_another() {
+        assert!(cleanup().unwrap().failed.is_empty());
+    }
 }
 
 fn clean_up(dir: &Path) {
-    assert!(itself("cleans_up", dir).status().unwrap().success());
+    assert!(itself("modelled_kill::cleans_up", &dir.join("run")).status().unwrap().success());
 }
 
 fn start_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
     let dir = store.parent().unwrap();
-    let mut child = itself("victim", dir).env(VICTIM, store).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = itself("modelled_kill::victim", &dir.join("run"))
+        .env(VICTIM, store)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
     (child, out.lines().map_while(Result::ok))
 }
@@ -66,7 +65,7 @@ fn start_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
 fn start_mounted_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
     let (child, mut lines) = start_victim(store);
     wait_for(&mut lines, "mounted");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    wait_for(&mut lines, "has written");
     (child, lines)
 }
 
@@ -85,7 +84,7 @@ fn all_goes_when_the_process_that_uses_it_is_killed() {
     assert_eq!(servers(&store).len(), 1);
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
-    until("the end of the server", || servers(&store).is_empty());
+    wait_until("the end of the server", || servers(&store).is_empty());
     clean_up(dir.path());
     let session = begin();
     assert_eq!(left_behind(dir.path(), &store), None);

@@ -1,13 +1,15 @@
 //! What the tests of the modelled disk share.
 
-// Each test program uses a part of it.
-#![allow(dead_code)]
-
 use senesce_disk::modelled::{Clock, DiskSettings, ModelledDisk};
-use senesce_disk::{LoopDevice, Mount, Session, cleanup, command, run_tool};
-use std::path::Path;
+use senesce_disk::{Cleaned, LoopDevice, Mount, Session, cleanup_in, command, run_dir, run_tool};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// The variable that names the run directory of a process that a test starts.
+const RUN_DIR: &str = "SENESCE_RUN_DIR";
 
 pub const MIB: u64 = 1 << 20;
 
@@ -15,33 +17,71 @@ pub const MIB: u64 = 1 << 20;
 pub const KINDS: [(&str, &str, u64); 3] =
     [("ext4", "e2fsprogs", 320 * MIB), ("xfs", "xfsprogs", 320 * MIB), ("btrfs", "btrfs-progs", 320 * MIB)];
 
-/// Whether modelled disks work here; if not it says why they are skipped.
-pub fn works() -> bool {
+/// Whether loop devices and mounts work here; if not the test is skipped.
+pub fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        eprintln!("skipped: FUSE and loop devices need root");
+        testing::skip("root", "loop devices and mounts need it");
     }
-    let fuse = std::fs::File::options().read(true).write(true).open("/dev/fuse");
-    if root && let Err(e) = &fuse {
-        eprintln!("skipped: /dev/fuse cannot be opened: {e}");
-    }
-    root && fuse.is_ok()
+    root
 }
 
-/// One run directory for all tests of this process, and none of the system's.
-pub fn begin() -> Arc<Session> {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if std::env::var_os("SENESCE_RUN_DIR").is_none() {
-            let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
-            // SAFETY: `Once` lets no test of this process go on, and so read the environment, before this is done.
-            unsafe { std::env::set_var("SENESCE_RUN_DIR", dir) };
-        }
-        ModelledDisk::served_by(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
-        // What an earlier test left when it failed.
-        cleanup().unwrap();
-    });
-    Session::begin().unwrap()
+/// Whether modelled disks work here; if not the test is skipped.
+pub fn works() -> bool {
+    if !is_root() {
+        return false;
+    }
+    let fuse = std::fs::File::options().read(true).write(true).open("/dev/fuse");
+    fuse.inspect_err(|e| testing::skip("/dev/fuse", e)).is_ok()
+}
+
+/// A session whose run directory is the test's own. Dropped after what is recorded in it.
+pub struct OwnSession {
+    session: Arc<Session>,
+    dir: PathBuf,
+    // A process that another test has started was told its directory, which is the other's.
+    _own: Option<TempDir>,
+}
+
+impl Deref for OwnSession {
+    type Target = Arc<Session>;
+
+    fn deref(&self) -> &Arc<Session> {
+        &self.session
+    }
+}
+
+impl OwnSession {
+    /// Takes down what runs left that have the same directory.
+    pub fn cleanup(&self) -> Cleaned {
+        cleanup_in(&self.dir).unwrap()
+    }
+}
+
+/// Begins a session of the test's own.
+pub fn begin() -> OwnSession {
+    ModelledDisk::served_by(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
+    let own = std::env::var_os(RUN_DIR).is_none().then(|| tempfile::tempdir().unwrap());
+    let dir = own.as_ref().map_or_else(run_dir, |own| own.path().join("run"));
+    OwnSession { session: Session::begin_in(&dir).unwrap(), dir, _own: own }
+}
+
+/// A test that others run, in a process of its own with this run directory.
+pub fn itself(test: &str, run: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]).env(RUN_DIR, run);
+    command
+}
+
+/// Whether this process was started with [`itself`].
+pub fn is_started_by_another() -> bool {
+    std::env::var_os(RUN_DIR).is_some()
+}
+
+/// Keeps what was made until the test that started this process ends it, or ends itself.
+pub fn wait_for_the_end(_made: impl Sized) {
+    println!("ready");
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
 }
 
 /// A directory where forcing to disk costs nothing.
@@ -133,15 +173,4 @@ pub fn servers(dir: &Path) -> Vec<u32> {
             words.get(2) == Some(&&b"serve"[..]) && words.get(3) == Some(&dir.as_os_str().as_encoded_bytes())
         })
         .collect()
-}
-
-/// Waits until `done`; fails the test if that takes too long.
-pub fn until(what: &str, mut done: impl FnMut() -> bool) {
-    for _ in 0..3000 {
-        if done() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("{what} did not come about in half a minute");
 }

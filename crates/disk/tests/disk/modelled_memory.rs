@@ -1,14 +1,12 @@
 //! The modelled disk when memory is short: writing through a file system on it, in a memory group with next to
 //! nothing, ends, for the server has left that group; and the server is protected as it says it is.
 
-mod common;
-
-use common::*;
-use senesce_disk::LoopDevice;
+use crate::common::*;
 use senesce_disk::modelled::{Clock, DiskSettings, Hardening, Status};
+use senesce_disk::{LoopDevice, ended_within};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A memory group of the first version; removed when dropped.
 struct Group(PathBuf);
@@ -38,13 +36,22 @@ fn writing_in_a_small_memory_group_ends() {
     if !works() {
         return;
     }
-    let group = match Group::make(48 << 20) {
-        Ok(group) => group,
-        Err(e) => {
-            eprintln!("skipped: no memory group can be made: {e}");
-            return;
-        }
-    };
+    if let Err(e) = Group::make(48 << 20) {
+        return testing::skip("memory groups", e);
+    }
+    // The group takes a whole process, and this one may have other tests.
+    let run = tempfile::tempdir().unwrap();
+    let output = itself("modelled_memory::writes_in_a_small_memory_group", run.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()));
+}
+
+#[test]
+#[ignore = "run by the others"]
+fn writes_in_a_small_memory_group() {
+    if !is_started_by_another() {
+        return;
+    }
+    let group = Group::make(48 << 20).unwrap();
     let session = begin();
     // The store lies on a real disk where there is one, so that its pages have to be written back as well.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -67,17 +74,10 @@ fn writing_in_a_small_memory_group_ends() {
             .arg(format!("of={}", target.display()))
             .spawn()
             .unwrap();
-        let start = Instant::now();
-        let status = loop {
-            match dd.try_wait().unwrap() {
-                Some(status) => break status,
-                None if start.elapsed() > Duration::from_secs(120) => {
-                    dd.kill().unwrap();
-                    panic!("{}: writing hangs", kind.0);
-                }
-                None => std::thread::sleep(Duration::from_millis(20)),
-            }
-        };
+        let status = ended_within(&mut dd, Duration::from_secs(120)).unwrap().unwrap_or_else(|| {
+            dd.kill().unwrap();
+            panic!("{}: writing hangs", kind.0)
+        });
         assert!(status.success(), "{}: {status}", kind.0);
         assert_eq!(std::fs::metadata(&target).unwrap().len(), 150 << 20);
         assert_eq!(disk.status().unwrap().failed, 0);

@@ -1,0 +1,11 @@
+//! Tests of the crate, in one binary.
+
+mod common;
+mod log;
+mod modelled_disk;
+mod modelled_faults;
+mod modelled_kill;
+mod modelled_memory;
+mod modelled_store;
+mod models;
+mod taking_down;

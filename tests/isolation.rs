@@ -1,0 +1,186 @@
+//! Mounts of others during a run: they can be unmounted, and then their disks are free, whether the run uses them or not.
+
+use crate::common::{Lab, Mounted, signal};
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use testing::wait_until;
+
+/// An image of ext4 that this test mounts, to be written to.
+fn stranger(lab: &Lab, name: &str) -> Mounted {
+    let image = lab.path().join(format!("{name}.img"));
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    succeeds(Command::new("mkfs.ext4").arg("-q").arg(&image));
+    let dir = lab.path().join(name);
+    std::fs::create_dir(&dir).unwrap();
+    succeeds(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&dir));
+    // systemd shares all mounts, and then the kernel does all of this by itself; in a container it does not.
+    succeeds(Command::new("mount").arg("--make-private").arg(&dir));
+    Mounted { dir }
+}
+
+fn succeeds(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A long aging that has begun; its working directory is `at`.
+fn long_aging(lab: &Lab, at: &Path) -> Child {
+    let line = "age --fs ext4 --size 256MiB --profile agrawal --overwrites 200 --seed 9 --name a --work";
+    let mut command = lab.command(line.split_whitespace());
+    command.arg(lab.work()).current_dir(at).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait_until("the image that is aged", || {
+        assert!(child.try_wait().unwrap().is_none(), "the aging has ended");
+        lab.loops().iter().any(|device| device.contains("/work/a.img"))
+    });
+    child
+}
+
+/// What a process has mounted there.
+fn sees(process: &Child, dir: &Path) -> bool {
+    let table = std::fs::read_to_string(format!("/proc/{}/mountinfo", process.id())).unwrap();
+    table.contains(&format!(" {} ", dir.display()))
+}
+
+fn end(mut aging: Child) {
+    assert!(aging.try_wait().unwrap().is_none(), "the aging was still at it");
+    signal(&aging, Signal::INT);
+    assert_eq!(aging.wait().unwrap().code(), Some(1));
+}
+
+/// Unmounts it. Its loop device is free when no copy of the mount is left.
+fn unmounts(lab: &Lab, mounted: Mounted, name: &str) {
+    succeeds(Command::new("umount").arg(&mounted.dir));
+    let is_attached = || lab.loops().iter().any(|device| device.contains(&format!("/{name}.img")));
+    wait_until("the loop device of an unmounted image", || !is_attached());
+}
+
+#[test]
+fn an_image_that_is_unmounted_during_a_run_is_free() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let mounted = stranger(&lab, "strange disk");
+    let aging = long_aging(&lab, lab.path());
+    assert!(!sees(&aging, &lab.path().join("strange\\040disk")), "it is none of the run's business");
+    unmounts(&lab, mounted, "strange disk");
+    // It was written back: nothing of the run held it any longer.
+    succeeds(Command::new("e2fsck").args(["-f", "-n"]).arg(lab.path().join("strange disk.img")));
+    end(aging);
+    lab.nothing_left();
+}
+
+#[test]
+fn one_that_the_run_may_need_is_free_when_it_is_unmounted() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let (named, hidden) = (stranger(&lab, "named"), stranger(&lab, "hidden"));
+    // The path of one is in the environment, and the other is mounted read-only.
+    succeeds(Command::new("mount").args(["-o", "remount,ro"]).arg(&hidden.dir));
+    let line = "bench metadata --root named/o --data-sets 3 --precreate 40 --iterations 20 --repeats 1000000";
+    let mut command = lab.command(line.split_whitespace());
+    let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("the benchmark's first files", || {
+        assert!(running.try_wait().unwrap().is_none(), "the benchmark has ended");
+        named.dir.join("o").is_dir()
+    });
+    assert!(sees(&running, &named.dir) && sees(&running, &hidden.dir));
+    unmounts(&lab, hidden, "hidden");
+    assert!(sees(&running, &named.dir), "only what is unmounted goes");
+    signal(&running, Signal::KILL);
+    running.wait().unwrap();
+    unmounts(&lab, named, "named");
+    lab.clean_up();
+}
+
+#[test]
+fn a_directory_on_an_image_of_the_users_is_aged_and_probed() {
+    needs!("ext4");
+    let lab = Lab::new();
+    let mounted = stranger(&lab, "disk");
+    std::fs::create_dir(mounted.dir.join("place")).unwrap();
+    lab.run("age --dir disk/place --size 32MiB --profile wang_os --overwrites 2 --name d --work work");
+    assert_eq!(std::fs::read_dir(mounted.dir.join("place")).unwrap().count(), 1, "a subdirectory of its own");
+    let link = lab.path().join("link");
+    std::os::unix::fs::symlink(&mounted.dir, &link).unwrap();
+    let files = |line: &str| lab.json(line)["files"].as_u64().unwrap();
+    let at = files("probe layout disk/place");
+    assert!(at > 0);
+    assert_eq!(files("probe layout link/place"), at);
+    // Its processes are told where through a pipe, and not by their command lines.
+    let bench = "bench metadata --root link/o --data-sets 3 --precreate 40 --iterations 20 --ranks 2";
+    for how in ["--processes", "--memory 64MiB"] {
+        if how == "--processes" || disk::MemoryLimit::available().is_ok() {
+            let phases = lab.json(&format!("{bench} {how}"))["phases"].clone();
+            assert!(
+                phases.as_array().unwrap().iter().any(|phase| phase["phase"] == "cleanup"),
+                "{how}: {phases}"
+            );
+        }
+    }
+    unmounts(&lab, mounted, "disk");
+    lab.nothing_left();
+}
+
+const EXPERIMENT: &str = r#"
+figure = "small-one"
+title = "Files that grow together"
+source = "a test"
+fs = ["ext4"]
+disks = ["hdd-7200"]
+round = { label = "in turn", unit = "%" }
+
+[scale.small]
+size_bytes = 67_108_864
+rounds = [0]
+workload = { kind = "intrafile", files = 4 }
+
+[[plot]]
+title = "Cost"
+y = "modelled_s_per_gib"
+axis = { label = "cost", unit = "s/GiB" }
+"#;
+
+/// The directories in which a process keeps images of an experiment.
+fn cells(lab: &Lab, process: u32) -> Vec<PathBuf> {
+    let names = [PathBuf::from("/dev/shm"), lab.path().join("killed"), lab.path().join("living")]
+        .into_iter()
+        .filter_map(|dir| std::fs::read_dir(dir).ok())
+        .flat_map(|entries| entries.flatten().map(|entry| entry.path()));
+    let of = format!(".senesce-cell-{process}-");
+    names.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(&of)).collect()
+}
+
+#[test]
+fn what_a_killed_experiment_left_goes_when_it_goes_on_and_what_a_living_one_has_stays() {
+    needs!("ext4");
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("one.toml"), EXPERIMENT).unwrap();
+    let start = |work: &str| {
+        let mut command = lab.command(["run", "one.toml", "--work", work]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("an image of the experiment", || {
+            assert!(child.try_wait().unwrap().is_none(), "the experiment has ended");
+            cells(&lab, child.id()).iter().any(|cell| cell.join("aged.img").exists())
+        });
+        // It is as it was then for as long as it takes.
+        signal(&child, Signal::STOP);
+        child
+    };
+    let (mut living, mut killed) = (start("living"), start("killed"));
+    signal(&killed, Signal::KILL);
+    killed.wait().unwrap();
+    let left = cells(&lab, killed.id());
+    assert!(left.len() == 1 && left[0].join("aged.img").exists(), "{left:?}");
+    let resumed = lab.try_run("run one.toml --work killed --resume");
+    let told = String::from_utf8_lossy(&resumed.stderr).into_owned();
+    assert!(resumed.status.success(), "{told}");
+    assert!(told.contains(&format!("removed {}", left[0].display())), "{told}");
+    assert_eq!(cells(&lab, killed.id()), [] as [PathBuf; 0]);
+    assert_eq!(cells(&lab, living.id()).len(), 1, "a process that lives has it");
+    signal(&living, Signal::CONT);
+    signal(&living, Signal::INT);
+    living.wait().unwrap();
+    assert_eq!(cells(&lab, living.id()), [] as [PathBuf; 0]);
+    lab.nothing_left();
+}
