@@ -1,6 +1,5 @@
 //! Takes copies of mounts off when their originals go.
 
-use super::named::Named;
 use crate::error::{Error, IoContext};
 use crate::mount_table::{MountPoint, mount_points, parse_table};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,9 +23,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// How often a copy that was in use is tried again.
 const AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-
-/// The major number of loop devices.
-const LOOP_MAJOR: u32 = 7;
 
 /// A private mount of the system, and its copy here.
 #[derive(Debug)]
@@ -75,19 +71,7 @@ impl Inherited {
         Ok(Inherited { outer: outer.file, pairs })
     }
 
-    /// Takes off what is clearly none of our business.
-    pub fn take_off_strangers(&mut self) -> Result<(), Error> {
-        if !self.pairs.iter().any(|pair| is_writable_image(&pair.copy)) {
-            return Ok(());
-        }
-        let named = Named::find();
-        let is_stranger = |pair: &Pair| is_writable_image(&pair.copy) && !named.needs(&pair.copy.dir);
-        // What cannot be taken off, because something that is needed is mounted below it, stays for as long as its original.
-        self.pairs.iter().rev().filter(|pair| is_stranger(pair)).for_each(|pair| take_off(&pair.copy));
-        self.forget_gone()
-    }
-
-    /// Takes off every other copy when its original goes, as long as this process lives.
+    /// Takes off every copy when its original goes, as long as this process lives.
     pub fn follow(mut self) -> Result<(), Error> {
         if self.pairs.is_empty() {
             return Ok(());
@@ -184,18 +168,6 @@ fn now(mounts: &[MountPoint]) -> Now {
     mounts.iter().map(key).collect()
 }
 
-/// Whether it is an image that is a disk through a loop device, and may have to be written back when it is unmounted.
-fn is_writable_image(mount: &MountPoint) -> bool {
-    // Btrfs has a device number of its own.
-    let is_loop = mount.devno.0 == LOOP_MAJOR || is_loop_device(&mount.source);
-    is_loop && mount.options.split(',').any(|option| option == "rw")
-}
-
-fn is_loop_device(source: &Path) -> bool {
-    let number = source.to_str().and_then(|source| source.strip_prefix("/dev/loop"));
-    number.is_some_and(|number| number.starts_with(|first: char| first.is_ascii_digit()))
-}
-
 /// Unmounts a copy. It stays if it is in use, or if another mount hides it.
 fn take_off(copy: &MountPoint) {
     if is_at(copy) {
@@ -255,19 +227,6 @@ mod tests {
         assert!(inherited.pairs[0].original.is_some());
         inherited.mark_gone(&now(&[mount("2 1 7:4 / /mnt/b rw - ext4 /dev/loop4 rw")]));
         assert!(inherited.pairs[0].original.is_none());
-    }
-
-    #[test]
-    fn images_that_can_be_written_to_are_told_from_others() {
-        for (line, expected) in [
-            ("2 1 7:0 / /mnt/a rw - ext4 /dev/loop0 rw,errors=continue", true),
-            ("2 1 0:50 /@ /mnt/a ro - btrfs /dev/loop12 rw,space_cache", true),
-            ("2 1 7:0 / /snap/git/1 ro - squashfs /dev/loop0 ro", false),
-            ("2 1 254:1 / /home rw - ext4 /dev/vdb rw", false),
-            ("2 1 0:40 / /mnt/a rw - fuse.sshfs /dev/loopback rw", false),
-        ] {
-            assert_eq!(is_writable_image(&mount(line)), expected, "{line}");
-        }
     }
 
     #[test]
