@@ -16,6 +16,9 @@ pub enum Method {
     Greedy,
 }
 
+/// The most bytes that an aging may create, over the capacity: a million times is years of writing.
+pub const MOST_OVERWRITES: f64 = 1e6;
+
 /// The conditions of one aging.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {

@@ -3,7 +3,7 @@
 use crate::apportion::largest_remainder;
 use crate::calendar::Calendar;
 use crate::sizes::{BLOCK_BYTES, Sizes};
-use crate::{Conditions, Counters, Error, Fit, LiveFile, Plan, Reached};
+use crate::{Conditions, Counters, Error, Fit, LiveFile, MOST_OVERWRITES, Plan, Reached};
 use profile::{AgeHistogram, DepthHistogram};
 
 /// What is aimed at.
@@ -40,6 +40,11 @@ impl Aim {
         if !(*fullness > 0.0 && *fullness <= MOST_FULL) {
             return Err(Error::Conditions(format!(
                 "fullness {fullness} is not above 0 and at most {MOST_FULL}; no file system keeps working fuller than that"
+            )));
+        }
+        if let Some(overwrites) = conditions.overwrites.filter(|n| !(*n > 0.0 && *n <= MOST_OVERWRITES)) {
+            return Err(Error::Conditions(format!(
+                "overwrites {overwrites} are not above 0 and at most {MOST_OVERWRITES}"
             )));
         }
         let live_bytes = (*capacity_bytes as f64 * fullness) as u64;

@@ -22,7 +22,7 @@ mod sizes;
 pub mod snapshots;
 mod tree;
 
-pub use ager::{Ager, Conditions, LeftOut, LiveFile, Method, Plan, Reached, State};
+pub use ager::{Ager, Conditions, LeftOut, LiveFile, MOST_OVERWRITES, Method, Plan, Reached, State};
 pub use aim::MOST_FULL;
 pub use error::Error;
 pub use fit::Fit;

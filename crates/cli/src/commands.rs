@@ -29,12 +29,11 @@ mod verify;
 pub use outside::Failed;
 
 use crate::args::{Command, DiskAction, Senesce, ServedDisk};
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 /// Carries out what was asked for.
 pub fn run(args: Senesce) -> Result<()> {
-    // Before any thread starts, so that every mount belongs to this process alone and dies with it.
-    if matches!(
+    let runs = matches!(
         args.command,
         Command::Age(_)
             | Command::Bench(_)
@@ -46,7 +45,12 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Run(_)
             | Command::Reproduce(_)
             | Command::Verify(_)
-    ) {
+    );
+    if runs && !matches!(args.command, Command::Probe(_)) {
+        refuse_paths_that_are_not_text()?;
+    }
+    // Before any thread starts, so that every mount belongs to this process alone and dies with it.
+    if runs {
         ::disk::isolate()?;
         ::disk::catch_interrupts();
     }
@@ -93,6 +97,21 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Cleanup(json) => cleanup::run(&json),
         Command::Man { dir } => generate::man(&dir),
         Command::Completions { shell } => generate::completions(shell),
+    }
+}
+
+/// Refuses names that are not UTF-8 before anything is done: what is recorded of a run, its paths and its command line, is text.
+fn refuse_paths_that_are_not_text() -> Result<()> {
+    if let Some(argument) = std::env::args_os().skip(1).find(|argument| argument.to_str().is_none()) {
+        bail!(
+            "reading the argument {argument:?}: it is not UTF-8, and what senesce records of a run is text; choose another name"
+        );
+    }
+    match std::env::current_dir() {
+        Ok(dir) if dir.to_str().is_none() => {
+            bail!("starting in {dir:?}: its name is not UTF-8, and what senesce records of a run is text; change to another directory")
+        }
+        _ => Ok(()),
     }
 }
 

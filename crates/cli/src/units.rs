@@ -93,6 +93,22 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Bytes created over the size of a file system.
+pub fn overwrites(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(overwrites) if overwrites > 0.0 && overwrites <= ager::MOST_OVERWRITES => Ok(overwrites),
+        _ => Err(format!("must be a number above 0 and at most {}", ager::MOST_OVERWRITES)),
+    }
+}
+
+/// A moment in seconds since 1970, before the year 10000.
+pub fn moment(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..2.5e11).contains(&seconds) => Ok(seconds),
+        _ => Err("must be a number of seconds since 1970".to_owned()),
+    }
+}
+
 /// Days, above 0 and at most a million.
 pub fn days(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -125,6 +141,13 @@ mod tests {
         assert_eq!((share("9.5%"), share("1")), (Ok(0.095), Ok(1.0)));
         for bad in ["", "0", "-1", "0%", "101%", "1.1", "NaN", "%"] {
             assert!(share(bad).is_err(), "{bad}");
+        }
+        assert_eq!((overwrites("8"), overwrites("0.5"), moment("1e9")), (Ok(8.0), Ok(0.5), Ok(1e9)));
+        for bad in ["", "0", "-1", "inf", "-inf", "NaN", "1e7", "1e308", "8x"] {
+            assert!(overwrites(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "-1", "inf", "NaN", "1e12"] {
+            assert!(moment(bad).is_err(), "{bad}");
         }
         for bad in ["", "0", "-1", "GiB", "1.2.3", "5 apples", "1e3", "9999999TiB", "0.1B"] {
             assert!(size(bad).is_err(), "{bad}");

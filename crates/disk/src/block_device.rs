@@ -1,12 +1,13 @@
 //! Block devices that the user named: used only when nothing else does, and erased only when confirmed.
 
-use crate::LABEL;
+use crate::{LABEL, is_our_uuid};
 use crate::error::{Error, IoContext};
 use crate::mount_table::mount_points;
 use crate::tool::{command, run_tool};
 use rustix::fs::{OFlags, ioctl_blksszget, major, minor};
+use rustix::ioctl::{Getter, ioctl};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ pub struct BlockDevice {
 
 impl BlockDevice {
     /// Claims a device to make a file system on. `erase` is what the user gave to `--erase` and must spell the same
-    /// name. A device that holds anything but a file system of ours is refused all the same.
+    /// name. A device that holds anything but a file system of ours is refused all the same, and so is one that cannot be written to.
     pub fn claim(path: &Path, erase: Option<&str>) -> Result<BlockDevice, Error> {
         let refuse = |why: String| Error::Device { device: path.to_owned(), why };
         let name = path.display();
@@ -38,6 +39,13 @@ impl BlockDevice {
             Some(_) => {}
         }
         let this = Self::open(path)?;
+        let file = File::open(path).context("opening the device", path)?;
+        if is_read_only(&file).context("asking whether it can be written:", path)? {
+            let why = format!(
+                "it is read-only; make it writable (`blockdev --setrw {name}`, or the switch of the card) or name another"
+            );
+            return Err(refuse(why));
+        }
         match signature(path)? {
             Some(found) => {
                 let why = format!("it holds data ({found}); if that can go, first `wipefs --all {name}`");
@@ -73,11 +81,11 @@ impl BlockDevice {
         Ok(BlockDevice { path: path.to_owned(), devno, size_bytes })
     }
 
-    /// Whether it holds a file system that this program made.
+    /// Whether it holds a file system that this program made: by its label, which anyone may give, and its UUID, which nobody else does.
     pub fn is_ours(&self) -> Result<bool, Error> {
         match probe(&self.path)? {
             Some(export) => Ok(foreign(&export).is_none()),
-            None => Ok(bcachefs_label(&head(&self.path)?).is_some_and(|label| label == LABEL)),
+            None => Ok(bcachefs(&head(&self.path)?).is_some_and(|found| found.is_ours())),
         }
     }
 
@@ -100,6 +108,15 @@ impl BlockDevice {
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
+}
+
+/// `BLKROGET` of `<linux/fs.h>`.
+const BLKROGET: u32 = 0x125e;
+
+/// Whether nothing can be written to an open block device.
+fn is_read_only(device: &File) -> io::Result<bool> {
+    // SAFETY: BLKROGET writes one int.
+    Ok(unsafe { ioctl(device, Getter::<BLKROGET, libc::c_int>::new()) }? != 0)
 }
 
 /// What uses the device or a partition of it, and what to do about that.
@@ -156,9 +173,9 @@ fn signature(device: &Path) -> Result<Option<String>, Error> {
         return Ok(foreign(&export));
     }
     let head = head(device)?;
-    let found = match bcachefs_label(&head) {
+    let found = match bcachefs(&head) {
         _ if is_store(&head) => "a betreefs".to_owned(),
-        Some(label) if label != LABEL => format!("a bcachefs, labelled {label:?}"),
+        Some(found) if !found.is_ours() => format!("a bcachefs, labelled {:?}", found.label),
         _ => return Ok(None),
     };
     Ok(Some(format!("{found}, which `wipefs` does not know: overwrite its first 8 KiB instead")))
@@ -183,12 +200,29 @@ fn is_store(head: &[u8]) -> bool {
     head.starts_with(BETREE_MAGIC)
 }
 
-/// The label, if that is of a bcachefs: `struct bch_sb` in the ninth sector. `blkid` 2.38, which Debian 12 has, knows none.
-fn bcachefs_label(head: &[u8]) -> Option<String> {
+/// The names of a bcachefs.
+struct Bcachefs {
+    label: String,
+    uuid: String,
+}
+
+impl Bcachefs {
+    fn is_ours(&self) -> bool {
+        self.label == LABEL && is_our_uuid(&self.uuid)
+    }
+}
+
+/// Those of a bcachefs, if it is one: `struct bch_sb` in the ninth sector. `blkid` 2.38, which Debian 12 has, knows none.
+fn bcachefs(head: &[u8]) -> Option<Bcachefs> {
     let superblock = head.get(4096..)?;
-    let label = superblock.get(72..104).filter(|_| superblock[24..40] == *BCACHEFS_MAGIC)?;
+    let names = superblock.get(56..104).filter(|_| superblock[24..40] == *BCACHEFS_MAGIC)?;
+    let (uuid, label) = names.split_at(16);
     let label = label.split(|byte| *byte == 0).next()?;
-    Some(String::from_utf8_lossy(label).into_owned())
+    let dashed = |at: usize, byte: &u8| format!("{}{byte:02x}", if [4, 6, 8, 10].contains(&at) { "-" } else { "" });
+    Some(Bcachefs {
+        label: String::from_utf8_lossy(label).into_owned(),
+        uuid: uuid.iter().enumerate().map(|(at, byte)| dashed(at, byte)).collect(),
+    })
 }
 
 /// What `blkid` says of the device; `None` if it finds no signature.
@@ -206,7 +240,7 @@ fn foreign(export: &str) -> Option<String> {
     let value = |key: &str| export.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match (value("PTTYPE"), value("TYPE")) {
         (Some(table), _) => Some(format!("a {table} partition table")),
-        (None, Some(_)) if value("LABEL") == Some(LABEL) => None,
+        (None, Some(_)) if value("LABEL") == Some(LABEL) && value("UUID").is_some_and(is_our_uuid) => None,
         (None, Some(kind)) => Some(match value("LABEL") {
             Some(label) => format!("{kind}, labelled {label}"),
             None => kind.to_owned(),
@@ -222,7 +256,13 @@ mod tests {
 
     #[test]
     fn only_file_systems_of_ours_are_not_foreign() {
-        assert_eq!(foreign("DEVNAME=/dev/x\nLABEL=senesce\nTYPE=ext4\n"), None);
+        let uuid = crate::new_uuid();
+        assert_eq!(foreign(&format!("DEVNAME=/dev/x\nLABEL=senesce\nUUID={uuid}\nTYPE=ext4\n")), None);
+        // Anyone may choose that label.
+        let strange = "LABEL=senesce\nUUID=d7820223-cd4a-4f89-8844-564ec4ebdbb8\nTYPE=ext4\n";
+        assert_eq!(foreign(strange).unwrap(), "ext4, labelled senesce");
+        assert_eq!(foreign("LABEL=senesce\nTYPE=ext4\n").unwrap(), "ext4, labelled senesce");
+        assert_eq!(foreign(&format!("LABEL=photos\nUUID={uuid}\nTYPE=xfs\n")).unwrap(), "xfs, labelled photos");
         assert_eq!(foreign("LABEL=photos\nTYPE=ext4\n").unwrap(), "ext4, labelled photos");
         assert_eq!(foreign("LABEL=senesce\nTYPE=ext4\nPTTYPE=dos\n").unwrap(), "a dos partition table");
         assert_eq!(foreign("PARTLABEL=senesce\nTYPE=xfs\n").unwrap(), "xfs");
@@ -230,8 +270,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_has_no_label_of_ours_is_foreign(export in "([A-Z_]{1,9}=[a-z ]{0,9}\n){0,5}") {
-            prop_assume!(!export.contains("LABEL=senesce\n"));
+        fn whatever_has_no_name_of_ours_is_foreign(export in "([A-Z_]{1,9}=[a-z ]{0,9}\n){0,5}") {
             prop_assert!(foreign(&export).is_some());
         }
 
@@ -249,7 +288,7 @@ mod tests {
         #[test]
         fn any_beginning_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200), sectors in 0..16usize) {
             let head = [vec![0; sectors << 9], bytes].concat();
-            prop_assert_eq!(bcachefs_label(&head), None);
+            prop_assert!(bcachefs(&head).is_none());
         }
     }
 }

@@ -33,6 +33,7 @@ mod scratch;
 mod served_mount;
 mod setting;
 mod tool;
+mod uuid;
 
 pub use block_device::{BCACHEFS_MAGIC, BETREE_MAGIC, BlockDevice};
 pub use cache::{Residue, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};
@@ -59,8 +60,9 @@ pub use restore::{restore_all, restore_ranges, save_image, written_ranges};
 pub use scratch::Scratch;
 pub use served_mount::{ServedMount, Serving, say, say_ready};
 pub use tool::{command, require_tool, run_tool};
+pub use uuid::{is_our_uuid, new_uuid};
 
-/// Label of the file systems made by this program, by which it knows them again.
+/// Label of the file systems made by this program, by which people know them.
 pub const LABEL: &str = "senesce";
 
 /// Name of the file that marks a directory as ours: without it, nothing in it is ever deleted or aged.

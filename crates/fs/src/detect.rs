@@ -58,6 +58,7 @@ fn known(path: &Path, read_at: impl Fn(u64, &mut [u8]) -> bool) -> Result<&'stat
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     #[test]
     fn superblocks_are_told_apart() {

@@ -38,10 +38,16 @@ pub trait FileSystem: Sync {
         None
     }
 
-    /// Makes it in the first `size_bytes` of `device`, labelled [`disk::LABEL`], with the user's further options.
+    /// Makes it in the first `size_bytes` of `device`, labelled [`disk::LABEL`] and with a UUID of ours ([`disk::new_uuid`]), with the
+    /// user's further options.
     /// What could differ between two runs of the same command is fixed where `mkfs` lets us. A device that is
     /// `zeroed` reads as zeros all over, as a fresh image does.
     fn mkfs(&self, device: &Path, size_bytes: u64, zeroed: bool, opts: &[String]) -> Command;
+
+    /// Gives it a UUID of ours, where its `mkfs` cannot.
+    fn set_uuid(&self, _device: &Path) -> Option<Command> {
+        None
+    }
 
     /// Further options of `mkfs` that make room for so many files and directories, where it would not by itself.
     fn room_for(&self, _size_bytes: u64, _inodes: u64) -> Vec<String> {

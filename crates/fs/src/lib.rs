@@ -22,5 +22,5 @@ pub use detect::{detect, detect_modelled};
 pub use dir::DirTarget;
 pub use error::Error;
 pub use kind::{FileSystem, find, has_tools, in_kernel, kinds, ready};
-pub use target::{Check, Place, Spec, Target, can_make, make, open};
+pub use target::{Check, Place, Spec, Target, can_make, check, make, open};
 pub use walk::{Entry, walk_sorted};

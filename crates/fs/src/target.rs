@@ -152,6 +152,25 @@ pub fn can_make(kind: &dyn FileSystem, size_bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses what [`make`] would refuse before it makes anything: a file system that cannot be made here, a device that is not to be erased.
+pub fn check(spec: &Spec) -> Result<(), Error> {
+    can_make(spec.kind, spec.size_bytes)?;
+    match &spec.place {
+        Place::Device { path, erase } => claim(path, erase.as_deref(), spec.size_bytes).map(drop),
+        Place::Image(_) | Place::Modelled { .. } => Ok(()),
+    }
+}
+
+/// Claims a device that a file system of that size is to be made on.
+fn claim(path: &Path, erase: Option<&str>, size_bytes: u64) -> Result<BlockDevice, Error> {
+    let device = BlockDevice::claim(path, erase)?;
+    let device_bytes = device.size_bytes();
+    if size_bytes > device_bytes {
+        return Err(Error::DeviceTooSmall { device: path.to_owned(), device_bytes, size_bytes });
+    }
+    Ok(device)
+}
+
 /// Makes a file system and mounts it. If that fails, what was made is removed.
 pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
     let size_bytes = spec.size_bytes;
@@ -168,11 +187,7 @@ pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
             Ok(Box::new(made?))
         }
         Place::Device { path, erase } => {
-            let device = BlockDevice::claim(path, erase.as_deref())?;
-            let device_bytes = device.size_bytes();
-            if size_bytes > device_bytes {
-                return Err(Error::DeviceTooSmall { device: path.clone(), device_bytes, size_bytes });
-            }
+            let device = claim(path, erase.as_deref(), size_bytes)?;
             let disk = Disk::device(device, spec)?;
             Ok(Box::new(Volume::make(session, spec, disk)?))
         }

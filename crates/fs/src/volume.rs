@@ -110,15 +110,18 @@ impl Volume {
         if spec.kind.in_pool() {
             zfs::start()?;
         }
-        let mut mkfs = spec.kind.mkfs(disk.path(), spec.size_bytes, fresh_image, &spec.mkfs_opts);
+        let mkfs = spec.kind.mkfs(disk.path(), spec.size_bytes, fresh_image, &spec.mkfs_opts);
         let command = line(&mkfs);
-        let output = kind::run(spec.kind, &mut mkfs)?;
-        if !output.status.success() {
+        let failed = |command: &mut Command| -> Result<Option<Error>, Error> {
+            let output = kind::run(spec.kind, command)?;
             let why = [Some(last_words(&output)), disk.failures()];
-            return Err(Error::Mkfs {
-                command,
-                why: why.into_iter().flatten().collect::<Vec<_>>().join("; "),
-            });
+            let why = why.into_iter().flatten().collect::<Vec<_>>().join("; ");
+            Ok((!output.status.success()).then(|| Error::Mkfs { command: line(command), why }))
+        };
+        for mut command in std::iter::once(mkfs).chain(spec.kind.set_uuid(disk.path())) {
+            if let Some(error) = failed(&mut command)? {
+                return Err(error);
+            }
         }
         Volume::open(session, spec, disk, Some(command))
     }

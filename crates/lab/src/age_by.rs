@@ -72,6 +72,10 @@ pub struct AgedByWorkload {
 pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload, Error> {
     let models: Vec<Model> = spec.disks.iter().map(|disk| Model::find(disk)).collect::<Result<_, _>>()?;
     let schedule = schedule(spec);
+    // What is resumed may be done, and its device be gone.
+    if !spec.resume {
+        spec.made.check(spec.erase.as_deref(), true)?;
+    }
     spec.workload.check(spec.seed, &schedule.rounds)?;
     let mut made = spec.made.clone();
     if let Some(of) = made.spec()? {

@@ -128,6 +128,26 @@ impl Made {
         )))
     }
 
+    /// Refuses, before anything is planned, what could not be made, or, unless it is `fresh`, opened: a file system that is not for this
+    /// machine, a device that is not to be used, a path that cannot be recorded. `erase` is the device that may be erased.
+    pub(crate) fn check(&self, erase: Option<&str>, fresh: bool) -> Result<(), Error> {
+        let (Home::Image(path) | Home::Device(path) | Home::Dir(path) | Home::Modelled { dir: path, .. }) =
+            &self.home;
+        check_recordable(path)?;
+        check_recordable(&disk::run_dir())?;
+        let Some(mut spec) = self.spec()? else { return Ok(()) };
+        if !fresh {
+            if let Place::Device { path, .. } = &spec.place {
+                BlockDevice::open(path)?;
+            }
+            return Ok(fs::ready(spec.kind)?);
+        }
+        if let Place::Device { erase: confirmed, .. } = &mut spec.place {
+            *confirmed = erase.map(str::to_owned);
+        }
+        Ok(fs::check(&spec)?)
+    }
+
     /// What the file-system crate needs to make or open it; `None` for a directory.
     pub fn spec(&self) -> Result<Option<Spec>, Error> {
         let place = match &self.home {
@@ -146,6 +166,18 @@ impl Made {
             mount_opts: self.mount_opts.clone(),
             read_ahead_kb: self.read_ahead_kb,
         }))
+    }
+}
+
+/// Refuses a path that manifests and journals cannot hold, which are text.
+pub(crate) fn check_recordable(path: &Path) -> Result<(), Error> {
+    let absolute = std::path::absolute(path).map_err(Error::io("finding", path))?;
+    let existing = absolute.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
+    match [Some(absolute), existing].into_iter().flatten().find(|path| path.to_str().is_none()) {
+        None => Ok(()),
+        Some(path) => Err(Error::Refused(format!(
+            "using {path:?}: its name is not UTF-8, and what senesce records of a run is text; choose another directory"
+        ))),
     }
 }
 
@@ -239,6 +271,7 @@ impl Manifest {
 
     /// The manifest of `name`, if there is one. An aged file system that a killed benchmark has left otherwise than it was is refused.
     pub fn load(work: &Path, name: &str) -> Result<Option<Manifest>, Error> {
+        check_recordable(work)?;
         let path = Manifest::path(work, name);
         crate::kept::check_clean(work, name)?;
         let text = match input::read(&path) {
@@ -285,7 +318,9 @@ impl Manifest {
     pub fn save(&self, work: &Path) -> Result<(), Error> {
         let path = Manifest::path(work, &self.name);
         let new = work.join(format!(".{}.json.new", self.name));
-        let text = serde_json::to_vec_pretty(self).expect("plain data");
+        let text = serde_json::to_vec_pretty(self).map_err(|e| {
+            Error::Refused(format!("writing {}: {e}; choose other names", path.display()))
+        })?;
         let mut file = std::fs::File::create(&new).map_err(Error::io("making", &new))?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(Error::io("writing", &new))?;
         std::fs::rename(&new, &path).map_err(Error::io("replacing", &path))

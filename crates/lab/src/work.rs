@@ -1,5 +1,6 @@
 //! A work directory: one run at a time, and nothing left of it if the run comes to nothing.
 
+use crate::manifest::check_recordable;
 use crate::{Error, Store};
 use disk::WorkLock;
 use std::cell::Cell;
@@ -19,6 +20,7 @@ pub struct Work {
 impl Work {
     /// Takes the directory, making it if it is not there.
     pub fn take(dir: &Path) -> Result<Work, Error> {
+        check_recordable(dir)?;
         let fresh = !dir.exists();
         std::fs::create_dir_all(dir).map_err(Error::io("making the work directory", dir))?;
         let lock = WorkLock::take(dir)?;

@@ -8,6 +8,13 @@ const MOST_BINS: usize = 4096;
 /// The deepest directory that a profile may have: the names of the whole path must fit the kernel's limit.
 const DEEPEST: u32 = 256;
 
+/// The largest weight. Weights count files, or are shares; with larger ones, sums of them lose the small ones.
+const MOST_WEIGHT: f64 = 1e15;
+
+/// The most operations a live file that a profile may take; the published ones take at most a few hundred. With more, one of its bins of age
+/// is too narrow for what it is to hold.
+const MOST_OPERATIONS_A_FILE: f64 = 1e9;
+
 /// Weights as shares of their sum.
 pub fn shares(weights: &[f64]) -> Vec<f64> {
     let total: f64 = weights.iter().sum();
@@ -19,7 +26,11 @@ impl Profile {
     pub fn check(&self) -> Result<(), Error> {
         self.check_age().map_err(|why| self.wrong("age", why))?;
         self.check_size().map_err(|why| self.wrong("size", why))?;
-        self.check_depth().map_err(|why| self.wrong("depth", why))
+        self.check_depth().map_err(|why| self.wrong("depth", why))?;
+        if let Some(fullness) = self.fullness.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+            return Err(self.wrong("fullness", format!("{fullness} is not above 0 and at most 1")));
+        }
+        Ok(())
     }
 
     fn wrong(&self, section: &'static str, why: String) -> Error {
@@ -31,7 +42,15 @@ impl Profile {
         if upper.iter().any(|e| !e.is_finite() || *e <= 0.0) || !rises(upper) {
             return Err("upper edges must be numbers above 0 that rise".to_owned());
         }
-        check_weights("upper", upper.len(), &self.age.weight)
+        check_weights("upper", upper.len(), &self.age.weight)?;
+        let bound = self.bound_operations_per_file();
+        if bound.is_nan() || bound > MOST_OPERATIONS_A_FILE {
+            return Err(format!(
+                "it takes {bound:.0e} operations for each live file to reach these ages, at most {MOST_OPERATIONS_A_FILE:.0e} are planned; \
+                 widen the bins"
+            ));
+        }
+        Ok(())
     }
 
     fn check_size(&self) -> Result<(), String> {
@@ -99,8 +118,11 @@ fn check_weights(edges_name: &str, edges: usize, weights: &[f64]) -> Result<(), 
     if let Some(bad) = weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
         return Err(format!("weight {bad} is not a number of at least 0"));
     }
+    if let Some(bad) = weights.iter().find(|w| **w > MOST_WEIGHT) {
+        return Err(format!("weight {bad:e} is above {MOST_WEIGHT:e}; give counts of files, or shares"));
+    }
     let total: f64 = weights.iter().sum();
-    if total <= 0.0 || !total.is_finite() {
+    if total <= 0.0 {
         return Err("all weights are 0; at least one must be more".to_owned());
     }
     Ok(())

@@ -75,6 +75,23 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         ..load("agrawal").unwrap()
     };
     assert!(zero.check().unwrap_err().to_string().contains("all weights are 0"));
+    for absurd in [1e308, f64::INFINITY, f64::NAN, -1.0, 1.1e15] {
+        for section in 0..3 {
+            let mut profile = load("agrawal").unwrap();
+            let weights =
+                [&mut profile.age.weight, &mut profile.size.weight, &mut profile.depth.weight].map(|w| &mut w[0]);
+            *weights.into_iter().nth(section).unwrap() = absurd;
+            let error = profile.check().unwrap_err().to_string();
+            assert!(error.contains("weight"), "{absurd}: {error}");
+        }
+    }
+    for fullness in [0.0, -1.0, 1.1, f64::NAN] {
+        let profile = Profile { fullness: Some(fullness), ..load("agrawal").unwrap() };
+        assert!(profile.check().unwrap_err().to_string().contains("fullness"), "{fullness}");
+    }
+    let mut narrow = load("agrawal").unwrap();
+    narrow.age.upper[0] = 1e-300;
+    assert!(narrow.check().unwrap_err().to_string().contains("widen the bins"));
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub struct Age {
     #[arg(long, value_enum, default_value_t = Method::Planned, conflicts_with = "by")]
     pub method: Method,
     /// Bytes created over the size, filling included [default: the bound]
-    #[arg(long, value_name = "N", conflicts_with = "by")]
+    #[arg(long, value_name = "N", value_parser = units::overwrites, conflicts_with = "by")]
     pub overwrites: Option<f64>,
     /// Stop after this time
     #[arg(long, value_name = "TIME", value_parser = units::time, conflicts_with = "by")]

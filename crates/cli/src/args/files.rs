@@ -47,7 +47,7 @@ pub struct HotFiles {
     #[arg(long, value_name = "N", value_parser = units::days)]
     pub days: Option<f64>,
     /// Count the days back from this moment, in seconds since 1970 [default: the newest modification]
-    #[arg(long, value_name = "SECONDS", conflicts_with = "share")]
+    #[arg(long, value_name = "SECONDS", value_parser = units::moment, conflicts_with = "share")]
     pub now: Option<f64>,
     /// Hot is this share of the files, the youngest, as in 9.5% [default with --on: 9.5%]
     #[arg(long, value_name = "SHARE", value_parser = units::share, conflicts_with = "days")]

@@ -2,7 +2,7 @@
 
 use super::FileSystem;
 use crate::Error;
-use disk::{Extent, LABEL, command};
+use disk::{Extent, LABEL, command, new_uuid};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,8 @@ impl FileSystem for Bcachefs {
         let mut command = command("mkfs.bcachefs");
         // Left alone, it would take the sectors of the device for blocks. What lies where from the beginning is for the kernel to decide, at
         // the first mount; where the program does it, it crashes now and then when it ends (1.13.0).
-        command.args(["-q", "-f", "-L", LABEL, "--block_size=4096", "--no_initialize"]).args(opts);
+        command.args(["-q", "-f", "-L", LABEL, "-U", &new_uuid(), "--block_size=4096", "--no_initialize"]);
+        command.args(opts);
         command.arg(format!("--fs_size={size_bytes}")).arg(device);
         command
     }

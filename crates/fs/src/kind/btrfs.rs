@@ -3,7 +3,7 @@
 use super::FileSystem;
 use crate::Error;
 use crate::ioctl::btrfs;
-use disk::{Extent, LABEL, command};
+use disk::{Extent, LABEL, command, new_uuid};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,7 +21,8 @@ impl FileSystem for Btrfs {
 
     fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.btrfs");
-        command.args(["-q", "-f", "-L", LABEL]).args(opts).arg("-b").arg(size_bytes.to_string()).arg(device);
+        command.args(["-q", "-f", "-L", LABEL, "-U", &new_uuid()]).args(opts);
+        command.arg("-b").arg(size_bytes.to_string()).arg(device);
         command
     }
 

@@ -2,7 +2,7 @@
 
 use super::FileSystem;
 use crate::Error;
-use disk::{Extent, LABEL, command};
+use disk::{Extent, LABEL, command, new_uuid};
 use std::path::Path;
 use std::process::Command;
 
@@ -30,7 +30,7 @@ impl FileSystem for Ext4 {
         }
         let mut command = command("mkfs.ext4");
         // Left alone, it would choose smaller blocks below 512 MiB.
-        command.args(["-q", "-F", "-L", LABEL, "-b", "4096"]);
+        command.args(["-q", "-F", "-L", LABEL, "-U", &new_uuid(), "-b", "4096"]);
         let mut opts = opts.iter();
         while let Some(opt) = opts.next() {
             // Of several -E only the last would hold.

@@ -2,7 +2,7 @@
 
 use super::FileSystem;
 use crate::Error;
-use disk::{Extent, LABEL, SECTOR_BYTES, command};
+use disk::{Extent, LABEL, SECTOR_BYTES, command, new_uuid};
 use std::path::Path;
 use std::process::Command;
 
@@ -21,7 +21,7 @@ impl FileSystem for F2fs {
     fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.f2fs");
         // -r: what is drawn for the checkpoint is drawn from 0.
-        command.args(["-q", "-f", "-r", "-l", LABEL]).args(opts).arg(device);
+        command.args(["-q", "-f", "-r", "-l", LABEL, "-U", &new_uuid()]).args(opts).arg(device);
         command.arg((size_bytes / SECTOR_BYTES).to_string());
         command
     }

@@ -2,7 +2,7 @@
 
 use super::FileSystem;
 use crate::Error;
-use disk::{Extent, LABEL, command};
+use disk::{Extent, LABEL, command, new_uuid};
 use std::path::Path;
 use std::process::Command;
 
@@ -16,7 +16,7 @@ impl FileSystem for Nilfs2 {
     }
 
     fn tools(&self) -> (&'static [&'static str], &'static str) {
-        (&["mkfs.nilfs2"], "nilfs-tools")
+        (&["mkfs.nilfs2", "nilfs-tune"], "nilfs-tools")
     }
 
     /// It takes the whole device, whatever the size.
@@ -24,6 +24,12 @@ impl FileSystem for Nilfs2 {
         let mut command = command("mkfs.nilfs2");
         command.args(["-q", "-f", "-K", "-b", "4096", "-L", LABEL]).args(opts).arg(device);
         command
+    }
+
+    fn set_uuid(&self, device: &Path) -> Option<Command> {
+        let mut command = command("nilfs-tune");
+        command.arg("-U").arg(new_uuid()).arg(device);
+        Some(command)
     }
 
     /// It has no checker.

@@ -2,7 +2,7 @@
 
 use super::FileSystem;
 use crate::Error;
-use disk::{Extent, LABEL, command};
+use disk::{Extent, LABEL, command, new_uuid};
 use std::path::Path;
 use std::process::Command;
 
@@ -20,8 +20,12 @@ impl FileSystem for Xfs {
 
     fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.xfs");
-        command.args(["-q", "-f", "-L", LABEL]).args(opts).arg("-d").arg(format!("size={size_bytes}"));
-        command.arg(device);
+        command.args(["-q", "-f", "-L", LABEL]);
+        // It refuses a second one.
+        if !opts.iter().any(|opt| opt.contains("uuid=")) {
+            command.arg("-m").arg(format!("uuid={}", new_uuid()));
+        }
+        command.args(opts).arg("-d").arg(format!("size={size_bytes}")).arg(device);
         command
     }
 

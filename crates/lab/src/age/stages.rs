@@ -36,13 +36,13 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
 /// Ages as rank 0 of a group, whose other ranks [follow](super::age_follow). An error leaves them waiting.
 pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<Aged, Error> {
     let mut manifest = resume::manifest(spec)?;
+    manifest.made.check(spec.erase.as_deref(), manifest.stage == Stage::Making)?;
     let plan = ager::go_on(&manifest.legs[..manifest.legs.len() - 1], &spec.conditions)?.plan().clone();
     say::plan(&plan, &spec.conditions, watch);
     let already = if manifest.stage == Stage::Making { 0 } else { allocated_bytes(&spec.made.home) };
     space::check_written(&spec.made, &plan, spec.conditions.overwrites)?;
     space::check(&spec.made, &plan, spec.data(), spec.fill, already)?;
     if let Some(made) = spec.made.spec()? {
-        fs::ready(made.kind)?;
         if manifest.stage == Stage::Making {
             let inodes = plan.live_files + plan.directories;
             manifest.made.plan_mkfs_opts = made.kind.room_for(made.size_bytes, inodes);

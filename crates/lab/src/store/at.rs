@@ -54,15 +54,17 @@ impl StoreAt {
         Store::of(self, ready)
     }
 
-    /// Opens it; refused if it is not there.
+    /// Opens it; refused if it is not there, or empty.
     pub fn open_there(&self) -> Result<Store, Error> {
-        match self {
-            StoreAt::File(path) if !path.is_file() => Err(Error::Refused(format!(
-                "{} holds no results; `senesce age`, `senesce compare` and `senesce reproduce` make some",
-                path.display()
-            ))),
-            at => at.open(),
+        let StoreAt::File(path) = self else { return self.open() };
+        let is_store = || Sqlite::is_store(path).map_err(|source| Error::Store { store: self.to_string(), source });
+        if path.is_file() && is_store()? {
+            return self.open();
         }
+        Err(Error::Refused(format!(
+            "{} holds no results; `senesce age`, `senesce compare` and `senesce reproduce` make some",
+            path.display()
+        )))
     }
 
     fn connect(&self) -> Result<Box<dyn Sql>, Failure> {

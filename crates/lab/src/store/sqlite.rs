@@ -3,11 +3,40 @@
 use super::sql::{Dialect, Failure, Row, Sql, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a reader waits for a writer: in write-ahead mode only while the log is being made or taken back.
 const READING_WAITS: Duration = Duration::from_secs(2);
+
+/// What our files have as their application id: "snsc" in ASCII. SQLite keeps it at a fixed place of the first page.
+const APPLICATION_ID: u32 = 0x736e_7363;
+
+/// How every file of SQLite begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Where the application id is.
+const APPLICATION_ID_AT: usize = 68;
+
+/// The tables and columns that stores have had from the first; before they had an application id, these tell them from files of others.
+const TABLES: [(&str, &[&str]); 3] = [
+    ("run", &["id", "kind", "name", "state", "started", "tool", "command", "parameters", "machine"]),
+    ("measurement", &["run", "subject", "measure", "unit", "repetition", "value"]),
+    ("document", &["run", "subject", "name", "body"]),
+];
+
+/// What a file is to us.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// It is not there, or holds nothing at all.
+    Nothing,
+    /// It is a store.
+    Store,
+    /// It is a store of a version that set no application id.
+    OlderStore,
+}
 
 /// A file.
 pub(super) struct Sqlite(Connection);
@@ -15,8 +44,16 @@ pub(super) struct Sqlite(Connection);
 impl Sqlite {
     /// Opens the file at `path`, making it if there is none.
     pub fn open(path: &Path) -> Result<Sqlite, Failure> {
+        let found = look(path)?;
         let db = Connection::open(path)?;
         db.busy_timeout(Duration::from_secs(30))?;
+        let mark = || db.pragma_update(None, "application_id", APPLICATION_ID);
+        match found {
+            Found::Nothing => mark()?,
+            Found::Store => {}
+            // One that cannot be written is known by its tables the next time too.
+            Found::OlderStore => drop(mark()),
+        }
         db.pragma_update(None, "journal_mode", "wal")?;
         db.pragma_update(None, "synchronous", "full")?;
         db.pragma_update(None, "foreign_keys", true)?;
@@ -25,6 +62,16 @@ impl Sqlite {
 
     /// Opens the file at `path` for reading alone, also while a run writes it.
     pub fn read(path: &Path) -> Result<Sqlite, Failure> {
+        look(path)?;
+        Sqlite::look_into(path)
+    }
+
+    /// Whether the file at `path` is a store. One of another program is refused.
+    pub fn is_store(path: &Path) -> Result<bool, Failure> {
+        Ok(look(path)? != Found::Nothing)
+    }
+
+    fn look_into(path: &Path) -> Result<Sqlite, Failure> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = |name: &Path, flags| {
             let db = Connection::open_with_flags(name, flags)?;
@@ -44,13 +91,67 @@ impl Sqlite {
     }
 }
 
+/// Tells what the file at `path` is, and refuses one of another program. Nothing is written to it, nor beside it unless a log of its lies
+/// there already, which readers share memory for.
+fn look(path: &Path) -> Result<Found, Failure> {
+    let mut head = Vec::new();
+    match input::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        file => file?.take(100).read_to_end(&mut head)?,
+    };
+    let not_ours = "it is not touched; name another file";
+    let id = match head.get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4) {
+        _ if head.is_empty() => return Ok(Found::Nothing),
+        Some(id) if head.starts_with(MAGIC) => u32::from_be_bytes(id.try_into()?),
+        _ => return Err(format!("it is not a database of SQLite; {not_ours}").into()),
+    };
+    if id == APPLICATION_ID {
+        return Ok(Found::Store);
+    }
+    let foreign = |why: String| Failure::from(format!("it is an SQLite file of another program ({why}); {not_ours}"));
+    if id != 0 {
+        return Err(foreign(format!("application id {id:#010x}")));
+    }
+    // In write-ahead mode even a reader makes files beside it, unless it is told that nobody writes.
+    let db = match unchanging(path) {
+        Some(name) => Connection::open_with_flags(
+            name,
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI,
+        )?,
+        None => Sqlite::look_into(path)?.0,
+    };
+    let mut columns = db.prepare("SELECT name FROM pragma_table_info(?1)")?;
+    let mut has = |(table, wanted): &(&str, &[&str])| -> Result<bool, Failure> {
+        let found = columns.query_map([table], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        Ok(wanted.iter().all(|wanted| found.iter().any(|found| found == wanted)))
+    };
+    if TABLES.iter().map(&mut has).collect::<Result<Vec<bool>, Failure>>()?.iter().all(|has| *has) {
+        return Ok(Found::OlderStore);
+    }
+    let mut tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 4")?;
+    match tables.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()? {
+        // A kill came before the tables of a new store, or somebody made an empty file for it.
+        tables if tables.is_empty() => Ok(Found::Nothing),
+        tables => Err(foreign(format!("tables {}", tables.join(", ")))),
+    }
+}
+
 /// The name by which SQLite opens a file that nobody changes while it is read; none while a log lies beside it.
 fn unchanging(path: &Path) -> Option<PathBuf> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let name = std::path::absolute(path).ok().filter(|_| !Path::new(&log).exists())?;
-    let escaped = name.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    Some(PathBuf::from(format!("file:{escaped}?immutable=1")))
+    let beside = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        Path::new(&name).exists()
+    };
+    if beside("-wal") || beside("-journal") {
+        return None;
+    }
+    let name = std::path::absolute(path).ok()?;
+    let escaped = name.as_os_str().as_bytes().iter().map(|byte| match byte {
+        b'/' | b'-' | b'_' | b'.' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(*byte).to_string(),
+        byte => format!("%{byte:02x}"),
+    });
+    Some(PathBuf::from(format!("file:{}?immutable=1", escaped.collect::<String>())))
 }
 
 const SQLITE: Dialect = Dialect {

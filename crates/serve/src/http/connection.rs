@@ -32,13 +32,6 @@ pub fn serve(mut stream: TcpStream, answer: &dyn Fn(&Request) -> Response) -> Re
     rest(&mut stream)
 }
 
-/// Says that there are too many connections.
-pub fn refuse(mut stream: TcpStream) {
-    let full = Response::plain(503, "There are too many connections. Try again in a moment.")
-        .with("Retry-After", "1");
-    let _ = stream.set_nonblocking(true).and_then(|()| stream.write(&full.bytes(false, None)));
-}
-
 /// Reads the head. None if the browser went away without a word, as those do that connect ahead.
 fn read(stream: &mut TcpStream) -> std::result::Result<Request, Option<Response>> {
     let deadline = Instant::now() + HEAD_TIME;
