@@ -109,7 +109,9 @@ fn refuse_paths_that_are_not_text() -> Result<()> {
     }
     match std::env::current_dir() {
         Ok(dir) if dir.to_str().is_none() => {
-            bail!("starting in {dir:?}: its name is not UTF-8, and what senesce records of a run is text; change to another directory")
+            bail!(
+                "starting in {dir:?}: its name is not UTF-8, and what senesce records of a run is text; change to another directory"
+            )
         }
         _ => Ok(()),
     }

@@ -1,9 +1,9 @@
 //! Block devices that the user named: used only when nothing else does, and erased only when confirmed.
 
-use crate::{LABEL, is_our_uuid};
 use crate::error::{Error, IoContext};
 use crate::mount_table::mount_points;
 use crate::tool::{command, run_tool};
+use crate::{LABEL, is_our_uuid};
 use rustix::fs::{OFlags, ioctl_blksszget, major, minor};
 use rustix::ioctl::{Getter, ioctl};
 use std::fs::File;
@@ -218,7 +218,8 @@ fn bcachefs(head: &[u8]) -> Option<Bcachefs> {
     let names = superblock.get(56..104).filter(|_| superblock[24..40] == *BCACHEFS_MAGIC)?;
     let (uuid, label) = names.split_at(16);
     let label = label.split(|byte| *byte == 0).next()?;
-    let dashed = |at: usize, byte: &u8| format!("{}{byte:02x}", if [4, 6, 8, 10].contains(&at) { "-" } else { "" });
+    let dashed =
+        |at: usize, byte: &u8| format!("{}{byte:02x}", if [4, 6, 8, 10].contains(&at) { "-" } else { "" });
     Some(Bcachefs {
         label: String::from_utf8_lossy(label).into_owned(),
         uuid: uuid.iter().enumerate().map(|(at, byte)| dashed(at, byte)).collect(),
@@ -262,7 +263,10 @@ mod tests {
         let strange = "LABEL=senesce\nUUID=d7820223-cd4a-4f89-8844-564ec4ebdbb8\nTYPE=ext4\n";
         assert_eq!(foreign(strange).unwrap(), "ext4, labelled senesce");
         assert_eq!(foreign("LABEL=senesce\nTYPE=ext4\n").unwrap(), "ext4, labelled senesce");
-        assert_eq!(foreign(&format!("LABEL=photos\nUUID={uuid}\nTYPE=xfs\n")).unwrap(), "xfs, labelled photos");
+        assert_eq!(
+            foreign(&format!("LABEL=photos\nUUID={uuid}\nTYPE=xfs\n")).unwrap(),
+            "xfs, labelled photos"
+        );
         assert_eq!(foreign("LABEL=photos\nTYPE=ext4\n").unwrap(), "ext4, labelled photos");
         assert_eq!(foreign("LABEL=senesce\nTYPE=ext4\nPTTYPE=dos\n").unwrap(), "a dos partition table");
         assert_eq!(foreign("PARTLABEL=senesce\nTYPE=xfs\n").unwrap(), "xfs");

@@ -318,9 +318,8 @@ impl Manifest {
     pub fn save(&self, work: &Path) -> Result<(), Error> {
         let path = Manifest::path(work, &self.name);
         let new = work.join(format!(".{}.json.new", self.name));
-        let text = serde_json::to_vec_pretty(self).map_err(|e| {
-            Error::Refused(format!("writing {}: {e}; choose other names", path.display()))
-        })?;
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(|e| Error::Refused(format!("writing {}: {e}; choose other names", path.display())))?;
         let mut file = std::fs::File::create(&new).map_err(Error::io("making", &new))?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(Error::io("writing", &new))?;
         std::fs::rename(&new, &path).map_err(Error::io("replacing", &path))

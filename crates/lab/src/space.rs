@@ -114,7 +114,12 @@ pub(crate) fn check_new_files(home: &Home, work: &Path, size: u64) -> Result<(),
     if free >= 2 * size + LAST_BYTES {
         return Ok(());
     }
-    Err(format!("both images would grow by {} in {}, where {} are free", bytes(size), dir.display(), bytes(free)))
+    Err(format!(
+        "both images would grow by {} in {}, where {} are free",
+        bytes(size),
+        dir.display(),
+        bytes(free)
+    ))
 }
 
 /// A disk with no more than this free is full: the last of it is not for everyone.
@@ -123,7 +128,9 @@ const LAST_BYTES: u64 = 1 << 20;
 /// Names the full directory as the cause of an error on a copy, which itself names a path of a file system that only this process has
 /// mounted.
 pub(crate) fn of_copy(error: Error, home: &Home, work: &Path) -> Error {
-    let Some(dir) = image_dir(home, work).filter(|_| !matches!(error, Error::Interrupted(_))) else { return error };
+    let Some(dir) = image_dir(home, work).filter(|_| !matches!(error, Error::Interrupted(_))) else {
+        return error;
+    };
     match disk::free_bytes(dir) {
         Ok(free) if free <= LAST_BYTES => Error::Failed(format!(
             "writing the unaged copy in {}: no space left on the disk; free some space there, or age with --image-dir on a larger disk \

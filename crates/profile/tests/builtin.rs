@@ -78,8 +78,8 @@ fn what_makes_no_sense_is_refused_in_one_line() {
     for absurd in [1e308, f64::INFINITY, f64::NAN, -1.0, 1.1e15] {
         for section in 0..3 {
             let mut profile = load("agrawal").unwrap();
-            let weights =
-                [&mut profile.age.weight, &mut profile.size.weight, &mut profile.depth.weight].map(|w| &mut w[0]);
+            let weights = [&mut profile.age.weight, &mut profile.size.weight, &mut profile.depth.weight]
+                .map(|w| &mut w[0]);
             *weights.into_iter().nth(section).unwrap() = absurd;
             let error = profile.check().unwrap_err().to_string();
             assert!(error.contains("weight"), "{absurd}: {error}");

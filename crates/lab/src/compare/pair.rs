@@ -263,7 +263,8 @@ mod tests {
             comparable(numbers).len()
         };
         assert_eq!(kept([Some(4096.0), Some(4096.0)]), 5);
-        for sizes in [[Some(0.0), Some(71680.0)], [Some(0.0), Some(0.0)], [Some(4096.0), None], [None, None]] {
+        for sizes in [[Some(0.0), Some(71680.0)], [Some(0.0), Some(0.0)], [Some(4096.0), None], [None, None]]
+        {
             assert_eq!(kept(sizes), 1, "{sizes:?}");
         }
     }

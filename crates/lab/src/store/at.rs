@@ -57,7 +57,8 @@ impl StoreAt {
     /// Opens it; refused if it is not there, or empty.
     pub fn open_there(&self) -> Result<Store, Error> {
         let StoreAt::File(path) = self else { return self.open() };
-        let is_store = || Sqlite::is_store(path).map_err(|source| Error::Store { store: self.to_string(), source });
+        let is_store =
+            || Sqlite::is_store(path).map_err(|source| Error::Store { store: self.to_string(), source });
         if path.is_file() && is_store()? {
             return self.open();
         }

@@ -108,7 +108,8 @@ fn look(path: &Path) -> Result<Found, Failure> {
     if id == APPLICATION_ID {
         return Ok(Found::Store);
     }
-    let foreign = |why: String| Failure::from(format!("it is an SQLite file of another program ({why}); {not_ours}"));
+    let foreign =
+        |why: String| Failure::from(format!("it is an SQLite file of another program ({why}); {not_ours}"));
     if id != 0 {
         return Err(foreign(format!("application id {id:#010x}")));
     }
@@ -128,7 +129,8 @@ fn look(path: &Path) -> Result<Found, Failure> {
     if TABLES.iter().map(&mut has).collect::<Result<Vec<bool>, Failure>>()?.iter().all(|has| *has) {
         return Ok(Found::OlderStore);
     }
-    let mut tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 4")?;
+    let mut tables =
+        db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 4")?;
     match tables.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()? {
         // A kill came before the tables of a new store, or somebody made an empty file for it.
         tables if tables.is_empty() => Ok(Found::Nothing),
@@ -148,7 +150,9 @@ fn unchanging(path: &Path) -> Option<PathBuf> {
     }
     let name = std::path::absolute(path).ok()?;
     let escaped = name.as_os_str().as_bytes().iter().map(|byte| match byte {
-        b'/' | b'-' | b'_' | b'.' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(*byte).to_string(),
+        b'/' | b'-' | b'_' | b'.' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+            char::from(*byte).to_string()
+        }
         byte => format!("%{byte:02x}"),
     });
     Some(PathBuf::from(format!("file:{}?immutable=1", escaped.collect::<String>())))

@@ -76,6 +76,72 @@ fn who_only_reads_a_store_of_an_older_version_is_told_what_takes_it_over() {
 }
 
 #[test]
+fn files_of_other_programs_are_not_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let foreign = |name: &str, statements: &str| {
+        let path = dir.path().join(name);
+        rusqlite::Connection::open(&path).unwrap().execute_batch(statements).unwrap();
+        path
+    };
+    let wal = "PRAGMA journal_mode = wal; CREATE TABLE notes (text);";
+    let cases = [
+        (foreign("notes.db", "CREATE TABLE notes (text); INSERT INTO notes VALUES ('x')"), "tables notes"),
+        // One of its tables is called like one of ours.
+        (foreign("runs.db", "CREATE TABLE run (id, distance); PRAGMA user_version = 2"), "tables run"),
+        (
+            foreign("maps.db", "PRAGMA application_id = 1196444487; CREATE TABLE a (b)"),
+            "application id 0x47504b47",
+        ),
+        (foreign("wal.db", wal), "tables notes"),
+        (foreign("50%? #.db", wal), "tables notes"),
+    ];
+    for (path, why) in cases {
+        let before = std::fs::read(&path).unwrap();
+        let names = || std::fs::read_dir(dir.path()).unwrap().count();
+        let files = names();
+        let at = StoreAt::File(path.clone());
+        for opened in [at.open(), at.read(), at.open_there()] {
+            let Err(error) = opened else { panic!("{} is opened", path.display()) };
+            let expected = format!(
+                "result store {}: it is an SQLite file of another program ({why}); it is not touched; name another file",
+                path.display()
+            );
+            assert_eq!(error.to_string(), expected);
+        }
+        assert!(
+            std::fs::read(&path).unwrap() == before && names() == files,
+            "{} was touched",
+            path.display()
+        );
+    }
+    // While its program has it open, with changes in its log.
+    let path = dir.path().join("open.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(wal).unwrap();
+    assert!(StoreAt::File(path).open().is_err_and(|error| error.to_string().contains("tables notes")));
+    let count: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn a_store_is_known_by_its_application_id_and_an_older_one_by_its_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let id = |path: &Path| u32::from_be_bytes(std::fs::read(path).unwrap()[68..72].try_into().unwrap());
+    let [new_one, old_one, empty, killed] =
+        ["new", "old", "empty", "killed"].map(|name| dir.path().join(name));
+    old(&old_one);
+    std::fs::write(&empty, "").unwrap();
+    // A kill between making the file and its tables.
+    rusqlite::Connection::open(&killed).unwrap().execute_batch("PRAGMA journal_mode = wal").unwrap();
+    assert_eq!(id(&old_one), 0);
+    for path in [&new_one, &old_one, &empty, &killed] {
+        drop(Store::open(path).unwrap());
+        assert_eq!(&id(path).to_be_bytes(), b"snsc", "{}", path.display());
+        drop(Store::open(path).unwrap());
+    }
+}
+
+#[test]
 fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("new.db");
