@@ -6,7 +6,7 @@ use rustix::fs::{SeekFrom, ioctl_ficlone, seek, statfs, statvfs};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// `f_type` of tmpfs, whose free space is a promise that only memory can keep.
@@ -69,7 +69,15 @@ pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
     if ioctl_ficlone(&to, &from).is_ok() {
         return Ok(Copied::ByReference);
     }
+    let takes = from.metadata().context("looking at", image)?.blocks() * 512;
     drop((from, to));
+    let dir = copy.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let free = free_bytes(dir)?;
+    if takes > free {
+        let _ = std::fs::remove_file(copy);
+        let why = format!("it takes {takes} bytes, and {} has {free} free", dir.display());
+        return Err(io::Error::new(io::ErrorKind::StorageFull, why)).context("copying the image", image);
+    }
     let mut cp = command("cp");
     let output =
         run_tool(cp.args(["--reflink=never", "--sparse=always", "--"]).arg(image).arg(copy), "coreutils")?;

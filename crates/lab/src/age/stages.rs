@@ -42,11 +42,11 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     let already = if manifest.stage == Stage::Making { 0 } else { allocated_bytes(&spec.made.home) };
     space::check_written(&spec.made, &plan, spec.conditions.overwrites)?;
     space::check(&spec.made, &plan, spec.data(), spec.fill, already)?;
-    if let Some(made) = spec.made.spec()? {
-        if manifest.stage == Stage::Making {
-            let inodes = plan.live_files + plan.directories;
-            manifest.made.plan_mkfs_opts = made.kind.room_for(made.size_bytes, inodes);
-        }
+    if let Some(made) = spec.made.spec()?
+        && manifest.stage == Stage::Making
+    {
+        let inodes = plan.live_files + plan.directories;
+        manifest.made.plan_mkfs_opts = made.kind.room_for(made.size_bytes, inodes);
     }
 
     let work = Work::take(&spec.work)?;
