@@ -145,3 +145,47 @@ pub(crate) fn of_copy(error: Error, home: &Home, work: &Path) -> Error {
 fn existing(path: &Path) -> &Path {
     path.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("."))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(dir: &Path) -> Made {
+        Made {
+            home: Home::Image(dir.join("work/a.img")),
+            fs: "ext4".to_owned(),
+            size_bytes: 1 << 60,
+            plan_mkfs_opts: Vec::new(),
+            mkfs_opts: Vec::new(),
+            mount_opts: Vec::new(),
+            read_ahead_kb: 128,
+            kernel: None,
+        }
+    }
+
+    #[test]
+    fn a_copy_that_does_not_fit_is_refused_with_the_directory_that_is_too_small() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = made(dir.path());
+        let refused = check_copy(&made, dir.path(), 1, 1 << 55, true).unwrap_err().to_string();
+        assert!(refused.contains(&format!(" in {}, where ", dir.path().display())), "{refused}");
+        check_copy(&made, dir.path(), 1, 1 << 55, false).unwrap();
+        check_copy(&made, dir.path(), 1, 1 << 10, true).unwrap();
+        let device = Made { home: Home::Device("/dev/nothing".into()), ..made.clone() };
+        assert!(
+            check_copy(&device, dir.path(), 1, 1 << 55, true).is_err(),
+            "its copy is in the work directory"
+        );
+        let refused = check_new_files(&made.home, dir.path(), 1 << 54).unwrap_err();
+        assert!(refused.contains(&dir.path().display().to_string()), "{refused}");
+        check_new_files(&made.home, dir.path(), 1 << 20).unwrap();
+    }
+
+    #[test]
+    fn an_error_is_blamed_on_a_full_directory_only_where_that_is_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |error| of_copy(error, &made(dir.path()).home, dir.path()).to_string();
+        assert_eq!(of(Error::Failed("other".to_owned())), "other");
+        assert_eq!(of(Error::Interrupted("other".to_owned())), "interrupted; other");
+    }
+}

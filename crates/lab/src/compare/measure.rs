@@ -9,6 +9,7 @@ use crate::watched::device_bytes;
 use crate::workload::interrupted;
 use crate::{Error, Watch, say, space, tree};
 use fs::Target;
+use rustix::fs::StatVfsMountFlags;
 
 /// A comparison on its way.
 pub struct Measuring<'a> {
@@ -178,6 +179,16 @@ impl Measuring<'_> {
     fn new_files(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
         if targets.iter().any(|target| !target.maps_files()) {
             return Ok(());
+        }
+        for (target, side) in targets.iter().zip(SUBJECTS) {
+            let root = target.root();
+            let mount = rustix::fs::statvfs(root).map_err(|e| Error::io("looking at", root)(e.into()))?;
+            if mount.f_flag.contains(StatVfsMountFlags::RDONLY) {
+                self.watch.say(&format!(
+                    "fragments of a new file: not measured, because the {side} side is mounted to be read only"
+                ));
+                return Ok(());
+            }
         }
         let free = [disk::free_bytes(targets[0].root())?, disk::free_bytes(targets[1].root())?];
         let fuller = usize::from(free[1] < free[0]);
