@@ -129,7 +129,6 @@ fn names_that_are_not_utf_8_are_refused_at_once() {
         "reproduce fast17-fig1 --work",
         "run",
         "verify --builtin --work",
-        "resemble a",
         "demo --work",
     ] {
         refused(lab.command(words(line)).arg(strange), said);
