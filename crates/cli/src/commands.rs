@@ -46,7 +46,8 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Reproduce(_)
             | Command::Verify(_)
     );
-    if runs && !matches!(args.command, Command::Probe(_)) {
+    // What only reads, and saved images, take any name.
+    if runs && !matches!(args.command, Command::Image(_) | Command::Probe(_)) {
         refuse_paths_that_are_not_text()?;
     }
     // Before any thread starts, so that every mount belongs to this process alone and dies with it.
