@@ -1,1 +1,347 @@
+//! Whatever is made is taken down: at the end, on errors, and by `cleanup` after `kill -9`.
 
+use rustix::process::{Pid, Signal, kill_process};
+use senesce_disk::{
+    BlockDevice, Entry, Error, Image, LABEL, LoopDevice, MemoryLimit, Mount, Residue, Session, cleanup,
+    command, drop_file_cache, isolate, mount_points, new_uuid, run_tool,
+};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Once;
+
+/// Tells a test process that it is the victim.
+const VICTIM: &str = "SENESCE_TEST_VICTIM";
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("skipped: loop devices and mounts need root");
+    }
+    root
+}
+
+/// One run directory for all tests of this process, and none of the system's.
+fn begin() -> std::sync::Arc<Session> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("SENESCE_RUN_DIR").is_none() {
+            let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
+            // SAFETY: `Once` lets no test of this process go on, and so read the environment, before this is done.
+            unsafe { std::env::set_var("SENESCE_RUN_DIR", dir) };
+        }
+        // What an earlier test left when it failed.
+        cleanup().unwrap();
+    });
+    Session::begin().unwrap()
+}
+
+fn ext4(session: &std::sync::Arc<Session>, dir: &Path, label: &str) -> LoopDevice {
+    let image = Image::create(&dir.join("disk.img"), 16 << 20).unwrap();
+    let device = LoopDevice::attach(session, image.path(), 256).unwrap();
+    mkfs(device.device(), label, &[]);
+    device
+}
+
+fn mkfs(device: &Path, label: &str, options: &[&str]) {
+    let mut mkfs = command("mkfs.ext4");
+    assert!(
+        run_tool(mkfs.args(["-q", "-F", "-L", label]).args(options).arg(device), "e2fsprogs")
+            .unwrap()
+            .status
+            .success()
+    );
+}
+
+fn attached(image: &Path) -> bool {
+    let list = Command::new("losetup").arg("-j").arg(image).output().unwrap();
+    !list.stdout.is_empty()
+}
+
+#[test]
+fn a_loop_device_is_a_disk_and_leaves_nothing() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let image = Image::create(&dir.path().join("disk.img"), 16 << 20).unwrap();
+    let device = LoopDevice::attach(&session, image.path(), 64).unwrap();
+    let name = device.device().file_name().unwrap().to_owned();
+    let ahead = Path::new("/sys/block").join(&name).join("queue/read_ahead_kb");
+    assert_eq!(std::fs::read_to_string(ahead).unwrap().trim(), "64");
+    let number = std::fs::read_to_string(Path::new("/sys/block").join(&name).join("dev")).unwrap();
+    assert_eq!(number.trim(), format!("{}:{}", device.devno().0, device.devno().1));
+    let again = LoopDevice::attach(&session, image.path(), 64).unwrap_err().to_string();
+    assert!(again.contains("is in use by another run"), "{again}");
+    if device.direct_io() {
+        std::fs::write(device.device(), vec![7; 1 << 20]).unwrap();
+        assert!(matches!(drop_file_cache(image.path()).unwrap(), Residue::Bytes(0) | Residue::Unknown));
+    }
+    device.detach().unwrap();
+    assert!(!attached(image.path()));
+}
+
+#[test]
+fn mounting_and_its_errors() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    let device = ext4(&session, dir.path(), "senesce");
+    let bad = Mount::new(&session, device.device(), "ext4", &["noatime,nonsense=1".into()])
+        .unwrap_err()
+        .to_string();
+    assert!(bad.contains("nonsense"), "{bad}");
+    let mut mount = Mount::new(&session, device.device(), "ext4", &["noatime,commit=30".into()]).unwrap();
+    let place = mount.dir().to_owned();
+    std::fs::write(place.join("file"), "kept").unwrap();
+    mount.unmount().unwrap();
+    assert!(!place.join("file").exists());
+    mount.mount().unwrap();
+    assert_eq!(std::fs::read_to_string(place.join("file")).unwrap(), "kept");
+    let open = std::fs::File::open(place.join("file")).unwrap();
+    let busy = mount.unmount().unwrap_err().to_string();
+    assert!(busy.contains("still in use") && busy.contains("fuser -vm"), "{busy}");
+    drop(open);
+    drop(mount);
+    assert!(!place.exists());
+    drop(device);
+    assert!(!attached(&dir.path().join("disk.img")));
+}
+
+#[test]
+fn only_free_and_confirmed_devices_are_claimed() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    let device = ext4(&session, dir.path(), "photos");
+    let path = device.device();
+    let name = path.to_str().unwrap();
+    let refusal = |path: &Path, erase| BlockDevice::claim(path, erase).unwrap_err().to_string();
+    assert!(refusal(path, None).contains(&format!("--erase {name}")));
+    assert!(refusal(path, Some("/dev/other")).contains("--erase names /dev/other"));
+    let foreign = refusal(path, Some(name));
+    assert!(foreign.contains("ext4, labelled photos") && foreign.contains("wipefs"), "{foreign}");
+    assert!(refusal(Path::new("/dev/null"), Some("/dev/null")).contains("no block device"));
+    let mount = Mount::new(&session, path, "ext4", &[]).unwrap();
+    let used = refusal(path, Some(name));
+    assert!(used.contains("it is mounted on") && used.contains("umount"), "{used}");
+    drop(mount);
+    // A superblock of bcachefs, which not every `blkid` knows.
+    let magic = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
+    let bcachefs = |label: &str, uuid: [u8; 16]| {
+        let mut start = vec![0; 8192];
+        start[4120..4136].copy_from_slice(magic);
+        start[4152..4168].copy_from_slice(&uuid);
+        start[4168..4168 + label.len()].copy_from_slice(label.as_bytes());
+        std::fs::write(path, start).unwrap();
+    };
+    let bits = u128::from_str_radix(&new_uuid().replace('-', ""), 16).unwrap().to_be_bytes();
+    bcachefs("photos", bits);
+    let foreign = refusal(path, Some(name));
+    assert!(foreign.contains("bcachefs, labelled") && foreign.contains("photos"), "{foreign}");
+    assert!(!BlockDevice::open(path).unwrap().is_ours().unwrap());
+    bcachefs(LABEL, [7; 16]);
+    assert!(!BlockDevice::open(path).unwrap().is_ours().unwrap());
+    bcachefs(LABEL, bits);
+    assert!(BlockDevice::open(path).unwrap().is_ours().unwrap());
+    // The label alone is anyone's.
+    mkfs(path, LABEL, &[]);
+    let foreign = refusal(path, Some(name));
+    assert!(foreign.contains("ext4, labelled senesce") && foreign.contains("wipefs"), "{foreign}");
+    mkfs(path, LABEL, &["-U", &new_uuid()]);
+    assert!(run_tool(command("blockdev").arg("--setro").arg(path), "util-linux").unwrap().status.success());
+    let read_only = refusal(path, Some(name));
+    assert!(read_only.contains("it is read-only") && read_only.contains("blockdev --setrw"), "{read_only}");
+    assert!(run_tool(command("blockdev").arg("--setrw").arg(path), "util-linux").unwrap().status.success());
+    let claimed = BlockDevice::claim(path, Some(name)).unwrap();
+    assert_eq!((claimed.size_bytes(), claimed.devno()), (16 << 20, device.devno()));
+    // A mount in another namespace shows in no table.
+    let mut elsewhere = victim("mounts_in_its_own_namespace", |c| {
+        c.env("SENESCE_TEST_DEVICE", path);
+    });
+    let busy = refusal(path, Some(name));
+    kill(&mut elsewhere);
+    assert!(busy.contains("in use"), "{busy}");
+    cleanup().unwrap();
+}
+
+#[test]
+fn cleanup_takes_down_what_a_killed_run_left() {
+    if !is_root() {
+        return;
+    }
+    let run = tempfile::tempdir().unwrap();
+    let work = tempfile::tempdir().unwrap();
+    let mut child = victim("makes_a_target", |c| {
+        c.env("SENESCE_RUN_DIR", run.path()).env("SENESCE_TEST_WORK", work.path());
+    });
+    let cleanup = || {
+        // Another process, for its run directory is another.
+        let mut command = itself("cleans_up");
+        let output = command.env("SENESCE_RUN_DIR", run.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let image = std::fs::canonicalize(work.path()).unwrap().join("disk.img");
+    let mounted = || mount_points("self").unwrap().iter().any(|m| m.dir.starts_with(run.path()));
+    let said = cleanup();
+    assert!(said.contains(&format!("running: process {}", child.id())), "{said}");
+    assert!(attached(&image) && mounted());
+    kill(&mut child);
+    let said = cleanup();
+    assert!(said.contains("undone: unmounted"), "{said}");
+    assert!(said.contains("failed:") && said.contains("kept"), "{said}");
+    assert!(!attached(&image) && !mounted());
+    assert!(!work.path().join("tree").exists() && work.path().join("kept/precious").exists());
+    // What is not ours is named until somebody decides.
+    std::fs::remove_dir_all(work.path().join("kept")).unwrap();
+    assert!(!cleanup().contains("failed:"));
+    assert_eq!(std::fs::read_dir(run.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_isolated_outlives_its_process() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    let dir = tempfile::tempdir().unwrap();
+    let device = ext4(&session, dir.path(), "senesce");
+    let mut child = victim("mounts_in_its_own_namespace", |c| {
+        c.env("SENESCE_TEST_DEVICE", device.device());
+    });
+    assert!(BlockDevice::open(device.device()).is_err());
+    kill(&mut child);
+    assert!(BlockDevice::open(device.device()).is_ok());
+    cleanup().unwrap();
+}
+
+/// A limit of so many MiB; none, with a word why, if this machine cannot.
+fn limit(session: &std::sync::Arc<Session>, mib: u64) -> Option<MemoryLimit> {
+    match MemoryLimit::new(session, mib << 20) {
+        Err(error @ Error::NoMemoryController) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        result => Some(result.unwrap()),
+    }
+}
+
+/// The control groups that the process made.
+fn groups(pid: u32) -> String {
+    let found = Command::new("find").args(["/sys/fs/cgroup", "-name", &format!("senesce-{pid}-*")]).output();
+    String::from_utf8(found.unwrap().stdout).unwrap()
+}
+
+#[test]
+fn a_limit_on_memory_holds_and_leaves_nothing_killed_or_not() {
+    if !is_root() {
+        return;
+    }
+    let session = begin();
+    // Without a line end tail has to keep all that comes.
+    let keeps_64_mib = |limit: &MemoryLimit| {
+        let mut command = command("sh");
+        command.args(["-c", "head -c 64M /dev/zero | tail -n 1 >/dev/null"]).stderr(Stdio::null());
+        limit.confine(&mut command).unwrap();
+        command.status().unwrap().success()
+    };
+    let (Some(small), Some(large)) = (limit(&session, 16), limit(&session, 256)) else { return };
+    assert_eq!((small.limit_bytes(), large.limit_bytes()), (16 << 20, 256 << 20));
+    assert!(!keeps_64_mib(&small) && keeps_64_mib(&large));
+    assert_eq!(groups(std::process::id()).lines().count(), 2);
+    small.remove().unwrap();
+    drop(large);
+    assert_eq!(groups(std::process::id()), "");
+
+    let run = tempfile::tempdir().unwrap();
+    let mut child = victim("limits_a_process", |c| {
+        c.env("SENESCE_RUN_DIR", run.path());
+    });
+    assert_eq!(groups(child.id()).lines().count(), 1);
+    kill(&mut child);
+    let said = itself("cleans_up").env("SENESCE_RUN_DIR", run.path()).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("undone: removed the control group"), "{said}");
+    assert_eq!(groups(child.id()), "");
+}
+
+#[test]
+#[ignore = "run by the others, to be killed"]
+fn limits_a_process() {
+    if std::env::var_os(VICTIM).is_none() {
+        return;
+    }
+    let limit = limit(&begin(), 16).unwrap();
+    let mut sleep = command("sleep");
+    limit.confine(sleep.arg("60")).unwrap();
+    let sleep = sleep.spawn().unwrap();
+    wait_for_the_end((limit, sleep));
+}
+
+#[test]
+#[ignore = "run by the others, to be killed"]
+fn makes_a_target() {
+    let Some(work) = std::env::var_os("SENESCE_TEST_WORK").map(PathBuf::from) else { return };
+    let session = begin();
+    let device = ext4(&session, &work, "senesce");
+    let mount = Mount::new(&session, device.device(), "ext4", &[]).unwrap();
+    let tree = work.join("tree");
+    let kept = work.join("kept");
+    let entries = [&tree, &kept].map(|path| session.record(Entry::Directory { path: path.clone() }).unwrap());
+    std::fs::create_dir_all(tree.join(".senesce")).unwrap();
+    std::fs::create_dir(&kept).unwrap();
+    std::fs::write(kept.join("precious"), "").unwrap();
+    wait_for_the_end((mount, entries));
+}
+
+#[test]
+#[ignore = "run by the others, to be killed"]
+fn mounts_in_its_own_namespace() {
+    let Some(device) = std::env::var_os("SENESCE_TEST_DEVICE") else { return };
+    isolate().unwrap();
+    let mount = Mount::new(&begin(), Path::new(&device), "ext4", &[]).unwrap();
+    wait_for_the_end(mount);
+}
+
+#[test]
+#[ignore = "run by the others"]
+fn cleans_up() {
+    let cleaned = cleanup().unwrap();
+    cleaned.undone.iter().for_each(|s| println!("undone: {s}"));
+    cleaned.running.iter().for_each(|s| println!("running: {s}"));
+    cleaned.failed.iter().for_each(|s| println!("failed: {s}"));
+}
+
+fn itself(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]).env(VICTIM, "1");
+    command
+}
+
+/// Starts `test` in a process of its own and waits until it has made what it makes.
+fn victim(test: &str, set: impl FnOnce(&mut Command)) -> Child {
+    let mut command = itself(test);
+    set(&mut command);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    let ready = lines.map_while(Result::ok).any(|line| line.ends_with("ready"));
+    assert!(ready, "the victim ended before it was killed");
+    child
+}
+
+fn wait_for_the_end(_made: impl Sized) {
+    println!("ready");
+    if std::env::var_os(VICTIM).is_some() {
+        std::thread::sleep(std::time::Duration::from_secs(60));
+    }
+}
+
+fn kill(child: &mut Child) {
+    kill_process(Pid::from_child(child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+}
