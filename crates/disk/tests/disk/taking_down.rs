@@ -14,15 +14,11 @@ use testing::wait_until;
 fn ext4(session: &std::sync::Arc<Session>, dir: &Path, label: &str) -> LoopDevice {
     let image = Image::create(&dir.join("disk.img"), 16 << 20).unwrap();
     let device = LoopDevice::attach(session, image.path(), 256).unwrap();
-    mkfs(device.device(), label);
+    mkfs(device.device(), label, &[]);
     device
 }
 
-fn mkfs(device: &Path, label: &str) {
-    mkfs_with(device, label, &[]);
-}
-
-fn mkfs_with(device: &Path, label: &str, options: &[&str]) {
+fn mkfs(device: &Path, label: &str, options: &[&str]) {
     let mut mkfs = command("mkfs.ext4");
     let mkfs = mkfs.args(["-q", "-F", "-L", label]).args(options).arg(device);
     assert!(run_tool(mkfs, "e2fsprogs").unwrap().status.success());
@@ -114,24 +110,31 @@ fn only_free_and_confirmed_devices_are_claimed() {
     wait_until("the end of all mounts", || BlockDevice::open(path).is_ok());
     // A superblock of bcachefs, which not every `blkid` knows.
     let magic = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
-    let bcachefs = |label: &str| {
+    let bcachefs = |label: &str, uuid: [u8; 16]| {
         let mut start = vec![0; 8192];
         start[4120..4136].copy_from_slice(magic);
-        start[4152..4168].copy_from_slice(b"senescs\x8ee-123456");
+        start[4152..4168].copy_from_slice(&uuid);
         start[4168..4168 + label.len()].copy_from_slice(label.as_bytes());
         std::fs::write(path, start).unwrap();
     };
-    bcachefs("photos");
+    let bits = u128::from_str_radix(&new_uuid().replace('-', ""), 16).unwrap().to_be_bytes();
+    bcachefs("photos", bits);
     let foreign = refusal(path, Some(name));
     assert!(foreign.contains("bcachefs, labelled") && foreign.contains("photos"), "{foreign}");
     assert!(!BlockDevice::open(path).unwrap().is_ours().unwrap());
-    bcachefs(LABEL);
+    bcachefs(LABEL, [7; 16]);
+    assert!(!BlockDevice::open(path).unwrap().is_ours().unwrap());
+    bcachefs(LABEL, bits);
     assert!(BlockDevice::open(path).unwrap().is_ours().unwrap());
-    // Anyone may choose our label.
-    mkfs(path, LABEL);
+    // The label alone is anyone's.
+    mkfs(path, LABEL, &[]);
     let foreign = refusal(path, Some(name));
     assert!(foreign.contains("ext4, labelled senesce") && foreign.contains("wipefs"), "{foreign}");
-    mkfs_with(path, LABEL, &["-U", &new_uuid()]);
+    mkfs(path, LABEL, &["-U", &new_uuid()]);
+    assert!(run_tool(command("blockdev").arg("--setro").arg(path), "util-linux").unwrap().status.success());
+    let read_only = refusal(path, Some(name));
+    assert!(read_only.contains("it is read-only") && read_only.contains("blockdev --setrw"), "{read_only}");
+    assert!(run_tool(command("blockdev").arg("--setrw").arg(path), "util-linux").unwrap().status.success());
     let claimed = BlockDevice::claim(path, Some(name)).unwrap();
     assert_eq!((claimed.size_bytes(), claimed.devno()), (16 << 20, device.devno()));
     // A mount in another namespace shows in no table.
