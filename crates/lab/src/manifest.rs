@@ -171,6 +171,8 @@ impl Made {
 
 /// Refuses a path that manifests and journals cannot hold, which are text.
 pub(crate) fn check_recordable(path: &Path) -> Result<(), Error> {
+    // The directory above a bare name is the current one.
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let absolute = std::path::absolute(path).map_err(Error::io("finding", path))?;
     let existing = absolute.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
     match [Some(absolute), existing].into_iter().flatten().find(|path| path.to_str().is_none()) {

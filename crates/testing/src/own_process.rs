@@ -13,7 +13,7 @@ const OWN: &str = "SENESCE_TEST_OWN_PROCESS";
 /// ```ignore
 /// #[test]
 /// fn limits_are_kept() {
-///     testing::in_own_process(|| assert!(…));
+///     testing::in_own_process(|| assert!(true));
 /// }
 /// ```
 ///
