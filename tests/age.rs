@@ -7,36 +7,44 @@ use std::process::Command;
 const KINDS: [(&str, &str); 3] = [("ext4", "160MiB"), ("xfs", "320MiB"), ("btrfs", "256MiB")];
 
 #[test]
-fn ages_exactly_and_the_checker_finds_nothing() {
-    for (fs, size) in KINDS {
-        needs!(fs);
-        let lab = Lab::new();
-        let aged = lab.json(&format!(
-            "age --fs {fs} --size {size} --profile dabre --fullness 0.7 --seed 7 --work work"
-        ));
-        let number = |name: &str| aged[name].as_f64().unwrap_or_else(|| panic!("{fs}: {name} in {aged}"));
-        assert_eq!(number("errors"), 0.0, "{fs}: {}", aged["failures"]);
-        assert!(number("operations") <= 1.05 * number("bound_operations"));
-        assert!(number("overwrites") <= 1.15 * number("bound_overwrites"));
-        assert!(number("age_rms_error") <= f64::max(1e-4, 0.5 / number("live_files")));
-        assert_eq!(number("creations") - number("deletions"), number("live_files"));
-        assert!(number("fit_p_value") > 0.99 && number("operations_per_s") > 0.0);
-        assert_eq!(aged["stopped_by"], "bound");
-        assert_eq!(aged["checker_clean"], true);
-        assert_eq!(aged["trace_sha256"].as_str().unwrap().len(), 64);
+fn ages_ext4_exactly_and_the_checker_finds_nothing() {
+    needs!("ext4");
+    ages_exactly(KINDS[0], &["e2fsck", "-fn"]);
+}
 
-        let image = lab.work().join(format!("{fs}-dabre-7.img"));
-        let checker: &[&str] = match fs {
-            "ext4" => &["e2fsck", "-fn"],
-            "xfs" => &["xfs_repair", "-n"],
-            _ => &["btrfs", "check", "--readonly"],
-        };
-        let check = Command::new(checker[0]).args(&checker[1..]).arg(&image).output().unwrap();
-        assert!(check.status.success(), "{fs}: {}", text(&check.stderr));
-        let files = lab.list(&image);
-        assert_eq!(files.len() as f64, number("live_files"), "{fs}");
-        lab.nothing_left();
-    }
+#[test]
+fn ages_xfs_exactly_and_the_checker_finds_nothing() {
+    needs!("xfs");
+    ages_exactly(KINDS[1], &["xfs_repair", "-n"]);
+}
+
+#[test]
+fn ages_btrfs_exactly_and_the_checker_finds_nothing() {
+    needs!("btrfs");
+    ages_exactly(KINDS[2], &["btrfs", "check", "--readonly"]);
+}
+
+fn ages_exactly((fs, size): (&str, &str), checker: &[&str]) {
+    let lab = Lab::new();
+    let aged =
+        lab.json(&format!("age --fs {fs} --size {size} --profile dabre --fullness 0.7 --seed 7 --work work"));
+    let number = |name: &str| aged[name].as_f64().unwrap_or_else(|| panic!("{fs}: {name} in {aged}"));
+    assert_eq!(number("errors"), 0.0, "{fs}: {}", aged["failures"]);
+    assert!(number("operations") <= 1.05 * number("bound_operations"));
+    assert!(number("overwrites") <= 1.15 * number("bound_overwrites"));
+    assert!(number("age_rms_error") <= f64::max(1e-4, 0.5 / number("live_files")));
+    assert_eq!(number("creations") - number("deletions"), number("live_files"));
+    assert!(number("fit_p_value") > 0.99 && number("operations_per_s") > 0.0);
+    assert_eq!(aged["stopped_by"], "bound");
+    assert_eq!(aged["checker_clean"], true);
+    assert_eq!(aged["trace_sha256"].as_str().unwrap().len(), 64);
+
+    let image = lab.work().join(format!("{fs}-dabre-7.img"));
+    let check = Command::new(checker[0]).args(&checker[1..]).arg(&image).output().unwrap();
+    assert!(check.status.success(), "{fs}: {}", text(&check.stderr));
+    let files = lab.list(&image);
+    assert_eq!(files.len() as f64, number("live_files"), "{fs}");
+    lab.nothing_left();
 }
 
 #[test]

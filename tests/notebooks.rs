@@ -35,24 +35,8 @@ fn store(lab: &Lab) -> PathBuf {
     path
 }
 
-/// Whether a program can run these words.
-fn can(program: &str, args: &[&str]) -> bool {
-    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
-}
-
-fn printed(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout)
-}
-
 #[test]
 fn the_python_notebook_reads_the_store() {
-    // Debian's pandas belongs to Debian's Python.
-    let with_pandas = |python: &&str| can(python, &["-c", "import pandas"]);
-    let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(with_pandas) else {
-        return testing::skip("pandas", "no python3 has it; scripts/setup installs it");
-    };
     let lab = Lab::new();
     let store = store(&lab);
     let notebook = std::fs::read_to_string(notebooks().join("store.ipynb")).unwrap();
@@ -69,7 +53,8 @@ fn the_python_notebook_reads_the_store() {
         program.push('\n');
     }
     program += "print(medians.to_string())\n";
-    let printed = printed(Command::new(python).args(["-c", &program]).env("SENESCE_STORE", &store));
+    let program = format!("import os, sys\nos.environ['SENESCE_STORE'] = sys.argv[1]\n{program}");
+    let Some(printed) = testing::pandas(&program, &store) else { return };
     assert!(printed.contains("desk aged 3.035 s/GiB [3.010, 3.060]"), "{printed}");
     assert!(printed.contains("desk unaged 1.035 s/GiB [1.010, 1.060]"), "{printed}");
     assert!(printed.contains("2.932367"), "the ratio: {printed}");
@@ -78,13 +63,16 @@ fn the_python_notebook_reads_the_store() {
 
 #[test]
 fn the_r_script_reads_the_store() {
-    if !can("Rscript", &["-e", "library(RSQLite)"]) {
+    let loaded = Command::new("Rscript").args(["-e", "library(RSQLite)"]).output();
+    if !loaded.is_ok_and(|loaded| loaded.status.success()) {
         return testing::skip("R with RSQLite", "Rscript cannot load it; scripts/setup installs it");
     }
     let lab = Lab::new();
     let store = store(&lab);
     let script = notebooks().join("store.R");
-    let shown = printed(Command::new("Rscript").arg(&script).arg(&store));
+    let output = Command::new("Rscript").arg(&script).arg(&store).output().unwrap();
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{shown}{}", text(&output.stderr));
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
     let row = shown.lines().map(words).find(|row| row.first().is_some_and(|name| name == "desk"));
     assert_eq!(row.unwrap(), ["desk", "scan_s_per_gib", "s/GiB", "3.035", "1.035", "2.932"], "{shown}");

@@ -4,6 +4,7 @@
 //! unless `allowed-skips.txt` names `what` with a reason.
 
 mod own_process;
+mod pandas;
 mod port;
 
 use std::fmt::Display;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use own_process::in_own_process;
+pub use pandas::pandas;
 pub use port::Port;
 use tempfile::TempDir;
 

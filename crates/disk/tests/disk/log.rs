@@ -107,18 +107,10 @@ fn pandas_reads_the_columns() {
     let path = write(&dir, &[request, Request::read(0, 8)]);
     let script = "import sys, pandas\nlog = pandas.read_parquet(sys.argv[1])\n\
                   print(*log.columns)\nprint(*log.iloc[0])\nprint(len(log))";
-    if !testing::has_tool("python3") {
-        return;
-    }
-    let python = std::process::Command::new("python3").arg("-c").arg(script).arg(&path).output().unwrap();
-    let errors = String::from_utf8_lossy(&python.stderr);
-    if errors.contains("No module named") || errors.contains("Unable to find a usable engine") {
-        return testing::skip("pandas", errors);
-    }
-    let said = String::from_utf8_lossy(&python.stdout);
+    let Some(printed) = testing::pandas(script, &path) else { return };
     let expected = "time_ns kind address length service_ns queue metadata readahead\n\
                     18446744073709551615 write 2560 1536 0 4294967295 True False\n2\n";
-    assert_eq!(said, expected, "{errors}");
+    assert_eq!(printed, expected);
 }
 
 proptest! {

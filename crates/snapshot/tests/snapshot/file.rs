@@ -4,7 +4,6 @@ use crate::support::any_snapshot;
 use proptest::prelude::*;
 use senesce_snapshot::{Entry, Extent, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::path::Path;
-use std::process::Command;
 
 fn entry(parent: u32, kind: Kind, inode: u64) -> Entry {
     Entry {
@@ -89,25 +88,14 @@ print(pyarrow.parquet.read_metadata(sys.argv[1]).metadata[b"senesce.fs"].decode(
 
 #[test]
 fn pandas_reads_a_snapshot() {
-    if !testing::has_tool("python3") {
-        return;
-    }
-    let python =
-        |script: &str, path: &Path| Command::new("python3").args(["-c", script]).arg(path).output().unwrap();
-    let imported = python("import pandas, pyarrow", Path::new(""));
-    if !imported.status.success() {
-        testing::skip("pandas", String::from_utf8_lossy(&imported.stderr));
-        return;
-    }
     let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     small().save(&path, false).unwrap();
-    let out = python(SCRIPT, &path);
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let Some(printed) = testing::pandas(SCRIPT, &path) else { return };
     let expected = "parent name kind inode generation links size allocated changed modified born extents\n\
         dir dir file 18446744073709551615 4294967295 2023-11-14 22:13:20.123456789+00:00 0\n\
         b'/a dir/no text: \\xff\\n'\n\
         [9223372036854775808, 0] 0\n\
         ext4\n";
-    assert_eq!(String::from_utf8_lossy(&out.stdout), expected);
+    assert_eq!(printed, expected);
 }

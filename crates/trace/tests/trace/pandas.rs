@@ -1,8 +1,5 @@
 //! Others read trace files with their own tools.
 
-use std::path::Path;
-use std::process::Command;
-
 use crate::support::{each_kind, write};
 
 /// Prints the columns, the rows that are not empty in them, and some values and metadata.
@@ -18,25 +15,14 @@ print(pyarrow.parquet.read_metadata(sys.argv[1]).metadata[b"senesce.tool"].decod
 
 #[test]
 fn pandas_reads_a_trace() {
-    if !testing::has_tool("python3") {
-        return;
-    }
-    let python =
-        |script: &str, path: &Path| Command::new("python3").args(["-c", script]).arg(path).output().unwrap();
-    let imported = python("import pandas, pyarrow", Path::new(""));
-    if !imported.status.success() {
-        testing::skip("pandas", String::from_utf8_lossy(&imported.stderr));
-        return;
-    }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.parquet");
     write(&path, &each_kind());
-    let out = python(SCRIPT, &path);
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let Some(printed) = testing::pandas(SCRIPT, &path) else { return };
     let expected = "op file dir size offset to_file to_dir content\n\
         12 9 11 6 2 2 4 1\n\
         mkdir rmdir create write append truncate punch rename link delete fsync checkpoint\n\
         18446744073709551615 4294967295 hole\n\
         senesce 0.1.0\n";
-    assert_eq!(String::from_utf8_lossy(&out.stdout), expected);
+    assert_eq!(printed, expected);
 }

@@ -1,0 +1,24 @@
+//! Python with pandas, by which others read our files.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Debian's pandas belongs to Debian's Python, which may not be the first on the PATH.
+const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
+
+/// What a Python script prints that may use pandas with PyArrow and gets `file` as its argument; skips if no Python has them.
+///
+/// # Panics
+/// If the script fails.
+pub fn pandas(script: &str, file: &Path) -> Option<String> {
+    let run = |python: &str, script: &str| Command::new(python).arg("-c").arg(script).arg(file).output();
+    let has_pandas =
+        |python: &&str| run(python, "import pandas, pyarrow").is_ok_and(|out| out.status.success());
+    let Some(python) = PYTHONS.into_iter().find(has_pandas) else {
+        crate::skip("pandas", "no python3 has it with PyArrow; scripts/setup installs it");
+        return None;
+    };
+    let out = run(python, script).expect("it ran just now");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    Some(String::from_utf8_lossy(&out.stdout).into_owned())
+}
