@@ -3,7 +3,6 @@
 use crate::support::any_snapshot;
 use proptest::prelude::*;
 use senesce_snapshot::{Entry, Extent, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
-use std::path::Path;
 
 fn entry(parent: u32, kind: Kind, inode: u64) -> Entry {
     Entry {
