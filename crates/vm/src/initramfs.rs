@@ -35,8 +35,11 @@ fn write_all(
         cpio.link(link, "/lib")?;
     }
     for path in libraries {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(path);
         cpio.file(&format!("{LIBRARIES}/{name}"), &std::fs::read(path)?)?;
+        for link in links_to(path)? {
+            cpio.link(&format!("{LIBRARIES}/{link}"), &name)?;
+        }
     }
     cpio.file(&PROGRAM[1..], code)?;
     cpio.file(&FILE[1..], job)?;
@@ -52,8 +55,45 @@ fn libraries() -> Result<Vec<PathBuf>> {
     let paths: BTreeSet<&str> =
         maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).collect();
     let is_library = |path: &&&str| {
-        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(Path::new(path));
         name.ends_with(".so") || name.contains(".so.")
     };
     Ok(paths.iter().filter(is_library).map(PathBuf::from).collect())
+}
+
+/// The symbolic links to a library in its directory. The loader looks for `libz.so.1`, which links to `libz.so.1.2.13`.
+fn links_to(library: &Path) -> Result<Vec<String>> {
+    let Some(dir) = library.parent() else { return Ok(Vec::new()) };
+    let mut links = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_symlink() && entry.path().canonicalize().is_ok_and(|to| to == library) {
+            links.push(file_name(&entry.path()));
+        }
+    }
+    Ok(links)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_library_has_all_names_that_link_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let library = dir.join("liba.so.1.2");
+        std::fs::write(&library, "").unwrap();
+        symlink("liba.so.1.2", dir.join("liba.so.1")).unwrap();
+        symlink("liba.so.1", dir.join("liba.so")).unwrap();
+        symlink("nothing", dir.join("libb.so")).unwrap();
+        let mut links = links_to(&library).unwrap();
+        links.sort_unstable();
+        assert_eq!(links, ["liba.so", "liba.so.1"]);
+    }
 }
