@@ -64,6 +64,16 @@ const SHARDS: usize = 16;
 /// What was used so often stays when it is looked at.
 const AGAIN: u8 = 2;
 
+impl Shard {
+    /// Drops the names of items that were taken out, when they are most of the clock.
+    fn sweep(&mut self) {
+        if self.clock.len() > 2 * self.items.len() + 64 {
+            let Self { items, clock, .. } = self;
+            clock.retain(|name| items.contains_key(name));
+        }
+    }
+}
+
 impl Kept {
     fn give(&self) -> Item {
         // Of two that count at the same time one may be lost.
@@ -113,6 +123,14 @@ impl Cache {
     pub fn get(&self, name: Name) -> Option<Item> {
         let shard = self.shard(name).shard.lock();
         shard.items.get(&name).map(Kept::give)
+    }
+
+    /// Gives up what is kept under `name`. Its name stays in the clock until that comes by.
+    pub fn take(&self, name: Name) -> Option<Item> {
+        let mut shard = self.shard(name).shard.lock();
+        let taken = shard.items.remove(&name)?;
+        self.bytes.fetch_sub(taken.bytes, Relaxed);
+        Some(taken.item)
     }
 
     /// What is kept under `name`, or else what `load` gives, which one thread alone is asked for.
@@ -175,6 +193,7 @@ impl Cache {
                 Some(before) => drop(self.bytes.fetch_sub(before.bytes, Relaxed)),
                 None => shard.clock.push_back(name),
             }
+            shard.sweep();
             self.bytes.fetch_add(bytes, Relaxed);
         }
         self.make_room();
@@ -206,7 +225,8 @@ impl Cache {
                 continue;
             };
             empty = 0;
-            let kept = shard.items.get_mut(&name).expect("the clock has what is kept");
+            // Without an item where that was taken out.
+            let Some(kept) = shard.items.get_mut(&name) else { continue };
             if kept.uses.swap(1, Relaxed) == AGAIN {
                 kept.stay(&self.gauge);
                 shard.clock.push_back(name);
@@ -214,5 +234,47 @@ impl Cache {
                 self.bytes.fetch_sub(gone.bytes, Relaxed);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Item {
+        Item::Header(Arc::new(Node::empty_leaf()))
+    }
+
+    #[test]
+    fn taken_items_leave_neither_bytes_nor_a_growing_clock() {
+        let cache = Cache::new(1 << 20);
+        cache.put((1, 1), header());
+        for birth in 0..10_000 {
+            cache.put((0, birth), header());
+            assert!(cache.take((0, birth)).is_some());
+        }
+        assert!(cache.take((0, 0)).is_none());
+        assert!(cache.get((1, 1)).is_some());
+        let names: usize = cache.shards.iter().map(|shard| shard.shard.lock().clock.len()).sum();
+        assert!(names <= SHARDS * 68, "{names} names of one item");
+        assert!(cache.take((1, 1)).is_some());
+        assert_eq!((cache.bytes(), cache.gauge.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn room_is_made_past_the_names_of_taken_items() {
+        let cache = Cache::new(0);
+        // Over the budget, so that each put throws out what is there.
+        cache.put((1, 1), header());
+        assert!(cache.get((1, 1)).is_none());
+        let cache = Cache::new(1 << 20);
+        for birth in 0..100 {
+            cache.put((0, birth), header());
+        }
+        (0..99).for_each(|birth| drop(cache.take((0, birth))));
+        let charge = Charge::new(&cache.gauge, 1 << 20);
+        cache.make_room();
+        assert_eq!(cache.bytes(), 0);
+        drop(charge);
     }
 }

@@ -162,10 +162,10 @@ impl Pager {
         done
     }
 
-    /// A node with all its parts in memory, for the writer. What the cache has is taken from there; the rest is read at once and not
-    /// kept, since it is about to be changed.
+    /// A node with all its parts in memory, for the writer. The cache gives up what it has of it, and the rest is read at once and not kept: the node
+    /// is about to be changed, and its old version would only take the place of live ones. A reader that still needs it reads it from the disk.
     pub fn whole(&self, pointer: &Pointer) -> Result<Node> {
-        let mut node = match self.cache.get((pointer.at, pointer.birth)) {
+        let mut node = match self.cache.take((pointer.at, pointer.birth)) {
             Some(Item::Header(node)) => (*node).clone(),
             _ => {
                 let bytes = self.read(pointer.at, pointer.bytes as usize)?;
@@ -177,7 +177,7 @@ impl Pager {
         };
         for entry in &mut node.entries {
             if let Part::Disk(place) = entry.part
-                && let Some(Item::Run(run)) = self.cache.get(name(&place))
+                && let Some(Item::Run(run)) = self.cache.take(name(&place))
             {
                 entry.part = Part::Memory(run);
             }
