@@ -75,6 +75,11 @@ pub trait FileSystem: Sync {
         false
     }
 
+    /// Options that its makers advise for one of that size, where `mkfs` does not take them by itself.
+    fn advised_mkfs_opts(&self, _size_bytes: u64) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Checks it, unmounted, without changing anything. Status 0 says that it is clean. `None` where it has no checker.
     fn check(&self, device: &Path) -> Option<Command>;
 

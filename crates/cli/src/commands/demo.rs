@@ -10,7 +10,7 @@ use std::path::Path;
 /// The profile of the demonstration: Windows desktops of 2004.
 const PROFILE: &str = "agrawal";
 
-/// Share in use, or less where a file system does not take so much: low enough that a small Btrfs is not slowed by want of room for metadata.
+/// Share in use, or less where a file system does not take so much.
 const FULLNESS: f64 = 0.6;
 
 pub fn run(args: &Demo) -> Result<()> {
@@ -65,7 +65,7 @@ fn spec(args: &Demo, work: &Path, kind: &dyn fs::FileSystem) -> Result<AgeSpec> 
             fs: name.to_owned(),
             size_bytes: args.size,
             plan_mkfs_opts: Vec::new(),
-            mkfs_opts: Vec::new(),
+            mkfs_opts: kind.advised_mkfs_opts(args.size).iter().map(|opt| (*opt).to_owned()).collect(),
             mount_opts: Vec::new(),
             read_ahead_kb: 128,
             kernel: None,

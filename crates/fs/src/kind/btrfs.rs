@@ -26,6 +26,12 @@ impl FileSystem for Btrfs {
         command
     }
 
+    /// `mkfs.btrfs(8)`, of `--mixed`: with groups of blocks of their own, metadata of a small one has so little room that each operation
+    /// waits for some.
+    fn advised_mkfs_opts(&self, size_bytes: u64) -> &'static [&'static str] {
+        if size_bytes < 1 << 30 { &["--mixed"] } else { &[] }
+    }
+
     fn check(&self, device: &Path) -> Option<Command> {
         let mut command = command("btrfs");
         command.args(["check", "--readonly"]).arg(device);
