@@ -21,6 +21,16 @@ const CHECKPOINT: f64 = 0.7;
 /// The log lets go of what is in the tree where it is so many times what memory takes.
 const LET_GO: usize = 2;
 
+/// The part of the leaves of a node that messages above them may weigh before the leaves are made anew in a row: a byte is written again
+/// about that many times.
+const SHARE: usize = 3;
+
+/// The same where room is short.
+const SHARE_WHERE_SHORT: usize = 10;
+
+/// Bytes of leaves that are made anew at most when a store is closed: a few seconds of a disk.
+const SETTLED: u64 = 1 << 30;
+
 /// Nodes that are looked at, when a store is closed, for the next messages that wait.
 const VISITS: u32 = 256;
 
@@ -122,9 +132,10 @@ impl Flusher {
         let Some(memtable) = shared.view.read().frozen.clone() else { return Ok(()) };
         let mut from = Vec::new();
         loop {
-            let slice = shared.params.node_bytes as usize / if self.is_tight(shared) { 16 } else { 4 };
+            let slice = shared.params.node_bytes as usize / if self.is_tight(shared) { 16 } else { 8 };
             let (run, next) = memtable.read().run(&from, None, u64::MAX, slice, &shared.pager.cache.gauge);
             self.apply(shared, &run)?;
+            shared.drained.fetch_add(run.bytes().len() as u64, Relaxed);
             self.halfway = true;
             let Some(key) = next else { break };
             from = key;
@@ -141,6 +152,7 @@ impl Flusher {
             let _wanted = shared.wanted.lock();
             let mut view = shared.view.write();
             view.frozen = None;
+            shared.drained.store(0, Relaxed);
             shared.done.notify_all();
             view.active.read().log_start
         };
@@ -156,6 +168,8 @@ impl Flusher {
         }
         self.have_room(shared)?;
         let mut writer = Writer::new(&shared.pager, self.packing(shared));
+        writer.spare = self.space.free_slots().saturating_sub(changed(&self.root));
+        writer.share = if self.is_short(shared) { SHARE_WHERE_SHORT } else { SHARE };
         self.root = writer.apply_to_root(&self.root, run)?;
         let Writer { dropped, buffered, inner, .. } = writer;
         self.changed(shared, dropped, (buffered, inner))
@@ -186,10 +200,9 @@ impl Flusher {
         Ok((next, made))
     }
 
-    /// Sends down what waits, before a store in rows is closed, as far as no more is written than the log could have held: who opens it next
-    /// reads leaves alone.
+    /// Sends down what waits, before a store in rows is closed, up to [`SETTLED`]: who opens it next reads leaves alone.
     fn settle(&mut self, shared: &Shared) -> Result<()> {
-        let mut left = shared.params.log_bytes;
+        let mut left = SETTLED;
         let mut from: Option<Key> = Some(Arc::from([]));
         while let Some(key) = from
             && left > 0
@@ -207,8 +220,9 @@ impl Flusher {
     /// Each changed node needs a new extent while its old one is still held. Makes a checkpoint, which gives the old ones back, when there are few.
     fn have_room(&mut self, shared: &Shared) -> Result<()> {
         // A slice, or a step of a purge, changes a few nodes on each level, and maybe all leaves of some.
-        let leaves = if shared.in_rows { u64::from(shared.params.fanout) } else { 1 };
-        let needed = changed(&self.root) + 4 * (u64::from(level(&self.root)) + 1 + leaves);
+        let levels = u64::from(level(&self.root));
+        let needed = changed(&self.root)
+            + if shared.in_rows { levels.max(1) * row_slots(shared) } else { 4 * (levels + 2) };
         if self.space.free_slots() < needed && self.space.dropped_slots() > 0 {
             self.checkpoint(shared, false)?;
         }
@@ -234,6 +248,11 @@ impl Flusher {
 
     fn is_tight(&self, shared: &Shared) -> bool {
         self.spare_slots() < 2 * reserve(shared)
+    }
+
+    /// Whether what waits in buffers takes room that others may want.
+    fn is_short(&self, shared: &Shared) -> bool {
+        shared.room.load(Relaxed) < capacity(shared) as i64 / 8
     }
 
     /// Slots that will be free after the next checkpoint.
@@ -377,6 +396,7 @@ impl Flusher {
         let buffers = if shared.in_rows { 0 } else { self.superblock.inner };
         let spare = self.spare_slots() as i64 - (reserve(shared) + buffers) as i64;
         shared.room.store(bytes_in(shared, spare) - self.superblock.buffered as i64, Relaxed);
+        shared.buffered.store(self.superblock.buffered.saturating_sub(self.purged), Relaxed);
     }
 }
 
@@ -391,6 +411,11 @@ fn bytes_in(shared: &Shared, slots: i64) -> i64 {
 pub(crate) fn capacity(shared: &Shared) -> u64 {
     let slots = shared.pager.layout.area.1.saturating_sub(reserve(shared));
     bytes_in(shared, slots as i64) as u64
+}
+
+/// Slots that a row of leaves takes, with what is above it.
+fn row_slots(shared: &Shared) -> u64 {
+    u64::from(shared.params.fanout) + 2
 }
 
 /// Slots that inserts must leave.

@@ -129,6 +129,8 @@ impl Store {
             work: Condvar::new(),
             done: Condvar::new(),
             room: AtomicI64::new(0),
+            buffered: AtomicU64::new(0),
+            drained: AtomicU64::new(0),
             given: AtomicU64::new(0),
             memtable_bytes,
             in_rows: options.in_rows,

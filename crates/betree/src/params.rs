@@ -124,8 +124,8 @@ impl Params {
 pub struct Options {
     /// Bytes of memory for nodes, changed and unchanged, and for what was written last. Kept within a fifth more.
     pub cache_bytes: usize,
-    /// Leaves are made anew together and full, whenever a tenth of what lies below a node changed. Scans stay as fast as those of a store that was
-    /// written in order, and about ten bytes are written for one in random order; without it the least is written, about two.
+    /// Leaves are made anew together and full, whenever a third of what lies below a node changed. Once it is closed, scans are as fast as those of a store that was
+    /// written in order, and about five bytes are written for one in random order; without it the least is written, about two.
     pub in_rows: bool,
     /// How long a full store waits for readers of older trees, which keep the room of what was deleted: 10 s. Long, because a reader whose
     /// disk or processor is busy with others may take seconds, and a delete that fails for want of room is worse than a slow one.

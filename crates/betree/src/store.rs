@@ -38,6 +38,10 @@ pub(crate) struct Shared {
     pub done: Condvar,
     /// Bytes that can still be written beyond what is in memory.
     pub room: AtomicI64,
+    /// Bytes that came into buffers since they were last emptied to give room.
+    pub buffered: AtomicU64,
+    /// Bytes of the frozen memtable that are in the tree.
+    pub drained: AtomicU64,
     /// Bytes of keys and values that were given since the store was opened.
     pub given: AtomicU64,
     pub memtable_bytes: usize,
@@ -309,10 +313,19 @@ impl Store {
 
     /// About how many bytes of keys and values can still be written; deletes do not need any.
     pub fn room_bytes(&self) -> u64 {
+        (self.shared.room.load(Relaxed) - self.memtable_bytes() as i64).max(0) as u64
+    }
+
+    /// About how many bytes came since the last [`reclaim`](Self::reclaim) and are not in leaves yet: it may make room of some of them.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.shared.buffered.load(Relaxed) + self.memtable_bytes()
+    }
+
+    /// Bytes in memory that are not in the tree.
+    fn memtable_bytes(&self) -> u64 {
         let view = self.shared.view();
-        let memtables = std::iter::once(&view.active).chain(&view.frozen);
-        let waiting: usize = memtables.map(|memtable| memtable.read().bytes()).sum();
-        (self.shared.room.load(Relaxed) - waiting as i64).max(0) as u64
+        let frozen = view.frozen.map_or(0, |memtable| memtable.read().bytes() as u64);
+        view.active.read().bytes() as u64 + frozen.saturating_sub(self.shared.drained.load(Relaxed))
     }
 }
 

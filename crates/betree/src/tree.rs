@@ -46,11 +46,15 @@ pub(crate) struct Writer<'a> {
     pub packing: Packing,
     /// Bytes of leaves that were made anew in rows.
     pub made: u64,
+    /// Slots that rows of leaves may take which could also be made later.
+    pub spare: u64,
+    /// The part of the leaves of a node that messages above them may weigh before the leaves are made anew in a row.
+    pub share: usize,
 }
 
 impl<'a> Writer<'a> {
     pub fn new(pager: &'a Pager, packing: Packing) -> Self {
-        Self { pager, dropped: Vec::new(), buffered: 0, inner: 0, packing, made: 0 }
+        Self { pager, dropped: Vec::new(), buffered: 0, inner: 0, packing, made: 0, spare: 0, share: 1 }
     }
 
     /// A node to change, with all its parts in memory. What lies on the disk is dropped; it counts again when it is done.

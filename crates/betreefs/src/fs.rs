@@ -36,6 +36,11 @@ pub(crate) const ENTRIES_AHEAD: usize = 1 << 20;
 /// How long is waited between two looks for room in a full store, unless told.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// It is looked at once more when such a part of all that fits in was deleted or waits: that much may become room.
+const MUCH: u64 = 64;
+/// How often at most for one write.
+const LOOKS: u32 = 8;
+
 /// Who asks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Caller {
@@ -81,6 +86,8 @@ pub struct Fs {
     /// When the full store was last looked at for room, and how long until it is looked at again.
     looked: Mutex<Option<Instant>>,
     look_again: Duration,
+    /// Bytes of blocks that were deleted since then, about.
+    pub(crate) freed: AtomicU64,
     /// Whether something was written since the last look.
     changed: AtomicBool,
 }
@@ -123,6 +130,7 @@ impl Fs {
             reserve: bytes / RESERVE,
             looked: Mutex::new(None),
             look_again: LOOK_AGAIN,
+            freed: AtomicU64::new(0),
             changed: AtomicBool::new(false),
             found,
             read_only,
@@ -272,16 +280,24 @@ impl Fs {
     /// Writes a batch that takes more room, if there is more than what is kept back.
     pub(crate) fn grow(&self, batch: &Batch) -> Result<()> {
         let needed = self.reserve + batch.bytes() as u64;
-        if self.store.room_bytes() < needed {
+        let mut looks = 0;
+        while self.store.room_bytes() < needed {
             let mut looked = self.looked.lock();
-            if looked.is_none_or(|at| at.elapsed() >= self.look_again) {
-                // What is in memory may need less than it seems, or give room.
-                self.store.reclaim()?;
-                *looked = Some(Instant::now());
+            // Others may have found it meanwhile.
+            if self.store.room_bytes() >= needed {
+                break;
             }
-            if self.store.room_bytes() < needed {
+            let much =
+                self.freed.load(Relaxed) + self.store.waiting_bytes() >= self.store.capacity_bytes() / MUCH;
+            let time = looks == 0 && looked.is_none_or(|at| at.elapsed() >= self.look_again);
+            if !(time || much && looks < LOOKS) {
                 return fail(libc::ENOSPC);
             }
+            looks += 1;
+            self.freed.store(0, Relaxed);
+            // What waits may need less than it seems, or give room. Others may take it before this one does: then it is looked at again.
+            self.store.reclaim()?;
+            *looked = Some(Instant::now());
         }
         self.write_batch(batch)
     }

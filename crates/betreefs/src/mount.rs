@@ -31,8 +31,10 @@ const CHECKPOINT: Duration = Duration::from_secs(60);
 /// How often what was freed is given back if something changed: checkpoints of the store let go of much at once.
 const GIVE_BACK: Duration = Duration::from_secs(5);
 
-/// Memory of everything together, unless told.
-const MEMORY: usize = 256 << 20;
+/// The share of the machine's memory that everything together takes, unless told,
+const MEMORY: usize = 16;
+/// and the least of that.
+const LEAST_MEMORY: usize = 256 << 20;
 /// The share of it that inodes may take which the kernel knows.
 const INODES: usize = 8;
 /// What such an inode takes, about.
@@ -135,7 +137,9 @@ fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
 }
 
 fn memory(options: &MountOptions) -> usize {
-    options.cache_bytes.unwrap_or(MEMORY)
+    let machine = rustix::system::sysinfo();
+    let all = machine.totalram as usize * machine.mem_unit as usize;
+    options.cache_bytes.unwrap_or((all / MEMORY).max(LEAST_MEMORY))
 }
 
 /// How many inodes the kernel may know, if it lets itself be told.

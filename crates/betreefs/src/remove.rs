@@ -161,6 +161,8 @@ impl Fs {
         size: u64,
         batch: &mut Batch,
     ) {
+        let within = size.min(blocks.end * self.block).saturating_sub(blocks.start * self.block);
+        self.freed.fetch_add(within, Relaxed);
         if blocks.end.saturating_sub(blocks.start) <= FEW_BLOCKS {
             blocks.for_each(|block| {
                 let bytes = size.saturating_sub(block * self.block).min(self.block);

@@ -54,7 +54,7 @@ impl Writer<'_> {
         self.drop_deleted_children(&mut node, bounds)?;
         self.send_wide_ranges(&mut node, bounds)?;
         if node.level == 1 && self.packing == Packing::Rows {
-            let fill = self.is_heavy(&node, bounds)? && self.flush_row(&mut node)?;
+            let fill = self.is_due(&node, bounds)? && self.flush_row(&mut node)?;
             return Ok(self.divide_inner(node, fill));
         }
         while node.weight(self.block()) > self.room() {

@@ -2,7 +2,7 @@
 //! that there is a row of slots for them.
 //!
 //! What a scan reads too much, or seeks, is bounded by this whatever happened to the keys: messages that wait weigh at most
-//! [`SHARE`] of what lies below them, and the leaves of a node lie in one row, where free space has one.
+//! a third of what lies below them, or a tenth where room is short, and the leaves of a node lie in one row, where free space has one.
 
 use std::sync::Arc;
 
@@ -13,22 +13,29 @@ use crate::error::Result;
 use crate::node::{Entry, Link, Node, Part};
 use crate::run::{Run, Slice};
 
-/// The part of the leaves of a node that messages above them may weigh: a byte is written again that many times at most.
-const SHARE: usize = 10;
-
 /// Messages that wait are noticed by a scan from this part of what lies below them.
 const NOTICED: usize = 256;
 
 impl Writer<'_> {
-    /// Whether the messages in a node above leaves have to go down to them.
-    pub(super) fn is_heavy(&self, node: &Node, bounds: Bounds<'_>) -> Result<bool> {
+    /// Whether the messages in a node above leaves go down to them now: they must if the node is too large, and should if they weigh much,
+    /// unless a checkpoint has to free slots first.
+    pub(super) fn is_due(&mut self, node: &Node, bounds: Bounds<'_>) -> Result<bool> {
+        let slots = node.entries.len() as u64 + 2;
+        let due = node.disk_bytes(self.block()) > self.room()
+            || (self.spare >= 2 * slots && self.is_heavy(node, bounds)?);
+        if due {
+            self.spare = self.spare.saturating_sub(slots);
+        }
+        Ok(due)
+    }
+
+    fn is_heavy(&self, node: &Node, bounds: Bounds<'_>) -> Result<bool> {
         let mut waiting = 0;
         for i in 0..node.entries.len() {
             waiting += self.waiting(node, i, bounds)?;
         }
         let below: usize = node.entries.iter().map(|entry| self.leaf_bytes(&entry.child)).sum();
-        Ok(node.disk_bytes(self.block()) > self.room()
-            || waiting > (below / SHARE).clamp(self.room() / 32, self.room()))
+        Ok(waiting > (below / self.share).clamp(self.room() / 32, 2 * self.room()))
     }
 
     /// What messages weigh that wait for child `i`: their bytes, and those below them that they delete.

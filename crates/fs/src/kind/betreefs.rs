@@ -69,6 +69,12 @@ impl FileSystem for Betreefs {
         0.5
     }
 
+    /// An operation is a message to its server and one back: while one waits, another is worked on. Where a file lies follows from its name,
+    /// however many threads there are.
+    fn default_threads(&self) -> usize {
+        2 * std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
     /// Nothing is allocated before it is written, so every file is written.
     fn inline_limit_bytes(&self) -> u64 {
         u64::MAX
