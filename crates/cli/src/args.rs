@@ -177,30 +177,4 @@ impl StoreArg {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory as _;
-
-    /// The commands that do something, as they are typed.
-    fn leaves(command: &clap::Command, above: &str, found: &mut Vec<String>) {
-        let typed = format!("{above}{}", command.get_name());
-        if !command.has_subcommands() {
-            return found.push(typed);
-        }
-        // What the program runs itself is hidden.
-        let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
-        shown.for_each(|below| leaves(below, &format!("{typed} "), found));
-    }
-
-    #[test]
-    fn the_book_shows_every_command() {
-        let book = include_str!("../../../docs/src/command.md");
-        let mut commands = Vec::new();
-        leaves(&Senesce::command(), "", &mut commands);
-        assert!(commands.len() > 40, "{commands:?}");
-        // On one line, for arguments may stand in between, and alternatives behind.
-        let is_on = |line: &str, command: &str| command.split(' ').all(|word| line.contains(word));
-        commands.retain(|command| !book.lines().any(|line| is_on(line, command)));
-        assert_eq!(commands, [""; 0], "not in the book");
-    }
-}
+mod tests;
