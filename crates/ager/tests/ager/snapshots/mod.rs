@@ -1,7 +1,7 @@
 //! What workloads from snapshots promise: a random history, of which only snapshots are known, is carried out again so that
 //! every snapshot comes true; what two snapshots show is counted; and what is no series of snapshots is refused.
 
-mod history;
+pub mod history;
 mod model;
 
 use activity::{Action, ActivityProfile, ActivitySet, Event};
