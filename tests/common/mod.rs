@@ -1,5 +1,7 @@
 //! What whole-program tests share: running the program in a directory of their own, and looking for leftovers.
 
+mod schemas;
+
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -53,7 +55,9 @@ impl Lab {
     /// Runs the program, which must print one JSON document.
     pub fn json(&self, line: &str) -> Value {
         let out = self.run(&format!("{line} --json"));
-        serde_json::from_str(&out).unwrap_or_else(|e| panic!("senesce {line}: {e}\n{out}"))
+        let document = serde_json::from_str(&out).unwrap_or_else(|e| panic!("senesce {line}: {e}\n{out}"));
+        schemas::check(line, &document);
+        document
     }
 
     pub fn try_run(&self, line: &str) -> Output {

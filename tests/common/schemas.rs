@@ -1,0 +1,173 @@
+//! What `--json` prints, for programs that read it: `docs/schemas/v1` has a JSON Schema of each command, and every document that a test sees
+//! must conform. With `UPDATE_EXPECT=1` schemas take in what they lack; a field that goes or changes its type is for a next version.
+//!
+//! The schemas use few words of the language: `type`, `properties`, `required`, `additionalProperties` and `items`. Where keys are names
+//! that vary, `additionalProperties` is written by hand and says what each value is.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Map, Value, json};
+
+/// Fails unless the document that a command printed conforms to its schema.
+pub fn check(line: &str, document: &Value) {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let name = command(&sources, line);
+    let path = sources.join("docs/schemas/v1").join(format!("{name}.json"));
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        return update(&path, &name, document);
+    }
+    let schema = load(&path).unwrap_or_else(|| panic!("senesce {line} has no schema {}", path.display()));
+    let mut wider = schema.clone();
+    widen(&mut wider, document);
+    assert!(
+        wider == schema,
+        "senesce {line} does not conform to {}: {}",
+        path.display(),
+        first_change(&schema, &wider, "$")
+    );
+}
+
+/// The command of a line, its words joined: those that have a help on file.
+fn command(sources: &Path, line: &str) -> String {
+    let help = |name: &String| sources.join(format!("tests/golden/help/senesce-{name}.txt")).exists();
+    let words = line.split_whitespace().take_while(|word| !word.starts_with('-'));
+    let mut name = String::new();
+    for word in words {
+        let longer = if name.is_empty() { word.to_owned() } else { format!("{name}-{word}") };
+        if !help(&longer) {
+            break;
+        }
+        name = longer;
+    }
+    assert!(!name.is_empty(), "senesce {line}: no command");
+    name
+}
+
+fn load(path: &Path) -> Option<Value> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+}
+
+/// Makes a schema take in a document. Tests run beside each other.
+fn update(path: &PathBuf, name: &str, document: &Value) {
+    let dir = path.parent().expect("it lies in a directory");
+    fs::create_dir_all(dir).unwrap();
+    let lock = File::open(dir).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let mut schema = load(path).unwrap_or_else(|| {
+        json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "title": format!("senesce {} --json", name.replace('-', " ")) })
+    });
+    widen(&mut schema, document);
+    fs::write(path, format!("{schema:#}\n")).unwrap();
+}
+
+/// Makes a schema take in a value. One that conforms changes nothing.
+fn widen(schema: &mut Value, value: &Value) {
+    let schema = schema.as_object_mut().expect("a schema is an object");
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let kinds = schema.entry("type").or_insert_with(|| json!([])).as_array_mut().expect("types are listed");
+    if !kinds.iter().any(|known| known == kind) {
+        kinds.push(kind.into());
+        kinds.sort_by_key(|kind| kind.to_string());
+    }
+    match value {
+        Value::Array(values) => {
+            for value in values {
+                widen(schema.entry("items").or_insert_with(|| json!({})), value);
+            }
+        }
+        Value::Object(fields) => widen_object(schema, fields),
+        _ => {}
+    }
+}
+
+fn widen_object(schema: &mut Map<String, Value>, fields: &Map<String, Value>) {
+    if let Some(each @ Value::Object(_)) = schema.get_mut("additionalProperties") {
+        fields.values().for_each(|value| widen(each, value));
+        return;
+    }
+    schema.insert("additionalProperties".to_owned(), false.into());
+    // What the first object has is required until one comes that lacks it.
+    let required = schema.entry("required").or_insert_with(|| fields.keys().cloned().collect());
+    required
+        .as_array_mut()
+        .expect("fields are listed")
+        .retain(|field| field.as_str().is_some_and(|field| fields.contains_key(field)));
+    let known = schema.entry("properties").or_insert_with(|| json!({}));
+    for (field, value) in fields {
+        let known = known.as_object_mut().expect("fields are an object");
+        widen(known.entry(field).or_insert_with(|| json!({})), value);
+    }
+}
+
+/// Where two schemas differ first.
+fn first_change(before: &Value, after: &Value, at: &str) -> String {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            let changed = after.iter().find(|(key, value)| before.get(*key) != Some(value));
+            let (key, value) = changed.expect("they differ");
+            first_change(before.get(key).unwrap_or(&Value::Null), value, &format!("{at}.{key}"))
+        }
+        _ => format!("{at} is {before}, and would be {after}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(documents: &[Value]) -> Value {
+        let mut schema = json!({});
+        documents.iter().for_each(|document| widen(&mut schema, document));
+        schema
+    }
+
+    #[test]
+    fn what_a_schema_has_taken_in_conforms() {
+        let documents = [json!({ "a": 1, "b": [{ "c": null }] }), json!({ "a": 2.5, "d": "x" })];
+        let schema = of(&documents);
+        assert_eq!(schema["required"], json!(["a"]));
+        for document in &documents {
+            let mut wider = schema.clone();
+            widen(&mut wider, document);
+            assert_eq!(wider, schema);
+        }
+    }
+
+    #[test]
+    fn what_is_new_is_lacking_or_has_another_type_does_not() {
+        let schema = of(&[json!({ "a": 1, "b": { "c": [true] } })]);
+        for document in [
+            json!({ "a": "x", "b": { "c": [] } }),
+            json!({ "b": { "c": [] } }),
+            json!({ "a": 1, "b": { "c": [1] } }),
+        ] {
+            let mut wider = schema.clone();
+            widen(&mut wider, &document);
+            assert_ne!(wider, schema, "{document}");
+        }
+        let mut wider = schema.clone();
+        widen(&mut wider, &json!({ "a": 1, "b": { "c": [], "d": 1 } }));
+        assert_eq!(
+            first_change(&schema, &wider, "$"),
+            "$.properties.b.properties.d is null, and would be {\"type\":[\"number\"]}"
+        );
+    }
+
+    #[test]
+    fn names_that_vary_are_a_map() {
+        let schema = json!({ "type": ["object"], "additionalProperties": { "type": ["number"] } });
+        let mut wider = schema.clone();
+        widen(&mut wider, &json!({ "any": 1, "name": 2 }));
+        assert_eq!(wider, schema);
+    }
+}
