@@ -5,6 +5,7 @@ mod age;
 mod bench;
 mod betreefs;
 mod by;
+mod compare_layout;
 mod disk;
 mod experiment;
 mod extract;
@@ -16,7 +17,6 @@ mod mail;
 mod measure;
 mod personality;
 mod profile;
-mod resemble;
 mod results;
 mod served;
 mod snapshot;
@@ -30,6 +30,7 @@ pub use self::image::*;
 pub use self::snapshot::*;
 pub use age::*;
 pub use by::*;
+pub use compare_layout::*;
 pub use disk::*;
 pub use experiment::*;
 pub use extract::*;
@@ -39,7 +40,6 @@ pub use mail::*;
 pub use measure::*;
 pub use personality::*;
 pub use profile::*;
-pub use resemble::*;
 pub use results::*;
 pub use served::*;
 pub use verify::*;
@@ -49,7 +49,7 @@ use lab::StoreAt;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Ages a file system the way years of use would, measures what that did to it, and shows it.
+/// Ages file systems the way years of use would, measures the effect, and reports it.
 #[derive(Parser)]
 #[command(
     name = "senesce",
@@ -65,9 +65,9 @@ pub struct Senesce {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Say what works on this machine, and how to get the rest
+    /// Check what works on this machine, and how to get the rest
     Doctor(Json),
-    /// Age and compare ext4, XFS and Btrfs, small, and write the report
+    /// Age and compare small file systems, and write the report
     Demo(Demo),
     /// Age a file system
     Age(Box<Age>),
@@ -79,46 +79,47 @@ pub enum Command {
     Compare(Compare),
     /// Save, restore, verify and share aged images
     Image(Image),
-    /// Put two file systems side by side: free space, extents, layout scores, a new file on a copy
-    Resemble(Resemble),
-    /// Compare a real file system day by day with one on which the workload of its snapshots was replayed
+    /// Compare the layout and free space of two file systems
+    #[command(alias = "resemble")]
+    CompareLayout(CompareLayout),
+    /// Validate snapshot replay against a real file system
     Verify(Box<Verify>),
-    /// Run an experiment: file systems aged in rounds and measured after each
+    /// Run an experiment from a TOML file
     Run(Run),
-    /// Run a built-in experiment that reproduces a figure of the literature
+    /// Reproduce published figures and tables
     Reproduce(Reproduce),
-    /// Make, serve and break modelled disks; list device models, and price logs of requests on them
+    /// Manage modelled disks and device models
     Disk(Disk),
-    /// Make, mount, check or sum up a file system that does not age
+    /// Manage betreefs, a Bε-tree file system that does not age
     Betreefs(Betreefs),
-    /// Simulate how a trace is allocated, by policies of the fast file system or of extents
+    /// Simulate block allocation policies on a trace
     Ffs(Ffs),
-    /// List, show, check or capture profiles
+    /// List, show, check and capture profiles
     Profile(Profile),
-    /// Record, import or show short-lived files: those that no snapshot has
+    /// Record, import and show short-lived files
     Activity(Activity),
-    /// Take, compare, sum up or import snapshots of file systems
+    /// Take, compare, summarize and import snapshots
     Snapshot(Snapshot),
-    /// Show, convert or sum up traces of operations
+    /// Make, show, convert and summarize operation traces
     Trace(Trace),
-    /// Bring stores of results together
+    /// Merge result stores
     Store(Store),
-    /// Write one page with everything that was compared
+    /// Write the report, one self-contained HTML page
     Report(Report),
-    /// Show running and finished runs in a browser: progress, figures as they come, any two of them side by side
+    /// Show running and finished runs in a browser
     Serve(Serve),
-    /// Write all measurements as one table
+    /// Export all measurements as one table
     Export(Export),
-    /// Take down what a killed run has left: mounts, loop devices, control groups, trace buffers
+    /// Remove mounts, loop devices and images of killed runs
     Cleanup(Json),
-    /// Write the man pages into a directory
+    /// Write the man pages
     Man {
-        /// The directory
+        /// Directory to write to
         dir: PathBuf,
     },
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions {
-        /// The shell
+        /// Shell
         shell: clap_complete::Shell,
     },
 }
@@ -130,8 +131,8 @@ pub struct Json {
     pub json: bool,
 }
 
-/// The arguments; called as `mount` calls those that mount, they are of `betreefs mount`, and a personality behind `bench` is one
-/// of `bench personality`.
+/// The command line. `betreefs` and `mount.fuse.betreefs` stand for `senesce betreefs mount`, as mount(8) calls them, and `bench NAME` for
+/// `bench personality NAME`.
 pub fn words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let is_personality = |word: &OsString| {
@@ -151,7 +152,7 @@ pub fn words() -> Vec<OsString> {
 /// Where results are.
 #[derive(Args, Clone)]
 pub struct Work {
-    /// Work directory: images, their descriptions, and the store of results
+    /// Work directory: images, manifests and the result store
     #[arg(long, value_name = "DIR", default_value = "senesce-work")]
     pub work: PathBuf,
 }
@@ -159,7 +160,7 @@ pub struct Work {
 /// Where the store of results is.
 #[derive(Args, Clone)]
 pub struct StoreArg {
-    /// The store of results: a file, a work directory, or postgres://HOST/DATABASE [default: that of the work directory]
+    /// Result store: a file, a work directory, or postgres://HOST/DATABASE [default: the store of the work directory]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
 }

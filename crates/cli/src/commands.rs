@@ -7,6 +7,7 @@ mod bench;
 mod betreefs;
 mod cleanup;
 mod compare;
+mod compare_layout;
 mod demo;
 mod disk;
 mod doctor;
@@ -19,7 +20,6 @@ mod outside;
 mod probe;
 mod profile;
 mod report;
-mod resemble;
 mod serve;
 mod snapshot;
 mod store;
@@ -41,7 +41,7 @@ pub fn run(args: Senesce) -> Result<()> {
             | Command::Demo(_)
             | Command::Image(_)
             | Command::Probe(_)
-            | Command::Resemble(_)
+            | Command::CompareLayout(_)
             | Command::Run(_)
             | Command::Reproduce(_)
             | Command::Verify(_)
@@ -60,7 +60,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Compare(_)
             | Command::Demo(_)
             | Command::Probe(_)
-            | Command::Resemble(_)
+            | Command::CompareLayout(_)
             | Command::Run(_)
             | Command::Reproduce(_)
     ) {
@@ -79,7 +79,7 @@ pub fn run(args: Senesce) -> Result<()> {
         Command::Bench(bench) => self::bench::run(&bench.bench),
         Command::Probe(probe) => probe::run(&probe.probe),
         Command::Compare(compare) => compare::run(&compare),
-        Command::Resemble(resemble) => self::resemble::run(&resemble),
+        Command::CompareLayout(compare_layout) => self::compare_layout::run(&compare_layout),
         Command::Verify(verify) => self::verify::run(&verify),
         Command::Run(run) => experiment::run(&run),
         Command::Reproduce(reproduce) => experiment::reproduce(&reproduce),

@@ -1,4 +1,4 @@
-//! What `senesce activity` takes.
+//! Arguments of `senesce activity`.
 
 use crate::units;
 use clap::{Args, Subcommand, ValueEnum};
@@ -13,41 +13,41 @@ pub struct Activity {
 
 #[derive(Subcommand)]
 pub enum ActivityAction {
-    /// Watch a live tree, and keep which files came and went: times and sizes only, no name leaves the machine
+    /// Record short-lived files of a live tree
     Record {
-        /// The tree; other file systems below it are not watched
+        /// Directory tree; file systems mounted below it are not watched
         tree: PathBuf,
-        /// The set of profiles to write
+        /// Activity profile set to write
         output: PathBuf,
-        /// How long; Ctrl-C ends it earlier and keeps what was seen
+        /// Recording time; Ctrl-C stops earlier and keeps the recording
         #[arg(long = "for", value_name = "TIME", default_value = "24h", value_parser = units::time)]
         time: Duration,
-        /// What watches [default: fanotify where it can be had, or else inotify]
+        /// Notification interface [default: fanotify if available, else inotify]
         #[arg(long, value_enum)]
         by: Option<WatchBy>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Make profiles of logs of other programs; times are taken to local time (TZ)
+    /// Convert logs of other programs to activity profiles
     Import {
-        /// What wrote the logs
+        /// Log format
         #[arg(long, value_enum)]
         from: LogFormat,
-        /// The logs, in order of time
+        /// Logs in chronological order; timestamps are converted to local time (TZ)
         #[arg(required = true)]
         logs: Vec<PathBuf>,
-        /// The set of profiles to write
+        /// Activity profile set to write
         output: PathBuf,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Print the script for bpftrace whose output `import` reads
+    /// Print the bpftrace script for `activity import`
     Script,
-    /// Show figures of a set of profiles
+    /// Summarize an activity profile set
     Show {
-        /// A file, or `builtin`
+        /// File, or `builtin`
         set: PathBuf,
         /// Print one JSON document
         #[arg(long)]
@@ -57,18 +57,18 @@ pub enum ActivityAction {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum WatchBy {
-    /// Sees all of the file system at once; needs root and Linux 5.17
+    /// One mark for the whole file system; needs root and Linux 5.17
     Fanotify,
-    /// Needs one watch for each directory
+    /// One watch for each directory
     Inotify,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum LogFormat {
-    /// strace -f -ttt -y
+    /// Output of `strace -f -ttt -y`
     Strace,
-    /// The script that `senesce activity script` prints
+    /// Output of the script of `senesce activity script`
     Bpftrace,
-    /// NFS requests as nfsdump prints them
+    /// NFS requests printed by nfsdump
     Nfsdump,
 }

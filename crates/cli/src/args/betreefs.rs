@@ -1,4 +1,4 @@
-//! What `senesce betreefs` takes.
+//! Arguments of `senesce betreefs`.
 
 use super::Json;
 use crate::units;
@@ -16,30 +16,30 @@ pub struct Betreefs {
 pub enum BetreefsAction {
     /// Make a file system in an image or on a device
     Mkfs {
-        /// The image or device
+        /// Image or device
         image: PathBuf,
-        /// Size of an image that is to be made, or of the part that is used
+        /// Size of a new image, or of the used part of a device
         #[arg(long, value_name = "SIZE", value_parser = units::size)]
         size: Option<u64>,
-        /// Lose all that is on this device or in this image: the same path once more
+        /// Confirm that ALL DATA on this device or image may be lost: the same path again
         #[arg(long, value_name = "IMAGE")]
         erase: Option<PathBuf>,
-        /// A name for it
+        /// Volume label
         #[arg(long, default_value = "")]
         label: String,
     },
     /// Mount a file system; without root by fusermount3
     Mount(BetreefsMount),
-    /// Prove that a file system is sound, without changing it
+    /// Check a file system without changing it
     Check {
-        /// The image or device, not mounted
+        /// Unmounted image or device
         image: PathBuf,
         #[command(flatten)]
         json: Json,
     },
-    /// Say how a file system lies on its disk, and what writing it has cost
+    /// Show space use and write amplification
     Stat {
-        /// The image or device, not mounted
+        /// Unmounted image or device
         image: PathBuf,
         #[command(flatten)]
         json: Json,
@@ -47,7 +47,7 @@ pub enum BetreefsAction {
     /// Serve a file system that is mounted on standard input
     #[command(hide = true)]
     Serve {
-        /// The image or device
+        /// Image or device
         image: PathBuf,
         /// Options of the mount
         #[arg(short, value_name = "OPTIONS", default_value = "")]
@@ -57,14 +57,14 @@ pub enum BetreefsAction {
 
 #[derive(Args)]
 pub struct BetreefsMount {
-    /// The image or device
+    /// Image or device
     pub image: PathBuf,
-    /// The directory to mount it on
+    /// Mount point
     pub dir: PathBuf,
-    /// Options, separated by commas: ro, nosuid, nodev, noexec, remount, allow_other, cache_mib=N, threads=N
+    /// Mount options, separated by commas: ro, nosuid, nodev, noexec, remount, allow_other, cache_mib=N, threads=N
     #[arg(short, value_name = "OPTIONS", default_value = "", value_parser = options)]
     pub options: String,
-    /// Serve until Ctrl-C or until it is unmounted, instead of in the background
+    /// Stay in the foreground until Ctrl-C or unmount
     #[arg(long)]
     pub foreground: bool,
     // What `mount` hands on: nothing to do here.

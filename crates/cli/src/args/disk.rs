@@ -1,4 +1,4 @@
-//! What `senesce disk` takes.
+//! Arguments of `senesce disk`.
 
 use super::Json;
 use super::served::ServedDisk;
@@ -18,17 +18,17 @@ pub enum DiskAction {
     Served(ServedDisk),
     /// List the built-in device models
     Models(Json),
-    /// Show a device model as TOML, or its bandwidth against the size of reads
+    /// Show a device model, or its bandwidth by read size
     Show {
         /// Built-in name or TOML file
         model: String,
-        /// Show the effective bandwidth of random reads of each size
+        /// Show the effective bandwidth of random reads by size
         #[arg(long)]
         curve: bool,
-        /// Size of the disk that is read
+        /// Size of the disk
         #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "20GiB", requires = "curve")]
         size: u64,
-        /// Seed of the random places
+        /// Random seed of the offsets
         #[arg(long, value_name = "N", default_value_t = 1, requires = "curve")]
         seed: u64,
         /// Print one JSON document
@@ -43,14 +43,14 @@ pub enum DiskAction {
         #[arg(long)]
         json: bool,
     },
-    /// Say what the requests of a log would cost on a device
+    /// Compute the time of a request log on a device model
     Price {
-        /// The log, as `senesce probe scan --save-log` writes it
+        /// Request log of `senesce probe scan --save-log`
         log: PathBuf,
-        /// Built-in device model or TOML file
+        /// Device model: built-in name or TOML file
         #[arg(long, value_name = "NAME|FILE")]
         model: String,
-        /// Size of the disk [default: that of the log]
+        /// Size of the disk [default: from the log]
         #[arg(long, value_name = "SIZE", value_parser = units::size)]
         size: Option<u64>,
         /// Print one JSON document

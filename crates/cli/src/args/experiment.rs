@@ -1,4 +1,4 @@
-//! What `senesce run` and `senesce reproduce` take.
+//! Arguments of `senesce run` and `senesce reproduce`.
 
 use super::{StoreArg, Work};
 use clap::Args;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct Run {
-    /// The experiment: a TOML file
+    /// Experiment (TOML file)
     pub experiment: PathBuf,
     #[command(flatten)]
     pub how: HowToRun,
@@ -14,15 +14,15 @@ pub struct Run {
 
 #[derive(Args)]
 pub struct Reproduce {
-    /// Figures of the literature, such as fast17-fig5, or all [default: list them]
+    /// Figures and tables, such as fast17-fig5, or `all` [default: list them]
     pub figures: Vec<String>,
-    /// List the figures, tables and listings that make up the whole
+    /// List all figures, tables and listings
     #[arg(long, conflicts_with_all = ["status", "figures"])]
     pub list: bool,
-    /// Say of each what the store holds: whether it was run, and which claims hold
+    /// Show the status and verdict of each figure
     #[arg(long, conflicts_with = "figures")]
     pub status: bool,
-    /// Of all, only the i-th of n parts, which take about the same time: for an array of jobs
+    /// Run only part I of N parts of about equal run time, for job arrays
     #[arg(long, value_name = "I/N", requires = "figures")]
     pub shard: Option<lab::Shard>,
     #[command(flatten)]
@@ -31,13 +31,13 @@ pub struct Reproduce {
 
 #[derive(Args)]
 pub struct HowToRun {
-    /// How large: small (minutes) or paper (as published)
+    /// Scale: small (minutes) or paper (as published)
     #[arg(long, default_value = "small")]
     pub scale: String,
-    /// A git repository whose history is pulled, or whose tree is made, instead of a made-up one
+    /// Git repository for the workloads [default: a synthetic one]
     #[arg(long, value_name = "REPO")]
     pub repo: Option<PathBuf>,
-    /// Take from the store what an earlier run has measured
+    /// Reuse the results of an earlier, interrupted run
     #[arg(long)]
     pub resume: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What `senesce ffs` takes.
+//! Arguments of `senesce ffs`.
 
 use crate::units;
 use clap::{Args, ValueEnum};
@@ -6,25 +6,25 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct Ffs {
-    /// Trace to replay [default: a made-up history of 215 days and 1.3 million operations a GiB]
+    /// Trace to replay [default: a synthetic history of 215 days and 1.3 million operations per GiB]
     pub trace: Option<PathBuf>,
     /// File system to simulate
     #[arg(long, value_enum, default_value_t = SimulatedFs::Ffs)]
     pub fs: SimulatedFs,
-    /// Policies, side by side: baseline, original, no_switch, smart_frag, best_cluster; on extents buddy, first_fit, best_fit,
-    /// buddy_no_window [default: all of the file system's]
+    /// Policies to compare: baseline, original, no_switch, smart_frag, best_cluster; with --fs extents buddy, first_fit,
+    /// best_fit, buddy_no_window [default: all of the file system]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// Size of the simulated disk
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1GiB")]
     pub size: u64,
-    /// Seed of the made-up history
+    /// Random seed of the synthetic history
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace")]
     pub seed: u64,
-    /// Price reading all files, and the hot ones, on this device: a built-in model or TOML file
+    /// Report the modelled time of reading all and the hot files on this device: built-in name or TOML file
     #[arg(long, value_name = "NAME|FILE")]
     pub disk: Option<String>,
-    /// Run the benchmark of sequential throughput too, on the empty disk and on the aged one
+    /// Run the sequential benchmark on the empty and on the aged disk
     #[arg(long, requires = "disk")]
     pub sequential: bool,
     /// Print one JSON document
@@ -34,8 +34,8 @@ pub struct Ffs {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum SimulatedFs {
-    /// The fast file system of 4.4BSD
+    /// The Fast File System of 4.4BSD
     Ffs,
-    /// A model of today's extent allocators
+    /// A model of extent allocators
     Extents,
 }

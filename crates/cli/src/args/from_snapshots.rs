@@ -1,4 +1,4 @@
-//! What `senesce trace from-snapshots` takes.
+//! Arguments of `senesce trace from-snapshots`.
 
 use crate::units;
 use activity::ActivitySet;
@@ -11,79 +11,80 @@ use std::time::Duration;
 /// Where files go.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Placed {
-    /// Into the directories and under the names of the snapshots
+    /// The directories and names of the snapshots
     Paths,
-    /// As published: into one directory for each cylinder group
+    /// One directory per cylinder group, as published
     CylinderGroups,
 }
 
 /// When what is gone was deleted.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Deleted {
-    /// As published: at any time between two snapshots
+    /// Uniformly between two snapshots, as published
     Uniform,
-    /// As lifetimes fitted to the snapshots have it
+    /// From lifetimes fitted to the snapshots
     Lifetimes,
 }
 
 /// What was done to files that were modified.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Updated {
-    /// As published: they were cut to nothing and written anew
+    /// Truncate and rewrite, as published
     Rewrite,
-    /// What sizes, times and extents tell: append, cut, overwrite in place, write anew
-    Told,
+    /// Infer from sizes, times and extents: append, truncate, overwrite or rewrite
+    #[value(alias = "told")]
+    Inferred,
 }
 
 #[derive(Args)]
 pub struct FromSnapshots {
-    /// Snapshots of one file system or directory, in order of time; a directory of snapshots stands for all in it
+    /// Snapshots of one file system or directory, in chronological order; a directory stands for all snapshots in it
     #[arg(required = true, value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
-    /// All as published by Smith and Seltzer, but for what the options below say
+    /// Defaults as published (Smith & Seltzer 1997); the options below override them
     #[arg(long)]
     pub published: bool,
-    /// Where files go [default: paths]
+    /// Placement of files [default: paths]
     #[arg(long, value_enum)]
     pub place: Option<Placed>,
-    /// How many inodes a cylinder group has [default: what the kind of file system has by default]
+    /// Inodes per cylinder group [default: the default of the file system]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub inodes_per_group: Option<u64>,
-    /// When what is gone was deleted [default: lifetimes]
+    /// Times of deletions [default: lifetimes]
     #[arg(long, value_enum)]
     pub deletions: Option<Deleted>,
-    /// What was done to files that were modified [default: told]
+    /// Operations on modified files [default: inferred]
     #[arg(long, value_enum)]
     pub updates: Option<Updated>,
-    /// Delete and create what has another path, instead of renaming it
+    /// Replace renames by a deletion and a creation
     #[arg(long)]
     pub no_renames: bool,
-    /// Give every file its first name only
+    /// Leave out hard links
     #[arg(long)]
     pub no_links: bool,
     /// Leave out symbolic links
     #[arg(long)]
     pub no_symlinks: bool,
-    /// Fill the holes of files
+    /// Write files without holes
     #[arg(long)]
     pub no_holes: bool,
-    /// Write files at once, instead of in pieces where it took long
+    /// Write every file at once, even where it grew over time
     #[arg(long)]
     pub no_growth: bool,
-    /// After so long the real file system wrote back what waited in memory: a file that was written for longer grew in pieces, one for
-    /// each such time [default: 30s; with --published files are written at once]
+    /// Write-back interval of the real file system; a file that was written for longer is written in one piece per
+    /// interval [default: 30s; with --published every file is written at once]
     #[arg(long, value_name = "TIME", value_parser = units::time, conflicts_with = "no_growth")]
     pub write_back_every: Option<Duration>,
-    /// Put in short-lived files from this set of activity profiles: `builtin` or a file
+    /// Add short-lived files from this activity profile set: file, or `builtin`
     #[arg(long, value_name = "SET")]
     pub short_lived: Option<PathBuf>,
-    /// Size of the file system for which there is one activity profile a day [default: 40MiB]
+    /// File-system size per daily activity profile [default: 40MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size, requires = "short_lived")]
     pub bytes_per_profile: Option<u64>,
-    /// Seed of all that is random
+    /// Random seed
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
-    /// The trace to write; its labels go beside it
+    /// Trace to write; its labels file is written beside it
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Print one JSON document
@@ -115,7 +116,7 @@ impl FromSnapshots {
         }
         match self.updates {
             Some(Updated::Rewrite) => options.updates = Updates::Rewrite,
-            Some(Updated::Told) => options.updates = Updates::Told,
+            Some(Updated::Inferred) => options.updates = Updates::Told,
             None => {}
         }
         options.renames &= !self.no_renames;

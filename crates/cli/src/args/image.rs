@@ -1,4 +1,4 @@
-//! What `senesce image` takes.
+//! Arguments of `senesce image`.
 
 use super::Work;
 use clap::{Args, Subcommand};
@@ -12,101 +12,101 @@ pub struct Image {
 
 #[derive(Subcommand)]
 pub enum ImageAction {
-    /// Save an aged file system in one compact file
+    /// Save an aged file system to one compact file
     Save {
-        /// Its name in the work directory, or its image
+        /// Name in the work directory, or image
         name: PathBuf,
-        /// Its work directory [default: senesce-work, or that of the image]
+        /// Work directory [default: senesce-work, or the directory of the image]
         #[arg(long, value_name = "DIR")]
         work: Option<PathBuf>,
-        /// The file to make [default: by its name on the shelf]
+        /// File to write [default: NAME in the library]
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Restore a saved image into a work directory, as if it had been aged there
+    /// Restore a saved image into a work directory
     Restore {
         #[command(flatten)]
         image: SavedImage,
         #[command(flatten)]
         work: Work,
-        /// Restore to this file and to no work directory
+        /// Restore to this file instead of a work directory
         #[arg(long, value_name = "FILE", conflicts_with = "work")]
         to: Option<PathBuf>,
     },
-    /// List the saved images on the shelf, or those of a catalogue
+    /// List the saved images of the library or a catalogue
     List {
-        /// The catalogue
+        /// Catalogue
         #[arg(long, value_name = "FILE")]
         catalogue: Option<PathBuf>,
-        /// Refuse the catalogue unless this key has signed it: a public key of minisign, or its file
+        /// Require a signature of the catalogue by this minisign public key, or key file
         #[arg(long, requires = "catalogue")]
         key: Option<String>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Show what a saved image is
+    /// Show the manifest of a saved image
     Show {
         #[command(flatten)]
         image: SavedImage,
-        /// Print the manifest as it is signed, and nothing else
+        /// Print only the manifest, exactly as signed
         #[arg(long, conflicts_with = "json")]
         manifest: bool,
     },
-    /// Check every byte of a saved image
+    /// Verify the checksums of a saved image
     Verify {
         #[command(flatten)]
         image: SavedImage,
-        /// Restore it to a scratch directory too, check the file system, and compare its layout with the manifest
+        /// Also restore to a scratch directory, run the file-system checker, and compare the layout with the manifest
         #[arg(long)]
         deep: bool,
         #[command(flatten)]
         scratch: Scratch,
     },
-    /// Say what two saved images differ in
+    /// Show the differences of two saved images
     Diff {
-        /// The one
+        /// First image
         a: PathBuf,
-        /// The other
+        /// Second image
         b: PathBuf,
-        /// Refuse them unless this key has signed both: a public key of minisign, or its file
+        /// Require signatures of both images by this minisign public key, or key file
         #[arg(long)]
         key: Option<String>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Make a pair of keys to sign images with, as minisign does
+    /// Create a minisign key pair to sign images
     Key {
-        /// The file of the secret key; the public one gets `.pub` behind
+        /// Secret key file to write; the public key file is FILE.pub
         file: PathBuf,
-        /// Protect it by no password
+        /// Do not protect the secret key by a password
         #[arg(long)]
         no_password: bool,
     },
-    /// Sign the manifest of a saved image, which has the checksum of every byte; or a catalogue
+    /// Sign a saved image or a catalogue
     Sign {
-        /// The image: a file, or a name on the shelf
+        /// Saved image: file, or name in the library
         #[arg(required_unless_present = "catalogue")]
         image: Option<PathBuf>,
-        /// Sign this catalogue
+        /// Catalogue to sign
         #[arg(long, value_name = "FILE", conflicts_with = "image")]
         catalogue: Option<PathBuf>,
-        /// The secret key of minisign
+        /// Minisign secret key
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
     },
-    /// Fetch an image that a catalogue names, and check it
+    /// Fetch and verify an image of a catalogue
     Fetch {
-        /// Its name in the catalogue
+        /// Name in the catalogue
         name: String,
-        /// The catalogue
+        /// Catalogue
         #[arg(long, value_name = "FILE")]
         catalogue: PathBuf,
-        /// Refuse the catalogue unless this key has signed it: a public key of minisign, or its file
+        /// Require a signature of the catalogue by this minisign public key, or key file
         #[arg(long)]
         key: Option<String>,
         /// Print one JSON document
@@ -117,9 +117,9 @@ pub enum ImageAction {
 
 #[derive(Args)]
 pub struct SavedImage {
-    /// The image: a file, or a name on the shelf
+    /// Saved image: file, or name in the library
     pub image: PathBuf,
-    /// Refuse it unless this key has signed it: a public key of minisign, or its file
+    /// Require a signature by this minisign public key, or key file
     #[arg(long)]
     pub key: Option<String>,
     /// Print one JSON document
@@ -127,10 +127,10 @@ pub struct SavedImage {
     pub json: bool,
 }
 
-/// Where copies go that are removed again.
+/// Directory for temporary copies.
 #[derive(Args)]
 pub struct Scratch {
-    /// Where there is room for copies, which are removed again [default: the directory of temporary files]
+    /// Directory for temporary copies [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
 }

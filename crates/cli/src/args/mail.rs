@@ -1,37 +1,37 @@
-//! How much mail there is, and how it changes.
+//! Arguments of the mail server workload.
 
 use crate::units;
 use clap::Args;
 use std::path::PathBuf;
 
-/// The parameters of the mail server; as published unless told otherwise.
+/// Parameters of the mail server; the defaults are the published ones.
 #[derive(Args)]
 pub struct Mail {
-    /// Users with mail
+    /// Number of users
     #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().users)]
     pub users: u32,
-    /// Mailboxes of each user
+    /// Mailboxes per user
     #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().mailboxes)]
     pub mailboxes: u32,
-    /// Messages that each mailbox is filled with
+    /// Initial messages per mailbox
     #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().messages)]
     pub messages: u32,
-    /// Size of the smallest message
+    /// Minimum message size
     #[arg(long, value_name = "SIZE", default_value = "1KiB", value_parser = units::size)]
     pub least: u64,
-    /// Size of the largest message
+    /// Maximum message size
     #[arg(long, value_name = "SIZE", default_value = "32KiB", value_parser = units::size)]
     pub most: u64,
-    /// Messages that come or go on a day
+    /// Messages inserted or deleted per day
     #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().operations)]
     pub operations: u32,
-    /// Days after the filling
+    /// Days after the initial filling
     #[arg(long, value_name = "N", default_value_t = ager::mail::Parameters::default().days)]
     pub days: u32,
-    /// Share of the operations that insert a message; the others delete one
+    /// Share of insertions among the operations; the rest are deletions
     #[arg(long, value_name = "SHARE", default_value_t = ager::mail::Parameters::default().insert_share)]
     pub insert_share: f64,
-    /// Seed of all that is random
+    /// Random seed
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
 }
@@ -60,7 +60,7 @@ impl Mail {
 pub struct ExtractMail {
     #[command(flatten)]
     pub mail: Mail,
-    /// The trace to write
+    /// Trace to write
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 }

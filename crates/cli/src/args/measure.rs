@@ -1,4 +1,4 @@
-//! What `senesce probe` and `senesce compare` take.
+//! Arguments of `senesce probe` and `senesce compare`.
 
 use super::{HotFiles, Sequential, Work};
 use crate::units;
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum Reader {
     /// `grep -r` for a random string
     Grep,
-    /// The built-in reader, in the order of names
+    /// Built-in reader, in name order
     Builtin,
 }
 
@@ -27,90 +27,90 @@ pub enum ProbeKind {
     Scan {
         #[command(flatten)]
         subject: Subject,
-        /// What reads
+        /// Program that reads
         #[arg(long, value_enum, default_value_t = Reader::Grep)]
         reader: Reader,
-        /// How many times
+        /// Number of scans
         #[arg(long, value_name = "N", default_value_t = 1)]
         repeat: u64,
-        /// Models of disks that the requests are priced on: built-in names or TOML files
+        /// Device models of the reported times: built-in names or TOML files
         #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = lab::HDD_MODEL)]
         disk: Vec<String>,
-        /// Keep the requests of the last scan as Parquet, for `senesce disk price`
+        /// Save the block requests of the last scan (Parquet), for `senesce disk price`
         #[arg(long, value_name = "FILE")]
         save_log: Option<PathBuf>,
     },
-    /// Where the blocks of files lie: layout scores from extent maps
+    /// Compute layout scores from extent maps
     Layout {
         #[command(flatten)]
         subject: Subject,
-        /// Models of disks that reading the extents in scan order is priced on
+        /// Device models for the time of reading all extents in scan order
         #[arg(long, value_name = "MODEL", value_delimiter = ',')]
         disk: Vec<String>,
     },
-    /// How the free space is cut up
+    /// Show the distribution of free extents
     FreeSpace {
         #[command(flatten)]
         subject: Subject,
     },
-    /// Write a large file, see into how many extents it breaks, and remove it
+    /// Count the extents of a new large file, and remove it
     NewFile {
         #[command(flatten)]
         subject: Subject,
-        /// Its size [default: 2 GB, or half of the free space]
+        /// File size [default: 2 GB, or half of the free space]
         #[arg(long, value_name = "SIZE", value_parser = units::size)]
         size: Option<u64>,
     },
-    /// Bandwidth of random reads of each size, and the natural transfer size
+    /// Measure bandwidth by read size, and the natural transfer size
     TransferSize(TransferSize),
-    /// Run a command, and compare what it changed with what the device was written
+    /// Measure the write amplification of a command
     WriteAmplification {
-        /// A directory on the file system that the command changes
+        /// Directory on the file system that the command changes
         path: PathBuf,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
-        /// The command and its arguments, behind --
+        /// Command and arguments, after --
         #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<OsString>,
     },
-    /// Read every file again and again with little memory
+    /// Read every file repeatedly with limited memory
     WarmScan {
         #[command(flatten)]
         subject: Subject,
-        /// Limits on memory, one after another
+        /// Memory limits, measured in this order
         #[arg(long, value_name = "SIZE", value_parser = units::size, value_delimiter = ',', required = true)]
         memory: Vec<u64>,
-        /// Warm scans within each limit, after the one that fills the cache
+        /// Warm scans per limit, after one that fills the cache
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
         repeat: u64,
-        /// Models of disks that the requests are priced on
+        /// Device models of the reported times
         #[arg(long, value_name = "MODEL", value_delimiter = ',')]
         disk: Vec<String>,
     },
-    /// Create many files of one size, and read them in that order: throughput by size (Smith & Seltzer 1997)
+    /// Measure sequential throughput by file size (Smith & Seltzer 1997)
     Sequential(Sequential),
-    /// Read the files that were modified last, and overwrite them in place (Smith & Seltzer 1997)
+    /// Measure throughput of hot files (Smith & Seltzer 1997)
     HotFiles(HotFiles),
 }
 
 #[derive(Args)]
 pub struct TransferSize {
-    /// An image or a device, which may be in use, for it is only read; or a modelled disk, which has its own clock
+    /// Image, device or modelled disk; it is only read and may be in use
     pub path: PathBuf,
-    /// Tell the time that this model of a disk takes for the reads, not that which they took here
+    /// Report the modelled time of this device instead of the measured time
     #[arg(long, value_name = "MODEL")]
     pub disk: Option<String>,
-    /// Sizes of the reads [default: 4 KiB to 64 MiB in powers of two]
+    /// Read sizes [default: powers of two from 4 KiB to 64 MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size, value_delimiter = ',')]
     pub sizes: Vec<u64>,
-    /// Most reads of each size
+    /// Maximum reads per size
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub reads: u64,
-    /// Time after which no more reads of a size begin
+    /// Time limit per size
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::time)]
     pub time: Duration,
-    /// Decides the places that are read
+    /// Random seed of the offsets
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
     /// Print one JSON document
@@ -120,7 +120,7 @@ pub struct TransferSize {
 
 #[derive(Args)]
 pub struct Subject {
-    /// A directory, an image or a device
+    /// Directory, image or device
     pub path: PathBuf,
     /// Print one JSON document
     #[arg(long)]
@@ -137,19 +137,19 @@ pub struct Compare {
     pub kernels: CompareKernels,
     #[command(flatten)]
     pub work: Work,
-    /// Cold scans of each side; an interval needs 6
+    /// Cold scans of each side; 6 or more give confidence intervals
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeat: u64,
-    /// What reads
+    /// Program that reads
     #[arg(long, value_enum, default_value_t = Reader::Grep)]
     pub reader: Reader,
-    /// Model of the disk that scans are priced on [default: that of the disk below, or hdd-7200]
+    /// Device model of the modelled times [default: the modelled disk it is on, or hdd-7200]
     #[arg(long, value_name = "MODEL")]
     pub disk: Option<String>,
-    /// Do not write a new large file
+    /// Do not measure a new large file
     #[arg(long)]
     pub no_new_file: bool,
-    /// Finish what an earlier comparison left
+    /// Finish an interrupted comparison
     #[arg(long)]
     pub resume: bool,
     /// Print one JSON document
@@ -157,36 +157,36 @@ pub struct Compare {
     pub json: bool,
 }
 
-/// What is aged before it is compared.
+/// File systems to age before they are compared.
 #[derive(Args)]
 pub struct AgeFirst {
-    /// Age these kinds of file systems first, unless that is done: the next four are as for `senesce age`
+    /// Age these file systems first, unless they exist; the next five options are those of `senesce age`
     #[arg(long, value_name = "KINDS", value_delimiter = ',', conflicts_with = "names")]
     pub fs: Vec<String>,
     /// Size of each file system
     #[arg(long, value_name = "SIZE", requires = "fs")]
     pub size: Option<String>,
-    /// Profile to follow
+    /// Profile: built-in name or TOML file
     #[arg(long, value_name = "PROFILE", requires = "fs")]
     pub profile: Option<String>,
-    /// Share of the size in use at the end
+    /// Target fullness, as a share of the size
     #[arg(long, value_name = "SHARE", requires = "fs")]
     pub fullness: Option<String>,
-    /// Bytes created over the size
+    /// Bytes to create, in multiples of the size
     #[arg(long, value_name = "N", requires = "fs")]
     pub overwrites: Option<String>,
-    /// Seed of all that is random
+    /// Random seed
     #[arg(long, value_name = "N", requires = "fs")]
     pub seed: Option<String>,
 }
 
-/// The kernels that file systems are aged and compared on.
+/// Kernels to age and compare on.
 #[derive(Args)]
 pub struct CompareKernels {
-    /// Age and compare the same on several kernels
+    /// Compare the same file systems on several kernels
     #[arg(long, value_enum, requires_all = ["fs", "kernel"])]
     pub across: Option<Across>,
-    /// Run on this kernel (vmlinuz), or these, in virtual machines
+    /// Kernel images to run on, in virtual machines
     #[arg(long, value_name = "VMLINUZ", value_delimiter = ',', requires = "fs")]
     pub kernel: Vec<PathBuf>,
     /// Directories of their modules, in the same order
@@ -194,7 +194,7 @@ pub struct CompareKernels {
     pub modules: Vec<PathBuf>,
 }
 
-/// What comparisons are made across.
+/// Dimension of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Across {
     /// Kernels

@@ -1,26 +1,26 @@
-//! What `senesce bench personality` and `senesce bench fio` take.
+//! Arguments of `senesce bench personality` and `senesce bench fio`.
 
 use crate::units;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a benchmark that writes runs on, and how often.
+/// Target and number of runs of a server workload.
 #[derive(Args)]
 pub struct Ground {
-    /// What it runs on: an image, modelled disk or work directory that `age` left, its name in --work, or any directory or image
+    /// Image, modelled disk or work directory of `senesce age`, its name in --work, or any directory or image
     #[arg(long, value_name = "WHAT")]
     pub on: PathBuf,
-    /// What an aged file system is compared with
+    /// Baseline of an aged file system
     #[arg(long, value_enum, default_value_t = Against::Unaged)]
     pub against: Against,
-    /// Put the image on a modelled disk that sleeps its service times: a built-in name or a TOML file
+    /// Put the image on a modelled disk with real-time service times: built-in name or TOML file
     #[arg(long, value_name = "MODEL")]
     pub disk: Option<String>,
-    /// Runs on each side, each on what the file system was before; an interval needs 6
+    /// Runs on each side, each after a rollback; 6 or more give confidence intervals
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeat: u64,
-    /// Keep the results in the store of this work directory [default: that of an aged file system]
+    /// Work directory whose store keeps the results [default: where the file system was aged]
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
     /// Print one JSON document
@@ -32,7 +32,7 @@ pub struct Ground {
 pub enum Against {
     /// The same tree copied to a fresh file system
     Unaged,
-    /// Nothing
+    /// No baseline
     None,
 }
 
@@ -42,29 +42,29 @@ pub struct Personality {
     pub personality: String,
     #[command(flatten)]
     pub ground: Ground,
-    /// How long each run is
+    /// Duration of each run
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::time, conflicts_with = "operations")]
     pub time: Duration,
-    /// Run whole loops that make at least so many operations instead
+    /// Run whole loops of at least N operations instead
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub operations: Option<u64>,
-    /// How many threads go round the loop [default: as the personality says]
+    /// Threads [default: from the personality]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
-    /// Make so many times as many files
+    /// Multiply the number of files
     #[arg(long, value_name = "FACTOR", value_parser = scale)]
     pub scale: Option<f64>,
-    /// Let no more than about so much written data wait in memory for the disk
+    /// Limit of dirty data in memory
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub dirty: Option<u64>,
-    /// Seed of the files and of which of them is chosen
+    /// Random seed of the files and accesses
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
 }
 
 #[derive(Args)]
 pub struct Fio {
-    /// The job file; its files must lie in the directory that fio runs in
+    /// Job file; its data files must be in the directory that fio runs in
     pub job: PathBuf,
     #[command(flatten)]
     pub ground: Ground,

@@ -1,4 +1,4 @@
-//! What `senesce profile` takes.
+//! Arguments of `senesce profile`.
 
 use super::Json;
 use clap::{Args, Subcommand, ValueEnum};
@@ -14,7 +14,7 @@ pub struct Profile {
 pub enum ProfileAction {
     /// List the built-in profiles
     List(Json),
-    /// Show a profile as TOML, or drawn
+    /// Show a profile as TOML or as histograms
     Show {
         /// Built-in name or TOML file
         name: String,
@@ -27,26 +27,26 @@ pub enum ProfileAction {
     },
     /// Check a TOML file
     Check {
-        /// The file
+        /// File
         file: PathBuf,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Make a profile of a live tree: histograms only, no name leaves the machine
+    /// Capture a profile of a live tree (histograms only, no names)
     Capture {
-        /// The tree; other file systems below it are not entered
+        /// Directory tree; file systems mounted below it are not entered
         path: PathBuf,
-        /// The profile to write
+        /// Profile to write
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
-        /// Name of the profile [default: that of the file]
+        /// Name of the profile [default: from the file name]
         #[arg(long)]
         name: Option<String>,
-        /// What a file's age is counted from
+        /// Timestamp from which ages are computed
         #[arg(long, value_enum, default_value_t = AgeBy::Birth)]
         age_by: AgeBy,
-        /// Threads of the walk [default: two a processor]
+        /// Threads of the directory walk [default: two per processor]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
         threads: Option<u16>,
         /// Print one JSON document
@@ -57,8 +57,8 @@ pub enum ProfileAction {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum AgeBy {
-    /// Its creation
+    /// Creation time
     Birth,
-    /// Its last change of contents
+    /// Modification time
     Modification,
 }

@@ -1,4 +1,4 @@
-//! What `senesce trace`, `senesce report`, `senesce serve` and `senesce export` take.
+//! Arguments of `senesce trace`, `senesce report`, `senesce serve` and `senesce export`.
 
 use super::{Extract, ExtractMail, FromSnapshots, StoreArg, Work};
 use clap::{Args, Subcommand, ValueEnum};
@@ -13,30 +13,30 @@ pub struct Trace {
 
 #[derive(Subcommand)]
 pub enum TraceAction {
-    /// Make a trace of the history of a git repository: what pulling it does to files
+    /// Make a trace from the history of a git repository
     Extract(Extract),
-    /// Show where a trace comes from and its first operations
+    /// Show the origin and first operations of a trace
     Show {
-        /// The trace
+        /// Trace
         file: PathBuf,
-        /// How many operations to show
+        /// Operations to show
         #[arg(long, value_name = "N", default_value_t = 20)]
         first: u64,
     },
     /// Convert between Parquet and JSON lines (.jsonl)
     Convert {
-        /// The trace to read
+        /// Trace to read
         from: PathBuf,
         /// The trace to write
         to: PathBuf,
     },
-    /// Write what a mail server does to its files in days of mail, as Dovecot does it
+    /// Make a trace of a mail server (Dovecot)
     ExtractMail(ExtractMail),
-    /// Make a trace of snapshots of a file system: what leads from one to the next
+    /// Make a trace of the changes between snapshots
     FromSnapshots(Box<FromSnapshots>),
-    /// Sum up a trace
+    /// Summarize a trace
     Stat {
-        /// The trace
+        /// Trace
         file: PathBuf,
         /// Print one JSON document
         #[arg(long)]
@@ -52,12 +52,12 @@ pub struct Store {
 
 #[derive(Subcommand)]
 pub enum StoreAction {
-    /// Take over what other stores hold: of shards, of other machines, of other work directories
+    /// Merge stores of shards, machines or work directories
     Merge {
-        /// The stores to take from: files, work directories, or postgres://…
+        /// Source stores: files, work directories, or postgres://…
         #[arg(required = true, value_name = "STORE")]
         from: Vec<String>,
-        /// The store to take into, which is made if it is not there
+        /// Target store; created if missing
         #[arg(long, value_name = "STORE")]
         into: String,
         /// Print one JSON document
@@ -74,23 +74,23 @@ pub struct Report {
     pub work: Work,
     #[command(flatten)]
     pub store: StoreArg,
-    /// The page to write
+    /// Page to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub output: PathBuf,
 }
 
 #[derive(Args)]
 pub struct Serve {
-    /// Work directories whose results are shown; may be given several times [default: senesce-work]
+    /// Work directory to show; may be repeated [default: senesce-work]
     #[arg(long, value_name = "DIR")]
     pub work: Vec<PathBuf>,
-    /// A store that is shown: a file, or postgres://HOST/DATABASE; may be given several times
+    /// Result store to show: file, or postgres://HOST/DATABASE; may be repeated
     #[arg(long, value_name = "STORE")]
     pub store: Vec<String>,
-    /// Where to listen; port 0 is one that is free. Anything but loopback asks for a token
+    /// Listen address; port 0 picks a free port. Addresses other than loopback require a token
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
-    /// Ask for the token that this file holds, instead of one made up
+    /// File with the access token [default: a random token]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 }
@@ -101,10 +101,10 @@ pub struct Export {
     pub work: Work,
     #[command(flatten)]
     pub store: StoreArg,
-    /// How the table is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub format: Format,
-    /// The file to write [default: standard output]
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What those subcommands of `senesce disk` take that are about a modelled disk in service.
+//! Arguments of `senesce disk` for served modelled disks.
 
 use crate::units;
 use clap::{Args, Subcommand, ValueEnum};
@@ -6,60 +6,60 @@ use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub enum ServedDisk {
-    /// Make a modelled disk in a new directory
+    /// Create a modelled disk in a new directory
     Create {
-        /// The directory of its store
+        /// Directory of the modelled disk
         dir: PathBuf,
         /// Size of the disk
         #[arg(long, value_name = "SIZE", value_parser = units::size)]
         size: u64,
         #[command(flatten)]
         model: ModelChoice,
-        /// How much it holds unflushed, which a power cut can lose; below 64KiB nothing
+        /// Volatile write cache, which a power cut can lose; below 64KiB there is none
         #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = units::size)]
         write_cache: u64,
     },
-    /// Serve a modelled disk as a file, until Ctrl-C or until it is unmounted
+    /// Serve a modelled disk as a file until Ctrl-C or unmount
     Mount {
-        /// The directory of its store
+        /// Directory of the modelled disk
         dir: PathBuf,
-        /// Make a loop device of the file
+        /// Attach a loop device to the file
         #[arg(long = "loop")]
         loop_device: bool,
     },
-    /// Keep the disk as it is now under a new name
+    /// Take a snapshot
     Snapshot {
-        /// The directory of its store
+        /// Directory of the modelled disk
         dir: PathBuf,
         /// Name of the snapshot
         name: String,
     },
-    /// Make the disk what it was when the snapshot was taken
+    /// Roll back to a snapshot
     Rollback {
-        /// The directory of its store
+        /// Directory of the modelled disk
         dir: PathBuf,
         /// Name of the snapshot
         name: String,
     },
-    /// Say how a modelled disk is, and which snapshots it has
+    /// Show a modelled disk and its snapshots
     List {
-        /// The directory of its store
+        /// Directory of the modelled disk
         dir: PathBuf,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Write the requests since the last time into a file; the disk must be in service
+    /// Write the requests since the last call; needs a served disk
     Log {
-        /// The directory of its store
+        /// Directory of the modelled disk
         dir: PathBuf,
-        /// The file (Parquet)
+        /// Request log to write (Parquet)
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Make a disk in service fail
+    /// Inject faults into a served disk
     Fault {
-        /// The directory of its store
+        /// Directory of the modelled disk
         dir: PathBuf,
         #[command(subcommand)]
         fault: FaultKind,
@@ -67,7 +67,7 @@ pub enum ServedDisk {
     /// Serve a disk whose file system is mounted on standard input
     #[command(hide = true)]
     Serve {
-        /// The directory of its store
+        /// Directory of the modelled disk
         dir: PathBuf,
         /// Its clock, if not its own
         #[arg(value_enum)]
@@ -77,47 +77,48 @@ pub enum ServedDisk {
 
 #[derive(Args)]
 pub struct ModelChoice {
-    /// Model of the disk: a built-in name or a TOML file
+    /// Device model: built-in name or TOML file
     #[arg(long, value_name = "MODEL", default_value = "hdd-7200")]
     pub model: String,
-    /// Whether service times are only counted, or slept
+    /// Clock of the service times
     #[arg(long, value_enum, default_value_t = Clock::Model)]
     pub clock: Clock,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Clock {
-    /// Counted: as fast as the machine
+    /// Count service times only; runs as fast as the machine
     Model,
-    /// Slept: as slow as the disk that is modelled
+    /// Sleep for the service times; as slow as the device
     Real,
 }
 
 #[derive(Subcommand)]
 pub enum FaultKind {
-    /// The power goes: what was not flushed is lost, every request fails until it is mounted again
+    /// Cut the power: lose unflushed writes, fail all requests
     PowerCut {
-        /// Lose a random part of it, chosen by this seed, instead of all
+        /// Lose a random part of the unflushed writes, chosen by SEED, instead of all
         #[arg(long, value_name = "SEED")]
         some: Option<u64>,
     },
-    /// The power goes in the middle of one of the last writes
+    /// Cut the power in the middle of a write
     TornWrite {
-        /// Seed of which, and where
+        /// Random seed of the write and the offset
         #[arg(long, default_value_t = 42)]
         seed: u64,
     },
-    /// Reading a range fails
+    /// Fail reads of a range
     ReadError {
-        /// Where it begins
+        /// Offset of the range
         #[arg(long, value_name = "BYTES", value_parser = units::offset)]
         at: u64,
-        /// How long it is
+        /// Length of the range
         #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = units::size)]
         length: u64,
     },
-    /// Flushes are acknowledged and not done
-    Lie,
-    /// No more lies and read errors
+    /// Acknowledge flushes without doing them
+    #[command(alias = "lie")]
+    IgnoreFlush,
+    /// Clear all faults
     None,
 }

@@ -1,4 +1,4 @@
-//! What `senesce snapshot` takes.
+//! Arguments of `senesce snapshot`.
 
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ pub struct Snapshot {
 
 #[derive(Subcommand)]
 pub enum SnapshotAction {
-    /// Take a snapshot of a live tree: every file with its inode, times, sizes and extents
+    /// Take a snapshot of a live tree
     Take(SnapshotTake),
-    /// Say what happened between two snapshots
+    /// Show the changes between two snapshots
     Diff {
-        /// The older one
+        /// Older snapshot
         older: PathBuf,
-        /// The newer one
+        /// Newer snapshot
         newer: PathBuf,
         /// List every change with its path
         #[arg(long)]
@@ -26,37 +26,37 @@ pub enum SnapshotAction {
         #[arg(long)]
         json: bool,
     },
-    /// Say what a snapshot holds: counts, sizes, ages, depths, layout score
+    /// Summarize a snapshot
     Stat {
-        /// The snapshot
+        /// Snapshot
         file: PathBuf,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Make a snapshot of what another program has listed
+    /// Convert a listing of another program to a snapshot
     Import(SnapshotImport),
 }
 
 #[derive(Args)]
 pub struct SnapshotTake {
-    /// The tree; other file systems below it are not entered
+    /// Directory tree; file systems mounted below it are not entered
     pub path: PathBuf,
-    /// The snapshot to write
+    /// Snapshot to write
     pub out: PathBuf,
-    /// Write hashes of names instead of names; takes --key or --make-key
+    /// Replace names by keyed hashes; needs --key or --make-key
     #[arg(long, requires = "secret")]
     pub anonymous: bool,
-    /// Use the key in this file: snapshots under one key can be compared
+    /// Key file; only snapshots of the same key can be compared
     #[arg(long, value_name = "FILE", group = "secret", requires = "anonymous")]
     pub key: Option<PathBuf>,
-    /// Make a key, in a new file that only its owner can read
+    /// New key file to create, readable by its owner alone
     #[arg(long, value_name = "FILE", group = "secret", requires = "anonymous")]
     pub make_key: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub force: bool,
-    /// Threads of the walk [default: two a processor]
+    /// Threads of the directory walk [default: two per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Print one JSON document
@@ -66,23 +66,23 @@ pub struct SnapshotTake {
 
 #[derive(Args)]
 pub struct SnapshotImport {
-    /// What made the listing
+    /// Program that made the listing
     #[arg(long, value_enum)]
     pub from: ListedBy,
-    /// The listing
+    /// Listing
     pub file: PathBuf,
-    /// The snapshot to write
+    /// Snapshot to write
     pub out: PathBuf,
-    /// The snapshot that the listing is the changes since: for zfs-diff, and for increments of btrfs
+    /// Base snapshot of the changes: for zfs-diff, and for increments of btrfs
     #[arg(long, value_name = "FILE")]
     pub base: Option<PathBuf>,
-    /// The directory that paths of the listing begin with, which is the root: for zfs-diff
+    /// Path prefix of the listing, which becomes the root: for zfs-diff
     #[arg(long, value_name = "DIR")]
     pub below: Option<PathBuf>,
-    /// When the listing was made, in seconds since 1970 [default: when its file was last modified]
+    /// Time of the listing, in seconds since 1970 [default: modification time of its file]
     #[arg(long, value_name = "SECONDS")]
     pub at: Option<i64>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub force: bool,
     /// Print one JSON document

@@ -47,8 +47,8 @@ fn case(args: &Verify) -> Result<Case> {
     let office = OfficeOptions {
         size_bytes: args.size,
         days: args.days,
-        at_once: args.at_once.into(),
-        windows: args.windows,
+        at_once: args.concurrency.into(),
+        windows: args.intervals,
         fullness: args.fullness,
         seed: args.seed,
     };

@@ -1,4 +1,4 @@
-//! `senesce resemble`: two file systems side by side.
+//! `senesce compare-layout`: two file systems side by side.
 
 use crate::common::{Lab, LoopDevice, text};
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn the_same_is_no_distance_apart_and_another_is() {
     lab.run("image save ext4-1 --work work");
     let image = lab.work().join("ext4-1.img");
     let before = sha256(&image);
-    let same = lab.json("resemble work/ext4-1 ext4-1 --new-file 16MiB --scratch .");
+    let same = lab.json("compare-layout work/ext4-1 ext4-1 --new-file 16MiB --scratch .");
     for distance in ["free_extents", "free_bytes", "file_extents"] {
         assert_eq!(number(&same, &format!("/apart/{distance}/earth_mover_doublings")), 0.0);
         assert_eq!(number(&same, &format!("/apart/{distance}/kolmogorov_smirnov")), 0.0);
@@ -48,14 +48,14 @@ fn the_same_is_no_distance_apart_and_another_is() {
     let counted: u64 = extents.iter().map(|bin| bin["extents"].as_u64().unwrap()).sum();
     assert_eq!(counted, layout["extents"], "no extent here is longer than the longest");
 
-    let other = lab.json("resemble work/ext4-1 work/ext4-2 --no-new-file");
+    let other = lab.json("compare-layout work/ext4-1 work/ext4-2 --no-new-file");
     assert!(number(&other, "/apart/free_bytes/earth_mover_doublings") > 0.1, "{}", other["apart"]);
     assert_eq!(other["sides"][0]["new_file"], Value::Null);
-    let told = lab.run("resemble work/ext4-1.img work/ext4-2.img --new-file 8MiB --scratch .");
+    let told = lab.run("compare-layout work/ext4-1.img work/ext4-2.img --new-file 8MiB --scratch .");
     assert!(told.contains("earth mover's") && told.contains("fragments of a new file"), "{told}");
     assert_eq!(sha256(&image), before, "nothing is written to it");
-    lab.refused("resemble work work/ext4-1", "several aged file systems; name one, as in work/ext4-1");
-    lab.refused("resemble nowhere work/ext4-1", "no saved image");
+    lab.refused("compare-layout work work/ext4-1", "several aged file systems; name one, as in work/ext4-1");
+    lab.refused("compare-layout nowhere work/ext4-1", "no saved image");
     lab.nothing_left();
 }
 
@@ -72,10 +72,10 @@ fn a_device_that_was_not_unmounted_is_only_read() {
     for n in 0..200 {
         std::fs::write(dir.join(format!("f{n}")), vec![1; 1000 * n]).unwrap();
     }
-    let live = lab.json(&format!("resemble {0} {0}", dir.display()));
+    let live = lab.json(&format!("compare-layout {0} {0}", dir.display()));
     assert_eq!(number(&live, "/sides/0/census/files"), 200.0);
     assert!(live["sides"][0]["not_measured"][0].as_str().unwrap().contains("not written to"));
-    lab.refused_with(&format!("resemble {} {}", device.0, dir.display()), "mounted");
+    lab.refused_with(&format!("compare-layout {} {}", device.0, dir.display()), "mounted");
     // As a power cut leaves it: copied while the journal holds what is not in its place.
     assert!(Command::new("sync").arg("-f").arg(&dir).status().unwrap().success());
     let cut = lab.path().join("cut.img");
@@ -87,7 +87,7 @@ fn a_device_that_was_not_unmounted_is_only_read() {
             .trim()
             .to_owned(),
     );
-    let seen = lab.json(&format!("resemble {} {} --new-file 8MiB --scratch .", other.0, device.0));
+    let seen = lab.json(&format!("compare-layout {} {} --new-file 8MiB --scratch .", other.0, device.0));
     assert_eq!(number(&seen, "/sides/0/new_file/bytes"), f64::from(8 << 20));
     drop(other);
     assert_eq!(sha256(&cut), before, "not even its journal is replayed");
@@ -98,10 +98,10 @@ fn what_betreefs_does_not_tell_is_said() {
     needs!("betreefs");
     let lab = Lab::new();
     age(&lab, "betreefs", "128MiB", 1, "--overwrites 1");
-    let seen = lab.json("resemble work work");
+    let seen = lab.json("compare-layout work work");
     assert_eq!((&seen["sides"][0]["layout"], &seen["apart"]["free_extents"]), (&Value::Null, &Value::Null));
     assert_eq!(seen["sides"][0]["not_measured"].as_array().unwrap().len(), 3);
-    assert!(lab.run("resemble work work").contains("not measured"));
+    assert!(lab.run("compare-layout work work").contains("not measured"));
     lab.nothing_left();
 }
 
@@ -118,7 +118,7 @@ mod soak {
             age(&lab, fs, size, 1, "--fullness 0.6 --overwrites 1");
             let image = lab.work().join(format!("{fs}-1.img"));
             let before = sha256(&image);
-            let told = lab.json("resemble work work --new-file 16MiB --scratch .");
+            let told = lab.json("compare-layout work work --new-file 16MiB --scratch .");
             assert_eq!(sha256(&image), before, "nothing is written to it");
             let really = lab.json(&format!("probe new-file {} --size 16MiB", image.display()));
             println!("{fs}: {} on a copy, {} on itself", told["sides"][0]["new_file"], really);

@@ -1,19 +1,19 @@
-//! What `senesce resemble` takes.
+//! Arguments of `senesce compare-layout`.
 
 use super::Scratch;
 use crate::units;
 use clap::Args;
 
 #[derive(Args)]
-pub struct Resemble {
-    /// A file system: an image, a device, a modelled disk, a directory, a work directory or WORK/NAME, a saved image
+pub struct CompareLayout {
+    /// File system: image, device, modelled disk, directory, work directory, WORK/NAME or saved image
     pub a: String,
-    /// The other one
+    /// File system to compare it with
     pub b: String,
-    /// Size of the new file that is written to a copy of each [default: 2 GB, or half of the free space of either]
+    /// Size of a new file that is written to a copy of each [default: 2 GB, or half of the smaller free space]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub new_file: Option<u64>,
-    /// Write no new file, and copy nothing
+    /// Do not write a new file, and make no copies
     #[arg(long, conflicts_with = "new_file")]
     pub no_new_file: bool,
     #[command(flatten)]

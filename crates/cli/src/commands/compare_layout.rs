@@ -1,13 +1,13 @@
-//! `senesce resemble`.
+//! `senesce compare-layout`.
 
-use crate::args::Resemble;
+use crate::args::CompareLayout;
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::Result;
 use lab::Distances;
 use lab::resemble::{Look, NewFileSize, Resemblance, ResembleSpec, Subject, resemble};
 
-pub fn run(args: &Resemble) -> Result<()> {
+pub fn run(args: &CompareLayout) -> Result<()> {
     let spec = ResembleSpec {
         subjects: [Subject::find(&args.a)?, Subject::find(&args.b)?],
         new_file: match (args.no_new_file, args.new_file) {
