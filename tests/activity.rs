@@ -20,7 +20,7 @@ impl Recording {
         let mut child = Running::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut said = Vec::new();
-        while !said.last().is_some_and(|line: &String| line.contains("Ctrl-C ends it")) {
+        while !said.last().is_some_and(|line: &String| line.contains("Ctrl-C stops")) {
             said.push(lines.next().unwrap_or_else(|| panic!("it does not watch: {said:?}")));
         }
         // What it says later is not read, and must not block it.

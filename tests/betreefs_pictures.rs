@@ -63,7 +63,7 @@ fn the_page_shows_how_the_tree_lay_after_each_round() {
     assert!(rounds.iter().map(|(round, side)| (*round, side.as_str())).eq(expected), "{rounds:?}");
     same(&trees[2]["tree"], &lab.json("betreefs stat work/t.img"));
     let printed = lab.run("betreefs stat work/t.img");
-    for what in ["key-order layout score", "nodes full to", "for each byte given"] {
+    for what in ["key-order layout score", "nodes full to", "write amplification"] {
         assert!(printed.contains(what), "{printed}");
     }
     let Some(dom) = drawn(&html) else { return };

@@ -17,9 +17,9 @@ fn a_modelled_disk_is_probed_and_what_is_not_known_is_said() {
     let tree = "--interfile 50 --files 1000 --name p --work work";
     lab.run(&format!("age --fs betreefs --size 128MiB --disk ssd-sata {tree}"));
     for probe in ["layout", "new-file"] {
-        lab.refused_with(&format!("probe {probe} work/p.disk"), "betreefs does not tell where files lie");
+        lab.refused_with(&format!("probe {probe} work/p.disk"), "betreefs does not report file extents");
     }
-    lab.refused_with("probe free-space work/p.disk", "betreefs does not tell where its free extents lie");
+    lab.refused_with("probe free-space work/p.disk", "betreefs does not report free extents");
     let scan = lab.json("probe scan work/p.disk --disk hdd-7200,ssd-sata");
     assert_eq!(scan["census"]["files"], 1000);
     assert!(number(&scan, "/scans/0/dynamic_layout/score") > 0.5);
@@ -71,7 +71,7 @@ fn a_directory_that_is_mounted_says_that_its_server_stays_warm() {
     let scan = lab.json("probe scan mnt");
     assert!(scan["cold"].to_string().contains("could not drop what the process keeps in memory"), "{scan}");
     assert!(scan["scans"][0]["dynamic_layout"].is_null(), "no block device holds it: {scan}");
-    lab.refused_with("probe layout mnt", "does not tell where files lie");
+    lab.refused_with("probe layout mnt", "does not report file extents");
     mounted.unmount();
     lab.nothing_left();
 }

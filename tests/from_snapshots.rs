@@ -133,5 +133,5 @@ fn what_is_no_series_of_snapshots_is_refused() {
     ] {
         lab.refused(&format!("trace from-snapshots {line} -o a.parquet"), expected);
     }
-    lab.refused("trace from-snapshots 0.snap 1.snap -o a.jsonl", "no place for names");
+    lab.refused("trace from-snapshots 0.snap 1.snap -o a.jsonl", "cannot hold file names");
 }

@@ -115,7 +115,7 @@ fn sqlite_files_of_other_programs_are_not_touched() {
 fn names_that_are_not_utf_8_are_refused_at_once() {
     let lab = Lab::new();
     let strange = OsStr::from_bytes(b"z\xff");
-    let said = r#""z\xFF": it is not UTF-8"#;
+    let said = r#"argument "z\xFF" is not UTF-8"#;
     for line in [
         "age --size 64MiB --work",
         "age --size 64MiB --work work --image-dir",
@@ -135,11 +135,11 @@ fn names_that_are_not_utf_8_are_refused_at_once() {
     }
     let dir = lab.path().join(strange);
     std::fs::create_dir(&dir).unwrap();
-    refused(lab.command(words("age --size 64MiB --work work")).current_dir(&dir), "its name is not UTF-8");
+    refused(lab.command(words("age --size 64MiB --work work")).current_dir(&dir), "is not UTF-8");
     // By another name it is the same directory.
     std::os::unix::fs::symlink(&dir, lab.path().join("link")).unwrap();
     for line in ["age --size 64MiB --work link/work", "age --size 64MiB --work work --image-dir link"] {
-        refused(&mut lab.command(words(line)), "its name is not UTF-8");
+        refused(&mut lab.command(words(line)), "is not UTF-8");
     }
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
     assert!(!lab.work().exists());

@@ -150,7 +150,7 @@ mod soak {
         needs!("ext4-dax");
         let lab = Lab::new();
         let age = "age --fs ext4-dax --size 64MiB --overwrites 1 --name a --work work";
-        lab.refused(&format!("{age} --disk hdd-7200"), "which is no disk: leave --disk out");
+        lab.refused(&format!("{age} --disk hdd-7200"), "uses persistent memory: leave --disk out");
         let aged = lab.json(age);
         assert_eq!(aged["errors"], 0, "{aged}");
         let compared = lab.json("compare a --work work --repeat 1");

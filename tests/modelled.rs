@@ -321,7 +321,7 @@ fn a_disk_is_made_mounted_kept_rolled_back_and_broken() {
     let lab = Lab::new();
     lab.run("disk create d --size 64MiB --model ideal");
     lab.refused("disk create d --size 64MiB", "it is not empty");
-    lab.refused("disk log d -o log.parquet", "is not in service");
+    lab.refused("disk log d -o log.parquet", "is not served");
     lab.refused("disk snapshot nowhere s", "nowhere");
     let (mut child, file) = mount(&lab, "disk mount d");
     let disk = std::fs::File::options().read(true).write(true).open(&file).unwrap();

@@ -213,7 +213,7 @@ mod ranks {
         let lab = Lab::new();
         for (line, expected) in [
             ("bench metadata --root out --ranks 2", "leave --ranks"),
-            ("bench metadata --root out --free-memory 1GiB", "of one machine"),
+            ("bench metadata --root out --free-memory 1GiB", "do not work with MPI"),
             ("age --size 300MiB --work work", "--dir"),
             ("age --dir . --size 64MiB --work work --on-full stop", "--on-full stop"),
             ("age --dir . --intrafile 3 --work work", "start it alone"),

@@ -48,5 +48,5 @@ fn man_pages_completions_and_help_come_from_one_table() {
     }
     assert!(lab.run("age --help").contains("--plan-only"));
     assert!(lab.run("doctor").contains("loop devices"));
-    assert_eq!(lab.run("cleanup").trim(), "nothing was left behind");
+    assert_eq!(lab.run("cleanup").trim(), "nothing to remove");
 }

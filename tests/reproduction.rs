@@ -48,7 +48,7 @@ fn the_list_is_the_whole_and_nothing_of_it_is_done_in_an_empty_store() {
     assert_eq!((&status["of"], &status["done"]), (&35.into(), &0.into()));
     assert_eq!(of(&status, "smith97-fig6")["state"], "not-run");
     assert!(!lab.work().exists(), "who looks makes nothing");
-    lab.refused("reproduce all fast17-fig1 --work work", "stands alone");
+    lab.refused("reproduce all fast17-fig1 --work work", "excludes other figures");
     lab.refused("reproduce fast17-fig1 --shard 1/2 --work work", "--shard");
     lab.refused("reproduce all --shard 3/2 --work work", "1/4");
     lab.refused("reproduce all --scale huge --work work", "huge");
@@ -81,7 +81,7 @@ fn a_part_of_all_that_is_killed_goes_on_and_gives_the_same() {
 
     // What is done is not done again.
     let again = lab.try_run(&line);
-    assert!(text(&again.stderr).contains("0 figures done, 1 done before"), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("0 figures done, 1 done earlier"), "{}", text(&again.stderr));
     lab.nothing_left();
 }
 
@@ -100,7 +100,10 @@ fn a_figure_that_fails_does_not_stop_the_rest_and_is_told_at_the_end() {
     let status: Value = serde_json::from_slice(&failed.stdout).unwrap();
     let figure = only(&status);
     let message = text(&failed.stderr);
-    assert!(message.contains(&format!("1 figures failed, the others are stored: {figure} (")), "{message}");
+    assert!(
+        message.contains(&format!("1 figures failed; the results of the others are stored: {figure} (")),
+        "{message}"
+    );
     assert!(part(of_all).status.success());
     lab.nothing_left();
 }

@@ -104,14 +104,12 @@ pub fn run(args: Senesce) -> Result<()> {
 /// Refuses names that are not UTF-8 before anything is done: what is recorded of a run, its paths and its command line, is text.
 fn refuse_paths_that_are_not_text() -> Result<()> {
     if let Some(argument) = std::env::args_os().skip(1).find(|argument| argument.to_str().is_none()) {
-        bail!(
-            "reading the argument {argument:?}: it is not UTF-8, and what senesce records of a run is text; choose another name"
-        );
+        bail!("argument {argument:?} is not UTF-8, but run records are text; choose another name");
     }
     match std::env::current_dir() {
         Ok(dir) if dir.to_str().is_none() => {
             bail!(
-                "starting in {dir:?}: its name is not UTF-8, and what senesce records of a run is text; change to another directory"
+                "current directory {dir:?} is not UTF-8, but run records are text; change to another directory"
             )
         }
         _ => Ok(()),

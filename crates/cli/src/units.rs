@@ -12,7 +12,7 @@ pub fn size(text: &str) -> Result<u64, String> {
         "M" => 1 << 20,
         "G" => 1 << 30,
         "T" => 1 << 40,
-        _ => return Err(format!("{unit:?} is no unit of size; use KiB, MiB, GiB or TiB")),
+        _ => return Err(format!("{unit:?} is not a unit of size; use KiB, MiB, GiB or TiB")),
     };
     let bytes = number * factor as f64;
     if bytes < 1.0 || bytes >= 2f64.powi(63) {
@@ -33,7 +33,7 @@ pub fn gc(text: &str) -> Result<ager::git::Gc, String> {
         "auto" => Ok(ager::git::Gc::Auto),
         _ => match text.parse() {
             Ok(pulls) if pulls > 0 => Ok(ager::git::Gc::Every(pulls)),
-            _ => Err("must be off, auto, or after how many pulls, as in 100".to_owned()),
+            _ => Err("must be off, auto, or a number of pulls, as in 100".to_owned()),
         },
     }
 }
@@ -45,7 +45,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
         "s" => 1.0,
         "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err(format!("{unit:?} is no unit of time; use s, min or h, as in 10min")),
+        _ => return Err(format!("{unit:?} is not a unit of time; use s, min or h, as in 10min")),
     };
     let seconds = number * factor;
     if seconds <= 0.0 || seconds > 1e9 {
@@ -61,7 +61,7 @@ pub fn sizes(text: &str) -> Result<Sizes, String> {
     let sizes = if let Some(parameters) = text.strip_prefix("lognormal:") {
         let (median, sigma) =
             parameters.split_once(':').ok_or("give a median and a sigma, as in lognormal:4KiB:1.5")?;
-        let sigma = sigma.parse().map_err(|_| format!("{sigma:?} is no number"))?;
+        let sigma = sigma.parse().map_err(|_| format!("{sigma:?} is not a number"))?;
         Sizes::Lognormal { median: bytes(median)?, sigma }
     } else if let Some((least, most)) = text.split_once("..") {
         Sizes::Uniform { least: bytes(least)?, most: bytes(most)? }
@@ -77,7 +77,7 @@ pub fn waiting(text: &str) -> Result<Waiting, String> {
         ("adaptive", _) => Ok(Waiting::Adaptive),
         (_, Ok(0.0)) => Ok(Waiting::None),
         (_, Ok(factor)) if factor > 0.0 && factor <= 1e6 => Ok(Waiting::Fixed(factor)),
-        _ => Err("must be adaptive, or how many times as long as the operation took".to_owned()),
+        _ => Err("must be adaptive, or a multiple of the operation's latency".to_owned()),
     }
 }
 

@@ -59,9 +59,12 @@ impl Numbers {
         let Numbers { profiles, created, short_lived, bytes, .. } = *self;
         let bytes = lab::bytes(bytes);
         output::line(&format!(
-            "{short_lived} of {created} new files came and went on one day: {bytes}, {profiles} profiles"
+            "{short_lived} of {created} new files were short-lived: {bytes}, {profiles} profiles"
         ))?;
-        warn(self.clock_jumps, "times the clock jumped back; what happened then is at the time before");
+        warn(
+            self.clock_jumps,
+            "backward jumps of the clock; events in between have the time before the jump",
+        );
         Ok(())
     }
 }
@@ -84,15 +87,15 @@ fn record(tree: &Path, to: &Path, time: Duration, by: Option<WatchBy>, json: boo
     let watcher = watching.watcher().name();
     let why = watching.why().map(str::to_owned);
     if let Some(why) = &why {
-        eprintln!("{why}: inotify it is, which misses files that live for an instant in a new directory");
+        eprintln!("{why}: using inotify, which misses very short-lived files in new directories");
     }
     eprintln!(
-        "watching {} by {watcher} for {} s; Ctrl-C ends it and keeps what was seen",
+        "recording {} with {watcher} for {} s; Ctrl-C stops and keeps the recording",
         tree.display(),
         time.as_secs()
     );
     let mut progress = Progress::new();
-    progress.phase("watching, seconds", Some(time.as_secs()));
+    progress.phase("recording, seconds", Some(time.as_secs()));
     let recorded = watching.record(time, &mut |elapsed| {
         progress.at(elapsed.as_secs());
         disk::interrupted()
@@ -117,15 +120,12 @@ fn record(tree: &Path, to: &Path, time: Duration, by: Option<WatchBy>, json: boo
     collected.say()?;
     warn(
         overflows,
-        "times the kernel's queue ran over: files are missing; raise fs.inotify.max_queued_events or fs.fanotify.max_queued_events",
+        "overflows of the kernel queue (files are missing); raise fs.inotify.max_queued_events or fs.fanotify.max_queued_events",
     );
-    warn(
-        without_size,
-        "files were gone before their size could be looked at; they have the last that was seen",
-    );
+    warn(without_size, "files were deleted before their size was read; the last known size is used");
     warn(
         unwatched,
-        "directories could not be watched; raise fs.inotify.max_user_watches, or be root for fanotify",
+        "directories could not be watched; raise fs.inotify.max_user_watches, or run as root to use fanotify",
     );
     Ok(())
 }
@@ -141,7 +141,7 @@ fn import(from: LogFormat, logs: &[PathBuf], to: &Path, json: bool) -> Result<()
     let numbers = Numbers::of(&imported.collected);
     let source = format!("imported from {name}, {} lines", imported.lines);
     ActivitySet { profiles: imported.collected.profiles, source }.save(to)?;
-    warn(imported.cut, "last lines without an end were passed over");
+    warn(imported.cut, "incomplete last lines skipped");
     if json {
         return output::json(&numbers);
     }

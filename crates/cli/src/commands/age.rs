@@ -43,7 +43,7 @@ pub fn run(args: &Age) -> Result<()> {
         } else {
             show(&planned.aged)?;
             output::line(&format!(
-                "planned {:.1} million operations/s, at most {} of memory",
+                "planned {:.1} million operations/s, using at most {} of memory",
                 planned.planned_operations_per_s / 1e6,
                 lab::bytes(planned.peak_rss_bytes)
             ))
@@ -57,13 +57,15 @@ pub fn run(args: &Age) -> Result<()> {
 /// Ages by all ranks that mpirun has started.
 fn share(args: &Age, spec: &AgeSpec, mut world: World) -> Result<()> {
     if args.dir.is_none() {
-        bail!("under MPI only a directory can be aged, which all machines see: name it by --dir");
+        bail!("MPI runs age a shared directory only: name one with --dir");
     }
     if args.plan_only {
-        bail!("--plan-only needs no ranks: start it without mpirun");
+        bail!("--plan-only does not run under mpirun: start it without");
     }
     if spec.on_full == replay::OnFull::Stop {
-        bail!("--on-full stop does not go with MPI: a rank cannot know how far the others are; leave it out");
+        bail!(
+            "--on-full stop does not work with MPI, as ranks do not know the progress of each other; leave it out"
+        );
     }
     let (rank, host) = (world.rank(), world.host());
     if rank > 0 {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 pub fn place(work: Option<&Path>, image: &Path) -> Result<(PathBuf, String)> {
     let parent = image.parent().filter(|parent| !parent.as_os_str().is_empty());
     let work = work.or(parent);
-    let work = work.context("--on NAME needs --work, the directory that it was aged in")?;
+    let work = work.context("--on NAME needs --work, the work directory where it was aged")?;
     // A name may hold a dot; a path ends in what tells its kind.
     let name = if parent.is_some() { image.file_stem() } else { Some(image.as_os_str()) };
-    let name = name.and_then(|name| name.to_str()).context("--on names no aged file system")?;
+    let name = name.and_then(|name| name.to_str()).context("--on does not name an aged file system")?;
     Ok((work.to_owned(), name.strip_suffix(".img").unwrap_or(name).to_owned()))
 }

@@ -15,14 +15,14 @@ pub fn run(args: &Json) -> Result<()> {
             output::line(done)?;
         }
         for running in &cleaned.running {
-            output::line(&format!("left alone: {running}"))?;
+            output::line(&format!("still running, not removed: {running}"))?;
         }
         if cleaned.undone.is_empty() && cleaned.failed.is_empty() {
-            output::line("nothing was left behind")?;
+            output::line("nothing to remove")?;
         }
     }
     if !cleaned.failed.is_empty() {
-        bail!("could not take down: {}", cleaned.failed.join("; "));
+        bail!("cleanup failed: {}", cleaned.failed.join("; "));
     }
     Ok(())
 }

@@ -96,7 +96,7 @@ pub fn complete(work: &Path) -> Result<Vec<String>> {
         }
     }
     if names.is_empty() {
-        bail!("{} holds no aged file system; `senesce age` makes one", work.display());
+        bail!("{} contains no aged file system; create one with `senesce age`", work.display());
     }
     names.sort();
     Ok(names)
@@ -129,7 +129,7 @@ fn measures(pair: &Pair) -> Vec<Measure> {
         ("key-order layout score", |side| side.key_order_layout_score),
         ("leaves full", |side| side.leaf_occupancy),
         ("inner nodes full", |side| side.inner_node_occupancy),
-        ("bytes written for each given", |side| side.tree_write_amplification),
+        ("write amplification", |side| side.tree_write_amplification),
     ];
     for (name, of) in tree {
         if of(&pair.aged).or(of(&pair.unaged)).is_some() {

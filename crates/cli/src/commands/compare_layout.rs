@@ -57,10 +57,10 @@ fn show(found: &Resemblance) -> Result<()> {
         vec![what.to_owned(), number(doublings), number(ks)]
     };
     output::table(
-        &["how far apart", "earth mover's, in doublings", "Kolmogorov-Smirnov"],
+        &["distance", "earth mover's, in doublings", "Kolmogorov-Smirnov"],
         [
             apart("free extents", found.apart.free_extents),
-            apart("free bytes, by their extent", found.apart.free_bytes),
+            apart("free bytes, by extent size", found.apart.free_bytes),
             apart("extents of files", found.apart.file_extents),
         ],
     )?;
@@ -83,7 +83,7 @@ fn show(found: &Resemblance) -> Result<()> {
     )?;
     for side in &found.sides {
         for why in &side.not_measured {
-            output::line(&format!("not measured of {}: {why}", side.name))?;
+            output::line(&format!("{}, not measured: {why}", side.name))?;
         }
     }
     Ok(())

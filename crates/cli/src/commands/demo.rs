@@ -33,7 +33,7 @@ pub fn run(args: &Demo) -> Result<()> {
         names.push(name);
     }
     if names.is_empty() {
-        bail!("no file system can be made here; `senesce doctor` says what is missing");
+        bail!("no file system can be made on this machine; `senesce doctor` shows what is missing");
     }
     let comparison = CompareSpec {
         names: names.clone(),
@@ -45,7 +45,7 @@ pub fn run(args: &Demo) -> Result<()> {
         resume: false,
         command: super::command_line(),
     };
-    progress.say("== comparing each with an unaged copy");
+    progress.say("== comparing each with its unaged copy");
     let pairs = lab::compare(&comparison, &mut progress)?;
     drop(progress);
     super::compare::show(&pairs)?;

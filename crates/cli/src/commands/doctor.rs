@@ -28,7 +28,12 @@ pub fn run(args: &Json) -> Result<()> {
 fn findings() -> Vec<Finding> {
     let root = rustix::process::geteuid().is_root();
     let mut findings = vec![
-        finding("root", root, "images, devices and cold caches", "run as root; without, only --dir works"),
+        finding(
+            "root",
+            root,
+            "images, devices and cold caches",
+            "run as root; without root only --dir works",
+        ),
         finding(
             "loop devices",
             std::path::Path::new("/dev/loop-control").exists(),
@@ -53,20 +58,15 @@ fn findings() -> Vec<Finding> {
     findings.push(finding(
         "grep",
         on_path("grep"),
-        "scans by grep -r",
+        "scans with grep -r",
         "apt install grep, or use --reader builtin",
     ));
     let limited = disk::MemoryLimit::available();
     let remedy = limited.as_ref().err().map(ToString::to_string).unwrap_or_default();
     findings.push(finding("memory limits", limited.is_ok(), "warm scans with little memory", &remedy));
-    findings.push(finding("fio", on_path("fio"), "its job files on aged images", "apt install fio"));
-    findings.push(finding("git", on_path("git"), "histories pulled live", "apt install git"));
-    findings.push(finding(
-        "curl",
-        on_path("curl"),
-        "images of a catalogue from elsewhere",
-        "apt install curl",
-    ));
+    findings.push(finding("fio", on_path("fio"), "fio jobs on aged images", "apt install fio"));
+    findings.push(finding("git", on_path("git"), "git histories, pulled live", "apt install git"));
+    findings.push(finding("curl", on_path("curl"), "saved images of remote catalogues", "apt install curl"));
     findings.push(machine());
     for kind in fs::kinds() {
         if !fs::in_kernel(*kind) {
@@ -95,7 +95,7 @@ fn machine() -> Finding {
     let release = kernel.as_ref().ok().and_then(|kernel| kernel.release().ok());
     let detail = match (&qemu, release) {
         (Ok(qemu), Some(release)) => {
-            format!("QEMU {qemu}, Linux {release}: file systems that this kernel lacks")
+            format!("QEMU {qemu}, Linux {release}: file systems missing in this kernel")
         }
         _ => String::new(),
     };
@@ -113,7 +113,7 @@ fn in_machine(kind: &dyn fs::FileSystem) -> Finding {
         kind.version().split(';').next().unwrap_or_default()
     );
     let wrong = release.err().map(|e| e.to_string()).or(tools.err().map(|e| e.to_string()));
-    let remedy = format!("this kernel has none; {}", wrong.as_deref().unwrap_or_default());
+    let remedy = format!("not supported by this kernel; {}", wrong.as_deref().unwrap_or_default());
     finding(kind.name(), wrong.is_none(), &detail, &remedy)
 }
 

@@ -34,7 +34,7 @@ pub fn reproduce(args: &Reproduce) -> Result<()> {
     }
     if all || args.shard.is_some() {
         bail!(
-            "`all` stands alone, and --shard is a part of all: give `reproduce all --shard 1/4`, or figures by name"
+            "--shard needs `all`, and `all` excludes other figures: use `reproduce all --shard 1/4`, or name figures"
         );
     }
     let specs = args
@@ -118,6 +118,10 @@ fn judge(outcomes: &[Outcome]) -> Result<()> {
         .collect();
     match failed.as_slice() {
         [] => Ok(()),
-        failed => bail!("{} cells failed, the others are stored: {}", failed.len(), failed.join("; ")),
+        failed => bail!(
+            "{} cells failed; the results of the others are stored: {}",
+            failed.len(),
+            failed.join("; ")
+        ),
     }
 }

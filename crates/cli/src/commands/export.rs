@@ -20,7 +20,7 @@ pub fn run(args: &Export) -> Result<()> {
             file.flush().with_context(writing)?;
         }
         None if format == Format::Parquet && std::io::stdout().is_terminal() => {
-            bail!("Parquet is not for a terminal; name a file with --output")
+            bail!("Parquet cannot be printed on a terminal; name a file with --output")
         }
         None => {
             lab::export(&store, format, &mut std::io::stdout())?;

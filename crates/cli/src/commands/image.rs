@@ -27,7 +27,7 @@ pub fn run(action: &ImageAction) -> Result<()> {
             }
             let (contents, bytes) = (saved.contents, lab::bytes);
             output::line(&format!(
-                "{}: {} of {} in {}; {} are made again when it is restored, {} were not in use",
+                "{}: {} of {} in {}; {} are regenerated at restore, {} were unused",
                 saved.file.display(),
                 bytes(contents.kept_bytes),
                 bytes(contents.size_bytes),
@@ -75,9 +75,9 @@ pub fn run(action: &ImageAction) -> Result<()> {
             }
             let signed = checked.signed_by.map_or_else(String::new, |key| format!(", signed by {key}"));
             let deep = checked.deep.map_or_else(String::new, |deep| {
-                format!("; restored, `{}` finds it clean, and its layout is as saved", deep.checker)
+                format!("; restored copy is clean (`{}`), layout unchanged", deep.checker)
             });
-            output::line(&format!("{}: every byte is as saved{signed}{deep}", checked.name))
+            output::line(&format!("{}: all checksums match{signed}{deep}", checked.name))
         }
         ImageAction::Diff { a, b, key, json } => diff([a, b], find(key)?.as_ref(), *json, progress),
         ImageAction::Key { file, no_password } => {
@@ -132,7 +132,7 @@ fn list(json: bool) -> Result<()> {
         output::json(&documents)?;
     } else if rows.is_empty() && damaged == 0 {
         output::line(&format!(
-            "{} has no saved images; `senesce image save NAME` makes one",
+            "{} contains no saved images; create one with `senesce image save NAME`",
             shelf.path().display()
         ))?;
     } else {
@@ -142,7 +142,7 @@ fn list(json: bool) -> Result<()> {
         )?;
     }
     if damaged > 0 {
-        bail!("{damaged} of the files on the shelf cannot be read");
+        bail!("{damaged} files of the library cannot be read");
     }
     Ok(())
 }
@@ -221,8 +221,8 @@ fn diff(images: [&Path; 2], key: Option<&Key>, json: bool, mut progress: Progres
     }
     let [a, b] = images.map(|image| image.display().to_string());
     let said = match (found.same, found.blocks) {
-        (true, _) => "the images are the same to the byte".to_owned(),
-        (false, None) => "the images are not of one size".to_owned(),
+        (true, _) => "the images are identical".to_owned(),
+        (false, None) => "the images differ in size".to_owned(),
         (false, Some(blocks)) => format!(
             "{} blocks of 4 KiB differ: {} are zero in {a} and {} in {b}",
             blocks.differ, blocks.only_second, blocks.only_first
@@ -231,7 +231,7 @@ fn diff(images: [&Path; 2], key: Option<&Key>, json: bool, mut progress: Progres
     output::line(&said)?;
     if let Some(free) = found.free {
         output::line(&format!(
-            "free extents: {} doublings apart by the earth mover's distance, {} by Kolmogorov-Smirnov",
+            "free extents: earth mover's distance {} doublings, Kolmogorov-Smirnov distance {}",
             number(Some(free.earth_mover_doublings)),
             number(Some(free.kolmogorov_smirnov))
         ))?;

@@ -47,7 +47,7 @@ pub fn of_age(args: &Age, source: &str) -> Result<Option<Place>> {
     }
     if args.dir.is_some() {
         if args.kernel.kernel.is_some() {
-            bail!("--kernel needs a file system of its own: leave --dir out");
+            bail!("--kernel does not work with --dir: age an image instead");
         }
         return Ok(None);
     }
@@ -71,10 +71,10 @@ pub fn of_age(args: &Age, source: &str) -> Result<Option<Place>> {
     // They are the same inside, where it takes a boot to find them missing.
     fs::has_tools(kind)?;
     if args.device.is_some() {
-        bail!("a device cannot be aged in a virtual machine, which {} needs here: age an image", kind.name());
+        bail!("{} needs a virtual machine here, which cannot use devices: age an image instead", kind.name());
     }
     if kind.in_persistent_memory() && args.disk.is_some() {
-        bail!("{} lies in persistent memory, which is no disk: leave --disk out", kind.name());
+        bail!("{} uses persistent memory: leave --disk out", kind.name());
     }
     let mut place = Place::new(kernel, &[kind], Some(work));
     place.writes.extend(args.image_dir.as_deref().map(absolute).transpose()?);
@@ -107,8 +107,8 @@ pub fn of_compare(args: &Compare, named: &[Manifest]) -> Result<Vec<Option<Place
     let mut kernels: Vec<_> = kernels(&args.kernels)?.into_iter().map(Some).collect();
     match (kernels.len(), args.kernels.across) {
         (0, None) => kernels.push(for_kinds(&kinds)?),
-        (0 | 1, Some(_)) => bail!("--across kernel compares two kernels or more: name them by --kernel A,B"),
-        (2.., None) => bail!("several kernels are compared with --across kernel"),
+        (0 | 1, Some(_)) => bail!("--across kernel needs two or more kernels: give --kernel A,B"),
+        (2.., None) => bail!("several kernels need --across kernel"),
         _ => {}
     }
     let place = |kernel| Place::new(kernel, &kinds, Some(work.clone()));
@@ -191,7 +191,7 @@ fn for_kinds(kinds: &[&'static dyn FileSystem]) -> Result<Option<Kernel>> {
     let lacking: Vec<&str> =
         kinds.iter().filter(|kind| !fs::in_kernel(**kind)).map(|kind| kind.name()).collect();
     let found = Kernel::find(&modules);
-    found.map(Some).with_context(|| format!("this kernel has no {}", lacking.join(", ")))
+    found.map(Some).with_context(|| format!("this kernel does not support {}", lacking.join(", ")))
 }
 
 /// The directory that an image or a modelled disk lies in.
@@ -220,7 +220,7 @@ pub fn json<T: serde::de::DeserializeOwned>(place: &Place) -> Result<T> {
         args.push("--json".into());
     }
     let output = run(place, &args, true)?;
-    serde_json::from_slice(&output).context("understanding what the command printed in the virtual machine")
+    serde_json::from_slice(&output).context("parsing the output of the command in the virtual machine")
 }
 
 fn run(place: &Place, args: &[OsString], keep_output: bool) -> Result<Vec<u8>> {

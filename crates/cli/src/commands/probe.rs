@@ -71,7 +71,7 @@ fn disk_bytes(open: &dyn Target) -> Option<u64> {
 fn needs_maps(open: &dyn Target) -> Result<()> {
     if !open.maps_files() {
         bail!(
-            "{} does not tell where files lie; `senesce betreefs stat` tells how its tree does",
+            "{} does not report file extents; `senesce betreefs stat` shows the layout of its tree",
             open.kind_name()
         );
     }
@@ -120,7 +120,7 @@ fn layout(open: &mut dyn Target, models: &Models, json: bool) -> Result<()> {
 
 fn free_space(open: &mut dyn Target, json: bool) -> Result<()> {
     let Some(extents) = open.free_extents()? else {
-        bail!("{} does not tell where its free extents lie", open.kind_name());
+        bail!("{} does not report free extents", open.kind_name());
     };
     let free = ::probe::free_space(&extents);
     if json {
@@ -151,7 +151,7 @@ fn new_file(open: &mut dyn Target, size: Option<u64>, json: bool) -> Result<()> 
             let free = disk::free_bytes(open.root())?;
             ::probe::new_file_bytes(free).with_context(|| {
                 let free = lab::bytes(free);
-                format!("choosing the size of a new file: only {free} are free; name one by --size")
+                format!("choosing the size of the new file: only {free} free; give --size")
             })?
         }
     };

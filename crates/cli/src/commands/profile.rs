@@ -76,7 +76,7 @@ fn check(file: &Path, json: bool) -> Result<()> {
         return output::json(&summary);
     }
     output::line(&format!(
-        "{}: a profile; to meet it takes {:.1} operations a file, {:.1} overwrites",
+        "{}: valid profile; its age distribution needs {:.1} operations per file, {:.1} overwrites",
         summary.name, summary.bound_operations_per_file, summary.bound_overwrites
     ))
 }
@@ -95,14 +95,14 @@ fn capture(
     json: bool,
 ) -> Result<()> {
     let stem = to.file_stem().map(|s| s.to_string_lossy().into_owned());
-    let Some(name) = name.map(str::to_owned).or(stem) else { bail!("{} names no file", to.display()) };
+    let Some(name) = name.map(str::to_owned).or(stem) else { bail!("{} is not a file name", to.display()) };
     let age_by = match age_by {
         AgeBy::Birth => profile::AgeBy::Birth,
         AgeBy::Modification => profile::AgeBy::Modification,
     };
     let captured = profile::capture(path, &name, age_by, threads)?;
     for (path, why) in &captured.unreadable_examples {
-        eprintln!("cannot look at {}: {why}", path.display());
+        eprintln!("cannot read {}: {why}", path.display());
     }
     std::fs::write(to, captured.profile.to_toml()).with_context(|| format!("writing {}", to.display()))?;
     if json {
@@ -120,19 +120,19 @@ fn capture(
         }));
     }
     output::line(&format!(
-        "{} files, {} directories, {}; to meet their ages takes {:.1} operations a file",
+        "{} files, {} directories, {}; the age distribution needs {:.1} operations per file",
         captured.files,
         captured.directories,
         lab::bytes(captured.bytes),
         captured.profile.bound_operations_per_file()
     ))?;
     let counts = [
-        (captured.hard_links, "further names of files with several (counted once)"),
-        (captured.other, "entries that are neither files nor directories (left out)"),
-        (captured.without_birth, "files without a time of creation (aged by their last change)"),
-        (captured.other_file_systems, "directories of other file systems (not entered)"),
-        (captured.unreadable, "entries that could not be looked at"),
-        (captured.merged_ages as u64, "youngest age bins merged into one, to keep the bound in hand"),
+        (captured.hard_links, "hard links (files counted once)"),
+        (captured.other, "special files (left out)"),
+        (captured.without_birth, "files without a creation time (modification time used)"),
+        (captured.other_file_systems, "mount points (not entered)"),
+        (captured.unreadable, "unreadable entries"),
+        (captured.merged_ages as u64, "youngest age bins merged, to limit the operations needed"),
     ];
     for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
         output::line(&format!("{count} {what}"))?;

@@ -14,7 +14,7 @@ pub fn run(args: &Serve) -> Result<()> {
         places.push(Place::work(Path::new("senesce-work")));
     }
     for place in places.iter().filter(|place| !place.is_there()) {
-        eprintln!("{} holds no results yet; they are shown when there are some", place.shown());
+        eprintln!("{} contains no results yet; the page shows them as they come", place.shown());
     }
     let token = match &args.token_file {
         Some(file) => Some(Token::read(file)?),

@@ -13,7 +13,7 @@ pub fn run(action: &StoreAction) -> Result<()> {
     let into = StoreAt::named(into).open()?;
     let mut merged = Vec::new();
     for (at, store) in from.iter().zip(&stores) {
-        merged.push((at, into.merge(store).with_context(|| format!("taking from {at}"))?));
+        merged.push((at, into.merge(store).with_context(|| format!("merging {at}"))?));
     }
     if *json {
         let row = |(at, Merged { taken, known, unfinished }): &(&StoreAt, Merged)| {
@@ -24,7 +24,7 @@ pub fn run(action: &StoreAction) -> Result<()> {
     }
     for (at, Merged { taken, known, unfinished }) in merged {
         output::line(&format!(
-            "{at}: {taken} runs taken, {known} known already, {unfinished} running or killed and left out"
+            "{at}: {taken} runs merged, {known} already present, {unfinished} unfinished and left out"
         ))?;
     }
     Ok(())

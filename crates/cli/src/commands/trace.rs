@@ -26,7 +26,7 @@ pub fn run(action: &TraceAction) -> Result<()> {
 fn check_labelled(path: &Path) -> Result<()> {
     if is_jsonl(path) {
         bail!(
-            "writing {}: JSON lines have no place for names; give another ending, and use `senesce trace convert` on it",
+            "writing {}: JSON lines cannot hold file names; write a .parquet file, and convert it with `senesce trace convert`",
             path.display()
         );
     }

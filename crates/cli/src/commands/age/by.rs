@@ -17,7 +17,7 @@ const DISKS: [&str; 2] = ["hdd-7200", "ssd-sata"];
 pub fn workload(by: &By) -> Result<Option<(Workload, u64)>> {
     Ok(if let Some(repository) = &by.git {
         if repository.is_some() && by.repo.is_some() {
-            bail!("--git and --repo both name a repository; name one");
+            bail!("--git and --repo both name a repository; give one");
         }
         let git = Git {
             live: by.live,
@@ -115,7 +115,10 @@ fn disks(own: Option<&str>) -> Result<Vec<String>> {
 
 fn show(aged: &AgedByWorkload) -> Result<()> {
     if aged.checkpoints.is_empty() {
-        return output::line(&format!("{} is aged; `senesce compare {}` measures it", aged.name, aged.name));
+        return output::line(&format!(
+            "{} is aged; measure it with `senesce compare {}`",
+            aged.name, aged.name
+        ));
     }
     let mut rows = Vec::new();
     for pair in &aged.pairs {

@@ -24,7 +24,7 @@ pub fn run(args: &args::Fio) -> Result<()> {
 
 fn tell(outcome: &FioOutcome) -> Result<()> {
     if let Some(disk) = &outcome.modelled_disk {
-        output::line(&format!("on a modelled {disk} that sleeps its service times"))?;
+        output::line(&format!("on a modelled {disk} with real-time service times"))?;
     }
     let rows = outcome.jobs.iter().flat_map(|job| {
         let row = |side: &str, cells: [String; 4]| {

@@ -31,7 +31,7 @@ fn directory(path: &Path, args: &Ground) -> Result<On> {
         several => {
             let work = path.display();
             bail!(
-                "{work} holds several aged file systems: name one by --work {work} --on with {}",
+                "{work} contains several aged file systems: give --work {work} --on with one of {}",
                 several.join(", ")
             )
         }

@@ -45,12 +45,10 @@ fn ranks(args: &Metadata, world: Option<&World>) -> Result<Ranks> {
         return Ok(if args.processes { Ranks::Processes(ranks) } else { Ranks::Threads(ranks) });
     };
     if args.ranks.is_some() || args.processes {
-        bail!("under MPI there are as many ranks as mpirun starts: leave --ranks and --processes out");
+        bail!("mpirun sets the number of ranks: leave --ranks and --processes out");
     }
     if args.free_memory.is_some() || args.free_memory_between.is_some() || args.memory.is_some() {
-        bail!(
-            "--memory, --free-memory and --free-memory-between are of one machine; they do not go with MPI"
-        );
+        bail!("--memory, --free-memory and --free-memory-between do not work with MPI");
     }
     Ok(Ranks::Mpi(world.ranks()))
 }
@@ -105,11 +103,11 @@ fn shown<'a>(
 
 fn said_of(memory: Memory) -> String {
     let how = match memory.by {
-        MemoryBy::Occupying => "memory of the machine was occupied",
-        MemoryBy::ControlGroup => "a control group limited the run",
+        MemoryBy::Occupying => "machine memory occupied",
+        MemoryBy::ControlGroup => "limited by a control group",
     };
     let (limit, free) = (lab::bytes(memory.limit_bytes), lab::bytes(memory.free_bytes));
-    format!("memory: {how} to {limit}; {free} were free when it began")
+    format!("memory: {how} to {limit}; {free} free at the start")
 }
 
 fn judge(errors: u64) -> Result<()> {
@@ -143,7 +141,7 @@ fn import(args: &Metadata, work: &Path) -> Result<()> {
 fn keeper(args: &Metadata) -> Result<Keeper> {
     let of_files = matches!(args.interface, InterfaceKind::Posix | InterfaceKind::Null);
     if of_files && (args.url.is_some() || args.credentials.is_some()) {
-        bail!("--url and --credentials are for services: give one by --interface");
+        bail!("--url and --credentials need a service: give --interface");
     }
     Ok(match args.interface {
         InterfaceKind::Null => Keeper::Null,

@@ -33,7 +33,7 @@ pub fn run(args: &args::Personality) -> Result<()> {
 
 fn tell(outcome: &PersonalityOutcome) -> Result<()> {
     if let Some(disk) = &outcome.modelled_disk {
-        output::line(&format!("on a modelled {disk} that sleeps its service times"))?;
+        output::line(&format!("on a modelled {disk} with real-time service times"))?;
     }
     let rates = |name: &str, operations: Interval, mib: Interval| {
         vec![name.to_owned(), interval(Some(operations)), interval(Some(mib))]

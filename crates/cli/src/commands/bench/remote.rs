@@ -10,14 +10,14 @@ pub fn keeper(args: &Metadata, service: Service) -> Result<Keeper> {
     let remote = Remote::new(service, args.url.as_deref(), credentials.as_deref())
         .map_err(|failure| anyhow!("{failure}"))?;
     if args.root.is_some() {
-        bail!("--root is for files; name the place in a service by --url");
+        bail!("--root is for files; name the service with --url");
     }
     if cfg!(not(feature = "stores")) {
         bail!("{}", without(service));
     }
     let in_memory = args.url.as_deref().is_some_and(|url| url.starts_with("memory:"));
     if in_memory && args.processes {
-        bail!("ranks that are processes do not share their memory; leave out --processes");
+        bail!("this interface does not work with --processes; leave it out");
     }
     Ok(Keeper::Remote(remote))
 }
@@ -32,7 +32,7 @@ pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
 
 fn without(service: Service) -> String {
     format!(
-        "this senesce was built without the interface {}; build it with `cargo build --release --features stores`",
+        "this senesce was built without the interface {}; build with `cargo build --release --features stores`",
         service.name()
     )
 }

@@ -50,7 +50,7 @@ pub fn run(path: &Path, json: bool) -> Result<()> {
     written.extend(levels().map(|(level, nodes)| (name(level), nodes.write_amplification)));
     written.push(("maps and superblocks".to_owned(), tree.frame_write_amplification));
     output::table(
-        &["written for", "for each byte given"],
+        &["written for", "write amplification"],
         written.into_iter().map(|(what, value)| vec![what, number(value)]),
     )?;
     output::table(

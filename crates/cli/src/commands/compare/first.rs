@@ -25,7 +25,7 @@ pub fn age(args: &Compare, kernel: Option<&Kernel>, progress: &mut Progress) -> 
                 if there.conditions() != Some(&spec.conditions) || there.made.kernel.as_ref() != kernel =>
             {
                 bail!(
-                    "{} has been aged otherwise in {work}, or on another kernel: choose another --work",
+                    "{} exists in {work} with other options or on another kernel: give another --work",
                     spec.name
                 );
             }

@@ -62,7 +62,7 @@ pub fn curve(name: &str, size_bytes: u64, seed: u64, json: bool) -> Result<()> {
     )?;
     let natural = |size: Option<u64>| size.map_or("–".to_owned(), lab::bytes);
     output::line(&format!(
-        "best {} MB/s; half of it from reads of {}, nine tenths from reads of {}",
+        "best {} MB/s; natural transfer size {} (50 %), {} (90 %)",
         number(Some(curve.best_bytes_per_s / 1e6)),
         natural(curve.natural_50_bytes),
         natural(curve.natural_90_bytes),

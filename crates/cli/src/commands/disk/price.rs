@@ -47,5 +47,5 @@ pub fn price(path: &Path, model: &str, size: Option<u64>, json: bool) -> Result<
             std::iter::once((*kind).to_owned()).chain(cells).collect()
         }),
     )?;
-    output::line(&format!("{} s in all on {}, modelled", number(Some(priced.total_s())), priced.model))
+    output::line(&format!("total {} s on {}, modelled", number(Some(priced.total_s())), priced.model))
 }

@@ -95,7 +95,7 @@ fn list(dir: &Path, json: bool) -> Result<()> {
         ]],
     )?;
     if let Some(lacks) = status.and_then(|status| status.hardening.lacks()) {
-        eprintln!("its server does not stand want of memory as well as it could: {lacks}");
+        eprintln!("the server is not protected from memory pressure: {lacks}");
     }
     output::table(
         &["snapshot", "in use"],
@@ -106,7 +106,7 @@ fn list(dir: &Path, json: bool) -> Result<()> {
 fn log(dir: &Path, output: &Path) -> Result<()> {
     let settings = DiskSettings::read(dir)?;
     if !in_service(dir, modelled::call(dir, &Ask::Status)?)?.log_kept {
-        bail!("no log is kept of the requests to {0}; `senesce disk mount {0}` keeps one", dir.display());
+        bail!("{0} has no request log; serve it with `senesce disk mount {0}`", dir.display());
     }
     // Before anything is taken from the server, for what is taken is gone.
     let info = LogInfo { model: settings.model, size_bytes: settings.size_bytes, tool: lab::TOOL.to_owned() };
@@ -115,7 +115,7 @@ fn log(dir: &Path, output: &Path) -> Result<()> {
     writer.write(&requests)?;
     let written = writer.finish()?;
     if status.log_lost > 0 {
-        eprintln!("{} requests did not fit into the log; take it more often", status.log_lost);
+        eprintln!("{} requests did not fit into the log; write it more often", status.log_lost);
     }
     output::line(&format!("{written} requests in {}", output.display()))
 }
@@ -124,7 +124,7 @@ fn in_service<T>(dir: &Path, answer: Option<T>) -> Result<T> {
     if answer.is_none() {
         // What is no store at all is to be told first.
         DiskSettings::read(dir)?;
-        bail!("{0} is not in service; `senesce disk mount {0}` serves it", dir.display());
+        bail!("{0} is not served; serve it with `senesce disk mount {0}`", dir.display());
     }
     answer.context("just looked at")
 }

@@ -31,7 +31,7 @@ pub fn list(json: bool) -> Result<()> {
         return output::json(&json!({ "figures": rows.iter().map(of).collect::<Vec<_>>() }));
     }
     output::table(
-        &["figure", "what it shows"],
+        &["figure", "description"],
         rows.iter().map(|(listed, experiment)| {
             let title = experiment.as_ref().map_or("not built in", |experiment| experiment.title.as_str());
             vec![listed.figure.clone(), title.to_owned()]
@@ -40,7 +40,7 @@ pub fn list(json: bool) -> Result<()> {
     let count = |kind: &str| all.iter().filter(|listed| listed.kind == kind).count();
     let built_in = all.iter().filter(|listed| listed.built_in).count();
     output::line(&format!(
-        "{} in all: {} figures, {} tables, {} listing; {built_in} built in",
+        "{} in total: {} figures, {} tables, {} listing; {built_in} built in",
         all.len(),
         count("figure"),
         count("table"),
@@ -66,7 +66,7 @@ fn standing(at: &StoreAt, scale: &str) -> Result<Vec<Standing>> {
 /// Runs all that the store does not hold yet, or a part of them.
 pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
     if how.repo.is_some() {
-        bail!("--repo is for figures that are named: most use no repository");
+        bail!("--repo needs named figures: most figures use no repository");
     }
     // What an earlier run that was killed has left takes the memory that this one needs.
     disk::cleanup()?;
@@ -91,7 +91,7 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
 fn judge(all: &AllDone) -> Result<()> {
     let AllDone { done, already, elsewhere, failed } = all;
     eprintln!(
-        "{} figures done, {} done before, {} left to other processes, {} failed",
+        "{} figures done, {} done earlier, {} running in other processes, {} failed",
         done.len(),
         already.len(),
         elsewhere.len(),
@@ -101,7 +101,7 @@ fn judge(all: &AllDone) -> Result<()> {
         return Ok(());
     }
     let failed: Vec<String> = failed.iter().map(|(figure, why)| format!("{figure} ({why})")).collect();
-    bail!("{} figures failed, the others are stored: {}", failed.len(), failed.join("; "))
+    bail!("{} figures failed; the results of the others are stored: {}", failed.len(), failed.join("; "))
 }
 
 fn show(at: &StoreAt, scale: &str, all: &[Standing], json: bool) -> Result<()> {
@@ -131,7 +131,7 @@ fn show(at: &StoreAt, scale: &str, all: &[Standing], json: bool) -> Result<()> {
         output::line("")?;
         let not = all.iter().flat_map(|one| one.not.iter().map(move |check| (one, check)));
         output::table(
-            &["figure", "what does not hold", "published", "measured", "why not"],
+            &["figure", "claims that do not hold", "published", "measured", "why not"],
             not.map(|(one, check)| {
                 let measured = if check.holds.is_some() { &check.measured } else { &check.why };
                 [&one.listed.figure, &check.claim, &check.published, measured, &check.reason]

@@ -10,7 +10,7 @@ const MIB: f64 = (1u64 << 20) as f64;
 
 /// The headings over [`row`], behind those of what the row is of; `disk` is the model whose time is told.
 pub fn headings(disk: &str) -> [String; 3] {
-    [format!("MiB/s, modelled {disk}"), "MiB/s, this disk's clock".to_owned(), "MiB/s, wall".to_owned()]
+    [format!("MiB/s, modelled {disk}"), "MiB/s, clock of this disk".to_owned(), "MiB/s, wall".to_owned()]
 }
 
 /// Means with their standard deviations.
@@ -37,6 +37,6 @@ pub fn on(args: &OnFiles) -> Result<On> {
         let (work, name) = aged::place(args.work.as_deref(), image)?;
         return Ok(On::Aged { work, name });
     }
-    let path = args.path.clone().context("name what is to be measured")?;
+    let path = args.path.clone().context("name a directory, image, device or modelled disk")?;
     Ok(On::Alone { path, work: args.work.clone() })
 }

@@ -21,11 +21,11 @@ pub fn run(
     let mut progress = Progress::new();
     let census = ::probe::census(open.root())?;
     if census.files == 0 {
-        bail!("{} holds no files to read", open.root().display());
+        bail!("{} contains no files", open.root().display());
     }
     let traced = ::probe::blocktrace::available();
     if let (Some(log), Err(why), None) = (save_log, &traced, open.modelled()) {
-        bail!("{} cannot be written, as requests cannot be recorded: {why}", log.display());
+        bail!("cannot write {}: block requests cannot be recorded: {why}", log.display());
     }
     let disk_bytes = super::disk_bytes(open);
     let mut last = None;
@@ -51,7 +51,7 @@ pub fn run(
     if let Some(log) = save_log {
         let Some((requests, (device, _))) = last.and_then(|scanned| scanned.seen.requests).zip(open.device())
         else {
-            bail!("{} lies on no block device, so there are no requests to keep", open.root().display());
+            bail!("{} is not on a block device: there are no requests to save", open.root().display());
         };
         let size_bytes = disk_bytes.unwrap_or_default();
         let info = LogInfo { model: device.display().to_string(), size_bytes, tool: lab::TOOL.to_owned() };
@@ -63,7 +63,7 @@ pub fn run(
         return output::json(&json!({"census": census, "cold": cold, "scans": scans}));
     }
     if let Err(why) = traced {
-        eprintln!("no requests were traced: {why}");
+        eprintln!("no block requests traced: {why}");
     }
     for line in cold {
         eprintln!("{line}");
@@ -76,7 +76,7 @@ pub fn run(
         ("dynamic layout score".to_owned(), "/dynamic_layout/score".to_owned()),
     ];
     if open.modelled().is_some() {
-        columns.push(("s/GiB, this disk's clock".to_owned(), "/disk_clock_s_per_gib".to_owned()));
+        columns.push(("s/GiB, clock of this disk".to_owned(), "/disk_clock_s_per_gib".to_owned()));
     }
     for name in models.names() {
         columns.push((format!("s/GiB, modelled {name}"), format!("/modelled_s_per_gib/{name}")));

@@ -60,7 +60,7 @@ pub fn run(args: &args::TransferSize) -> Result<()> {
     drop(progress);
     if let Some(allocated) = measured.allocated_bytes.filter(|bytes| *bytes < measured.disk_bytes) {
         let holes = lab::bytes(measured.disk_bytes - allocated);
-        eprintln!("{holes} of this image are holes: reading them reaches no disk and looks fast");
+        eprintln!("{holes} of this image are holes; reads of them do not reach the disk and look fast");
     }
     if args.json {
         let mut document = serde_json::to_value(&measured)?;

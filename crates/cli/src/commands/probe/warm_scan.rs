@@ -38,11 +38,11 @@ pub fn run(open: &mut dyn Target, memory: &[u64], repeat: u64, models: &Models, 
     let session = Session::begin()?;
     let census = ::probe::census(open.root())?;
     if census.files == 0 {
-        bail!("{} holds no files to read", open.root().display());
+        bail!("{} contains no files", open.root().display());
     }
     let traced = models.names().next().map(|_| ::probe::blocktrace::available());
     if let Some(Err(why)) = &traced {
-        eprintln!("requests cannot be recorded, and so not be priced: {why}");
+        eprintln!("no modelled times: block requests cannot be recorded: {why}");
     }
     let traced = traced.is_some_and(|available| available.is_ok());
     let device = open.device().map(|(_, number)| number);

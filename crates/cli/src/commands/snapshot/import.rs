@@ -52,5 +52,5 @@ fn modified_ns(path: &Path) -> Result<i64> {
     let time = std::fs::metadata(path).and_then(|metadata| metadata.modified());
     let time = time.with_context(|| format!("reading {}", path.display()))?;
     let since = time.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_nanos()).ok());
-    since.ok_or_else(|| anyhow!("{} has an impossible time of modification; give --at", path.display()))
+    since.ok_or_else(|| anyhow!("{} has an invalid modification time; give --at", path.display()))
 }

@@ -35,7 +35,7 @@ pub fn run(file: &Path, json: bool) -> Result<()> {
     let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".to_owned());
     let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{share:.3}"));
     let counts = format!(
-        "{} files, {} directories, {} symbolic links, {} special files, {} further names",
+        "{} files, {} directories, {} symbolic links, {} special files, {} hard links",
         stat.files, stat.dirs, stat.symlinks, stat.specials, stat.further_names
     );
     let fields = [

@@ -49,6 +49,6 @@ pub fn run(args: &SnapshotTake) -> Result<()> {
     ))?;
     match snapshot.info().other_fs {
         0 => Ok(()),
-        count => output::line(&format!("{count} names lead to other file systems (left out)")),
+        count => output::line(&format!("{count} mount points (left out)")),
     }
 }

@@ -48,7 +48,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
     progress.phase("reading snapshots", None);
     let mut workload = Workload::new(Box::new(files), options)?;
     let labels = workload.labels();
-    progress.phase("making operations", None);
+    progress.phase("generating operations", None);
     let mut operations = 0;
     let mut watch = |batch: &[Op]| {
         operations += batch.len() as u64;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub fn run(args: &Metadata, image: &Path, under_mpi: bool) -> Result<()> {
     if under_mpi || !matches!(args.interface, InterfaceKind::Posix) {
-        bail!("--on runs on files, with ranks of this machine");
+        bail!("--on needs the posix interface and local ranks");
     }
     let (work, name) = aged::place(args.work.as_deref(), image)?;
     let ranks = super::ranks(args, None)?;
