@@ -47,6 +47,8 @@ fn the_list_is_the_whole_and_nothing_of_it_is_done_in_an_empty_store() {
     let status = lab.json("reproduce --status --work work");
     assert_eq!((&status["of"], &status["done"]), (&35.into(), &0.into()));
     assert_eq!(of(&status, "smith97-fig6")["state"], "not-run");
+    let markdown = lab.run("reproduce --status --markdown --work work");
+    assert!(markdown.contains("\n| smith97-fig6 | not run | – | – |  |\n"), "{markdown}");
     assert!(!lab.work().exists(), "who looks makes nothing");
     lab.refused("reproduce all fast17-fig1 --work work", "excludes other figures");
     lab.refused("reproduce fast17-fig1 --shard 1/2 --work work", "--shard");

@@ -26,6 +26,18 @@ pub fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> 
     line(&table.trim_fmt())
 }
 
+/// Prints rows under headings as a Markdown table.
+pub fn markdown(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
+    line(&markdown_row(headings.iter().copied()))?;
+    line(&markdown_row(headings.iter().map(|_| "---")))?;
+    rows.into_iter().try_for_each(|cells| line(&markdown_row(cells.iter().map(String::as_str))))
+}
+
+fn markdown_row<'c>(cells: impl Iterator<Item = &'c str>) -> String {
+    let cells: Vec<_> = cells.map(|cell| shown(cell).replace('|', "\\|").replace('\n', " ")).collect();
+    format!("| {} |", cells.join(" | "))
+}
+
 /// A cell without what would steer a terminal: it may come from a file of others.
 fn shown(cell: &str) -> String {
     cell.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
@@ -37,5 +49,18 @@ pub fn number(value: Option<f64>) -> String {
         None => "–".to_owned(),
         Some(v) if v.abs() >= 1000.0 => format!("{v:.0}"),
         Some(v) => format!("{v:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_of_markdown_stays_one_cell() {
+        assert_eq!(
+            markdown_row(["a|b", "two\nlines", "\x1b[2J"].into_iter()),
+            "| a\\|b | two lines | \u{fffd}[2J |"
+        );
     }
 }

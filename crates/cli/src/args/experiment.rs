@@ -22,6 +22,9 @@ pub struct Reproduce {
     /// Show the status and verdict of each figure
     #[arg(long, conflicts_with = "figures")]
     pub status: bool,
+    /// Print the status as Markdown tables
+    #[arg(long, requires = "status", conflicts_with = "json")]
+    pub markdown: bool,
     /// Run only part I of N parts of about equal run time, for job arrays
     #[arg(long, value_name = "I/N", requires = "figures")]
     pub shard: Option<lab::Shard>,

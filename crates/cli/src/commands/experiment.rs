@@ -24,7 +24,7 @@ pub fn run(args: &Run) -> Result<()> {
 pub fn reproduce(args: &Reproduce) -> Result<()> {
     let all = args.figures.iter().any(|figure| figure == ALL);
     if args.status {
-        return whole::status(&args.how);
+        return whole::status(&args.how, args.markdown);
     }
     if args.list || args.figures.is_empty() {
         return whole::list(args.how.json);

@@ -48,10 +48,14 @@ pub fn list(json: bool) -> Result<()> {
     ))
 }
 
-/// Says how far each has come in the store.
-pub fn status(how: &HowToRun) -> Result<()> {
+/// Shows the status and verdict of each figure in the store.
+pub fn status(how: &HowToRun, markdown: bool) -> Result<()> {
     let at = how.store.or_of(&how.work);
-    show(&at, &how.scale, &standing(&at, &how.scale)?, how.json)
+    let standing = standing(&at, &how.scale)?;
+    if how.json {
+        return output::json(&document(&at, &how.scale, &standing));
+    }
+    show(&at, &how.scale, &standing, if markdown { output::markdown } else { output::table })
 }
 
 /// How far each has come, of a store that may not be there yet.
@@ -84,7 +88,11 @@ pub fn all(how: &HowToRun, shard: Shard) -> Result<()> {
     let mine = |standing: &Standing| spec.experiments.iter().any(|one| one.figure == standing.listed.figure);
     let mut standing = standing(&at, &how.scale)?;
     standing.retain(mine);
-    show(&at, &how.scale, &standing, how.json)?;
+    if how.json {
+        output::json(&document(&at, &how.scale, &standing))?;
+    } else {
+        show(&at, &how.scale, &standing, output::table)?;
+    }
     judge(&all)
 }
 
@@ -104,45 +112,60 @@ fn judge(all: &AllDone) -> Result<()> {
     bail!("{} figures failed; the results of the others are stored: {}", failed.len(), failed.join("; "))
 }
 
-fn show(at: &StoreAt, scale: &str, all: &[Standing], json: bool) -> Result<()> {
-    let count = |state: State| all.iter().filter(|one| one.state == state).count();
-    let in_trend = all.iter().filter(|one| one.trend == Some(true)).count();
-    if json {
-        return output::json(&json!({
-            "store": at.to_string(), "scale": scale, "of": all.len(), "done": count(State::Done), "hold_in_trend": in_trend,
-            "figures": all,
-        }));
-    }
-    output::table(
+fn count_done(all: &[Standing]) -> usize {
+    all.iter().filter(|one| one.state == State::Done).count()
+}
+
+fn count_in_trend(all: &[Standing]) -> usize {
+    all.iter().filter(|one| one.trend == Some(true)).count()
+}
+
+fn document(at: &StoreAt, scale: &str, all: &[Standing]) -> serde_json::Value {
+    json!({
+        "store": at.to_string(), "scale": scale, "of": all.len(), "done": count_done(all), "hold_in_trend": count_in_trend(all),
+        "figures": all,
+    })
+}
+
+/// Prints a table: its headings and its rows.
+type Print = fn(&[&str], Vec<Vec<String>>) -> Result<()>;
+
+fn show(at: &StoreAt, scale: &str, all: &[Standing], table: Print) -> Result<()> {
+    table(
         &["figure", "state", "trend", "claims that hold", "not judged"],
-        all.iter().map(|one| {
-            let judged = one.holds + one.fails + one.open;
-            let trend = match one.trend {
-                Some(true) => "holds",
-                Some(false) => "does NOT hold",
-                None => "–",
-            };
-            let claims = if judged == 0 { "–".to_owned() } else { format!("{} of {judged}", one.holds) };
-            let open = if one.open == 0 { String::new() } else { one.open.to_string() };
-            vec![one.listed.figure.clone(), one.state.words().to_owned(), trend.to_owned(), claims, open]
-        }),
+        all.iter()
+            .map(|one| {
+                let judged = one.holds + one.fails + one.open;
+                let trend = match one.trend {
+                    Some(true) => "holds",
+                    Some(false) => "does NOT hold",
+                    None => "–",
+                };
+                let claims =
+                    if judged == 0 { "–".to_owned() } else { format!("{} of {judged}", one.holds) };
+                let open = if one.open == 0 { String::new() } else { one.open.to_string() };
+                vec![one.listed.figure.clone(), one.state.words().to_owned(), trend.to_owned(), claims, open]
+            })
+            .collect(),
     )?;
     if all.iter().any(|one| !one.not.is_empty()) {
         output::line("")?;
         let not = all.iter().flat_map(|one| one.not.iter().map(move |check| (one, check)));
-        output::table(
+        table(
             &["figure", "claims that do not hold", "published", "measured", "why not"],
             not.map(|(one, check)| {
                 let measured = if check.holds.is_some() { &check.measured } else { &check.why };
                 [&one.listed.figure, &check.claim, &check.published, measured, &check.reason]
                     .map(String::clone)
                     .to_vec()
-            }),
+            })
+            .collect(),
         )?;
     }
     output::line(&format!(
-        "\n{} of {} done at scale {scale} in {at}, {in_trend} hold in their trend",
-        count(State::Done),
-        all.len()
+        "\n{} of {} done at scale {scale} in {at}, {} hold in their trend",
+        count_done(all),
+        all.len(),
+        count_in_trend(all)
     ))
 }
