@@ -1,6 +1,6 @@
 //! Short-lived files: recorded, imported and shown.
 
-use crate::common::{Lab, LoopDevice, Mounted, Running, is_root, text};
+use crate::common::{Lab, LoopDevice, Mounted, Running, document, is_root, text};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open};
 use serde_json::Value;
 use std::fs;
@@ -56,7 +56,7 @@ impl Recording {
         self.child.signal(Signal::INT);
         let output = self.child.wait();
         assert!(output.status.success(), "{:?}", self.said);
-        serde_json::from_slice(&output.stdout).unwrap()
+        document("activity record", &output)
     }
 }
 
@@ -192,7 +192,7 @@ fn it_says_what_watches_and_why_not_the_other() {
     }
     let fell_back = Recording::begin(&mut without_privileges(&["--json"]));
     assert!(fell_back.said[0].contains("only root may"), "{:?}", fell_back.said);
-    assert!(fell_back.said[1].contains("by inotify"), "{:?}", fell_back.said);
+    assert!(fell_back.said[1].contains("with inotify"), "{:?}", fell_back.said);
     let found = fell_back.end();
     assert_eq!(found["watcher"], "inotify");
     let output = without_privileges(&["--by", "fanotify"]).output().unwrap();

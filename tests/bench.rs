@@ -1,6 +1,6 @@
 //! The metadata benchmark: what it prints, what it keeps, how it fails.
 
-use crate::common::{Lab, Running, text};
+use crate::common::{Lab, Running, document, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -120,7 +120,7 @@ fn a_wrong_byte_and_a_missing_object_are_errors_and_cleaning_up_still_works() {
     {
         assert!(err.contains(named), "no {named:?} in {err}");
     }
-    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let outcome = document("bench metadata", &output);
     assert_eq!(outcome["phases"][0]["errors"], 2);
     lab.try_run(&format!("{SMALL} --phases cleanup --json"));
     assert_eq!(names(&lab.path().join("o")), Vec::<PathBuf>::new());

@@ -260,8 +260,8 @@ fn it_ages_and_is_compared_like_any_other() {
     assert!(compared.to_string().contains("aged"), "{compared}");
     let probed = lab.json("probe scan work/b.img");
     assert!(probed["census"]["files"].as_u64().unwrap() > 50, "{probed}");
-    lab.refused_with("probe layout work/b.img", "does not tell where files lie");
-    lab.refused_with("probe free-space work/b.img", "does not tell where its free extents lie");
+    lab.refused_with("probe layout work/b.img", "does not report file extents");
+    lab.refused_with("probe free-space work/b.img", "does not report free extents");
     assert_eq!(lab.json("betreefs check work/b.img")["clean"], true);
     lab.nothing_left();
 }

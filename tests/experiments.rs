@@ -1,6 +1,6 @@
 //! Experiments: what they print, what they keep, and what they leave.
 
-use crate::common::{Lab, has_dovecot};
+use crate::common::{Lab, document, has_dovecot};
 use serde_json::Value;
 
 const EXPERIMENT: &str = r#"
@@ -190,7 +190,7 @@ fn a_disk_that_cannot_be_measured_is_named_and_what_was_interrupted_did_not_fail
     std::fs::write(lab.path().join("disks.toml"), text).unwrap();
     let output = lab.try_run("run disks.toml --work work --json");
     assert_eq!(output.status.code(), Some(1));
-    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let outcome = document("run", &output);
     let failed: Vec<&Value> = outcome["failed"].as_array().unwrap().iter().map(|f| &f["cell"]).collect();
     assert_eq!(failed, ["hdd-7200", "ssd-sata"]);
     let why = outcome["checks"][0]["why"].as_str().unwrap();
@@ -233,7 +233,7 @@ fn the_figures_done_are_printed_when_a_later_one_is_interrupted() {
     let lab = Lab::new();
     let line = "reproduce fast17-fig1 fast17-fig4 --work work --json";
     let (_, output) = lab.interrupted(line, "== fast17-fig4");
-    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let done = document(line, &output);
     let figures: Vec<&Value> = done.as_array().unwrap().iter().map(|outcome| &outcome["figure"]).collect();
     assert_eq!(figures, ["fast17-fig1"]);
 }
@@ -250,7 +250,7 @@ fn a_cell_that_fails_is_named_and_the_others_go_on() {
     std::fs::write(lab.path().join("one.toml"), text).unwrap();
     let output = lab.try_run("run one.toml --work work --json");
     assert_eq!(output.status.code(), Some(1));
-    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let outcome = document("run", &output);
     assert_eq!(outcome["failed"].as_array().unwrap().len(), 1);
     assert_eq!(outcome["failed"][0]["cell"], "ext4, none");
     assert!(outcome["checkpoints"].as_array().unwrap().iter().all(|c| c["option"] == "some"));

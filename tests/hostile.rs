@@ -1,6 +1,6 @@
 //! Input that nobody in good faith gives: each is refused at once in one clear line, nothing is lost, and no number is wrong in silence.
 
-use crate::common::{Lab, LoopDevice, text};
+use crate::common::{Lab, LoopDevice, document, text};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -60,9 +60,9 @@ fn new_files_have_the_same_size_on_both_sides_or_are_not_measured() {
     }
     let compare = |name: &str| -> (Value, String) {
         let output = lab.try_run(&format!("compare {name} --work work --repeat 1 --json"));
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        let err = text(&output.stderr);
         assert!(output.status.success(), "{err}");
-        (serde_json::from_str::<Value>(&out).unwrap()["pairs"][0].take(), err)
+        (document("compare", &output)["pairs"][0].take(), err)
     };
     let (full, said) = compare("full");
     for side in ["aged", "unaged"] {

@@ -58,6 +58,8 @@ fn comes_back(fs: &str, size: &str) {
     let deep = lab.json(&format!("image verify a --deep --scratch {}", lab.path().display()));
     assert!(deep["deep"]["checker"].as_str().unwrap().len() > 5, "{deep}");
     assert!(lab.run("image list").contains("wang_os"));
+    lab.json("image list");
+    lab.json("image show a");
     assert!(lab.run("image show a").contains("layout score") || fs == "betreefs");
     let manifest: Value = serde_json::from_str(&lab.run("image show a --manifest")).unwrap();
     assert_eq!(manifest["about"]["aged"]["made"]["home"]["image"], "a.img", "no path is passed on");

@@ -42,7 +42,7 @@ fn without_mpi_several_copies_do_not_fight_over_one_directory() {
 
 #[cfg(feature = "mpi")]
 mod ranks {
-    use crate::common::{Lab, Mounted, Running, is_root, text};
+    use crate::common::{Lab, Mounted, Running, document, is_root, text};
     use rustix::process::{Pid, Signal, kill_process};
     use serde_json::Value;
     use std::collections::BTreeMap;
@@ -74,9 +74,8 @@ mod ranks {
     /// What rank 0 printed, which must be one JSON document.
     fn json(lab: &Lab, ranks: u32, line: &str) -> Value {
         let output = mpirun(lab, ranks, &format!("{line} --json")).output().unwrap();
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert!(output.status.success(), "{ranks} ranks of senesce {line}\n{out}\n{err}");
-        serde_json::from_str(&out).unwrap_or_else(|e| panic!("senesce {line}: {e}\n{out}"))
+        assert!(output.status.success(), "{ranks} ranks of senesce {line}\n{}", text(&output.stderr));
+        document(line, &output)
     }
 
     /// All below a directory: files with their bytes.

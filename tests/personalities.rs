@@ -1,6 +1,6 @@
 //! Personalities and job files of fio: what they print and keep, and that what they ran on is afterwards what it was.
 
-use crate::common::{Lab, LoopDevice, Running, text};
+use crate::common::{Lab, LoopDevice, Running, document, text};
 use disk::Digest;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -181,7 +181,7 @@ fn what_a_killed_benchmark_left_is_told_and_rolled_back() {
     let output = lab.try_run("bench tiny.toml --on work/a.disk --against none --operations 160 --json");
     let err = text(&output.stderr);
     assert!(output.status.success() && err.contains("was not rolled back"), "{err}");
-    let after: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let after = document("bench tiny.toml", &output);
     assert_eq!(after["sha256"], before["sha256"]);
     assert!(!lab.work().join("a.benchmark").exists());
     let disk = lab.json(&format!("disk list {}", image.display()));

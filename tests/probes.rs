@@ -1,6 +1,6 @@
 //! The probes of disks and caches, as a user runs them.
 
-use crate::common::{Lab, Mounted, text};
+use crate::common::{Lab, Mounted, document, text};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -86,7 +86,7 @@ fn what_a_command_writes_is_told_apart_from_what_the_device_gets() {
     let script = "head -c 4194304 /dev/urandom > mnt/new; echo 123456789";
     let output = lab.command(probe.iter().chain([&script])).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let measured = document("probe write-amplification", &output);
     assert_eq!(measured["changed_bytes"], (4 << 20) + 10);
     assert!(measured["written_bytes"].as_u64().unwrap() >= 4 << 20, "{measured}");
     assert!(text(&output.stderr).contains("123456789"));
@@ -109,7 +109,7 @@ fn warm_scans_read_again_what_does_not_fit() {
         return testing::skip("memory controller", err);
     }
     assert!(output.status.success(), "{err}");
-    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let measured = document("probe warm-scan", &output);
     let read = |limit: usize, scan: &str| {
         measured["limits"][limit].pointer(scan).unwrap()["device_read_bytes"].as_u64().unwrap()
     };

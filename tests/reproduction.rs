@@ -1,6 +1,6 @@
 //! All figures together: the list, how far each has come, parts of the whole on several machines, and stores brought together.
 
-use crate::common::{Lab, text};
+use crate::common::{Lab, document, text};
 use serde_json::Value;
 
 /// The figures that are built in, as the list has them.
@@ -33,7 +33,7 @@ fn only(status: &Value) -> String {
 fn the_list_is_the_whole_and_nothing_of_it_is_done_in_an_empty_store() {
     let lab = Lab::new();
     let table = lab.run("reproduce --list");
-    assert!(table.contains("35 in all: 31 figures, 3 tables, 1 listing"), "{table}");
+    assert!(table.contains("35 in total: 31 figures, 3 tables, 1 listing"), "{table}");
     for figure in built_in(&lab) {
         assert!(table.contains(figure["figure"].as_str().unwrap()), "{figure}");
         assert!(figure["expected_s"]["small"].as_u64().unwrap() > 0, "shards are balanced by it: {figure}");
@@ -99,7 +99,7 @@ fn a_figure_that_fails_does_not_stop_the_rest_and_is_told_at_the_end() {
     };
     let failed = part(1);
     assert_eq!(failed.status.code(), Some(1));
-    let status: Value = serde_json::from_slice(&failed.stdout).unwrap();
+    let status = document("reproduce", &failed);
     let figure = only(&status);
     let message = text(&failed.stderr);
     assert!(
@@ -182,7 +182,7 @@ fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_on
     for child in [one, two] {
         let output = child.wait();
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let outcome = document("run", &output);
         assert_eq!(outcome["failed"].as_array().unwrap().len(), 0, "{outcome}");
         assert_eq!(outcome["checkpoints"].as_array().unwrap().len(), 6);
         // Each has seen the requests of its own device alone.

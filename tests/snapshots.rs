@@ -1,6 +1,6 @@
 //! `senesce snapshot`, on real file systems.
 
-use crate::common::{Lab, LoopDevice, Mounted, is_root, text};
+use crate::common::{Lab, LoopDevice, Mounted, document, is_root, text};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, openat};
 use serde_json::Value;
 use snapshot::Snapshot;
@@ -331,7 +331,7 @@ fn what_may_not_be_read_is_an_error_that_says_what_to_do() {
     };
     assert!(output.status.success(), "{}", text(&output.stderr));
     // What a directory tells of a file is known, but not where it lies.
-    let taken: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let taken = document("snapshot take", &output);
     assert_eq!((&taken["files"], &taken["unmapped"]), (&1.into(), &1.into()));
     std::fs::set_permissions(lab.path().join("tree/locked"), PermissionsExt::from_mode(0o700)).unwrap();
     std::fs::remove_file(lab.path().join("a.parquet")).unwrap();

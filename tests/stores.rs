@@ -34,7 +34,7 @@ fn what_is_not_built_in_is_said_with_how_to_build_it() {
 #[cfg(feature = "stores")]
 mod built_in {
     use super::SMALL;
-    use crate::common::{Lab, text};
+    use crate::common::{Lab, document, text};
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
     use std::process::{Command, Output};
@@ -87,7 +87,7 @@ mod built_in {
             let phases = "--phases precreate,benchmark";
             let output = run(&lab, &format!("--interface s3 --url {url} {how} {phases}"));
             assert!(output.status.success(), "{}", text(&output.stderr));
-            let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let outcome = document("bench metadata", &output);
             assert_eq!(outcome["interface"], "object-store");
             assert_eq!(outcome["phases"][1]["objects"], 2 * 2 * 3);
             assert!(lab.path().join("senesce-metadata.json").exists());

@@ -1,6 +1,6 @@
 //! Aging by workloads: what is printed, what is left to compare, what is refused.
 
-use crate::common::{Lab, LoopDevice, Running, has_dovecot, text};
+use crate::common::{Lab, LoopDevice, Running, document, has_dovecot, text};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -239,7 +239,7 @@ fn a_mail_server_on_a_full_disk_fails_alone() {
     std::fs::write(lab.path().join("full.toml"), experiment).unwrap();
     let output = lab.try_run("run full.toml --work work --json");
     assert_eq!(output.status.code(), Some(1), "a cell failed");
-    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let outcome = document("run", &output);
     let failed = outcome["failed"].as_array().unwrap();
     assert_eq!((failed.len(), &failed[0]["cell"]), (1, &"ext4, full".into()), "{failed:?}");
     assert_eq!(outcome["checkpoints"][0]["option"], "roomy");

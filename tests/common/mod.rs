@@ -11,6 +11,14 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Mutex;
 use tempfile::TempDir;
 
+/// The JSON document that a command printed, which conforms to the schema of the command.
+pub fn document(line: &str, output: &Output) -> Value {
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let document = serde_json::from_str(&out).unwrap_or_else(|e| panic!("senesce {line}: {e}\n{out}\n{err}"));
+    schemas::check(line, &document);
+    document
+}
+
 /// A directory of a test's own: in memory where there is room, so that images cost no disk.
 pub struct Lab {
     dir: TempDir,
@@ -54,10 +62,9 @@ impl Lab {
 
     /// Runs the program, which must print one JSON document.
     pub fn json(&self, line: &str) -> Value {
-        let out = self.run(&format!("{line} --json"));
-        let document = serde_json::from_str(&out).unwrap_or_else(|e| panic!("senesce {line}: {e}\n{out}"));
-        schemas::check(line, &document);
-        document
+        let output = self.try_run(&format!("{line} --json"));
+        assert!(output.status.success(), "senesce {line}\n{}", text(&output.stderr));
+        document(line, &output)
     }
 
     pub fn try_run(&self, line: &str) -> Output {

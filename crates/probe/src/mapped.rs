@@ -39,7 +39,7 @@ fn unmapped(entry: &Entry, error: Errno) -> Error {
     match error {
         Errno::OPNOTSUPP | Errno::NOTTY => Error::cannot(
             format!("mapping the extents of {}", entry.path().display()),
-            "its file system does not tell where files lie (no FIEMAP): layout can be measured on ext4, XFS, \
+            "its file system does not report file extents (no FIEMAP): layout can be measured on ext4, XFS, \
              Btrfs and others that do",
         ),
         _ => Error::io("mapping the extents of", &entry.path())(error),

@@ -67,7 +67,7 @@ fn disk_bytes(open: &dyn Target) -> Option<u64> {
     open.device().and_then(|(device, _)| subject::size_bytes(&device).ok())
 }
 
-/// Refuses what does not tell where files lie, before anything is done to it.
+/// Refuses a file system that does not report file extents, before anything is done to it.
 fn needs_maps(open: &dyn Target) -> Result<()> {
     if !open.maps_files() {
         bail!(
