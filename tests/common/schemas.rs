@@ -5,7 +5,7 @@
 //! that vary, `additionalProperties` is written by hand and says what each value is.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Map, Value, json};
@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 /// Fails unless the document that a command printed conforms to its schema.
 pub fn check(line: &str, document: &Value) {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let name = command(&sources, line);
-    let path = sources.join("docs/schemas/v1").join(format!("{name}.json"));
+    let command = command(&sources, line);
+    let path = sources.join("docs/schemas/v1").join(format!("{}.json", command.replace(' ', "-")));
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        return update(&path, &name, document);
+        return update(&path, &command, document);
     }
     let schema = load(&path).unwrap_or_else(|| panic!("senesce {line} has no schema {}", path.display()));
     let mut wider = schema.clone();
@@ -29,26 +29,19 @@ pub fn check(line: &str, document: &Value) {
     );
 }
 
-/// The command of a line, its words joined: those that have a help on file.
+/// The command of a line: the words of it that have a help on file.
 fn command(sources: &Path, line: &str) -> String {
     // Server workloads have a short form.
     if line.starts_with("bench ")
         && !["bench metadata", "bench fio"].iter().any(|long| line.starts_with(long))
     {
-        return "bench-personality".to_owned();
+        return "bench personality".to_owned();
     }
-    let help = |name: &String| sources.join(format!("tests/golden/help/senesce-{name}.txt")).exists();
-    let words = line.split_whitespace().take_while(|word| !word.starts_with('-'));
-    let mut name = String::new();
-    for word in words {
-        let longer = if name.is_empty() { word.to_owned() } else { format!("{name}-{word}") };
-        if !help(&longer) {
-            break;
-        }
-        name = longer;
-    }
-    assert!(!name.is_empty(), "senesce {line}: no command");
-    name
+    let words: Vec<&str> = line.split_whitespace().take_while(|word| !word.starts_with('-')).collect();
+    let help = |words: &[&str]| sources.join(format!("tests/golden/help/senesce-{}.txt", words.join("-"))).exists();
+    let length = (1..=words.len()).take_while(|&length| help(&words[..length])).count();
+    assert!(length > 0, "senesce {line}: no command");
+    words[..length].join(" ")
 }
 
 fn load(path: &Path) -> Option<Value> {
@@ -57,13 +50,13 @@ fn load(path: &Path) -> Option<Value> {
 }
 
 /// Makes a schema take in a document. Tests run beside each other.
-fn update(path: &PathBuf, name: &str, document: &Value) {
+fn update(path: &Path, command: &str, document: &Value) {
     let dir = path.parent().expect("it lies in a directory");
     fs::create_dir_all(dir).unwrap();
     let lock = File::open(dir).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     let mut schema = load(path).unwrap_or_else(|| {
-        json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "title": format!("senesce {} --json", name.replace('-', " ")) })
+        json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "title": format!("senesce {command} --json") })
     });
     widen(&mut schema, document);
     fs::write(path, format!("{schema:#}\n")).unwrap();
