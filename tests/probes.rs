@@ -46,6 +46,20 @@ fn the_transfer_size_of_an_image_is_measured_without_writing_to_it() {
 }
 
 #[test]
+fn a_copy_of_a_mounted_xfs_is_probed() {
+    needs!("xfs");
+    let lab = Lab::new();
+    let (original, copy) = (lab.path().join("a.img"), lab.path().join("b.img"));
+    std::fs::File::create(&original).unwrap().set_len(320 << 20).unwrap();
+    assert!(Command::new("mkfs.xfs").arg("-q").arg(&original).status().unwrap().success());
+    std::fs::copy(&original, &copy).unwrap();
+    let mounted = Mounted::new(&original, lab.path());
+    assert_eq!(lab.json("probe layout b.img")["files"], 0);
+    drop(mounted);
+    lab.nothing_left();
+}
+
+#[test]
 fn what_is_read_is_priced_on_the_disks_that_are_named() {
     needs!("ext4");
     let lab = Lab::new();

@@ -5,6 +5,7 @@ mod schemas;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::ffi::OsStr;
+use std::io::Read as _;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -313,7 +314,11 @@ impl Mounted {
     pub fn new(image: &Path, below: &Path) -> Mounted {
         let dir = below.join(format!("mnt-{}", image.file_name().unwrap().to_string_lossy()));
         std::fs::create_dir_all(&dir).unwrap();
-        let status = Command::new("mount").args(["-o", "loop,ro"]).arg(image).arg(&dir).status().unwrap();
+        // XFS refuses a UUID that is mounted elsewhere, as that of an image and its copy may be.
+        let mut magic = [0; 4];
+        std::fs::File::open(image).unwrap().read_exact(&mut magic).unwrap();
+        let options = if &magic == b"XFSB" { "loop,ro,nouuid" } else { "loop,ro" };
+        let status = Command::new("mount").args(["-o", options]).arg(image).arg(&dir).status().unwrap();
         assert!(status.success());
         Mounted { dir }
     }

@@ -38,7 +38,8 @@ fn command(sources: &Path, line: &str) -> String {
         return "bench personality".to_owned();
     }
     let words: Vec<&str> = line.split_whitespace().take_while(|word| !word.starts_with('-')).collect();
-    let help = |words: &[&str]| sources.join(format!("tests/golden/help/senesce-{}.txt", words.join("-"))).exists();
+    let help =
+        |words: &[&str]| sources.join(format!("tests/golden/help/senesce-{}.txt", words.join("-"))).exists();
     let length = (1..=words.len()).take_while(|&length| help(&words[..length])).count();
     assert!(length > 0, "senesce {line}: no command");
     words[..length].join(" ")

@@ -41,6 +41,12 @@ impl FileSystem for Xfs {
         command
     }
 
+    fn default_mount_opts(&self) -> &'static [&'static str] {
+        // A copy has the UUID of its original, which may be mounted: by a neighbour, or for some milliseconds after it was unmounted in a
+        // mount namespace that is just being made.
+        &["noatime", "nouuid"]
+    }
+
     fn min_size_bytes(&self) -> u64 {
         300 << 20
     }
