@@ -8,7 +8,7 @@ library(DBI)
 
 arguments <- commandArgs(trailingOnly = TRUE)
 store <- if (length(arguments) > 0) arguments[1] else "senesce-work/senesce.db"
-if (!file.exists(store)) stop("there is no result store ", store)
+if (!file.exists(store)) stop("result store ", store, " does not exist")
 # Read-only.
 db <- dbConnect(RSQLite::SQLite(), store, flags = RSQLite::SQLITE_RO)
 layout <- dbGetQuery(db, "PRAGMA user_version")[[1]]

@@ -55,7 +55,7 @@ fn the_same_is_no_distance_apart_and_another_is() {
     assert!(told.contains("earth mover's") && told.contains("fragments of a new file"), "{told}");
     assert_eq!(sha256(&image), before, "nothing is written to it");
     lab.refused("compare-layout work work/ext4-1", "several aged file systems; name one, as in work/ext4-1");
-    lab.refused("compare-layout nowhere work/ext4-1", "no saved image");
+    lab.refused("compare-layout nowhere work/ext4-1", "the saved image");
     lab.nothing_left();
 }
 
@@ -74,7 +74,12 @@ fn a_device_that_was_not_unmounted_is_only_read() {
     }
     let live = lab.json(&format!("compare-layout {0} {0}", dir.display()));
     assert_eq!(number(&live, "/sides/0/census/files"), 200.0);
-    assert!(live["sides"][0]["not_measured"][0].as_str().unwrap().contains("not written to"));
+    assert!(
+        live["sides"][0]["not_measured"][0]
+            .as_str()
+            .unwrap()
+            .contains("does not write to a file system in use")
+    );
     lab.refused_with(&format!("compare-layout {} {}", device.0, dir.display()), "mounted");
     // As a power cut leaves it: copied while the journal holds what is not in its place.
     assert!(Command::new("sync").arg("-f").arg(&dir).status().unwrap().success());

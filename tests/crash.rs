@@ -10,7 +10,10 @@ fn interrupted_it_says_how_to_go_on_and_leaves_nothing() {
     needs!("ext4");
     let lab = Lab::new();
     let (said, _) = lab.interrupted(LINE, "aging@9000");
-    assert!(said.iter().any(|line| line.contains("--resume goes on")), "{said:#?}");
+    assert!(
+        said.iter().any(|line| line.contains("continue with the same command and --resume")),
+        "{said:#?}"
+    );
     let resumed = lab.json(&format!("{LINE} --resume"));
     assert_eq!(
         resumed["trace_sha256"],

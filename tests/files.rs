@@ -88,7 +88,7 @@ fn interrupted_and_killed_runs_leave_a_directory_as_it_was() {
         child.signal(how);
         let output = child.wait();
         if how == Signal::INT {
-            assert!(text(&output.stderr).contains("interrupted; dir itself was written to"), "{output:?}");
+            assert!(text(&output.stderr).contains("interrupted; dir was written to directly"), "{output:?}");
         } else {
             assert_eq!(inside(), 1);
             lab.clean_up();

@@ -101,7 +101,7 @@ fn a_file_system_ages_as_a_real_one_did() {
     drop(mounted);
     assert_eq!(lab.json(&format!("{line} --resume")), aged);
     fs::remove_file(lab.path().join("nightly/1.snap")).unwrap();
-    lab.refused(&format!("{line} --resume"), "in another way");
+    lab.refused(&format!("{line} --resume"), "with other options");
     let published = lab.json(
         "trace from-snapshots --published --short-lived builtin 0.snap 1.snap 2.snap -o published.parquet --seed 7",
     );

@@ -88,7 +88,7 @@ fn sqlite_files_of_other_programs_are_not_touched() {
     geo[68..72].copy_from_slice(b"GPKG");
     let files = [
         ("geo.db", geo, "of another program (application id 0x47504b47)"),
-        ("notes.db", b"buy milk\n".repeat(99), "it is not a database"),
+        ("notes.db", b"buy milk\n".repeat(99), "it is not an SQLite database"),
     ];
     for (name, bytes, why) in files {
         let path = lab.path().join(name);
@@ -105,7 +105,7 @@ fn sqlite_files_of_other_programs_are_not_touched() {
         }
     }
     std::fs::write(lab.path().join("empty.db"), "").unwrap();
-    lab.refused("report --store empty.db -o page.html", "holds no results");
+    lab.refused("report --store empty.db -o page.html", "contains no results");
     assert!(std::fs::read(lab.path().join("empty.db")).unwrap().is_empty());
     // One of ours that has no results is told from those.
     lab.refused("report --store ours.db -o page.html", "no complete comparison");

@@ -184,7 +184,7 @@ fn only_what_was_signed_is_taken() {
     lab.run(&format!("image restore a --to back.img --key {}", public.lines().nth(1).unwrap()));
     lab.refused("image verify a --key other.pub", "do not trust it");
     lab.refused("image restore a --to other.img --key other.pub", "do not trust it");
-    lab.refused("image verify a --key nonsense", "no public key");
+    lab.refused("image verify a --key nonsense", "not a minisign public key");
 
     // Another image, as whole as this one, under its name: the signature is not of it.
     std::fs::remove_dir_all(lab.work()).unwrap();
@@ -271,12 +271,12 @@ fn a_catalogue_names_what_is_fetched_and_checked() {
         lab.refused(&format!("image fetch {name} --catalogue list.toml"), "choose another name");
     }
     lab.run("image verify by-key --key mine.pub");
-    lab.refused("image fetch wrong-key --catalogue list.toml", "not one by the key");
-    lab.refused("image fetch wrong-sum --catalogue list.toml", "in the catalogue; it is not used");
+    lab.refused("image fetch wrong-key --catalogue list.toml", "not by the key");
+    lab.refused("image fetch wrong-sum --catalogue list.toml", "in the catalogue; the image is not used");
     if has_curl {
         lab.refused("image fetch gone --catalogue list.toml", "404");
     }
-    lab.refused("image fetch unknown --catalogue list.toml", "no image named unknown");
+    lab.refused("image fetch unknown --catalogue list.toml", "no image unknown");
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn where_no_space_is_left_nothing_is_made() {
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&small).status().unwrap();
     assert!(mount.success());
     let mounted = Mounted { dir: small.clone() };
-    let refused = |line: &str| lab.refused_with(line, "free some space or choose another place");
+    let refused = |line: &str| lab.refused_with(line, "free some space or choose another directory");
     refused("image save a --work work --to small/a.aged");
     refused("image restore a --to small/a.img");
     assert_eq!(std::fs::read_dir(&small).unwrap().count(), 0);
@@ -329,7 +329,7 @@ fn what_has_no_file_system_of_its_own_cannot_be_saved() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("place")).unwrap();
     lab.run("age --dir place --size 64MiB --profile wang_os --overwrites 1 --name d --work work");
-    lab.refused("image save d --work work", "only a file system of its own can be saved");
+    lab.refused("image save d --work work", "which cannot be saved");
 }
 
 #[test]

@@ -104,7 +104,7 @@ mod soak {
         needs!("nilfs2");
         let lab = Lab::new();
         let age = "age --fs nilfs2 --size 256MiB --fullness 0.2 --profile agrawal --name a --work work";
-        lab.refused(&format!("{age} --overwrites 2"), "nilfs2 frees nothing without its cleaner");
+        lab.refused(&format!("{age} --overwrites 2"), "nilfs2 frees no space without its cleaner");
         let aged = lab.json(&format!("{age} --overwrites 0.45"));
         assert_eq!(aged["errors"], 0, "{aged}");
         let compared = lab.json("compare a --work work --repeat 1 --no-new-file");

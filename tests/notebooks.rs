@@ -79,5 +79,5 @@ fn the_r_script_reads_the_store() {
     // Two of the 924 ways to choose 6 of 12.
     assert!(shown.contains("desk : p = 0.002165"), "{shown}");
     let none = Command::new("Rscript").arg(&script).arg(lab.path().join("none")).output().unwrap();
-    assert!(!none.status.success() && text(&none.stderr).contains("there is no result store"));
+    assert!(!none.status.success() && text(&none.stderr).contains("does not exist"));
 }

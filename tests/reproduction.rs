@@ -133,7 +133,7 @@ fn stores_of_shards_are_merged_and_make_one_page() {
     lab.run("report --store all.db -o page.html");
     let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
     assert!(figures.iter().all(|figure| page.contains(figure.as_str())));
-    lab.refused("store merge a nowhere --into new.db", "nowhere holds no results");
+    lab.refused("store merge a nowhere --into new.db", "nowhere contains no results");
 }
 
 const EXPERIMENT: &str = r#"
@@ -173,7 +173,7 @@ fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_on
     // Another directory, but the same work into the same store.
     let same = lab.try_run("run one.toml --work other --store both.db");
     assert!(
-        text(&same.stderr).contains("is being run into this store by another process"),
+        text(&same.stderr).contains("is already running in another process with this store"),
         "{}",
         text(&same.stderr)
     );

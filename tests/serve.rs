@@ -103,7 +103,7 @@ fn a_run_is_watched_until_its_figures_are_there() {
     let lab = Lab::new();
     let served = Served::start(&lab, "--work work");
     browser.go(&served.at("/"));
-    assert!(browser.text().contains("there is no result store work/senesce.db"), "{}", browser.text());
+    assert!(browser.text().contains("result store work/senesce.db does not exist"), "{}", browser.text());
     let line = "age --interfile 100 --files 400 --every 10 --repeat 3 --fs ext4 --size 100MiB --name seen --work work";
     // Half of it is done.
     let mut run = lab.stopped(line, "round 60, aging");
@@ -444,22 +444,22 @@ fn a_store_that_is_broken_or_gone_is_said_to_be() {
         assert!(status(&page) == expected && page.contains(text), "{text}: {page}");
     };
     page(200, "There are no runs yet.");
-    page(200, "Not shown: there is no result store other/senesce.db.");
+    page(200, "Not shown: result store other/senesce.db does not exist.");
     let clear = || {
         for ending in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
         }
     };
     clear();
-    page(503, "there is no result store");
+    page(503, "does not exist");
     std::fs::write(&path, "").unwrap();
-    page(503, "is being made");
+    page(503, "is being created");
     std::fs::write(
         &path,
         "no database at all, but longer than a header of one would be, so that it is read: ".repeat(9),
     )
     .unwrap();
-    page(503, "not a database");
+    page(503, "not an SQLite database");
     clear();
     let written = store(&lab);
     compared(&written, "a", "ext4", 1.0);
@@ -471,7 +471,7 @@ fn a_store_that_is_broken_or_gone_is_said_to_be() {
     let mut newer = whole.clone();
     newer[63] = 9;
     std::fs::write(&path, newer).unwrap();
-    page(503, "has layout 9, this program knows 2; use a newer senesce");
+    page(503, "has layout 9, but this program supports up to 2; use a newer senesce");
     // Half a store: the header says that there is more.
     clear();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();

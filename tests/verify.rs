@@ -75,12 +75,9 @@ fn snapshots_of_two_histories_are_no_pair() {
     }
     assert_eq!(lab.json("verify kept --against kept --work work")["days"], same["days"]);
     lab.refused("snapshot stat /dev/zero", "it is a character device, not a regular file");
-    lab.refused("verify a.parquet --against c.parquet --work work", "not of one history");
-    lab.refused("verify a.parquet --against b.parquet --work work", "not of one history");
-    lab.refused(
-        "verify a.parquet b.parquet --against a.parquet --work work",
-        "one of each for each checkpoint",
-    );
+    lab.refused("verify a.parquet --against c.parquet --work work", "do not share a history");
+    lab.refused("verify a.parquet --against b.parquet --work work", "do not share a history");
+    lab.refused("verify a.parquet b.parquet --against a.parquet --work work", "one of each per checkpoint");
     lab.refused(
         "verify b.parquet a.parquet --against a.parquet b.parquet --work work",
         "give the older one first",
@@ -105,7 +102,7 @@ fn an_interrupted_verification_leaves_nothing_behind() {
         lab.stopped("verify --builtin --size 400MiB --name v --work work", "the real file system@5");
     assert!(lab.work().join("v.real.img").exists());
     let (said, _) = lab.interrupts(running);
-    assert!(said.iter().any(|line| line.contains("begin it anew")), "{said:#?}");
+    assert!(said.iter().any(|line| line.contains("start again")), "{said:#?}");
     assert!(!lab.work().join("v.real.img").exists(), "the half-aged file system is removed");
 }
 

@@ -38,7 +38,7 @@ fn a_history_ages_a_file_system_that_is_then_compared() {
         assert!(page.contains("xfs aged by git") && page.contains("Cost of a scan on modelled disks"));
         lab.refused(
             "age --git --pulls 30 --fs xfs --size 320MiB --name a --work work",
-            "aged in work already",
+            "was already aged in work",
         );
         lab.nothing_left();
     }
@@ -165,9 +165,9 @@ fn an_aging_that_is_done_says_again_what_it_gave() {
         aged["pairs"].as_array().unwrap().iter().map(|pair| pair["disk"].as_str().unwrap()).collect();
     assert_eq!(disks, ["smr", "hdd-7200", "ssd-sata"].repeat(2), "the disk below comes first");
     assert_eq!(lab.json(&format!("{line} --resume")), aged);
-    lab.refused(&format!("{line} --resume --seed 7"), "in another way");
-    lab.refused(&line.replace("--repeat 2", "--repeat 3 --resume"), "in another way");
-    lab.refused(line, "aged in work already");
+    lab.refused(&format!("{line} --resume --seed 7"), "with other options");
+    lab.refused(&line.replace("--repeat 2", "--repeat 3 --resume"), "with other options");
+    lab.refused(line, "was already aged in work");
 }
 
 #[test]

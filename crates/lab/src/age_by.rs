@@ -136,7 +136,10 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     let aged = series.age().and_then(|mut target| {
         let clean = match target.check()? {
             Some(check) if !check.clean => {
-                return Err(Error::Failed(format!("{} finds the aged file system damaged", check.command)));
+                return Err(Error::Failed(format!(
+                    "{} reports that the aged file system is damaged",
+                    check.command
+                )));
             }
             check => check.map(|_| true),
         };
@@ -228,12 +231,12 @@ fn refuse_aged(spec: &AgeBySpec) -> Result<(), Error> {
         None => Ok(()),
         Some(earlier) if is_half_made(&earlier) => Ok(()),
         Some(_) if spec.resume => Err(Error::Refused(format!(
-            "{name} has been aged in {work} already, and in another way; ask for the same to see what it gave, or choose \
-             another --name or --work"
+            "{name} was already aged in {work} with other options; repeat these to see its results, or \
+             choose another --name or --work"
         ))),
-        Some(_) => Err(Error::Refused(format!(
-            "{name} has been aged in {work} already; choose another --name or --work"
-        ))),
+        Some(_) => {
+            Err(Error::Refused(format!("{name} was already aged in {work}; choose another --name or --work")))
+        }
     }
 }
 

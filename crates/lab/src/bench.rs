@@ -193,7 +193,7 @@ fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, Error> {
 pub(crate) fn bench_error(error: metadata::Error) -> Error {
     match error {
         metadata::Error::Interrupted => {
-            Error::Interrupted("the objects are still there: `--phases cleanup` deletes them".to_owned())
+            Error::Interrupted("the objects still exist; delete them with `--phases cleanup`".to_owned())
         }
         metadata::Error::Settings(_) => Error::Refused(error.to_string()),
         _ => Error::Failed(error.to_string()),
@@ -203,7 +203,7 @@ pub(crate) fn bench_error(error: metadata::Error) -> Error {
 fn say_free(watch: &mut dyn Watch, occupied: Option<&Occupied>) {
     if let Some(occupied) = occupied {
         let (taken, free) = (crate::bytes(occupied.bytes()), crate::bytes(occupied.free_bytes));
-        let how = if occupied.locked { "locked" } else { "not locked: it may be swapped out" };
+        let how = if occupied.locked { "locked" } else { "not locked: may be swapped out" };
         watch.say(&format!("{taken} of memory occupied ({how}), {free} free"));
     }
 }

@@ -205,15 +205,15 @@ fn opened(
         (Home::Modelled { dir: store, .. }, Some(model))
             if disk::modelled::model_of(store)? != Model::find(model)? =>
         {
-            Err(no_disk(&format!("{name} lies on another modelled disk already")))
+            Err(no_disk(&format!("{name} is already on another modelled disk")))
         }
-        (Home::Device(_) | Home::Dir(_), Some(_)) => Err(no_disk(&format!("{name} is no image"))),
+        (Home::Device(_) | Home::Dir(_), Some(_)) => Err(no_disk(&format!("{name} is not an image"))),
         _ => Keeping::open(session, dir, name, &by(made, Clock::Real)),
     }
 }
 
 fn no_disk(why: &str) -> Error {
-    Error::Refused(format!("{why}, and only an image can be put on a modelled disk: leave --disk out"))
+    Error::Refused(format!("{why}, but only images can be put on a modelled disk: leave --disk out"))
 }
 
 /// The same with this clock, if it is on a modelled disk.
@@ -348,6 +348,6 @@ impl Ground {
 /// A new directory that goes when the file system is made what it was.
 fn made_in(root: &Path) -> Result<PathBuf, Error> {
     let place = root.join(PLACE);
-    std::fs::create_dir(&place).map_err(Error::io("making", &place))?;
+    std::fs::create_dir(&place).map_err(Error::io("creating", &place))?;
     Ok(place)
 }

@@ -105,13 +105,13 @@ fn stays(text: &str) -> Result<(), String> {
         let (key, value) = (key.trim(), value.trim());
         let said = match key {
             "directory" | "opendir" | "include" | "exec_prerun" | "exec_postrun" => {
-                format!("it has {key:?}, and runs in a directory that is made for it: leave that out")
+                format!("{key:?} is not allowed, as each job runs in its own directory; remove it")
             }
             "filename" | "filename_format"
                 if value.split(':').any(|name| name.starts_with('/') || name.contains("..")) =>
             {
                 format!(
-                    "{key} = {value:?} leads out of the directory that is made for it; name files without a path"
+                    "{key} = {value:?} is outside the directory of the job; use file names without a path"
                 )
             }
             _ => continue,
@@ -131,11 +131,11 @@ fn once(job: &Path, side: &mut Side) -> Result<Value, Error> {
     // Notes of fio may stand before what it tells.
     let told = told.find('{').and_then(|at| serde_json::from_str::<Value>(&told[at..]).ok());
     if disk::interrupted() {
-        return Err(Error::Interrupted("nothing of this repetition is kept".to_owned()));
+        return Err(Error::Interrupted("this repetition is discarded".to_owned()));
     }
     let Some(told) = told.filter(|_| output.status.success()) else {
         let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it says nothing");
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no output");
         return Err(Error::Failed(format!("fio of {} failed: {last}", job.display())));
     };
     side.record(&numbers(&told, side.subject, side.repetition))?;
@@ -222,7 +222,7 @@ mod tests {
         for (text, said) in [
             ("[j]\ndirectory=/tmp", "directory"),
             ("[j]\n filename = /dev/sda", "/dev/sda"),
-            ("[j]\nfilename=a:../b", "leads out"),
+            ("[j]\nfilename=a:../b", "is outside"),
             ("include other.fio", "include"),
         ] {
             assert!(stays(text).unwrap_err().contains(said), "{text}");

@@ -126,12 +126,12 @@ pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesO
 fn measure(sides: &mut Sides, heat: &Heat, runs: u64, overwrites: bool) -> Result<HotFilesMeasured, Error> {
     let hot = HotFiles::of(sides.sides[0].target().root(), heat)?;
     if hot.files() == 0 {
-        return Err(Error::Refused("no file is hot; take a larger share or more days".to_owned()));
+        return Err(Error::Refused("no file is hot; use a larger share or more days".to_owned()));
     }
     if matches!(heat, Heat::Days { .. }) && hot.share_of_files() == Some(1.0) {
         sides
             .watch
-            .say("all files are hot: if the times of this tree are not its history, give a share of it");
+            .say("all files are hot: if the file times are not the history of this tree, give a share");
     }
     let layout = |side: &Side| {
         let target = side.target();
@@ -201,7 +201,7 @@ fn rates(
 fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(Heat, bool), Error> {
     if !manifest.fill {
         return Err(Error::Refused(format!(
-            "{} was not filled with data (--no-fill), so there is nothing in its files to read; age one that is",
+            "{} was not filled with data (--no-fill), so its files have no data to read; age one with data",
             manifest.name
         )));
     }

@@ -59,7 +59,7 @@ impl Image {
             (contents.kept_bytes.saturating_add(contents.made_bytes), disk::free_bytes(dir)?);
         if needed > free {
             return Err(Error::Refused(format!(
-                "{name} takes {} when it is restored, and {} has {}; free some space or choose another place",
+                "restoring {name} needs {}, but {} has {} free; free some space or choose another directory",
                 say::bytes(needed),
                 dir.display(),
                 say::bytes(free)

@@ -69,15 +69,18 @@ impl Restored {
     /// What that means, for people.
     pub fn said_of(&self, name: &str) -> String {
         let how = match self.kept {
-            Kept::RolledBack => format!("{name} is rolled back to what it was"),
-            Kept::Reflinked => format!("{name} is what it was: a copy by reference was used, and is gone"),
-            Kept::Copied => format!("{name} is what it was: a copy was used, and is gone"),
+            Kept::RolledBack => format!("{name} is rolled back"),
+            Kept::Reflinked => format!("{name} is unchanged (ran on a reflink copy, now deleted)"),
+            Kept::Copied => format!("{name} is unchanged (ran on a copy, now deleted)"),
             Kept::Restored => {
                 let bytes = crate::bytes(self.restored_bytes.unwrap_or(0));
-                format!("{name} is what it was: {bytes} that were written to it are restored")
+                format!("{name} is restored ({bytes} of writes undone)")
             }
             Kept::CleanedUp => {
-                format!("{name} itself was written to: it cannot be rolled back, only cleaned up")
+                format!(
+                    "{name} was written to directly: files of the benchmark are deleted, but it cannot be \
+                     rolled back"
+                )
             }
             Kept::Untouched => format!("{name} was only read"),
         };
@@ -96,8 +99,8 @@ pub(crate) fn check_clean(dir: &Path, name: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Refused(format!(
-        "{name} was not rolled back after a benchmark that was killed, so it is not what it was; `senesce cleanup` or the next \
-         `senesce bench … --on {name}` rolls it back"
+        "{name} was not rolled back after a killed benchmark; roll it back with `senesce cleanup` or another \
+         `senesce bench … --on {name}`"
     )))
 }
 
@@ -105,7 +108,7 @@ pub(crate) fn check_clean(dir: &Path, name: &str) -> Result<(), Error> {
 pub(crate) fn clean_first(dir: &Path, name: &str, watch: &mut dyn Watch) -> Result<(), Error> {
     let note = note(dir, name);
     if disk::is_dirty(&note) {
-        watch.say(&format!("{name} was not rolled back after a benchmark that was killed; doing so first"));
+        watch.say(&format!("{name} was not rolled back after a killed benchmark; rolling it back now"));
         if let Some(done) = disk::undo(&note)? {
             watch.say(&done);
         }
@@ -387,7 +390,7 @@ impl Exact {
             Whole::File(path) | Whole::Store(path) => path.display(),
         };
         Err(Error::Failed(format!(
-            "{path} is not what it was before the benchmark: its SHA-256 was {} and is {after}",
+            "{path} changed during the benchmark: its SHA-256 was {} and is now {after}",
             self.before
         )))
     }

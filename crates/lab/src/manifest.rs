@@ -47,7 +47,7 @@ impl Home {
         };
         match removed {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("removing the half-made", path)(e))
+                Err(Error::io("removing the incomplete", path)(e))
             }
             _ => Ok(()),
         }
@@ -84,8 +84,8 @@ impl Made {
     /// What lies at `path`, an image, a block device or a modelled disk, as it must be opened; `None` for a directory.
     pub fn found(path: &Path) -> Result<Option<Made>, Error> {
         use std::os::unix::fs::FileTypeExt as _;
-        let file = std::fs::metadata(path).map_err(Error::io("looking at", path))?;
-        let place = std::path::absolute(path).map_err(Error::io("looking at", path))?;
+        let file = std::fs::metadata(path).map_err(Error::io("checking", path))?;
+        let place = std::path::absolute(path).map_err(Error::io("checking", path))?;
         let (home, kind) = if file.is_dir() && is_store(path) {
             let DiskSettings { model, clock, .. } = DiskSettings::read(path)?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -99,9 +99,7 @@ impl Made {
             (Home::Image(place), fs::detect(path)?)
         } else {
             let path = path.display();
-            return Err(Error::Refused(format!(
-                "{path} is neither a directory nor an image nor a block device"
-            )));
+            return Err(Error::Refused(format!("{path} is not a directory, image or block device")));
         };
         Ok(Some(Made {
             home,
@@ -122,8 +120,8 @@ impl Made {
             return Ok(());
         }
         Err(Error::Refused(format!(
-            "{}: senesce did not make the file system on it, and a benchmark would write to it; copy it to an image and take that, \
-             or a directory on it",
+            "{}: its file system was not created by senesce, and a benchmark would write to it; use an image \
+             copy of it, or a directory on it",
             path.display()
         )))
     }
@@ -178,7 +176,7 @@ pub(crate) fn check_recordable(path: &Path) -> Result<(), Error> {
     match [Some(absolute), existing].into_iter().flatten().find(|path| path.to_str().is_none()) {
         None => Ok(()),
         Some(path) => Err(Error::Refused(format!(
-            "using {path:?}: its name is not UTF-8, and what senesce records of a run is text; choose another directory"
+            "directory {path:?} is not UTF-8, but run records are text; choose another directory"
         ))),
     }
 }
@@ -289,10 +287,13 @@ impl Manifest {
     fn parse(text: &[u8]) -> Result<Manifest, String> {
         let manifest: Manifest = serde_json::from_slice(text).map_err(|e| e.to_string())?;
         if manifest.version != VERSION {
-            return Err(format!("layout {}, this program knows {VERSION}", manifest.version));
+            return Err(format!(
+                "layout {} is not supported; this program reads {VERSION}",
+                manifest.version
+            ));
         }
         if manifest.legs.is_empty() && manifest.aged_by.is_none() {
-            return Err("it has no conditions of aging".to_owned());
+            return Err("no aging conditions".to_owned());
         }
         for leg in &manifest.legs {
             leg.conditions.profile.check().map_err(|e| e.to_string())?;
@@ -305,12 +306,13 @@ impl Manifest {
         let Some(manifest) = Manifest::load(work, name)? else {
             let work = work.display();
             return Err(Error::Refused(format!(
-                "{work} holds no aged file system named {name}; `senesce age --work {work}` makes one"
+                "{work} contains no aged file system named {name}; create one with `senesce age --work \
+                 {work}`"
             )));
         };
         if manifest.stage != Stage::Done {
             return Err(Error::Refused(format!(
-                "the aging of {name} did not end; `senesce age --resume` finishes it"
+                "the aging of {name} is incomplete; finish it with `senesce age --resume`"
             )));
         }
         Ok(manifest)
@@ -322,7 +324,7 @@ impl Manifest {
         let new = work.join(format!(".{}.json.new", self.name));
         let text = serde_json::to_vec_pretty(self)
             .map_err(|e| Error::Refused(format!("writing {}: {e}; choose other names", path.display())))?;
-        let mut file = std::fs::File::create(&new).map_err(Error::io("making", &new))?;
+        let mut file = std::fs::File::create(&new).map_err(Error::io("creating", &new))?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(Error::io("writing", &new))?;
         std::fs::rename(&new, &path).map_err(Error::io("replacing", &path))
     }

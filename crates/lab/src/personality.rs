@@ -200,7 +200,8 @@ impl Working<'_> {
         let fits = (free as f64 / needed as f64 * 100.0).floor() / 100.0;
         let side = if side.subject.is_empty() { "it" } else { side.name() };
         Err(Error::Refused(format!(
-            "{} needs {needed_said} of free space, and {side} has {free_said}; --scale {fits} makes fewer files",
+            "{} needs {needed_said} of free space, but {side} has {free_said}; --scale {fits} creates fewer \
+             files",
             self.personality.name
         )))
     }
@@ -295,14 +296,12 @@ fn by_quantile(
 
 pub(crate) fn bench_error(error: personality::Error) -> Error {
     match &error {
-        personality::Error::Interrupted => {
-            Error::Interrupted("nothing of this repetition is kept".to_owned())
-        }
+        personality::Error::Interrupted => Error::Interrupted("this repetition is discarded".to_owned()),
         personality::Error::Unknown { .. } | personality::Error::Unsound { .. } => {
             Error::Refused(error.to_string())
         }
         personality::Error::Operation { source, .. } if source.kind() == ErrorKind::StorageFull => {
-            Error::Failed(format!("{error}; --scale 0.5 makes half as many files"))
+            Error::Failed(format!("{error}; --scale 0.5 creates half as many files"))
         }
         _ => Error::Failed(error.to_string()),
     }

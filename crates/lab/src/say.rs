@@ -21,7 +21,7 @@ pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) 
         plan.bound_operations, plan.bound_overwrites, plan.operations
     ));
     if let Some(error) = plan.age_rms_error.filter(|&e| e > 0.001) {
-        watch.say(&format!("the ages can only be met to a root-mean-square error of {error:.4}"));
+        watch.say(&format!("file ages are approximated with a root-mean-square error of {error:.4}"));
     }
     for left in &plan.left_out {
         let (from, to) = (bytes(left.lower_bytes), bytes(left.upper_bytes));

@@ -102,7 +102,7 @@ fn has_room(sides: &Sides, bytes: u64) -> Result<(), Error> {
             let what = if side.subject.is_empty() { "it" } else { side.subject };
             let (free, needed) = (crate::bytes(free), crate::bytes(needed));
             return Err(Error::Refused(format!(
-                "the benchmark needs {needed} of free space, and {what} has {free}; give --total less"
+                "the benchmark needs {needed} of free space, but {what} has {free}; use a smaller --total"
             )));
         }
     }

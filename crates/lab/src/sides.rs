@@ -256,7 +256,7 @@ impl Running<'_> {
         };
         let traced = probe::blocktrace::available();
         if let (Err(why), None) = (&traced, target.modelled()) {
-            watch.say(&format!("block requests cannot be traced, so there is no modelled time: {why}"));
+            watch.say(&format!("no modelled time: block requests cannot be traced: {why}"));
         }
         let (mut unaged, same_disk) = match self.place {
             Place::Aged { work, manifest } => {

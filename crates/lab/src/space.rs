@@ -25,8 +25,8 @@ pub(crate) fn check_written(made: &Made, plan: &Plan, overwrites: Option<f64>) -
         return Ok(());
     }
     Err(Error::Refused(format!(
-        "{} frees nothing without its cleaner, which does not run here, and {written:.1} times its size would be written: choose \
-         --overwrites of at most {WRITTEN_ONCE}, and a --fullness below that",
+        "{} frees no space without its cleaner, which does not run here, and {written:.1} times its size \
+         would be written: use --overwrites of at most {WRITTEN_ONCE}, and a smaller --fullness",
         made.kind.name()
     )))
 }
@@ -58,8 +58,8 @@ pub(crate) fn check(
     let need = need.saturating_sub(already_bytes);
     if need > free {
         return Err(Error::Refused(format!(
-            "the data needs {} in {}, where {} are free; choose a smaller --size or --fullness, another place, or \
-             --no-fill, which keeps metadata only",
+            "the data needs {} in {}, where {} are free; choose a smaller --size or --fullness, another \
+             directory, or --no-fill (metadata only)",
             bytes(need),
             place.display(),
             bytes(free)
@@ -100,7 +100,8 @@ pub(crate) fn check_copy(
         return Ok(());
     }
     Err(Error::Refused(format!(
-        "the unaged copy needs {} in {}, where {} are free; free some space there, or age with --image-dir on a larger disk",
+        "the unaged copy needs {} in {}, where {} are free; free some space, or age with --image-dir on a \
+         larger disk",
         bytes(need),
         dir.display(),
         bytes(free)
@@ -133,8 +134,8 @@ pub(crate) fn of_copy(error: Error, home: &Home, work: &Path) -> Error {
     };
     match disk::free_bytes(dir) {
         Ok(free) if free <= LAST_BYTES => Error::Failed(format!(
-            "writing the unaged copy in {}: no space left on the disk; free some space there, or age with --image-dir on a larger disk \
-             ({error})",
+            "writing the unaged copy in {}: no space left; free some space, or age with --image-dir on a \
+             larger disk ({error})",
             dir.display()
         )),
         _ => error,

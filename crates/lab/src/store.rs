@@ -167,7 +167,7 @@ impl Store {
             holder.into(),
         ];
         let rows = self.rows(&statement, &values)?;
-        let row = rows.first().ok_or_else(|| self.wrong("a run that begins gets no number"))?;
+        let row = rows.first().ok_or_else(|| self.wrong("a new run got no id"))?;
         let run = RunId(self.try_(row.int(0))?);
         self.heart.begins(run);
         Ok(run)
@@ -358,7 +358,7 @@ impl Store {
     /// The name that a run has in every store.
     pub(crate) fn uid(&self, run: RunId) -> Result<String, Error> {
         let rows = self.rows("SELECT uid FROM run WHERE id = $1", &[run.0.into()])?;
-        let row = rows.first().ok_or_else(|| self.wrong(&format!("run {} is gone", run.0)))?;
+        let row = rows.first().ok_or_else(|| self.wrong(&format!("run {} no longer exists", run.0)))?;
         self.try_(row.text(0))
     }
 

@@ -79,7 +79,8 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
         && real.len() != replayed.len()
     {
         return Err(Error::Refused(format!(
-            "{} snapshots of the real file system and {} of the replayed one: give one of each for each checkpoint",
+            "{} snapshots of the real file system, but {} of the replayed one: give one of each per \
+             checkpoint",
             real.len(),
             replayed.len()
         )));
@@ -114,7 +115,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
             .and_then(|session| made(&session, &spec.work, &spec.name, &spec.case, given, watch)),
     };
     let verified = unless_interrupted(verified).map_err(|error| match error {
-        Error::Interrupted(_) => Error::Interrupted("nothing is left of it; begin it anew".to_owned()),
+        Error::Interrupted(_) => Error::Interrupted("no results are kept; start again".to_owned()),
         error => error,
     });
     if let Ok(verified) = &verified {

@@ -59,8 +59,8 @@ fn end_log(disk: &ModelledDisk) -> Result<Vec<Request>, Error> {
     match disk.end_log()? {
         (requests, 0) => Ok(requests),
         (requests, lost) => Err(Error::Refused(format!(
-            "{} requests were sent, {lost} more than the log of the modelled disk in {} holds; where the kernel traces \
-             block requests (`senesce doctor` says how to get that) there is no such limit",
+            "{} requests were sent, {lost} more than the log of the modelled disk in {} can hold; trace \
+             block requests in the kernel instead (see `senesce doctor`), which has no such limit",
             requests.len() as u64 + lost,
             disk.dir().display()
         ))),

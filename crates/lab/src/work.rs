@@ -22,7 +22,7 @@ impl Work {
     pub fn take(dir: &Path) -> Result<Work, Error> {
         check_recordable(dir)?;
         let fresh = !dir.exists();
-        std::fs::create_dir_all(dir).map_err(Error::io("making the work directory", dir))?;
+        std::fs::create_dir_all(dir).map_err(Error::io("creating the work directory", dir))?;
         let lock = WorkLock::take(dir)?;
         Ok(Work { dir: dir.to_owned(), _lock: lock, keep: Cell::new(!fresh) })
     }

@@ -114,7 +114,7 @@ pub(crate) trait Driver {
 
 /// What is said when a signal asks a workload to end.
 pub(crate) fn interrupted() -> Error {
-    Error::Interrupted("what was measured is stored; --resume does the rest".to_owned())
+    Error::Interrupted("results so far are stored; continue with --resume".to_owned())
 }
 
 /// Whatever hindered a run that was asked to end, it did not fail.

@@ -95,8 +95,8 @@ impl<'a> Crew<'a> {
         let all = self.0.gather(digest.as_bytes().to_vec()).map_err(bench_error)?;
         match all.iter().position(|other| other != digest.as_bytes()) {
             Some(rank) => Err(Error::Failed(format!(
-                "rank {rank} planned other operations than rank 0: the tree is of no use; do all machines run the same \
-                 program?"
+                "rank {rank} planned different operations than rank 0, so the tree is unusable; run the same \
+                 program on all machines"
             ))),
             None => Ok(()),
         }
@@ -149,6 +149,5 @@ fn encode(what: &impl Serialize) -> Vec<u8> {
 }
 
 fn decode<T: DeserializeOwned>(said: &[u8]) -> Result<T, Error> {
-    serde_json::from_slice(said)
-        .map_err(|e| Error::Failed(format!("a rank says what no rank of this program would: {e}")))
+    serde_json::from_slice(said).map_err(|e| Error::Failed(format!("cannot decode a message of a rank: {e}")))
 }

@@ -39,7 +39,7 @@ pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error
         }
         watch.at(feed.passed);
         if disk::interrupted() {
-            return Err(Error::Interrupted("nothing was made".to_owned()));
+            return Err(Error::Interrupted("nothing was created".to_owned()));
         }
     }
     let (passed, planning) = (feed.passed, feed.planning + laying_out);

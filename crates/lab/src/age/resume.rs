@@ -20,11 +20,9 @@ pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
         }
         (Some(manifest), true) => go_on(spec, manifest),
         (Some(_), false) => Err(Error::Refused(format!(
-            "{name} has been aged in {work} already; go on with --resume, or choose another --name or --work"
+            "{name} was already aged in {work}; continue with --resume, or choose another --name or --work"
         ))),
-        (None, true) => {
-            Err(Error::Refused(format!("{work} holds no aging named {name} that could be resumed")))
-        }
+        (None, true) => Err(Error::Refused(format!("{work} contains no aging named {name} to resume"))),
         (None, false) => Ok(new(spec)),
     }
 }
@@ -51,7 +49,7 @@ fn new(spec: &AgeSpec) -> Manifest {
 fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
     let Some(conditions) = manifest.conditions() else {
         return Err(Error::Refused(format!(
-            "{} was aged by a workload, which cannot go on as a profile; choose another --name",
+            "{} was aged by a workload and cannot continue with a profile; choose another --name",
             spec.name
         )));
     };
@@ -65,15 +63,15 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
     };
     if asked != manifest.made {
         return Err(Error::Refused(format!(
-            "{} was made otherwise (file system, size, place, mkfs or mount options); resume it as it was made, \
-             or choose another --name",
+            "{} was created with other options (file system, size, place, mkfs or mount options); resume it \
+             with the same options, or choose another --name",
             spec.name
         )));
     }
     if changed {
         if manifest.redo_to > manifest.legs.last().map_or(0, |leg| leg.done) {
             return Err(Error::Refused(format!(
-                "{} was killed on its way; resume it once under its old conditions before changing them",
+                "{} was killed; resume it once with its old options before changing them",
                 spec.name
             )));
         }

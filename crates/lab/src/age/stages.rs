@@ -125,7 +125,7 @@ pub(crate) fn make_target(
     if let Place::Image(path) | Place::Modelled { dir: path, .. } = &spec.place
         && let Some(dir) = path.parent()
     {
-        std::fs::create_dir_all(dir).map_err(Error::io("making", dir))?;
+        std::fs::create_dir_all(dir).map_err(Error::io("creating", dir))?;
     }
     Ok(fs::make(session, &spec)?)
 }
@@ -229,7 +229,10 @@ impl Stages<'_> {
         aged.errors = aged.failures.iter().map(|f| f.count).sum();
         aged.trace_sha256 = digest.finish();
         if aged.errors > 0 {
-            watch.say("some operations failed: the figures describe the plan, the tree lacks what failed");
+            watch.say(
+                "some operations failed: the figures describe the plan, but the tree lacks the failed \
+                       operations",
+            );
         }
         for failure in &aged.failures {
             watch.say(&format!(
@@ -276,8 +279,8 @@ impl Stages<'_> {
         self.failures = parts.failures;
         if parts.interrupted && shared {
             return Err(Error::Interrupted(format!(
-                "the ranks stopped on their way; at least {done} operations of {} are applied and on disk; the same \
-                 command with --resume goes on",
+                "the ranks stopped early; at least {done} operations of {} are applied and on disk; continue \
+                 with the same command and --resume",
                 self.spec.name
             )));
         }
@@ -287,7 +290,7 @@ impl Stages<'_> {
         self.manifest.save(&self.spec.work)?;
         if disk::interrupted() {
             return Err(Error::Interrupted(format!(
-                "{} operations of {} are applied and on disk; the same command with --resume goes on",
+                "{} operations of {} are applied and on disk; continue with the same command and --resume",
                 self.leg().done,
                 self.spec.name
             )));
@@ -341,11 +344,11 @@ impl Stages<'_> {
         let filled = self.crew.gather(Part { errors: filled.errors, ..Part::of(&[]) })?;
         if filled.interrupted {
             let name = &self.spec.name;
-            return Err(Error::Interrupted(format!("{name} is aged but not filled; --resume fills it")));
+            return Err(Error::Interrupted(format!("{name} is aged but not filled; fill it with --resume")));
         }
         if filled.errors > 0 {
             return Err(Error::Failed(format!(
-                "{} files could not be filled with data; is the place of the image full?",
+                "{} files could not be filled with data; check the free space where the image is stored",
                 filled.errors
             )));
         }
@@ -359,7 +362,7 @@ impl Stages<'_> {
         if !check.clean {
             let last = check.output.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("no output");
             return Err(Error::Failed(format!(
-                "{} finds the aged file system damaged: {last}",
+                "{} reports that the aged file system is damaged: {last}",
                 check.command
             )));
         }

@@ -34,7 +34,7 @@ impl Measuring<'_> {
         if self.manifest.fill {
             self.scans(targets)?;
         } else {
-            self.watch.say("not filled with data (--no-fill): scans are modelled from extent maps alone");
+            self.watch.say("not filled with data (--no-fill): scans are modelled from extent maps only");
         }
         if self.spec.new_file && self.manifest.fill {
             self.new_files(targets)?;
@@ -52,7 +52,7 @@ impl Measuring<'_> {
             return Ok(());
         }
         if !target.maps_files() {
-            self.watch.say("layout scores of files: this file system does not tell where they lie");
+            self.watch.say("no layout scores of files: this file system does not report file extents");
             return Ok(());
         }
         self.phase(&format!("extent maps of the {subject} side"));
@@ -89,7 +89,7 @@ impl Measuring<'_> {
 
     fn free_space(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
         let Some(extents) = target.free_extents()? else {
-            self.watch.say("free space: this file system does not tell where its free extents lie");
+            self.watch.say("no free space: this file system does not report free extents");
             return Ok(());
         };
         let free = probe::free_space(&extents);
@@ -109,11 +109,11 @@ impl Measuring<'_> {
     fn scans(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
         let traced = probe::blocktrace::available();
         if let Err(why) = &traced {
-            self.watch.say(&format!("block requests cannot be traced, so no dynamic layout score: {why}"));
+            self.watch.say(&format!("no dynamic layout score: block requests cannot be traced: {why}"));
         }
         if !targets[0].makes_requests() {
             self.watch
-                .say("files are read from persistent memory without any request, so no dynamic layout score");
+                .say("no dynamic layout score: files in persistent memory are read without block requests");
         }
         let census = [probe::census(targets[0].root())?, probe::census(targets[1].root())?];
         for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
@@ -182,10 +182,10 @@ impl Measuring<'_> {
         }
         for (target, side) in targets.iter().zip(SUBJECTS) {
             let root = target.root();
-            let mount = rustix::fs::statvfs(root).map_err(|e| Error::io("looking at", root)(e.into()))?;
+            let mount = rustix::fs::statvfs(root).map_err(|e| Error::io("checking", root)(e.into()))?;
             if mount.f_flag.contains(StatVfsMountFlags::RDONLY) {
                 self.watch.say(&format!(
-                    "fragments of a new file: not measured, because the {side} side is mounted to be read only"
+                    "fragments of a new file: not measured, because the {side} side is mounted read-only"
                 ));
                 return Ok(());
             }
@@ -205,7 +205,7 @@ impl Measuring<'_> {
         }
         let mut numbers = Vec::new();
         for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
-            self.phase(&format!("a new file on the {subject} side"));
+            self.phase(&format!("new file on the {subject} side"));
             let new = probe::new_file(target.root(), size)?;
             numbers.extend([
                 number(subject, NEW_FILE_BYTES, "B", 1, new.bytes as f64),

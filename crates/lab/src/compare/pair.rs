@@ -115,7 +115,7 @@ impl Pair {
     pub fn load(store: &Store, run: RunId) -> Result<Pair, Error> {
         let manifest: Manifest = store
             .document(run, "", "manifest")?
-            .ok_or_else(|| Error::Refused(format!("run {} in the store is no comparison", run.0)))?;
+            .ok_or_else(|| Error::Refused(format!("run {} in the store is not a comparison", run.0)))?;
         let modelled_disk = store.document(run, "", MODELLED_DISK)?;
         let numbers = compared_numbers(store, run)?;
         let kernel = store.runs()?.into_iter().find(|of| of.id == run).map(|of| of.machine.kernel);

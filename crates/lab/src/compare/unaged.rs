@@ -92,7 +92,7 @@ pub(crate) fn made_of(
         remove(&path, is_dir)?;
     }
     let made = Made { home, ..made.clone() };
-    let target = fs::make(session, &made.spec()?.expect("no directory"))?;
+    let target = fs::make(session, &made.spec()?.expect("checking"))?;
     Ok(Unaged { target: Some(target), path, is_dir, made })
 }
 
@@ -110,7 +110,7 @@ impl Unaged {
             super::layout::copy_layout(aged.root(), root)?;
         }
         if disk::interrupted() {
-            return Err(Error::Interrupted(format!("{name} is as it was; --resume begins the copy anew")));
+            return Err(Error::Interrupted(format!("{name} is unchanged; --resume restarts the copy")));
         }
         // Data that cannot be written back is an error here, not later in a measurement.
         Ok(self.target_mut().settle()?)

@@ -124,7 +124,7 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
                 all.failed.push((figure.clone(), format!("cells failed: {}", cells.join(", "))));
             }
             Err(Error::Busy(_)) => {
-                watch.say(&format!("{figure} is left to the process that is at it"));
+                watch.say(&format!("{figure} is skipped: another process runs it"));
                 all.elsewhere.push(figure.clone());
             }
             // So would every other figure.

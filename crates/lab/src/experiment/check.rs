@@ -72,7 +72,7 @@ impl Judge<'_> {
                 published: check.published.clone(),
                 measured: String::new(),
                 holds: None,
-                why: "nothing was to be measured that it is claimed of".to_owned(),
+                why: "no measurement matches this claim".to_owned(),
                 level: check.level,
                 reason: String::new(),
             }];

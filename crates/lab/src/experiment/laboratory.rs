@@ -91,12 +91,12 @@ impl Laboratory {
         }
         match (self.by, rounds.last()) {
             (By::Fullness, Some(&percent)) if percent > 100 => {
-                Err(Error::Refused(format!("nothing is {percent} % full")))
+                Err(Error::Refused(format!("fullness cannot be {percent} %: the maximum is 100")))
             }
             (By::Day, Some(&day)) if day > ffs::DAYS => {
-                Err(Error::Refused(format!("there is no day {day}: the history has {} days", ffs::DAYS)))
+                Err(Error::Refused(format!("no day {day}: the history has {} days", ffs::DAYS)))
             }
-            _ if self.placements == 0 => Err(Error::Refused("placements = 0 measures nothing".to_owned())),
+            _ if self.placements == 0 => Err(Error::Refused("placements must be at least 1".to_owned())),
             _ => Ok(()),
         }
     }
@@ -107,7 +107,7 @@ pub(super) fn kind(name: &str) -> Result<Kind, Error> {
     let kinds = [Kind::Fast, Kind::Extents];
     kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
         let names = kinds.map(Kind::name).join(", ");
-        Error::Refused(format!("there is no simulated file system {name:?}; there are {names}"))
+        Error::Refused(format!("unknown simulated file system {name:?}; known: {names}"))
     })
 }
 

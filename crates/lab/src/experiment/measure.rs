@@ -97,5 +97,5 @@ pub(super) fn known(measure: &str) -> Result<(), String> {
     }
     all.sort_unstable();
     let others = personality::MEASURES;
-    Err(format!("there is no measure {measure:?}; there are {}; of personalities {others}", all.join(", ")))
+    Err(format!("unknown measure {measure:?}; known: {}; of personalities: {others}", all.join(", ")))
 }

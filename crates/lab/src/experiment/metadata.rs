@@ -78,8 +78,8 @@ impl Metadata {
         if let Some(bytes) = self.limit_bytes() {
             MemoryLimit::available()?;
             if bytes < LEAST_MEMORY_BYTES {
-                let why = format!("memory_bytes = {bytes} is too little for the processes themselves");
-                return Err(Error::Refused(format!("{why}; give them {LEAST_MEMORY_BYTES} at least")));
+                let why = format!("memory_bytes = {bytes} is too small for the processes themselves");
+                return Err(Error::Refused(format!("{why}; use at least {LEAST_MEMORY_BYTES}")));
             }
         }
         for round in rounds {
@@ -193,7 +193,7 @@ impl Measuring<'_> {
         let dirs = u64::from(settings.data_sets + 1) * u64::from(processes) + 1;
         let mut made = cell.made(scale.size_bytes, home, Some(objects + dirs))?;
         let name = &self.identity.name;
-        self.watch.phase(&format!("{name}: making it, {processes} processes"), None);
+        self.watch.phase(&format!("{name}: creating the file system, {processes} processes"), None);
         let target = make_target(self.session, &mut made, None)?;
         let limit = cell.task.limit_bytes().map(|bytes| MemoryLimit::new(self.session, bytes)).transpose()?;
         let mut command = (self.apart)();

@@ -76,9 +76,9 @@ pub(super) fn operations_on(disk: &str) -> String {
 }
 
 /// The measures, as a reader of a message is told them.
-pub(super) const MEASURES: &str = "operations_per_s, operations_ratio, mib_per_s, disk_share, and of each kind \
-                                   of operation of a personality, as read, read_per_s and read_median_us, read_p99_us, \
-                                   read_p999_us, read_max_us";
+pub(super) const MEASURES: &str = "operations_per_s, operations_ratio, mib_per_s, disk_share, and for each \
+                                   kind of operation of a personality, such as read, read_per_s and \
+                                   read_median_us, read_p99_us, read_p999_us, read_max_us";
 
 /// Whether it is a measure of these.
 pub(super) fn is_measure(name: &str) -> bool {
@@ -97,24 +97,24 @@ impl OnAged {
             return Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)));
         }
         if !(self.time_s > 0.0 && self.time_s < 1e6) {
-            return Err(Error::Refused(format!("time_s = {} is no time of a run", self.time_s)));
+            return Err(Error::Refused(format!(
+                "time_s = {} must be above 0 and below 1000000",
+                self.time_s
+            )));
         }
         if let Some(most) = self.most_overwrites.filter(|most| !(*most > 0.0 && most.is_finite())) {
-            return Err(Error::Refused(format!("most_overwrites = {most} is not above 0")));
+            return Err(Error::Refused(format!("most_overwrites = {most} must be above 0")));
         }
         if !(self.scale > 0.0 && self.scale <= 1000.0) {
-            return Err(Error::Refused(format!("scale = {} is not above 0 and up to 1000", self.scale)));
+            return Err(Error::Refused(format!("scale = {} must be above 0 and at most 1000", self.scale)));
         }
         profile::load(&self.profile)?;
         let needed = Plan::new(&self.personality()?, seed).map_err(bench_error)?.needed_bytes();
         let free = (size_bytes as f64 * (1.0 - self.fullness)) as u64;
         if needed > free {
             let (needed, free) = (crate::bytes(needed), crate::bytes(free));
-            let why = format!(
-                "{} needs {needed} of free space, and no more than {free} are left",
-                self.personality
-            );
-            return Err(Error::Refused(format!("{why}; give a smaller scale or fullness")));
+            let why = format!("{} needs {needed} of free space, but only {free} are left", self.personality);
+            return Err(Error::Refused(format!("{why}; use a smaller scale or fullness")));
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl OnAged {
         let found = Personality::find(&self.personality).map_err(bench_error)?;
         let threads = self.threads.unwrap_or(found.threads);
         let personality = Personality { threads, ..found }.scaled(self.scale);
-        let unsound = |why| Error::Refused(format!("the personality {}: {why}", self.personality));
+        let unsound = |why| Error::Refused(format!("personality {}: {why}", self.personality));
         personality.check().map_err(unsound).map(|()| personality)
     }
 }

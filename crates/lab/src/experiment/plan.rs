@@ -82,8 +82,10 @@ impl<'a> Plan<'a> {
             let mut named = check.disks.iter().chain(&check.rule.over_disks);
             if let Some(unknown) = named.find(|disk| !models.iter().any(|m| m.name() == *disk)) {
                 let names = models.iter().map(Model::name).collect::<Vec<_>>().join(", ");
-                let why =
-                    format!("the claim {:?} is made of the disk {unknown:?}; there are {names}", check.claim);
+                let why = format!(
+                    "the claim {:?} names the disk {unknown:?}, which is not measured; measured: {names}",
+                    check.claim
+                );
                 return Err(Error::Refused(why));
             }
         }

@@ -106,10 +106,12 @@ impl Profiled {
         let last = *rounds.last().expect("a scale has a round");
         match (self.by, self.profile == NATURE) {
             (By::Operations, true) => refuse("by = \"operations\" needs a profile other than nature"),
-            (By::Operations, _) if last > 100 => refuse("a round is a share of the operations in percent"),
-            (By::FreeExtent | By::NewFile, false) => refuse(
-                "free extents are compared with those of a real file system: give profile = \"nature\"",
-            ),
+            (By::Operations, _) if last > 100 => {
+                refuse("with by = \"operations\", rounds are percentages of the operations: use at most 100")
+            }
+            (By::FreeExtent | By::NewFile, false) => {
+                refuse("free extents need a real file system to compare with: use profile = \"nature\"")
+            }
             (_, true) => Ok(()),
             (_, false) => profile::load(&self.profile).map(drop).map_err(Error::from),
         }

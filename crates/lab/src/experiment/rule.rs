@@ -67,13 +67,13 @@ impl Rule {
     pub(super) fn sound(&self) -> Result<(), String> {
         let none = Rule::default();
         if *self == none {
-            return Err("has a rule that says nothing".to_owned());
+            return Err("rule is empty".to_owned());
         }
         let at = self.at_round.is_some();
         let compared = [&self.over_options, &self.over_disks, &self.over_unaged_fs, &self.growth_over_fs];
         let compared = compared.into_iter().filter(|others| !others.is_empty()).count();
         if compared > 1 {
-            return Err(format!("has a rule with more than one of {COMPARED}; make two claims of it"));
+            return Err(format!("rule has more than one of {COMPARED}; split it into two claims"));
         }
         let pairs = [
             (
@@ -86,8 +86,8 @@ impl Rule {
             (compared > 0, COMPARED, self.ratio_above.or(self.ratio_below), "ratio_above or ratio_below"),
         ];
         pairs.into_iter().try_for_each(|(what, named, bound, bounds)| match (what, bound.is_some()) {
-            (true, false) => Err(format!("has a rule with {named}, but without {bounds}")),
-            (false, true) => Err(format!("has a rule with {bounds}, but without {named}")),
+            (true, false) => Err(format!("rule has {named} without {bounds}")),
+            (false, true) => Err(format!("rule has {bounds} without {named}")),
             _ => Ok(()),
         })
     }

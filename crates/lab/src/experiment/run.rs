@@ -69,7 +69,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     };
     let Some(run) = store.begin_alone(&new, |run| standing::is_at(run, &spec.scale))? else {
         return Err(Error::Busy(format!(
-            "{figure} at scale {} is being run into this store by another process; wait for it",
+            "{figure} at scale {} is already running in another process with this store; wait for it",
             spec.scale
         )));
     };
@@ -132,7 +132,7 @@ fn take_down_what_is_left(watch: &mut dyn Watch) {
             cleaned
                 .undone
                 .iter()
-                .for_each(|done| watch.say(&format!("left by a run that was killed: {done}")));
+                .for_each(|done| watch.say(&format!("cleaned up after a killed run: {done}")));
             cleaned.failed.iter().for_each(|why| watch.say(&format!("cleanup failed: {why}")));
         }
         // This run may go well all the same.
@@ -224,7 +224,7 @@ fn run_job(
         Work::Cell(cell) => {
             if let Some(why) = untraced {
                 let name = job.name();
-                watch.say(&format!("{name}: no modelled costs, as block requests cannot be traced: {why}"));
+                watch.say(&format!("{name}: no modelled costs: block requests cannot be traced: {why}"));
             }
             let images = images()?;
             let home = Home::Image(images.path().join("aged.img"));

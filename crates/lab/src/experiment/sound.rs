@@ -17,12 +17,12 @@ impl Experiment {
         };
         if !name_ok(&self.figure) || self.figure.starts_with('.') {
             return Err(format!(
-                "figure = {:?} cannot name files; use letters, digits and dashes",
+                "figure = {:?} is not a valid file name; use letters, digits and dashes",
                 self.figure
             ));
         }
         if self.disks.is_empty() || self.scale.is_empty() {
-            return Err("it needs at least one each of disks and scale".to_owned());
+            return Err("at least one disk and one scale are required".to_owned());
         }
         let simulated = self.scale.values().filter(|scale| scale.is_laboratory()).count();
         for fs in &self.fs {
@@ -32,7 +32,7 @@ impl Experiment {
         }
         let options = self.option_names();
         if let Some(twice) = options.iter().enumerate().find(|(at, name)| options[..*at].contains(name)) {
-            return Err(format!("two options are called {:?}", twice.1));
+            return Err(format!("two options are named {:?}", twice.1));
         }
         for (name, scale) in &self.scale {
             self.sound_scale(scale).map_err(|why| format!("scale {name}: {why}"))?;
@@ -50,14 +50,14 @@ impl Experiment {
         ];
         for (kind, of_it) in kinds {
             if of_it != 0 && of_it != self.scale.len() {
-                return Err(format!("either all scales are of the kind {kind} or none"));
+                return Err(format!("scales of the kind {kind} cannot be mixed with others"));
             }
         }
         for plot in &self.plot {
-            known(&plot.y).map_err(|why| format!("the plot {:?}: {why}", plot.title))?;
+            known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
         }
         for check in &self.check {
-            self.sound_check(check).map_err(|why| format!("the claim {:?} {why}", check.claim))?;
+            self.sound_check(check).map_err(|why| format!("claim {:?}: {why}", check.claim))?;
         }
         Ok(())
     }
@@ -75,38 +75,38 @@ impl Experiment {
             return Err("memory_bytes must be in ascending order".to_owned());
         }
         if scale.seeds.is_empty() || scale.repeat == 0 {
-            return Err("it needs a seed and at least one scan".to_owned());
+            return Err("a seed and at least one scan are required".to_owned());
         }
         if self.fs.is_empty() {
             if scale.transfer_reads == 0 || !scale.workload.is_empty() {
-                let why =
-                    "without fs it is disks alone that are measured: give transfer_reads and no workload";
+                let why = "without fs, only disks are measured: set transfer_reads and no workload";
                 return Err(why.to_owned());
             }
             return Ok(());
         }
         if scale.is_metadata() {
             if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                let why = "the metadata benchmark leaves no files: give no pictures, and its memory_bytes in the workload";
+                let why = "the metadata benchmark leaves no files: remove pictures, and set memory_bytes in \
+                           the workload";
                 return Err(why.to_owned());
             }
             return self.variants().iter().try_for_each(|variant| self.metadata(scale, variant).map(drop));
         }
         if scale.is_personality() {
             if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                return Err("a personality has neither memory_bytes nor pictures".to_owned());
+                return Err("personalities support neither memory_bytes nor pictures".to_owned());
             }
             return self.variants().iter().try_for_each(|variant| self.personality(scale, variant).map(drop));
         }
         if scale.is_laboratory() {
             if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                return Err("the laboratory has neither memory_bytes nor pictures".to_owned());
+                return Err("the laboratory supports neither memory_bytes nor pictures".to_owned());
             }
             return self.variants().iter().try_for_each(|variant| self.laboratory(scale, variant).map(drop));
         }
         if scale.is_verification() {
             if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                return Err("a verification has neither memory_bytes nor pictures".to_owned());
+                return Err("verifications support neither memory_bytes nor pictures".to_owned());
             }
             return self
                 .variants()
@@ -115,7 +115,7 @@ impl Experiment {
         }
         if scale.is_profiled() {
             if !scale.memory_bytes.is_empty() || !scale.pictures.is_empty() {
-                return Err("an aging by a profile has neither memory_bytes nor pictures".to_owned());
+                return Err("agings by profile support neither memory_bytes nor pictures".to_owned());
             }
             return self.variants().iter().try_for_each(|variant| self.profiled(scale, variant).map(drop));
         }
@@ -125,9 +125,9 @@ impl Experiment {
     fn sound_check(&self, check: &Check) -> Result<(), String> {
         let rule = &check.rule;
         rule.sound()?;
-        known(&check.measure).map_err(|why| format!("is made of what is not measured: {why}"))?;
+        known(&check.measure).map_err(|why| format!("measure: {why}"))?;
         if let Some(with) = &rule.correlates_with {
-            known(with).map_err(|why| format!("correlates with what is not measured: {why}"))?;
+            known(with).map_err(|why| format!("correlates_with: {why}"))?;
         }
         let sideless = self.fs.is_empty() || self.scale.values().any(Scale::is_metadata);
         let simulated = self.scale.values().any(Scale::is_laboratory);
@@ -155,13 +155,15 @@ impl Experiment {
         ] {
             if let Some(unknown) = named.iter().find(|name| !there.contains(&name.as_str())) {
                 let there = there.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-                return Err(format!("has {key} {unknown:?}, which the experiment has not; it has {there}"));
+                return Err(format!(
+                    "{key} names {unknown:?}, which the experiment does not have; it has {there}"
+                ));
             }
         }
         let lacks = |scale: &&Scale| rule.at_round.is_some_and(|round| !scale.axis().contains(&round));
         match (rule.at_round, self.scale.iter().find(|(_, scale)| lacks(scale))) {
             (Some(round), Some((name, _))) => {
-                Err(format!("has at_round = {round}, which scale {name} does not measure"))
+                Err(format!("at_round = {round} is not measured at scale {name}"))
             }
             _ => Ok(()),
         }

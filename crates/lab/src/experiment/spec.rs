@@ -285,7 +285,7 @@ impl Experiment {
             Some((_, text)) => Experiment::parse(text, name),
             None => {
                 let names = Experiment::builtin().collect::<Vec<_>>().join(", ");
-                Err(Error::Refused(format!("there is no built-in experiment {name:?}; there are {names}")))
+                Err(Error::Refused(format!("unknown experiment {name:?}; built in: {names}")))
             }
         }
     }
@@ -297,7 +297,7 @@ impl Experiment {
     }
 
     pub(super) fn parse(text: &str, origin: &str) -> Result<Experiment, Error> {
-        let refuse = |why: String| Error::Refused(format!("{origin} is no experiment: {why}"));
+        let refuse = |why: String| Error::Refused(format!("{origin} is not an experiment: {why}"));
         let experiment: Experiment =
             toml::from_str(text).map_err(|error| refuse(one_line(&error.to_string())))?;
         experiment.sound().map_err(refuse)?;
@@ -308,7 +308,7 @@ impl Experiment {
     pub fn with_repository(mut self, repository: &Path) -> Result<Experiment, Error> {
         let path = repository.to_str().ok_or_else(|| {
             Error::Refused(format!(
-                "the path {} is no text; give the repository another",
+                "path {} is not UTF-8; choose another path for the repository",
                 repository.display()
             ))
         })?;

@@ -92,7 +92,7 @@ impl Verification {
         let days = self.days;
         match rounds.last() {
             Some(&day) if self.by == By::Day && day > days => {
-                Err(Error::Refused(format!("there is no day {day}: the office works {days} days")))
+                Err(Error::Refused(format!("no day {day}: the simulated history has {days} days")))
             }
             _ if self.at_once == 0 || self.windows == 0 || self.write_back_bytes == 0 => {
                 Err(Error::Refused("at_once, windows and write_back_bytes must not be 0".to_owned()))

@@ -104,7 +104,7 @@ impl std::str::FromStr for Shard {
             text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match parts {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Shard { number, of }),
-            _ => Err("give the number of the part and of how many, as 1/4".to_owned()),
+            _ => Err("must be PART/PARTS, as in 1/4".to_owned()),
         }
     }
 }

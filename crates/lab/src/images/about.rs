@@ -29,9 +29,9 @@ impl About {
     pub(super) fn of(saved: &Saved) -> Result<About, Error> {
         let path = saved.path().display();
         let about: About = serde_json::from_value(saved.manifest().about.clone()).map_err(|why| {
-            Error::Refused(format!("{path} is a saved image, but of no file system that was aged: {why}"))
+            Error::Refused(format!("{path} is a saved image, but not of an aged file system: {why}"))
         })?;
-        about.check().map_err(|why| Error::Refused(format!("{path} is not to be used: {why}")))?;
+        about.check().map_err(|why| Error::Refused(format!("{path} is not safe to use: {why}")))?;
         Ok(about)
     }
 
@@ -39,7 +39,7 @@ impl About {
     fn check(&self) -> Result<(), String> {
         let name = self.name();
         if !can_name(name) {
-            return Err(format!("its name {name:?} cannot name a file"));
+            return Err(format!("its name {name:?} is not a valid file name"));
         }
         let made = &self.aged.made;
         match [&made.plan_mkfs_opts, &made.mkfs_opts, &made.mount_opts]
@@ -48,7 +48,7 @@ impl About {
             .find(|option| option.contains('/'))
         {
             Some(option) => {
-                Err(format!("its option {option:?} names a path, and the options are given to mkfs or mount"))
+                Err(format!("option {option:?} names a path, but options are passed to mkfs or mount"))
             }
             None => Ok(()),
         }

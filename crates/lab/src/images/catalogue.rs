@@ -49,7 +49,7 @@ impl Catalogue {
             key.check_beside(path, text.as_bytes(), &sign::of_catalogue(path))?;
         }
         Catalogue::parse(&text)
-            .map_err(|why| Error::Refused(format!("{} is no catalogue: {why}", path.display())))
+            .map_err(|why| Error::Refused(format!("{} is not a catalogue: {why}", path.display())))
     }
 
     fn parse(text: &str) -> Result<Catalogue, String> {
@@ -58,19 +58,17 @@ impl Catalogue {
         for entry in &catalogue.images {
             let name = &entry.name;
             if !can_name(name) {
-                return Err(format!("{name:?} cannot name an image"));
+                return Err(format!("{name:?} is not a valid image name"));
             }
             if !names.insert(name) {
-                return Err(format!("it has two images named {name}"));
+                return Err(format!("two images are named {name}"));
             }
             if entry.key.is_none() && entry.sha256.is_none() {
-                return Err(format!(
-                    "{name} has neither a key nor a sha256, so nobody can tell whether it is the right one"
-                ));
+                return Err(format!("{name} has neither a key nor a sha256, so it cannot be verified"));
             }
             let paths = [Some(&entry.at), entry.signature.as_ref()].into_iter().flatten();
             if let Some(path) = paths.into_iter().find(|at| !is_remote(at) && leads_out(at)) {
-                return Err(format!("{name}: the path {path:?} leads out by `..`; give it whole"));
+                return Err(format!("{name}: path {path:?} contains `..`; give the full path"));
             }
             if let Some(key) = &entry.key {
                 Key::parse(key).map_err(|why| format!("{name}: {why}"))?;
@@ -83,7 +81,7 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Result<&CatalogueEntry, Error> {
         self.images.iter().find(|entry| entry.name == name).ok_or_else(|| {
             let names: Vec<_> = self.images.iter().map(|entry| entry.name.as_str()).collect();
-            Error::Refused(format!("the catalogue has no image named {name}; it has {}", names.join(", ")))
+            Error::Refused(format!("the catalogue has no image {name}; it has {}", names.join(", ")))
         })
     }
 }
@@ -118,17 +116,17 @@ mod tests {
         for (from, to, why) in [
             ("sha256", "#", "neither a key nor a sha256"),
             ("about", "abuot", "unknown field"),
-            ("\"a\"", "\"../a\"", "cannot name"),
-            ("https://example.org", "there/../..", "leads out"),
-            ("about", "signature = \"../a\"\nabout", "leads out"),
-            ("\"a\"", "\"a\\nb\"", "cannot name"),
-            ("about", "key = \"RWx\"\nabout", "no public key"),
+            ("\"a\"", "\"../a\"", "is not a valid image name"),
+            ("https://example.org", "there/../..", "contains `..`"),
+            ("about", "signature = \"../a\"\nabout", "contains `..`"),
+            ("\"a\"", "\"a\\nb\"", "is not a valid image name"),
+            ("about", "key = \"RWx\"\nabout", "not a minisign public key"),
             ("ba78", "xx", "64 hexadecimal digits"),
         ] {
             let message = Catalogue::parse(&GOOD.replacen(from, to, 1)).unwrap_err();
             assert!(message.contains(why), "{message}");
         }
-        assert!(Catalogue::parse(&GOOD.repeat(2)).unwrap_err().contains("two images named a"));
+        assert!(Catalogue::parse(&GOOD.repeat(2)).unwrap_err().contains("two images are named a"));
     }
 
     proptest! {

@@ -70,7 +70,7 @@ fn deep(image: &Image, dir: &Path, watch: &mut dyn Watch) -> Result<Deep, Error>
     if !check.clean {
         let said = check.output.trim();
         return Err(Error::Failed(format!(
-            "{name}, restored, is not clean: `{}` says: {said}",
+            "{name}: the restored copy is not clean: `{}` reports: {said}",
             check.command
         )));
     }
@@ -79,8 +79,8 @@ fn deep(image: &Image, dir: &Path, watch: &mut dyn Watch) -> Result<Deep, Error>
     if !differs.is_empty() {
         let differs = differs.join(", ");
         return Err(Error::Failed(format!(
-            "{name}, restored, is not what its manifest says: {differs} differ; this kernel or program may tell them otherwise, \
-             so compare by hand"
+            "{name}: the restored copy does not match its manifest: {differs} differ; this kernel or program \
+             may report them differently, so compare by hand"
         )));
     }
     Ok(Deep { checker: check.command, scores })

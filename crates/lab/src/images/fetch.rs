@@ -71,7 +71,7 @@ fn check_sum(entry: &CatalogueEntry, path: &Path) -> Result<(), Error> {
     let found = Digest::of_file(&mut file).map_err(Error::io("reading", path))?;
     if found != expected {
         return Err(Error::Refused(format!(
-            "its SHA-256 is {found}, and {expected} in the catalogue; it is not used"
+            "its SHA-256 is {found}, but {expected} in the catalogue; the image is not used"
         )));
     }
     Ok(())
@@ -93,7 +93,7 @@ impl Signature {
         let at = entry.signature.clone().unwrap_or_else(|| beside(&entry.at));
         let mut text = Vec::new();
         get(&at, base, MOST_SIGNATURE_BYTES, &mut text, &mut |_| {})?;
-        let text = String::from_utf8(text).map_err(|_| Error::Refused(format!("{at} is no signature")))?;
+        let text = String::from_utf8(text).map_err(|_| Error::Refused(format!("{at} is not a signature")))?;
         let path = sign::beside(to);
         let is_there = input::read(&path).is_ok_and(|there| there == text.as_bytes());
         let file = if is_there { None } else { Some(NewFile::begin(&path)?) };
@@ -103,7 +103,7 @@ impl Signature {
     fn check(&self, saved: &Saved) -> Result<(), Error> {
         self.key.check_text(saved.manifest_text(), &self.text).map_err(|why| {
             let id = self.key.id();
-            Error::Refused(format!("its signature is not one by the key {id}: {why}; it is not used"))
+            Error::Refused(format!("its signature is not by the key {id}: {why}; the image is not used"))
         })
     }
 

@@ -75,9 +75,9 @@ fn open(path: &Path) -> Result<File, Error> {
         .custom_flags(OFlags::NONBLOCK.bits() as i32)
         .open(path)
         .map_err(Error::io("opening", path))?;
-    match file.metadata().map_err(Error::io("looking at", path))?.is_file() {
+    match file.metadata().map_err(Error::io("checking", path))?.is_file() {
         true => Ok(file),
-        false => Err(Error::Refused(format!("{} is no file", path.display()))),
+        false => Err(Error::Refused(format!("{} is not a file", path.display()))),
     }
 }
 
@@ -99,7 +99,7 @@ fn copy(
         }
         done += read as u64;
         if done > most {
-            return Err(Error::Refused(format!("{at} has more than the {most} bytes that it may have")));
+            return Err(Error::Refused(format!("{at} has more than the {most} bytes allowed")));
         }
         to.write_all(&bytes[..read]).map_err(Error::io("copying", Path::new(at)))?;
         progress(done);
@@ -122,10 +122,10 @@ mod tests {
         assert_eq!(get(&format!("file://{}/a", dir.path().display()), 1000).unwrap(), 1000);
         assert!(get("a", 999).unwrap_err().to_string().contains("more than the 999 bytes"));
         for no_file in ["/dev/zero", "."] {
-            assert!(get(no_file, 1000).unwrap_err().to_string().contains("is no file"));
+            assert!(get(no_file, 1000).unwrap_err().to_string().contains("is not a file"));
         }
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-        assert!(get("pipe", 1000).unwrap_err().to_string().contains("is no file"));
+        assert!(get("pipe", 1000).unwrap_err().to_string().contains("is not a file"));
     }
 }

@@ -48,7 +48,8 @@ pub fn restore(
             if manifest.exists() {
                 let dir = dir.display();
                 return Err(Error::Refused(format!(
-                    "{dir} holds an aged file system named {name} already; choose another --work, or --to FILE"
+                    "{dir} already contains an aged file system named {name}; choose another --work, or --to \
+                     FILE"
                 )));
             }
             let dir = std::path::absolute(dir).map_err(Error::io("finding", dir))?;
@@ -63,7 +64,7 @@ pub fn restore(
 fn write(image: &Image, path: &Path, watch: &mut dyn Watch) -> Result<Restored, Error> {
     use std::os::unix::fs::MetadataExt as _;
     image.restore(path, watch)?;
-    let about = std::fs::metadata(path).map_err(Error::io("looking at", path))?;
+    let about = std::fs::metadata(path).map_err(Error::io("checking", path))?;
     Ok(Restored {
         name: image.about.name().to_owned(),
         image: path.to_owned(),

@@ -41,7 +41,7 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
     let manifest = Manifest::load_aged(&spec.work, &spec.name)?;
     if let Home::Dir(dir) = &manifest.made.home {
         return Err(Error::Refused(format!(
-            "{} was aged in the directory {}: only a file system of its own can be saved, so age one on an image",
+            "{} was aged in the directory {}, which cannot be saved; age a file system on an image instead",
             spec.name,
             dir.display()
         )));
@@ -64,7 +64,7 @@ pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error>
     let contents = saved?;
     closed?;
     out.finish()?;
-    let file_bytes = std::fs::metadata(&file).map_err(Error::io("looking at", &file))?.len();
+    let file_bytes = std::fs::metadata(&file).map_err(Error::io("checking", &file))?.len();
     Ok(SavedImage { name: spec.name.clone(), file, file_bytes, contents })
 }
 
@@ -79,7 +79,7 @@ fn write(
     let unused = target.unused()?;
     if unused.is_none() {
         watch.say(&format!(
-            "{} does not tell what it does not use: all that is not zero is kept",
+            "{} does not report unused blocks: all blocks that are not zero are saved",
             aged.made.fs
         ));
     }

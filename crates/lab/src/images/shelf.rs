@@ -20,7 +20,7 @@ impl Shelf {
         let dir = var("SENESCE_IMAGES").or_else(|| Some(data()?.join("senesce/images")));
         dir.map(Shelf).ok_or_else(|| {
             Error::Refused(
-                "there is neither HOME nor SENESCE_IMAGES: set one to say where saved images are".to_owned(),
+                "neither HOME nor SENESCE_IMAGES is set; set one to locate saved images".to_owned(),
             )
         })
     }
@@ -52,7 +52,7 @@ impl Shelf {
 
     /// Makes the directory.
     pub fn make(&self) -> Result<(), Error> {
-        std::fs::create_dir_all(&self.0).map_err(Error::io("making", &self.0))
+        std::fs::create_dir_all(&self.0).map_err(Error::io("creating", &self.0))
     }
 
     /// The files of all saved images on it, by name.

@@ -20,7 +20,7 @@ impl Key {
             true => PublicKeyBox::from_string(text).and_then(PublicKeyBox::into_public_key),
             false => PublicKey::from_base64(text),
         };
-        key.map(Key).map_err(|_| format!("{text:?} is no public key of minisign, which begins with RW"))
+        key.map(Key).map_err(|_| format!("{text:?} is not a minisign public key (these begin with RW)"))
     }
 
     /// The key in a file, or the one that is named itself.
@@ -34,7 +34,7 @@ impl Key {
             Error::Refused(if path.is_file() {
                 format!("{key}: {why}")
             } else {
-                format!("{why}, and no file")
+                format!("{why}, nor a file")
             })
         })
     }
@@ -54,7 +54,7 @@ impl Key {
         let signature = match input::read_to_string(beside) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Refused(format!(
-                    "{} has no signature: {} is not there",
+                    "{} has no signature: {} does not exist",
                     path.display(),
                     beside.display()
                 )));
@@ -63,7 +63,7 @@ impl Key {
         };
         self.check_text(text, &signature).map_err(|why| {
             Error::Refused(format!(
-                "the signature of {} in {} is not one by the key {}: {why}; do not trust it",
+                "the signature of {} in {} is not by the key {}: {why}; do not trust it",
                 path.display(),
                 beside.display(),
                 self.id()
@@ -75,7 +75,7 @@ impl Key {
     pub(super) fn check_text(&self, text: &[u8], signature: &str) -> Result<(), String> {
         // The fourth line signs the first signature and the comment: 64 bytes in base64, which minisign supposes to be there.
         if signature.lines().nth(3).is_none_or(|line| line.trim().len() != 88) {
-            return Err("the signature of its trusted comment is not whole".into());
+            return Err("the signature of its trusted comment is incomplete".into());
         }
         let signature = SignatureBox::from_string(signature).map_err(|why| why.to_string())?;
         minisign::verify(&self.0, &signature, Cursor::new(text), true, false, false)
@@ -103,11 +103,11 @@ fn with_ending(file: &Path, ending: &str) -> PathBuf {
 /// unless there is to be none. Gives the public one, in one line.
 pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    let fail = |why: minisign::PError| Error::Failed(format!("making a key: {why}"));
+    let fail = |why: minisign::PError| Error::Failed(format!("creating a key: {why}"));
     let public = with_ending(path, ".pub");
     if path.exists() || public.exists() {
         return Err(Error::Refused(format!(
-            "{} or its .pub is there already; choose another name",
+            "{} or its .pub already exists; choose another name",
             path.display()
         )));
     }

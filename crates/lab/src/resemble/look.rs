@@ -68,7 +68,7 @@ pub fn look(
             let mut target = DirTarget::any(dir)?;
             let (mut look, _) = see(&mut target, &name)?;
             look.not_measured.push(
-                "a new file: a file system in use is not written to; `senesce probe new-file` does"
+                "new file: senesce does not write to a file system in use; use `senesce probe new-file`"
                     .to_owned(),
             );
             return Ok(Seen { look, rest: None });
@@ -110,7 +110,7 @@ pub fn look(
     target.close()?;
     let (mut look, without, free_bytes, maps_files) = seen?;
     if !maps_files {
-        look.not_measured.push(format!("a new file: {} does not tell where files lie", look.fs));
+        look.not_measured.push(format!("new file: {} does not report file extents", look.fs));
         return Ok(Seen { look, rest: None });
     }
     let rest = Rest { made, only_read, without, free_bytes, _restored: restored };
@@ -134,16 +134,16 @@ fn see(target: &mut dyn Target, name: &str) -> Result<(Look, Vec<Extent>), Error
     let layout = match target.maps_files() {
         true => Some(probe::static_layout(&root, target.block_bytes(), target.max_extent_bytes())?),
         false => {
-            not_measured.push(format!("layout: {} does not tell where files lie", target.kind_name()));
+            not_measured.push(format!("layout: {} does not report file extents", target.kind_name()));
             None
         }
     };
     let free = target.free_extents()?.map(|extents| probe::free_space(&extents));
     if free.is_none() {
-        not_measured.push(format!("free space: {} does not tell where free extents lie", target.kind_name()));
+        not_measured.push(format!("free space: {} does not report free extents", target.kind_name()));
     }
     let numbers =
-        rustix::fs::statvfs(&root).map_err(|e| Error::io("asking for the free space of", &root)(e.into()))?;
+        rustix::fs::statvfs(&root).map_err(|e| Error::io("reading the free space of", &root)(e.into()))?;
     let (mut layout, mut extents) = (layout, Vec::new());
     if let Some(layout) = &mut layout {
         extents = std::mem::take(&mut layout.scan_extents);

@@ -35,7 +35,7 @@ pub fn measure(
             None => {
                 for seen in seen {
                     let free = bytes(free);
-                    seen.look.not_measured.push(format!("a new file: {free} are free on one of them"));
+                    seen.look.not_measured.push(format!("new file: only {free} free on one side"));
                 }
                 return Ok(());
             }
@@ -43,21 +43,17 @@ pub fn measure(
         NewFileSize::Bytes(wanted) => {
             let fits = wanted.min((free as f64 * MOST_OF_FREE) as u64);
             if fits < wanted {
-                watch.say(&format!(
-                    "the new file has {} and not {}, so that it fits",
-                    bytes(fits),
-                    bytes(wanted)
-                ));
+                watch.say(&format!("the new file has {} instead of {}, to fit", bytes(fits), bytes(wanted)));
             }
             fits
         }
     };
     for Seen { look, rest } in seen {
         let Some(rest) = rest else { continue };
-        watch.phase(&format!("{}: a new file on a copy", look.name), None);
+        watch.phase(&format!("{}: new file on a copy", look.name), None);
         match on_copy(session, rest, new_bytes, scratch)? {
             Ok(new) => look.new_file = Some(new),
-            Err(why) => look.not_measured.push(format!("a new file: {why}")),
+            Err(why) => look.not_measured.push(format!("new file: {why}")),
         }
     }
     Ok(())
@@ -82,9 +78,12 @@ fn on_copy(
     drop(dir);
     match new {
         // What is free is not always there for data.
-        Err(probe::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::StorageFull => Ok(Err(
-            format!("there is no room for one of {}; name a smaller size by --new-file", bytes(new_bytes)),
-        )),
+        Err(probe::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::StorageFull => {
+            Ok(Err(format!(
+                "not enough space for a new file of {}; give a smaller size with --new-file",
+                bytes(new_bytes)
+            )))
+        }
         new => Ok(Ok(new?)),
     }
 }
@@ -110,7 +109,7 @@ fn copy_of(kept: &Kept, new_bytes: u64, to: &Path) -> Result<Result<(), String>,
     let (need, free) = (kept.kept_bytes() + new_bytes + ROOM_BYTES, disk::free_bytes(dir)?);
     if need > free {
         return Ok(Err(format!(
-            "a copy needs {} in {}, where {} are free; name another place by --scratch",
+            "a copy needs {} in {}, where {} are free; choose another directory with --scratch",
             bytes(need),
             dir.display(),
             bytes(free)

@@ -38,7 +38,8 @@ impl Subject {
             return Ok(Subject::Saved(saved));
         }
         Err(Error::Refused(format!(
-            "{word} is no image, device, directory or work directory, and there is no saved image {}",
+            "{word} is not an image, device, directory or work directory, and the saved image {} does not \
+             exist",
             saved.display()
         )))
     }
@@ -63,10 +64,10 @@ fn only(work: &Path) -> Result<Manifest, Error> {
     let shown = work.display();
     match names.as_slice() {
         [name] => Manifest::load(work, name)?
-            .ok_or_else(|| Error::Refused(format!("{shown} holds no aged file system"))),
-        [] => Err(Error::Refused(format!("{shown} holds no aged file system"))),
+            .ok_or_else(|| Error::Refused(format!("{shown} contains no aged file system"))),
+        [] => Err(Error::Refused(format!("{shown} contains no aged file system"))),
         names => Err(Error::Refused(format!(
-            "{shown} holds several aged file systems; name one, as in {shown}/{} (there are {})",
+            "{shown} contains several aged file systems; name one, as in {shown}/{} (available: {})",
             names[0],
             names.join(", ")
         ))),

@@ -45,7 +45,7 @@ impl StoreAt {
     pub fn read(&self) -> Result<Store, Error> {
         let StoreAt::File(path) = self else { return self.open() };
         if !path.is_file() {
-            return Err(Error::Refused(format!("there is no result store {self}")));
+            return Err(Error::Refused(format!("result store {self} does not exist")));
         }
         let ready = Sqlite::read(path).and_then(|db| {
             layout::check(&db)?;
@@ -63,7 +63,8 @@ impl StoreAt {
             return self.open();
         }
         Err(Error::Refused(format!(
-            "{} holds no results; `senesce age`, `senesce compare` and `senesce reproduce` make some",
+            "{} contains no results; create some with `senesce age`, `senesce compare` or `senesce \
+             reproduce`",
             path.display()
         )))
     }
@@ -74,8 +75,8 @@ impl StoreAt {
             #[cfg(feature = "postgres")]
             StoreAt::Postgres(url) => Ok(Box::new(super::postgres::Postgres::open(url)?)),
             #[cfg(not(feature = "postgres"))]
-            StoreAt::Postgres(_) => Err("this senesce was built without PostgreSQL; build it with \
-                `cargo build --release --features postgres`"
+            StoreAt::Postgres(_) => Err("this senesce is built without PostgreSQL; rebuild it with `cargo \
+                                         build --release --features postgres`"
                 .into()),
         }
     }
@@ -146,7 +147,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("none.db");
         let Err(error) = StoreAt::File(path.clone()).open_there() else { panic!("it opens") };
-        assert!(error.to_string().contains("holds no results"), "{error}");
+        assert!(error.to_string().contains("contains no results"), "{error}");
         assert!(!path.exists());
     }
 }

@@ -29,16 +29,18 @@ pub(super) fn prepare(db: &dyn Sql, name: &str) -> Result<(), Failure> {
 /// Refuses tables that cannot be read as they are.
 pub(super) fn check(db: &dyn Sql) -> Result<(), Failure> {
     match known(db.layout()?)? {
-        0 => Err("it is being made".into()),
+        0 => Err("it is being created".into()),
         LAYOUT => Ok(()),
-        older => Err(format!("it has layout {older}; any run or `senesce report` takes it over").into()),
+        older => Err(format!("it has layout {older}; any run or `senesce report` upgrades it").into()),
     }
 }
 
 fn known(layout: i64) -> Result<i64, String> {
     match layout {
         0..=LAYOUT => Ok(layout),
-        newer => Err(format!("it has layout {newer}, this program knows {LAYOUT}; use a newer senesce")),
+        newer => Err(format!(
+            "it has layout {newer}, but this program supports up to {LAYOUT}; use a newer senesce"
+        )),
     }
 }
 

@@ -78,7 +78,7 @@ impl Store {
             "kind, name, state, started, finished, tool, command, seed, parameters, machine, error, uid";
         let rows = from.rows(&format!("SELECT {columns} FROM run WHERE id = $1"), &[run.0.into()])?;
         let Some(Row(mut values)) = rows.into_iter().next() else {
-            return Err(from.wrong(&format!("run {} is gone", run.0)));
+            return Err(from.wrong(&format!("run {} no longer exists", run.0)));
         };
         if let Value::Text(parameters) = &mut values[8]
             && let Ok(mut json) = serde_json::from_str::<serde_json::Value>(parameters)
@@ -99,7 +99,7 @@ impl Store {
             None => format!("INSERT INTO run ({columns}) VALUES ({holes}) RETURNING id"),
         };
         let rows = self.rows(&statement, &values)?;
-        let id = rows.first().ok_or_else(|| self.wrong("a run that is taken over gets no number"))?;
+        let id = rows.first().ok_or_else(|| self.wrong("a merged run got no id"))?;
         let id = RunId(self.try_(id.int(0))?);
         for (table, columns) in [
             ("measurement", "subject, measure, unit, repetition, value, at"),

@@ -159,7 +159,7 @@ impl Sql for Postgres {
     fn holder(&self) -> Result<String, Failure> {
         let statement = format!("SELECT {HOLDER} FROM pg_stat_activity WHERE pid = pg_backend_pid()");
         let rows = self.rows(&statement, &[])?;
-        let holder = rows.first().ok_or("the server does not tell which connection this is")?.text(0)?;
+        let holder = rows.first().ok_or("the server does not report the id of this connection")?.text(0)?;
         self.held_by.replace(Some(holder.clone()));
         Ok(holder)
     }

@@ -50,14 +50,14 @@ impl Row {
     pub fn int(&self, column: usize) -> Result<i64, Failure> {
         match &self.0[column] {
             Value::Int(value) => Ok(*value),
-            other => Err(format!("column {column} is no whole number but {other:?}").into()),
+            other => Err(format!("column {column} is not an integer but {other:?}").into()),
         }
     }
 
     pub fn real(&self, column: usize) -> Result<f64, Failure> {
         match &self.0[column] {
             Value::Real(value) => Ok(*value),
-            other => Err(format!("column {column} is no number but {other:?}").into()),
+            other => Err(format!("column {column} is not a number but {other:?}").into()),
         }
     }
 
@@ -69,7 +69,7 @@ impl Row {
         match &self.0[column] {
             Value::Text(value) => Ok(Some(value.clone())),
             Value::Null => Ok(None),
-            other => Err(format!("column {column} is no text but {other:?}").into()),
+            other => Err(format!("column {column} is not text but {other:?}").into()),
         }
     }
 }

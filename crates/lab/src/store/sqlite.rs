@@ -99,11 +99,11 @@ fn look(path: &Path) -> Result<Found, Failure> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
         file => file?.take(100).read_to_end(&mut head)?,
     };
-    let not_ours = "it is not touched; name another file";
+    let not_ours = "it is left unchanged; name another file";
     let id = match head.get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4) {
         _ if head.is_empty() => return Ok(Found::Nothing),
         Some(id) if head.starts_with(MAGIC) => u32::from_be_bytes(id.try_into()?),
-        _ => return Err(format!("it is not a database of SQLite; {not_ours}").into()),
+        _ => return Err(format!("it is not an SQLite database; {not_ours}").into()),
     };
     if id == APPLICATION_ID {
         return Ok(Found::Store);
@@ -224,7 +224,7 @@ impl Sql for Sqlite {
     /// Only processes of one machine may use one file: its number, and when it began, for numbers come again.
     fn holder(&self) -> Result<String, Failure> {
         let pid = std::process::id();
-        Ok(format!("{pid} {}", began(pid).ok_or("/proc does not tell when this process began")?))
+        Ok(format!("{pid} {}", began(pid).ok_or("/proc does not show the start time of this process")?))
     }
 
     fn lives(&self, holder: &str) -> Result<bool, Failure> {

@@ -67,7 +67,7 @@ fn who_only_reads_a_store_of_an_older_version_is_told_what_takes_it_over() {
     old(&path);
     let at = StoreAt::File(path.clone());
     let Err(error) = at.read() else { panic!("it is read") };
-    let told = format!("{}: it has layout 1; any run or `senesce report` takes it over", path.display());
+    let told = format!("{}: it has layout 1; any run or `senesce report` upgrades it", path.display());
     assert_eq!(error.to_string(), format!("result store {told}"));
     drop(at.open().unwrap());
     let read = at.read().unwrap();
@@ -103,7 +103,7 @@ fn files_of_other_programs_are_not_touched() {
         for opened in [at.open(), at.read(), at.open_there()] {
             let Err(error) = opened else { panic!("{} is opened", path.display()) };
             let expected = format!(
-                "result store {}: it is an SQLite file of another program ({why}); it is not touched; name another file",
+                "result store {}: it is an SQLite file of another program ({why}); it is left unchanged; name another file",
                 path.display()
             );
             assert_eq!(error.to_string(), expected);

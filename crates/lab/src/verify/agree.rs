@@ -88,16 +88,15 @@ pub struct SizeScores {
 /// Compares what was seen of both at the same checkpoints. Refuses what is not of one history.
 pub fn agree(name: &str, real: &[Seen], replayed: &[Seen]) -> Result<Verified, Error> {
     let (Some(last), Some(replayed_last)) = (real.last(), replayed.last()) else {
-        return Err(Error::Refused(
-            "there are no snapshots to compare; name at least one of each side".to_owned(),
-        ));
+        return Err(Error::Refused("no snapshots to compare; give at least one of each side".to_owned()));
     };
     let days: Vec<Day> =
         (0..).zip(real.iter().zip(replayed)).map(|(n, (real, replayed))| day(n, real, replayed)).collect();
     if let Some(day) = days.iter().find(|day| day.matched < LEAST_MATCHED) {
         return Err(Error::Refused(format!(
-            "the snapshots at place {} are not of one history: of {} and {} files, {:.1} % have a counterpart of the same \
-             size, and at least {:.0} % must; give snapshots taken at the same checkpoints, in the same order",
+            "the snapshots at position {} do not share a history: of {} and {} files, {:.1} % have a \
+             counterpart of the same size, but at least {:.0} % must; give snapshots of the same \
+             checkpoints, in the same order",
             day.day,
             day.real_files,
             day.replayed_files,

@@ -40,9 +40,10 @@ pub fn of_files(paths: &[PathBuf]) -> Result<Vec<Seen>, Error> {
         let snapshot = Snapshot::load(path)?;
         check(&snapshot).map_err(|why| refuse(why.to_string()))?;
         if let Some(before) = &before {
-            check_pair(before, &snapshot).map_err(|why| refuse(format!("after the one before it: {why}")))?;
+            check_pair(before, &snapshot)
+                .map_err(|why| refuse(format!("after the previous snapshot: {why}")))?;
             if before.info().begun_ns == snapshot.info().begun_ns {
-                return Err(refuse("it is the one before it; give each once".to_owned()));
+                return Err(refuse("it is the same as the previous snapshot; give each once".to_owned()));
             }
         }
         seen.push(of(&snapshot, free_beside(path)?));
@@ -62,7 +63,7 @@ fn free_beside(path: &Path) -> Result<Option<FreeSpace>, Error> {
     };
     serde_json::from_slice(&text).map(Some).map_err(|why| {
         Error::Refused(format!(
-            "{}: {why}; `senesce probe free-space PATH --json` writes what belongs there",
+            "{}: {why}; create it with `senesce probe free-space PATH --json`",
             beside.display()
         ))
     })

@@ -59,7 +59,7 @@ pub fn replayed(
     let mut side = fresh(session, made, path)?;
     let Given { series, options, write_back_bytes } = given;
     let (checkpoints, seed) = (series.count() as u64, options.seed);
-    watch.phase("making a workload of the snapshots", None);
+    watch.phase("generating a workload from the snapshots", None);
     let workload = Workload::new(series, options)?;
     let labels = workload.labels();
     let mut replay = Traced::new(Box::new(workload), seed, Some(labels)).writing_back(write_back_bytes);

@@ -54,7 +54,7 @@ impl Git {
         let history = History::open(repository, self.order)?;
         if last == 0 || last > history.count() {
             return Err(Error::Refused(format!(
-                "{} has {} commits in that order, which makes so many pulls and not {last}",
+                "{} has {} commits in that order, which is not enough for {last} pulls",
                 repository.display(),
                 history.count()
             )));
@@ -96,7 +96,7 @@ impl Git {
         if !path.exists() {
             let making = work.join(format!(".{name}.part"));
             if making.exists() {
-                std::fs::remove_dir_all(&making).map_err(Error::io("removing the half-made", &making))?;
+                std::fs::remove_dir_all(&making).map_err(Error::io("removing the incomplete", &making))?;
             }
             sample::make_of(&making, self.files, commits, HISTORY_SEED)?;
             std::fs::rename(&making, &path).map_err(Error::io("naming", &path))?;

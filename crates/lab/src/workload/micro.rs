@@ -59,10 +59,7 @@ impl Tree {
         let shape = match self.of.shape()? {
             Some(named) => named,
             None if self.files > MOST_FILES => {
-                return Err(Error::Refused(format!(
-                    "{} files are more than {MOST_FILES}, which is as many as are drawn",
-                    self.files
-                )));
+                return Err(Error::Refused(format!("{} files exceed the limit of {MOST_FILES}", self.files)));
             }
             None => Shape::sample(self.files, SHAPE_SEED),
         };

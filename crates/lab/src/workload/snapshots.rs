@@ -46,11 +46,11 @@ impl Snapshots {
     pub(super) fn check(&self, last: u64) -> Result<(), Error> {
         let (found, there, _) = self.clone().read()?;
         if self.sha256.is_some() && self.sha256 != found.sha256 {
-            return Err(Error::Refused("the snapshots are others than they were".to_owned()));
+            return Err(Error::Refused("the snapshots have changed since the first run".to_owned()));
         }
         if last > there {
             return Err(Error::Refused(format!(
-                "there are {} snapshots, of which the last is round {there}, and no round {last}",
+                "there are {} snapshots: the last round is {there}, and round {last} does not exist",
                 found.files.len()
             )));
         }
@@ -139,11 +139,11 @@ mod tests {
         driver.advance(root.path(), 1, &mut Unwatched).unwrap();
         assert_eq!(size(), 7000);
         let refused = |snapshots: &Snapshots, last| snapshots.check(last).unwrap_err().to_string();
-        assert!(refused(&snapshots, 2).contains("no round 2"));
+        assert!(refused(&snapshots, 2).contains("round 2 does not exist"));
         let without_set = Snapshots { short_lived: Some(dir.path().join("nowhere")), ..snapshots.clone() };
         assert!(refused(&without_set, 1).contains("nowhere"));
         taken(&files[1], 200, 7001);
-        assert!(refused(&snapshots, 1).contains("others than they were"));
+        assert!(refused(&snapshots, 1).contains("have changed since the first run"));
         named.check(1).unwrap();
     }
 }

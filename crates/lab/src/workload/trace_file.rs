@@ -32,13 +32,13 @@ impl TraceFile {
         let (sha256, there) = scan(&self.file)?;
         let file = self.file.display();
         if self.sha256.as_ref().is_some_and(|wanted| *wanted != sha256) {
-            return Err(Error::Refused(format!("{file} is another trace than it was")));
+            return Err(Error::Refused(format!("{file} has changed since the first run")));
         }
         let mut left = there.iter();
         match rounds.iter().find(|round| !left.any(|at| at == *round)) {
             None => Ok(()),
             Some(round) => Err(Error::Refused(format!(
-                "{file} has no checkpoint {round}; it has {}, of which {} is the first and {} the last",
+                "{file} has no checkpoint {round}; it has {}, numbered {} to {}",
                 there.len(),
                 there[0],
                 there[there.len() - 1]

@@ -29,7 +29,7 @@ pub(super) fn apply(
     }
     let Some(failure) = replay.errors().first() else { return Ok(()) };
     let is_full = matches!(failure.error.as_str(), "ENOSPC" | "EDQUOT");
-    let advice = if is_full { "; the file system is too small: give it a larger --size" } else { "" };
+    let advice = if is_full { "; the file system is too small: use a larger --size" } else { "" };
     Err(Error::Failed(format!(
         "{} × {} failed in round {round}: {}, first {}{advice}",
         failure.count, failure.kind, failure.error, failure.first

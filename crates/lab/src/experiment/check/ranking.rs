@@ -16,8 +16,9 @@ impl Judge<'_> {
             Ok((orders, changed)) => Verdict {
                 measured: [vec![orders], changed.clone()].concat().join("; "),
                 holds: Some(!changed.is_empty()),
-                why: "holds where two change places, both differences significant at 5 % (rank sums)"
-                    .to_owned(),
+                why:
+                    "holds if two file systems change places, both differences significant at 5 % (rank sums)"
+                        .to_owned(),
             },
             Err(why) => Verdict { measured: String::new(), holds: None, why },
         }
@@ -71,8 +72,8 @@ impl Judge<'_> {
         let of = |line| self.repetitions(line, side, &check.measure, round);
         let median = |line| self.value(line, side, &check.measure, round);
         let found = difference(of(one)?, of(other)?).filter(|found| found.can_tell());
-        let found =
-            found.ok_or_else(|| format!("{} has too few repetitions to tell a difference", check.measure))?;
+        let found = found
+            .ok_or_else(|| format!("{} has too few repetitions to detect a difference", check.measure))?;
         let order =
             if found.is_significant() { median(one)?.total_cmp(&median(other)?) } else { Ordering::Equal };
         Ok((order, found.p))

@@ -54,12 +54,15 @@ impl Judge<'_> {
             Ok((format!("round {round}"), value))
         };
         let grown = || {
-            Ok((format!("round {last} over round {first}"), self.growth(line, &check.side, &check.measure)?))
+            Ok((
+                format!("growth from round {first} to {last}"),
+                self.growth(line, &check.side, &check.measure)?,
+            ))
         };
         let over_unaged = |round| {
             let value = |side| self.value(line, side, &check.measure, round);
             Ok((
-                format!("{} over unaged, round {round}", check.side),
+                format!("{} relative to unaged, round {round}", check.side),
                 value(&check.side)? / value(SUBJECTS[1])?,
             ))
         };
@@ -67,26 +70,26 @@ impl Judge<'_> {
             let same = |other: &Line| (&other.fs, &other.disk) == (&line.fs, &line.disk);
             let other = self.beside(line, |other| same(other) && other.option == *option)?;
             let value = |line| self.value(line, &check.side, &check.measure, last);
-            Ok((format!("over that of {option}, round {last}"), value(line)? / value(other)?))
+            Ok((format!("relative to {option}, round {last}"), value(line)? / value(other)?))
         };
         let over_disk = |disk: &String| {
             let same = |other: &Line| (&other.fs, &other.option) == (&line.fs, &line.option);
             let other = self.beside(line, |other| same(other) && other.disk == *disk)?;
             let value = |line| self.value(line, &check.side, &check.measure, last);
-            Ok((format!("over that of {disk}, round {last}"), value(line)? / value(other)?))
+            Ok((format!("relative to {disk}, round {last}"), value(line)? / value(other)?))
         };
         let over_unaged_of = |fs: &String| {
             let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
             let other = self.beside(line, |other| same(other) && other.fs == *fs)?;
             let value = self.value(line, &check.side, &check.measure, last)?;
             let of_other = self.value(other, SUBJECTS[1], &check.measure, last)?;
-            Ok((format!("over that of {fs}, unaged, round {last}"), value / of_other))
+            Ok((format!("relative to {fs}, unaged, round {last}"), value / of_other))
         };
         let over_fs = |fs: &String| {
             let same = |other: &Line| (&other.disk, &other.option) == (&line.disk, &line.option);
             let other = self.beside(line, |other| same(other) && other.fs == *fs)?;
             let growth = |line| self.growth(line, &check.side, &check.measure);
-            let what = format!("round {last} over round {first}, over that of {fs}");
+            let what = format!("growth from round {first} to {last}, relative to {fs}");
             Ok((what, growth(line)? / growth(other)?))
         };
         let ratios = || {
@@ -105,11 +108,11 @@ impl Judge<'_> {
         let rounds = self.rounds.len();
         let spread = || {
             let (least, most) = extremes()?;
-            let what = format!("{least:.0} to {most:.0} over {rounds} rounds, the greatest over the least");
+            let what = format!("{least:.0} to {most:.0} over {rounds} rounds, maximum/minimum");
             Ok((what, most / least))
         };
-        let least = || Ok((format!("the least of {rounds} rounds"), extremes()?.0));
-        let greatest = || Ok((format!("the greatest of {rounds} rounds"), extremes()?.1));
+        let least = || Ok((format!("minimum of {rounds} rounds"), extremes()?.0));
+        let greatest = || Ok((format!("maximum of {rounds} rounds"), extremes()?.1));
         let within: Vec<Found> = at_round.map(at).into_iter().collect();
         let parts = [
             (first_above, true, vec![at(first)]),
@@ -156,20 +159,20 @@ impl Judge<'_> {
         };
         let pairs: Vec<(f64, f64)> = self.rounds.iter().filter_map(both).collect();
         correlation(&pairs).ok_or_else(|| {
-            format!("{} rounds have no correlation of {} with {with}", pairs.len(), check.measure)
+            format!("{} rounds give no correlation of {} with {with}", pairs.len(), check.measure)
         })
     }
 
     /// The line that stands beside another in the figure.
     fn beside(&self, line: &Line, which: impl Fn(&Line) -> bool) -> Result<&Line, String> {
         let beside = |other: &&Line| other.seed == line.seed && which(other);
-        self.lines.iter().find(beside).ok_or_else(|| "there is nothing to compare it with".to_owned())
+        self.lines.iter().find(beside).ok_or_else(|| "no measurement to compare with".to_owned())
     }
 
     fn growth(&self, line: &Line, side: &str, measure: &str) -> Result<f64, String> {
         let (first, last) = (self.rounds[0], self.rounds[self.rounds.len() - 1]);
         if first == last {
-            return Err(format!("{measure} was to be measured at one round, which tells no growth"));
+            return Err(format!("growth of {measure} needs two rounds, but only one is measured"));
         }
         Ok(self.value(line, side, measure, last)? / self.value(line, side, measure, first)?)
     }
@@ -211,10 +214,11 @@ impl Judge<'_> {
         match (self.failed(line), self.untraced) {
             (Some(failed), _) => failed,
             (None, Some(why)) => format!(
-                "{measure} of {} was not measured at round {round}: block requests cannot be traced here: {why}",
+                "{measure} of {} is not measured at round {round}: block requests cannot be traced here: \
+                 {why}",
                 line.cell
             ),
-            (None, None) => format!("{measure} of {} was not measured at round {round}", line.cell),
+            (None, None) => format!("{measure} of {} is not measured at round {round}", line.cell),
         }
     }
 
@@ -229,7 +233,7 @@ fn beyond(measure: &str, bound: f64, above: bool, found: Found) -> Verdict {
     let side = if above { "above" } else { "below" };
     let finite = |(what, value): (String, f64)| match value.is_finite() {
         true => Ok((what, value)),
-        false => Err(format!("{measure}, {what}, has no value, as it is divided by 0")),
+        false => Err(format!("{measure}, {what}: division by 0")),
     };
     match found.and_then(finite) {
         Ok((what, value)) => Verdict {
@@ -257,9 +261,9 @@ fn correlated(measure: &str, with: &str, bound: f64, found: Result<Correlation, 
                 _ => None,
             },
             why: if high < bound || low >= bound {
-                format!("holds where the 95 % interval lies below {bound}")
+                format!("holds if the 95 % interval is below {bound}")
             } else {
-                format!("{bound} lies within the 95 % interval, which {n} rounds do not make narrower")
+                format!("undecided: {bound} is within the 95 % interval of {n} rounds")
             },
         },
         Err(why) => Verdict { measured: String::new(), holds: None, why },

@@ -45,7 +45,7 @@ impl Profiling<'_> {
         let conditions = task.conditions(captured.profile, size_bytes, fullness, seed);
         let mut aging = Aging::begin(&conditions)?;
         let mut aged = self.fresh(SIDES[1], aging.inodes())?;
-        self.watch.phase(&format!("{}: aging to the profile of nature", self.identity.name), None);
+        self.watch.phase(&format!("{}: aging with the profile nature", self.identity.name), None);
         aging.advance(aged.as_ref(), 100, self.watch)?;
         let synthetic = self.free(aged.as_mut())?;
         aged.close()?;
@@ -58,7 +58,7 @@ impl Profiling<'_> {
         target.settle()?;
         let extents: Vec<Extent> = target
             .free_extents()?
-            .ok_or_else(|| Error::Refused(format!("{} does not tell where it is free", self.cell.fs)))?;
+            .ok_or_else(|| Error::Refused(format!("{} does not report free extents", self.cell.fs)))?;
         let mut fragments = BTreeMap::new();
         if self.cell.task.by == By::NewFile {
             for &bytes in &self.scale.rounds {
