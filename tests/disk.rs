@@ -23,7 +23,7 @@ fn models_are_listed_shown_and_checked() {
     lab.refused("disk check zero.toml", "zero.toml is not a device model: hdd.rpm is 0");
     lab.refused("disk show nothing", "no device model named \"nothing\"");
     lab.refused("disk price nothing.parquet --model ideal", "nothing.parquet");
-    lab.refused("disk price zero.toml --model ideal", "zero.toml as a log of requests");
+    lab.refused("disk price zero.toml --model ideal", "zero.toml as a request log");
 }
 
 #[test]

@@ -267,10 +267,10 @@ fn devices_are_looked_at_before_anything_is_planned() {
         lab.command(words(&line))
     };
     refused(&mut age("/dev/nothing", "ext4", "64MiB"), "opening the device /dev/nothing: No such file");
-    refused(&mut age("/dev/null", "ext4", "64MiB"), "not using /dev/null: it is no block device");
+    refused(&mut age("/dev/null", "ext4", "64MiB"), "cannot use /dev/null: it is not a block device");
     refused(&mut age(name, "ext4", "321MiB"), "choose a smaller --size");
     run("blockdev", &["--setro", name]);
-    let said = format!("not using {name}: it is read-only; make it writable");
+    let said = format!("cannot use {name}: it is read-only; make it writable");
     refused(&mut age(name, "ext4", "64MiB"), &said);
     run("blockdev", &["--setrw", name]);
     assert!(!lab.work().exists());
@@ -279,7 +279,7 @@ fn devices_are_looked_at_before_anything_is_planned() {
     for kind in ["ext4", "xfs", "btrfs"] {
         run(&format!("mkfs.{kind}"), &["-q", "-L", "senesce", name]);
         let before = disk::Digest::of(&image).unwrap();
-        refused(&mut age(name, "ext4", "64MiB"), &format!("it holds data ({kind}, labelled senesce)"));
+        refused(&mut age(name, "ext4", "64MiB"), &format!("it contains data ({kind}, labelled senesce)"));
         disk::drop_device_cache(Path::new(name)).unwrap();
         assert_eq!(disk::Digest::of(&image).unwrap(), before, "{kind} was written to");
         let probe = format!("probe new-file {name} --size 1MiB");

@@ -174,7 +174,7 @@ fn what_a_killed_benchmark_left_is_told_and_rolled_back() {
         assert!(output.status.code() == Some(1) && err.contains("was not rolled back"), "{refused}: {err}");
     }
     let said = lab.run("cleanup");
-    assert!(said.contains("rolled") && said.contains("back to what it was"), "{said}");
+    assert!(said.contains("rolled back") && said.contains("to its state before a benchmark"), "{said}");
     lab.clean_up();
     lab.run("probe layout work/a.disk --json");
     running(&lab, line).kill();

@@ -113,7 +113,7 @@ fn what_is_in_use_is_not_saved_and_what_is_there_is_not_overwritten() {
     needs!("ext4");
     let (lab, image) = saved();
     let mounted = Mounted::new(&image, lab.path());
-    lab.refused_with("image save a --work work --to b.aged", "attached already");
+    lab.refused_with("image save a --work work --to b.aged", "already attached");
     drop(mounted);
     std::fs::write(lab.path().join("mine"), "mine").unwrap();
     std::os::unix::fs::symlink("nowhere", lab.path().join("link")).unwrap();

@@ -29,26 +29,29 @@ impl BlockDevice {
         match erase {
             None => {
                 let why =
-                    format!("making a file system erases all that is on it; confirm with --erase {name}");
+                    format!("creating a file system erases all data on it; confirm with --erase {name}");
                 return Err(refuse(why));
             }
             Some(erase) if Path::new(erase).as_os_str() != path.as_os_str() => {
-                let why = format!("--erase names {erase}; spell both the same to confirm");
+                let why = format!("--erase names {erase}; repeat the exact device name to confirm");
                 return Err(refuse(why));
             }
             Some(_) => {}
         }
         let this = Self::open(path)?;
         let file = File::open(path).context("opening the device", path)?;
-        if is_read_only(&file).context("asking whether it can be written:", path)? {
+        if is_read_only(&file).context("checking write access to", path)? {
             let why = format!(
-                "it is read-only; make it writable (`blockdev --setrw {name}`, or the switch of the card) or name another"
+                "it is read-only; make it writable (`blockdev --setrw {name}`, or the switch of the card) or \
+                 name another"
             );
             return Err(refuse(why));
         }
         match signature(path)? {
             Some(found) => {
-                let why = format!("it holds data ({found}); if that can go, first `wipefs --all {name}`");
+                let why = format!(
+                    "it contains data ({found}); if it can be erased, run `wipefs --all {name}` first"
+                );
                 Err(refuse(why))
             }
             None => Ok(this),
@@ -61,7 +64,7 @@ impl BlockDevice {
         let data = std::fs::metadata(path).context("opening the device", path)?;
         if !data.file_type().is_block_device() {
             return Err(refuse(
-                "it is no block device; use --dir for directories, no --device for images".into(),
+                "it is not a block device; use --dir for directories, no --device for images".into(),
             ));
         }
         let devno = (major(data.rdev()), minor(data.rdev()));
@@ -72,12 +75,12 @@ impl BlockDevice {
         let exclusive = File::options().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(path);
         let mut file = match exclusive {
             Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
-                return Err(refuse("the kernel says that it is in use; `lsblk` may show by what".into()));
+                return Err(refuse("the kernel reports that it is in use; `lsblk` may show by what".into()));
             }
             result => result.context("opening the device", path)?,
         };
-        ioctl_blksszget(&file).context("asking for the sector size of", path)?;
-        let size_bytes = file.seek(SeekFrom::End(0)).context("asking for the size of", path)?;
+        ioctl_blksszget(&file).context("reading the sector size of", path)?;
+        let size_bytes = file.seek(SeekFrom::End(0)).context("reading the size of", path)?;
         Ok(BlockDevice { path: path.to_owned(), devno, size_bytes })
     }
 
@@ -134,21 +137,21 @@ fn used_by(devno: (u32, u32)) -> Result<Option<String>, Error> {
     for mount in all_mount_points()? {
         if is_ours(mount.devno) || number_of(&mount.source).is_some_and(is_ours) {
             let dir = mount.dir.display();
-            return Ok(Some(format!("it is mounted on {dir}; first `umount {dir}`")));
+            return Ok(Some(format!("it is mounted on {dir}; run `umount {dir}` first")));
         }
     }
     let swaps = Path::new("/proc/swaps");
     let text = std::fs::read_to_string(swaps).context("reading", swaps)?;
     for swap in text.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
         if number_of(Path::new(swap)).is_some_and(is_ours) {
-            return Ok(Some(format!("it is swap space; first `swapoff {swap}`")));
+            return Ok(Some(format!("it is swap space; run `swapoff {swap}` first")));
         }
     }
     for (_, path) in &devices {
         let holder = std::fs::read_dir(path.join("holders")).ok().and_then(|mut dir| dir.next()?.ok());
         if let Some(holder) = holder {
             let name = holder.file_name();
-            return Ok(Some(format!("it is part of {}; take that down first", name.to_string_lossy())));
+            return Ok(Some(format!("it is part of {}; stop that first", name.to_string_lossy())));
         }
     }
     Ok(None)
@@ -171,11 +174,11 @@ fn signature(device: &Path) -> Result<Option<String>, Error> {
     }
     let head = head(device)?;
     let found = match bcachefs(&head) {
-        _ if is_store(&head) => "a betreefs".to_owned(),
-        Some(found) if !found.is_ours() => format!("a bcachefs, labelled {:?}", found.label),
+        _ if is_store(&head) => "a betreefs file system".to_owned(),
+        Some(found) if !found.is_ours() => format!("a bcachefs file system, labelled {:?}", found.label),
         _ => return Ok(None),
     };
-    Ok(Some(format!("{found}, which `wipefs` does not know: overwrite its first 8 KiB instead")))
+    Ok(Some(format!("{found}, which `wipefs` does not recognize: overwrite its first 8 KiB instead")))
 }
 
 /// The beginning of a device, where the superblocks lie that `blkid` does not know.
@@ -243,7 +246,7 @@ fn foreign(export: &str) -> Option<String> {
             Some(label) => format!("{kind}, labelled {label}"),
             None => kind.to_owned(),
         }),
-        (None, None) => Some("signatures that `blkid` cannot tell apart".to_owned()),
+        (None, None) => Some("ambiguous signatures (see `blkid`)".to_owned()),
     }
 }
 

@@ -101,7 +101,7 @@ fn make(session: &Arc<Session>, parent: &Path) -> Result<(PathBuf, Recorded), Er
         let recorded = session.record(Entry::Cgroup { path: dir.clone() })?;
         match std::fs::create_dir(&dir) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => number += 1,
-            result => return result.context("making the control group", &dir).map(|()| (dir, recorded)),
+            result => return result.context("creating the control group", &dir).map(|()| (dir, recorded)),
         }
     }
 }

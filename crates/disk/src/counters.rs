@@ -21,7 +21,7 @@ impl DeviceCounters {
         let text = std::fs::read_to_string(&path).context("reading", &path)?;
         parse(&text).ok_or_else(|| Error::Device {
             device: path,
-            why: format!("{text:?} are no counters of a block device"),
+            why: format!("{text:?} is not a line of block device counters"),
         })
     }
 

@@ -47,7 +47,7 @@ impl Dirty {
     pub fn note(session: &Arc<Session>, path: &Path, undo: &Undo) -> Result<Dirty, Error> {
         let path = std::path::absolute(path).context("finding", path)?;
         let recorded = session.record(Entry::Dirty { note: path.clone() })?;
-        let doing = "noting in";
+        let doing = "recording in";
         let file = File::create_new(&path).context(doing, &path)?;
         let mut lock = FileLock::take(file).context(doing, &path)?;
         let text = serde_json::to_vec(undo).expect("plain data");
@@ -113,26 +113,27 @@ impl Undo {
         match self {
             Undo::Snapshot { dir, snapshot } => {
                 if list(dir)?.iter().all(|found| found.name != *snapshot) {
-                    return Ok(format!("{} had not been written to", dir.display()));
+                    return Ok(format!("{} was not written to", dir.display()));
                 }
                 let mut store = Store::open_at(dir, snapshot)?;
                 store.forget(snapshot)?;
                 store.close()?;
-                Ok(format!("rolled {} back to what it was before a benchmark", dir.display()))
+                Ok(format!("rolled back {} to its state before a benchmark", dir.display()))
             }
             Undo::Image { device, image } => {
                 if !BlockDevice::open(device)?.may_be_ours()? {
                     // Names of devices change when the machine is started anew.
                     let why = format!(
-                        "it holds no file system of senesce, so it may be another one by now, and is not restored from {}; \
-                         remove the note of the benchmark beside that if it need not be",
+                        "it contains no file system of senesce, so the device name may have changed; it is \
+                         not restored from {}; delete the record of the benchmark next to that image to skip \
+                         this",
                         image.display()
                     );
                     return Err(Error::Device { device: device.clone(), why });
                 }
                 let bytes = restore_all(image, device)?;
                 let (device, image) = (device.display(), image.display());
-                Ok(format!("restored {device} to what it was before a benchmark: {bytes} bytes from {image}"))
+                Ok(format!("restored {device} to its state before a benchmark: {bytes} bytes from {image}"))
             }
         }
     }
@@ -188,7 +189,7 @@ mod tests {
         let (_, _) = store(dir.path());
         let how = Undo::Snapshot { dir: dir.path().join("store"), snapshot: "never-taken".to_owned() };
         std::fs::write(&note, serde_json::to_vec(&how).unwrap()).unwrap();
-        assert!(undo(&note).unwrap().unwrap().contains("had not been written to"));
+        assert!(undo(&note).unwrap().unwrap().contains("was not written to"));
         assert_eq!(list(&dir.path().join("store")).unwrap().len(), 1);
     }
 
@@ -196,7 +197,7 @@ mod tests {
         #[test]
         fn any_note_is_survived(text in prop::collection::vec(any::<u8>(), 1..100)) {
             let why = parse(&text, Path::new("/n")).unwrap_err().to_string();
-            prop_assert!(why.contains("is no record of a run"));
+            prop_assert!(why.contains("is not a record of a run"));
         }
     }
 }

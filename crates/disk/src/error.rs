@@ -17,7 +17,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A block device that must not be used.
-    #[error("not using {}: {why}", device.display())]
+    #[error("cannot use {}: {why}", device.display())]
     Device {
         /// The device that was named.
         device: PathBuf,
@@ -35,10 +35,10 @@ pub enum Error {
         pid: String,
     },
     /// Another run works on the same image.
-    #[error("the image {} is in use by another run; wait for it or choose another image", .0.display())]
+    #[error("image {} is in use by another run; wait for it or choose another image", .0.display())]
     ImageInUse(PathBuf),
     /// A modelled disk that cannot be used, or cannot do what was asked.
-    #[error("the modelled disk in {}: {why}", dir.display())]
+    #[error("modelled disk {}: {why}", dir.display())]
     Store {
         /// The directory of its store.
         dir: PathBuf,
@@ -68,8 +68,8 @@ pub enum Error {
     },
     /// A file system that does not come off.
     #[error(
-        "unmounting {0}: it is still in use; close what has files open there (`fuser -vm {0}` lists them), \
-         then `senesce cleanup`", dir.display()
+        "unmounting {0}: it is still in use; close its open files (`fuser -vm {0}` lists them), then run \
+         `senesce cleanup`", dir.display()
     )]
     MountBusy {
         /// Where it is mounted.
@@ -85,7 +85,7 @@ pub enum Error {
     },
     /// No device model has this name.
     #[error(
-        "no device model named {name:?}, and no such file; `senesce disk models` shows the built-in ones ({known})"
+        "no device model named {name:?}, and no such file; `senesce disk models` shows the built-in models ({known})"
     )]
     UnknownModel {
         /// What was asked for.
@@ -103,12 +103,12 @@ pub enum Error {
     },
     /// The kernel lets nobody limit the memory of a process.
     #[error(
-        "limiting the memory of a process: this system has no memory controller for control groups; mount that of \
-         cgroup v1, or add `memory` to cgroup.subtree_control of a group above (v2)"
+        "limiting the memory of a process: no memory controller for control groups; mount that of cgroup v1, \
+         or add `memory` to cgroup.subtree_control of a parent group (v2)"
     )]
     NoMemoryController,
     /// The file is not a log of requests, not a whole one, or a newer one.
-    #[error("cannot read {} as a log of requests: {why}", path.display())]
+    #[error("cannot read {} as a request log: {why}", path.display())]
     Log {
         /// The file.
         path: PathBuf,
@@ -116,7 +116,7 @@ pub enum Error {
         why: String,
     },
     /// A record of what a run made cannot be understood.
-    #[error("{} is no record of a run ({why}); look at what it names, then delete it", path.display())]
+    #[error("{} is not a record of a run ({why}); check the paths in it, then delete it", path.display())]
     Journal {
         /// The file.
         path: PathBuf,
@@ -142,8 +142,8 @@ fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => "; run it as root",
         io::ErrorKind::AlreadyExists => "; delete it or choose another name",
-        io::ErrorKind::StorageFull => "; free some space or choose another place",
-        io::ErrorKind::ReadOnlyFilesystem => "; choose a place that can be written",
+        io::ErrorKind::StorageFull => "; free some space or choose another directory",
+        io::ErrorKind::ReadOnlyFilesystem => "; choose a writable directory",
         _ => "",
     }
 }

@@ -36,7 +36,7 @@ impl Image {
         let path = std::fs::canonicalize(path).context("opening the image", path)?;
         let data = std::fs::metadata(&path).context("opening the image", &path)?;
         if !data.is_file() {
-            let why = "it is no image but a device or directory; use --device or --dir".into();
+            let why = "it is a device or directory, not an image; use --device or --dir".into();
             return Err(Error::Device { device: path, why });
         }
         Ok(Image { path, size_bytes: data.len() })
@@ -69,13 +69,13 @@ pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
     if ioctl_ficlone(&to, &from).is_ok() {
         return Ok(Copied::ByReference);
     }
-    let takes = from.metadata().context("looking at", image)?.blocks() * 512;
+    let takes = from.metadata().context("checking", image)?.blocks() * 512;
     drop((from, to));
     let dir = copy.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let free = free_bytes(dir)?;
     if takes > free {
         let _ = std::fs::remove_file(copy);
-        let why = format!("it takes {takes} bytes, and {} has {free} free", dir.display());
+        let why = format!("it needs {takes} bytes, but {} has {free} free", dir.display());
         return Err(io::Error::new(io::ErrorKind::StorageFull, why)).context("copying the image", image);
     }
     let mut cp = command("cp");
@@ -125,7 +125,7 @@ fn data_from(file: &File, at: u64, size: u64) -> io::Result<(u64, u64)> {
 
 /// Bytes that can still be written below `dir`; in a tmpfs no more than there is memory for.
 pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
-    let doing = "asking for the free space of";
+    let doing = "reading the free space of";
     let numbers = statvfs(dir).context(doing, dir)?;
     let free = numbers.f_bavail * numbers.f_frsize;
     if !in_memory(dir)? {
@@ -138,7 +138,7 @@ pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
 
 /// Whether what lies at `path` is kept in memory, so that reading it reaches no disk.
 pub fn in_memory(path: &Path) -> Result<bool, Error> {
-    let numbers = statfs(path).context("asking for the file system of", path)?;
+    let numbers = statfs(path).context("reading the file system of", path)?;
     Ok(numbers.f_type as u64 == TMPFS_MAGIC)
 }
 

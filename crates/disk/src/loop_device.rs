@@ -74,12 +74,12 @@ impl LoopDevice {
             return Err(Error::ImageInUse(image.clone()));
         };
         if let Some(device) = attached(image)?.first() {
-            let why = format!("it is attached already; first `losetup -d {}`", device.display());
+            let why = format!("it is already attached; run `losetup -d {}` first", device.display());
             return Err(Error::Device { device: image.clone(), why });
         }
         let recorded = session.record(Entry::Loop { backing: image.clone() })?;
         let (device, handle) = configure(image, flags)?;
-        let numbers = fstat(&handle).context("looking at", &device)?.st_rdev;
+        let numbers = fstat(&handle).context("checking", &device)?.st_rdev;
         let mut this = LoopDevice {
             device,
             devno: (major(numbers), minor(numbers)),
@@ -179,7 +179,7 @@ fn attached(backing: &Path) -> Result<Vec<PathBuf>, Error> {
 fn configure(image: &Path, flags: u32) -> Result<(PathBuf, File), Error> {
     let read_write = || File::options().read(true).write(true).clone();
     let control_path = Path::new("/dev/loop-control");
-    let control = read_write().open(control_path).context("asking for a loop device at", control_path)?;
+    let control = read_write().open(control_path).context("requesting a loop device from", control_path)?;
     // A file of its own, without our lock, which must go when we do.
     let backing = read_write().open(image).context("opening the image", image)?;
     let mut result = Err(Errno::BUSY);
@@ -198,7 +198,7 @@ fn configure(image: &Path, flags: u32) -> Result<(PathBuf, File), Error> {
             Err(_) => break,
         }
     }
-    result.context("attaching to a loop device the image", image).map(|()| unreachable!("a success returned"))
+    result.context("attaching a loop device to", image).map(|()| unreachable!("a success returned"))
 }
 
 fn clear(device: &Path, handle: File) -> Result<(), Error> {
@@ -218,7 +218,7 @@ fn clear(device: &Path, handle: File) -> Result<(), Error> {
         }
         std::thread::sleep(Duration::from_millis(wait_ms));
     }
-    let why = "it is still in use and detaches when its last user closes it (`lsblk` shows mounts)".into();
+    let why = "it is still in use; it detaches when its last user closes it (`lsblk` shows mounts)".into();
     Err(Error::Device { device: device.to_owned(), why })
 }
 

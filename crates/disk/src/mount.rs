@@ -91,7 +91,7 @@ impl Mount {
     fn try_mount(&self) -> Result<(), Error> {
         let wrong = |why: String| Error::Mount { device: self.device.clone(), kind: self.kind.clone(), why };
         let context = fsopen(&self.kind, FsOpenFlags::FSOPEN_CLOEXEC).map_err(|e| match e {
-            Errno::NODEV => wrong(format!("this kernel has no {0}; try `modprobe {0}`", self.kind)),
+            Errno::NODEV => wrong(format!("this kernel does not support {0}; try `modprobe {0}`", self.kind)),
             e => wrong(words(e)),
         })?;
         let mut attributes = MountAttrFlags::empty();
@@ -103,8 +103,7 @@ impl Mount {
             .and_then(|()| fsconfig_create(&context))
             .and_then(|()| fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes));
         let tree = configured.map_err(|e| {
-            let unclean =
-                "if it was not unmounted cleanly, mount it once to be written to, so that it recovers";
+            let unclean = "if it was not unmounted cleanly, mount it once read-write to recover it";
             let why = complaints(context, e);
             wrong(if e == Errno::ROFS { format!("{why}; {unclean}") } else { why })
         })?;
@@ -178,7 +177,7 @@ fn complaints(context: OwnedFd, error: Errno) -> String {
         let text = String::from_utf8_lossy(&message[..n]);
         said.extend(text.trim_end().strip_prefix("e ").map(str::to_owned));
     }
-    if said.is_empty() { format!("{}; `dmesg` may say more", words(error)) } else { said.join("; ") }
+    if said.is_empty() { format!("{}; `dmesg` may show more", words(error)) } else { said.join("; ") }
 }
 
 fn words(error: Errno) -> String {

@@ -106,9 +106,9 @@ impl Session {
         DirBuilder::new().recursive(true).mode(0o700).create(dir).context("creating", dir)?;
         // The kernel's mount table has no symbolic links in it.
         let dir = std::fs::canonicalize(dir).context("finding", dir)?;
-        let owner = std::fs::metadata(&dir).context("looking at", &dir)?.uid();
+        let owner = std::fs::metadata(&dir).context("checking", &dir)?.uid();
         if owner != geteuid().as_raw() {
-            let why = format!("it belongs to user {owner}; set SENESCE_RUN_DIR to a directory of your own");
+            let why = format!("it belongs to user {owner}; set SENESCE_RUN_DIR to a directory that you own");
             return Err(Error::Journal { path: dir, why });
         }
         let journal = Journal::create(&dir)?;
@@ -125,7 +125,7 @@ impl Session {
     pub fn record(self: &Arc<Self>, entry: Entry) -> Result<Recorded, Error> {
         if entry.path().to_str().is_none() || !entry.path().is_absolute() {
             let path = entry.path().to_owned();
-            let why = "a path is recorded only if it is absolute and UTF-8; use another".into();
+            let why = "recorded paths must be absolute and UTF-8; use another path".into();
             return Err(Error::Journal { path, why });
         }
         let mut state = self.state();

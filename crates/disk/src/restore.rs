@@ -27,7 +27,7 @@ pub fn save_image(device: &Path, image: &Path) -> Result<Digest, Error> {
 fn save(device: &Path, image: &Path) -> Result<Digest, Error> {
     drop_device_cache(device)?;
     let mut from = input::open_disk(device).context("opening the device", device)?;
-    let size = from.seek(SeekFrom::End(0)).context("asking for the size of", device)?;
+    let size = from.seek(SeekFrom::End(0)).context("reading the size of", device)?;
     let to = File::create(image).context("creating the image", image)?;
     to.set_len(size).context("sizing the image", image)?;
     let mut digesting = Digesting::default();
@@ -35,7 +35,7 @@ fn save(device: &Path, image: &Path) -> Result<Digest, Error> {
         digesting.add(at, data)?;
         if data.iter().all(|byte| *byte == 0) { Ok(()) } else { to.write_all_at(data, at) }
     });
-    copied.and_then(|()| to.sync_all()).context("saving in an image what is on", device)?;
+    copied.and_then(|()| to.sync_all()).context("saving the contents of", device)?;
     Ok(digesting.finish(size))
 }
 
@@ -108,13 +108,10 @@ impl Both {
         drop_cache(device)?;
         let mut from = input::open(image).context("opening the image", image)?;
         let mut to = File::options().read(true).write(true).open(device).context("opening", device)?;
-        let size = from.seek(SeekFrom::End(0)).context("asking for the size of", image)?;
-        let found = to.seek(SeekFrom::End(0)).context("asking for the size of", device)?;
+        let size = from.seek(SeekFrom::End(0)).context("reading the size of", image)?;
+        let found = to.seek(SeekFrom::End(0)).context("reading the size of", device)?;
         if size != found {
-            let why = format!(
-                "it has {found} bytes, and {}, which it is to be restored from, {size}",
-                image.display()
-            );
+            let why = format!("it has {found} bytes, but its image {} has {size}", image.display());
             return Err(Error::Device { device: device.to_owned(), why });
         }
         Ok(Both { image: from, device: to, size })
@@ -128,7 +125,7 @@ impl Both {
 
 /// Drops what the kernel keeps of a device; a file, as tests have it, is the same to all who read it.
 fn drop_cache(device: &Path) -> Result<(), Error> {
-    let is_file = std::fs::metadata(device).context("looking at", device)?.is_file();
+    let is_file = std::fs::metadata(device).context("checking", device)?.is_file();
     if is_file { Ok(()) } else { drop_device_cache(device) }
 }
 

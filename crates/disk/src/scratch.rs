@@ -25,7 +25,7 @@ impl Scratch {
                 // An ended process of the same number left it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => recorded.keep(),
                 made => {
-                    made.context("making", &path)?;
+                    made.context("creating", &path)?;
                     let scratch = Scratch { path, recorded: Some(recorded) };
                     let marker = scratch.path.join(MARKER);
                     std::fs::write(&marker, "").context("writing", &marker)?;

@@ -31,7 +31,7 @@ const END: Duration = Duration::from_secs(300);
 /// What is mounted, and by which arguments of this program it is served.
 #[derive(Debug)]
 pub struct Serving {
-    /// What messages call it, as in "the modelled disk in DIR".
+    /// What messages call it, as in "modelled disk DIR".
     pub what: String,
     /// The source and the type that the mount table shows.
     pub source: PathBuf,
@@ -84,7 +84,7 @@ impl ServedMount {
         let path = Path::new("/dev/fuse");
         let device = File::options().read(true).write(true).open(path).map_err(|e| {
             self.wrong(format!(
-                "it needs FUSE, and {} cannot be opened ({e}); as root try `modprobe fuse`",
+                "it needs FUSE, but {} cannot be opened ({e}); as root try `modprobe fuse`",
                 path.display()
             ))
         })?;
@@ -130,7 +130,7 @@ impl ServedMount {
     fn wait_until_ready(&mut self) -> Result<(), Error> {
         let mut line = String::new();
         if let Some((_, says)) = &mut self.server {
-            says.read_line(&mut line).context("hearing the server of", &self.serving.source)?;
+            says.read_line(&mut line).context("reading from the server of", &self.serving.source)?;
         }
         match line.trim_end() {
             READY => Ok(()),
@@ -145,7 +145,7 @@ impl ServedMount {
         let why = match ended {
             None => {
                 let id = child.id();
-                format!("its server (process {id}) does not end; is something still open there?")
+                format!("its server (process {id}) does not end; check for open files")
             }
             Some(status) => {
                 let mut last = String::new();
@@ -155,7 +155,7 @@ impl ServedMount {
                     return Ok(());
                 }
                 let why = if last.is_empty() { status.to_string() } else { last.trim_end().to_owned() };
-                format!("its server did not end well: {why}")
+                format!("its server failed: {why}")
             }
         };
         Err(self.wrong(why))

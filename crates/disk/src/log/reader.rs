@@ -30,7 +30,7 @@ impl LogReader {
         let file = input::open(path).context("opening the request log", path)?;
         if !trace::seal::is_whole(&file).context("reading the request log", path)? {
             return Err(foreign(
-                "it is cut short, damaged or of another program; make or fetch it again".to_owned(),
+                "it is truncated, damaged or from another program; create or fetch it again".to_owned(),
             ));
         }
         let file = SerializedFileReader::new(file).map_err(|e| foreign(damaged(e)))?;
@@ -38,11 +38,11 @@ impl LogReader {
         let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
         let (info, requests) = from_pairs(pairs).map_err(foreign)?;
         if *metadata.schema() != **SCHEMA {
-            return Err(foreign("its columns are not those of a request log".to_owned()));
+            return Err(foreign("it does not have the columns of a request log".to_owned()));
         }
         let rows: i64 = file.metadata().row_groups().iter().map(|group| group.num_rows()).sum();
         if u64::try_from(rows) != Ok(requests) {
-            return Err(foreign("it does not hold as many requests as it says; it is damaged".to_owned()));
+            return Err(foreign("it contains fewer requests than its header says; it is damaged".to_owned()));
         }
         Ok(LogReader { path: path.to_owned(), file, info, requests, next_group: 0 })
     }
@@ -81,7 +81,7 @@ impl LogReader {
 /// Reads the metadata of a log, or says why it is not one that this program can read.
 fn from_pairs(pairs: &[KeyValue]) -> Result<(LogInfo, u64), String> {
     let pairs = Pairs(pairs);
-    pairs.check_version("log", VERSION, "it is no log of requests")?;
+    pairs.check_version("log", VERSION, "it is not a request log")?;
     let size_bytes = pairs.number("size_bytes")?;
     let info = LogInfo { model: pairs.needed("model")?, size_bytes, tool: pairs.needed("tool")? };
     Ok((info, pairs.number("requests")?))
@@ -100,13 +100,12 @@ fn read_columns(group: &dyn RowGroupReader) -> Result<Vec<Request>, String> {
     let request = |row: usize| {
         let sectors = |what: &str, bytes: i64| match bytes as u64 {
             bytes if bytes.is_multiple_of(SECTOR_BYTES) => Ok(bytes / SECTOR_BYTES),
-            bytes => Err(format!("row {row}: {what} {bytes} is no multiple of {SECTOR_BYTES}")),
+            bytes => Err(format!("row {row}: {what} {bytes} is not a multiple of {SECTOR_BYTES}")),
         };
         let length = sectors("length", lengths[row])?;
         Ok(Request {
             time_ns: times[row] as u64,
-            kind: kind(kinds[row].data())
-                .ok_or_else(|| format!("row {row}: there is no such kind of request"))?,
+            kind: kind(kinds[row].data()).ok_or_else(|| format!("row {row}: unknown kind of request"))?,
             metadata: metadata[row],
             readahead: readahead[row],
             sector: sectors("address", addresses[row])?,
@@ -126,16 +125,15 @@ fn kind(name: &[u8]) -> Option<RequestKind> {
 }
 
 fn read_column<T: DataType>(group: &dyn RowGroupReader, index: usize) -> Result<Vec<T::T>, String> {
-    let rows = usize::try_from(group.metadata().num_rows())
-        .map_err(|_| "it says that it has fewer rows than none")?;
+    let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| "its number of rows is negative")?;
     let description = group.metadata().column(index).column_descr_ptr();
     let pages = group.get_column_page_reader(index).map_err(damaged)?;
     let mut reader = get_typed_column_reader::<T>(get_column_reader(description, pages));
     let mut values = Vec::new();
     let (read, ..) = reader.read_records(rows, None, None, &mut values).map_err(damaged)?;
-    if read < rows { Err("a column ends early".to_owned()) } else { Ok(values) }
+    if read < rows { Err("a column is truncated".to_owned()) } else { Ok(values) }
 }
 
 fn damaged(error: ParquetError) -> String {
-    format!("it is cut short, damaged or of another program ({error})")
+    format!("it is truncated, damaged or from another program ({error})")
 }

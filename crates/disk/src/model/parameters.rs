@@ -91,7 +91,7 @@ impl Parameters {
         }
         match (&self.hdd, &self.ssd, &self.smr) {
             (Some(_), Some(_), _) => Err("[hdd] and [ssd] exclude each other".to_owned()),
-            (None, _, Some(_)) => Err("[smr] needs [hdd], the drive that is shingled".to_owned()),
+            (None, _, Some(_)) => Err("[smr] needs [hdd] for the drive".to_owned()),
             (Some(hdd), None, smr) => hdd.check().and_then(|()| match smr {
                 Some(smr) => smr.check(hdd),
                 None => Ok(()),
@@ -134,7 +134,7 @@ impl HddParameters {
             whole(key, value, range)?;
         }
         if self.inner_mb_per_s > self.outer_mb_per_s {
-            return Err("hdd.inner_mb_per_s is more than hdd.outer_mb_per_s".to_owned());
+            return Err("hdd.inner_mb_per_s exceeds hdd.outer_mb_per_s".to_owned());
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl SmrParameters {
     fn check(&self, hdd: &HddParameters) -> Result<(), String> {
         if hdd.partition_offset_bytes > 0 {
             return Err(
-                "hdd.partition_offset_bytes must be 0 with [smr]: the disk lies behind the cache".to_owned()
+                "hdd.partition_offset_bytes must be 0 with [smr]: the disk is behind the cache".to_owned()
             );
         }
         whole("smr.media_cache_bytes", self.media_cache_bytes, 1 << 20..=hdd.drive_bytes / 2)?;
@@ -187,12 +187,12 @@ fn number(key: &str, value: f64, range: RangeInclusive<f64>) -> Result<(), Strin
     if range.contains(&value) {
         return Ok(());
     }
-    Err(format!("{key} is {value}; it must lie between {} and {}", range.start(), range.end()))
+    Err(format!("{key} is {value}; it must be between {} and {}", range.start(), range.end()))
 }
 
 fn whole(key: &str, value: u64, range: RangeInclusive<u64>) -> Result<(), String> {
     if range.contains(&value) {
         return Ok(());
     }
-    Err(format!("{key} is {value}; it must lie between {} and {}", range.start(), range.end()))
+    Err(format!("{key} is {value}; it must be between {} and {}", range.start(), range.end()))
 }

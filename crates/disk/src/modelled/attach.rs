@@ -45,7 +45,7 @@ impl ModelledDisk {
         let mut settings = DiskSettings::read(&dir)?;
         settings.clock = clock;
         let serving = Serving {
-            what: format!("the modelled disk in {}", dir.display()),
+            what: format!("modelled disk {}", dir.display()),
             source: "senesce".into(),
             kind: "fuse",
             options: vec!["nosuid,nodev,noexec".to_owned()],
@@ -134,7 +134,7 @@ impl ModelledDisk {
     }
 
     fn no_server(&self) -> Error {
-        let why = "its server has ended; what was written is in the store, so attach it again".to_owned();
+        let why = "its server has ended; written data is in the store, so attach it again".to_owned();
         Error::Store { dir: self.dir.clone(), why }
     }
 }

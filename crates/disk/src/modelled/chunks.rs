@@ -52,7 +52,7 @@ impl Chunks {
     /// snapshots need of it was there before it.
     pub fn mend(path: &Path, parts: usize) -> Result<(), Error> {
         let file = File::options().write(true).open(path).context("opening", path)?;
-        let len = file.metadata().context("looking at", path)?.len() as usize;
+        let len = file.metadata().context("checking", path)?.len() as usize;
         let whole = len.next_multiple_of(CHUNK_BYTES).max(parts * CHUNK_BYTES);
         file.set_len(whole as u64).context("sizing", path)
     }
@@ -60,11 +60,11 @@ impl Chunks {
     /// Opens the data file with the maps that use it, and frees what none of them does.
     pub fn open(path: &Path, parts: usize, maps: &[&[u32]]) -> Result<Chunks, Error> {
         let file = File::options().read(true).write(true).open(path).context("opening", path)?;
-        let len = file.metadata().context("looking at", path)?.len() as usize;
+        let len = file.metadata().context("checking", path)?.len() as usize;
         let wrong = |why: String| Error::Store { dir: path.parent().unwrap_or(path).to_owned(), why };
         if len < parts * CHUNK_BYTES || !len.is_multiple_of(CHUNK_BYTES) {
             return Err(wrong(format!(
-                "its data has {len} bytes, which fits no disk of this size; make a new disk"
+                "its data has {len} bytes, which does not fit a disk of this size; create a new disk"
             )));
         }
         let users = vec![0; len / CHUNK_BYTES];
@@ -73,7 +73,9 @@ impl Chunks {
         let mut chunks = Chunks { file, mapping, users, untidy, parts, cursor: parts };
         for chunk in maps.iter().copied().flatten().filter(|chunk| **chunk != HOLE) {
             let Some(users) = chunks.users.get_mut(*chunk as usize - 1) else {
-                return Err(wrong(format!("a map names chunk {chunk}, which is not there; make a new disk")));
+                return Err(wrong(format!(
+                    "a map names chunk {chunk}, which does not exist; create a new disk"
+                )));
             };
             *users += 1;
         }

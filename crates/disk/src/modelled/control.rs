@@ -97,7 +97,7 @@ impl Status {
     /// What is to be said if requests failed, as they do when the backing store is full.
     pub fn failures(&self) -> Option<String> {
         let first = self.first_failure.as_ref()?;
-        Some(format!("{} requests failed on the modelled disk, the first: {first}", self.failed))
+        Some(format!("{} requests failed on the modelled disk; first failure: {first}", self.failed))
     }
 }
 
@@ -172,7 +172,7 @@ pub fn call(dir: &Path, ask: &Ask) -> Result<Option<Status>, Error> {
 /// Takes the requests since the log was last taken, oldest first.
 pub fn take_log(dir: &Path) -> Result<Option<(Vec<Request>, Status)>, Error> {
     let Some((status, mut from)) = connect(dir, &Ask::TakeLog)? else { return Ok(None) };
-    let requests = log::read(&mut from, status.log_requests).context("taking the log of", dir)?;
+    let requests = log::read(&mut from, status.log_requests).context("reading the log of", dir)?;
     Ok(Some((requests, status)))
 }
 
@@ -193,15 +193,15 @@ fn connect(dir: &Path, ask: &Ask) -> Result<Option<(Status, BufReader<UnixStream
         .and_then(|()| server.write_all(ask.as_bytes()))
         .and_then(|()| from.read_line(&mut line))
         .map_err(|e| match e.kind() {
-            io::ErrorKind::WouldBlock => io::Error::new(e.kind(), format!("no answer in {SERVER:?}")),
+            io::ErrorKind::WouldBlock => io::Error::new(e.kind(), format!("no answer within {SERVER:?}")),
             _ => e,
         })
-        .context("asking the server of", dir)?;
+        .context("waiting for the server of", dir)?;
     match serde_json::from_str(&line) {
         Ok(Answer::Done(status)) => Ok(Some((status, from))),
         Ok(Answer::Failed(why)) => Err(Error::Store { dir: dir.to_owned(), why }),
         Err(_) => {
-            let why = "its server went away without an answer".to_owned();
+            let why = "its server closed the connection without an answer".to_owned();
             Err(Error::Store { dir: dir.to_owned(), why })
         }
     }

@@ -41,9 +41,9 @@ impl Hardening {
     pub fn lacks(&self) -> Option<String> {
         let wants = [
             (self.memory_locked, "its memory is not locked (CAP_IPC_LOCK)"),
-            (self.io_flusher, "it is no I/O flusher (CAP_SYS_RESOURCE)"),
-            (self.last_to_be_ended, "it may be ended for want of memory (CAP_SYS_RESOURCE)"),
-            (self.outermost_memory_group, "it counts in the memory group of whoever started it"),
+            (self.io_flusher, "it is not an I/O flusher (CAP_SYS_RESOURCE)"),
+            (self.last_to_be_ended, "the OOM killer may end it (CAP_SYS_RESOURCE)"),
+            (self.outermost_memory_group, "it is in the memory group of the process that started it"),
         ];
         let lacks: Vec<_> = wants.into_iter().filter(|(holds, _)| !holds).map(|(_, lack)| lack).collect();
         (!lacks.is_empty()).then(|| lacks.join("; "))

@@ -80,27 +80,27 @@ pub fn read_snapshot(path: &Path, parts: usize) -> Result<Vec<u32>, Error> {
 
 fn parse_snapshot(text: &[u8], parts: usize) -> Result<Vec<u32>, String> {
     let Some((map, digest)) = text.split_last_chunk::<DIGEST_BYTES>() else {
-        return Err("it ends too early".to_owned());
+        return Err("it is truncated".to_owned());
     };
     if Sha256::digest(map)[..] != digest[..] {
-        return Err("its checksum is wrong".to_owned());
+        return Err("checksum mismatch".to_owned());
     }
     parse(map, parts)
 }
 
 fn parse(text: &[u8], parts: usize) -> Result<Vec<u32>, String> {
     if text.len() < HEADER_BYTES || text[..HEADER_BYTES] != header(parts) {
-        return Err("it does not begin as a map of this disk".to_owned());
+        return Err("it does not start with the header of a chunk map".to_owned());
     }
     let (entries, rest) = text[HEADER_BYTES..].as_chunks::<ENTRY_BYTES>();
     if entries.len() != parts || !rest.is_empty() {
-        return Err(format!("it has {} bytes, not {}", text.len(), HEADER_BYTES + parts * ENTRY_BYTES));
+        return Err(format!("it has {} bytes instead of {}", text.len(), HEADER_BYTES + parts * ENTRY_BYTES));
     }
     let entries: Vec<u32> = entries.iter().map(|entry| u32::from_le_bytes(*entry)).collect();
     let mut chunks: Vec<u32> = entries.iter().copied().filter(|chunk| *chunk != HOLE).collect();
     chunks.sort_unstable();
     match chunks.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(format!("chunk {} stands in it twice", pair[0])),
+        Some(pair) => Err(format!("chunk {} is listed twice", pair[0])),
         None => Ok(entries),
     }
 }
@@ -138,7 +138,7 @@ pub fn sync_dir_of(path: &Path) -> io::Result<()> {
 }
 
 fn damaged(path: &Path, why: &str) -> Error {
-    let why = format!("{} is damaged: {why}; make a new disk", path.display());
+    let why = format!("{} is damaged: {why}; create a new disk", path.display());
     Error::Store { dir: path.parent().unwrap_or(path).to_owned(), why }
 }
 

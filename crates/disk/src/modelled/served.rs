@@ -199,7 +199,7 @@ impl Answers for Served {
             }
             Ask::Rollback { open: false, .. } if self.open.load(Ordering::Relaxed) > 0 => {
                 return Err(
-                    "its disk is in use; unmount what is on it and detach its loop device first".into()
+                    "its disk is in use; unmount its file system and detach its loop device first".into()
                 );
             }
             Ask::Rollback { name, .. } => {

@@ -82,14 +82,14 @@ impl DiskSettings {
         let path = dir.join(FILE);
         let text = input::read(&path).map_err(|e| Error::Store {
             dir: dir.to_owned(),
-            why: format!("{FILE} cannot be read ({e}); `senesce disk create` makes a store"),
+            why: format!("{FILE} cannot be read ({e}); `senesce disk create` creates a store"),
         })?;
         DiskSettings::parse(&text).map_err(|why| Error::Store { dir: dir.to_owned(), why })
     }
 
     fn parse(text: &[u8]) -> Result<DiskSettings, String> {
         let settings: DiskSettings =
-            serde_json::from_slice(text).map_err(|e| format!("{FILE} describes no disk: {e}"))?;
+            serde_json::from_slice(text).map_err(|e| format!("{FILE} does not describe a disk: {e}"))?;
         settings.check()?;
         Ok(settings)
     }
@@ -98,16 +98,18 @@ impl DiskSettings {
         let (least, most) = (Self::SIZES.start() >> 20, Self::SIZES.end() >> 40);
         if self.format != FORMAT || self.version != VERSION {
             let (format, version) = (&self.format, self.version);
-            return Err(format!("it has the form {format} {version}, this program knows {FORMAT} {VERSION}"));
+            return Err(format!(
+                "it has format {format} {version}, but this program supports {FORMAT} {VERSION}"
+            ));
         }
         if !Self::SIZES.contains(&self.size_bytes) || !self.size_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(format!(
-                "a disk has {least} MiB to {most} TiB in sectors of {SECTOR_BYTES} bytes, not {} bytes",
+                "a disk must have {least} MiB to {most} TiB in sectors of {SECTOR_BYTES} bytes, not {} bytes",
                 self.size_bytes
             ));
         }
         if self.write_cache_bytes > Self::WRITE_CACHE_MAX_BYTES {
-            return Err(format!("a write cache has at most {} bytes", Self::WRITE_CACHE_MAX_BYTES));
+            return Err(format!("a write cache is limited to {} bytes", Self::WRITE_CACHE_MAX_BYTES));
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ impl Store {
     pub fn snapshot(&mut self, name: &str) -> Result<(), Error> {
         let path = path_of(&self.dir, name)?;
         if path.exists() {
-            let why = format!("it has a snapshot {name} already; choose another name");
+            let why = format!("snapshot {name} already exists; choose another name");
             return Err(Error::Store { dir: self.dir.clone(), why });
         }
         self.flush();
@@ -64,7 +64,7 @@ pub(super) fn read(dir: &Path, name: &str, parts: usize) -> Result<Vec<u32>, Err
     if !path.exists() {
         let names: Vec<_> = list(dir)?.into_iter().map(|snapshot| snapshot.name).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let why = format!("it has no snapshot {name}; there are {names}");
+        let why = format!("it has no snapshot {name}; existing snapshots: {names}");
         return Err(Error::Store { dir: dir.to_owned(), why });
     }
     read_snapshot(&path, parts)
@@ -76,7 +76,7 @@ pub fn list(dir: &Path) -> Result<Vec<Snapshot>, Error> {
     let mut snapshots = Vec::new();
     for path in paths(dir)? {
         let used = read_snapshot(&path, parts)?.into_iter().filter(|chunk| *chunk != HOLE).count();
-        let taken = std::fs::metadata(&path).and_then(|data| data.modified()).context("looking at", &path)?;
+        let taken = std::fs::metadata(&path).and_then(|data| data.modified()).context("checking", &path)?;
         snapshots.push(Snapshot {
             name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             taken_unix_s: taken.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -108,7 +108,7 @@ fn paths(dir: &Path) -> Result<Vec<PathBuf>, Error> {
 fn path_of(dir: &Path, name: &str) -> Result<PathBuf, Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.len() > 100 || !name.chars().all(plain) {
-        let why = format!("{name:?} names no snapshot; use at most 100 letters, digits, - and _");
+        let why = format!("{name:?} is not a valid snapshot name; use at most 100 letters, digits, - and _");
         return Err(Error::Store { dir: dir.to_owned(), why });
     }
     Ok(dir.join("snapshots").join(name).with_extension(ENDING))

@@ -84,8 +84,8 @@ impl Store {
     pub fn open(dir: &Path) -> Result<Store, Error> {
         Store::take(dir, |dir, parts| {
             if was_left_in_use(dir)? {
-                let why = "the machine went down while it was in use; `senesce disk rollback` to a snapshot, which is \
-                           whole, or make a new disk";
+                let why = "the machine crashed while it was in use; roll back to a consistent snapshot with \
+                           `senesce disk rollback`, or create a new disk";
                 return Err(Error::Store { dir: dir.to_owned(), why: why.to_owned() });
             }
             ChunkMap::open(&dir.join("map"), parts)
@@ -188,16 +188,16 @@ impl Store {
     pub fn fill(&mut self, image: &Path) -> Result<(), Error> {
         let from = input::open_disk(image).context("opening the image", image)?;
         let size = self.settings.size_bytes;
-        let found = from.metadata().context("looking at", image)?.len();
+        let found = from.metadata().context("checking", image)?.len();
         if found != size {
-            let why = format!("it has {size} bytes, and {}, which it is to hold, {found}", image.display());
+            let why = format!("it has {size} bytes, but {} has {found}", image.display());
             return Err(Error::Store { dir: self.dir.clone(), why });
         }
         let is_zero = |data: &[u8]| data.iter().all(|byte| *byte == 0);
         let put =
             read_data(&from, size, |at, data| if is_zero(data) { Ok(()) } else { self.write(at, data) });
         self.flush();
-        put.context("putting on a modelled disk", image)
+        put.context("copying to the modelled disk from", image)
     }
 
     /// Writes `data` at `at`.

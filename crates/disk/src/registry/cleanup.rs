@@ -145,7 +145,7 @@ fn must_be_ours(path: &Path, run_dir: &Path) -> Result<(), Error> {
     if marked(path) || path.parent().is_some_and(marked) {
         return Ok(());
     }
-    let why = format!("no {MARKER} marks it as ours; delete it by hand if it is not needed");
+    let why = format!("it has no {MARKER} of senesce; if you do not need it, delete it by hand");
     Err(Error::Journal { path: path.to_owned(), why })
 }
 

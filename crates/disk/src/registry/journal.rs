@@ -146,7 +146,7 @@ mod tests {
             let path = dir.path().join("1.json");
             std::fs::write(&path, &text).unwrap();
             let read = Journal::take(&path).unwrap().unwrap().read();
-            prop_assert!(read.unwrap_err().to_string().contains("is no record of a run"));
+            prop_assert!(read.unwrap_err().to_string().contains("is not a record of a run"));
         }
     }
 }

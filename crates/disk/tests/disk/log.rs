@@ -78,7 +78,7 @@ fn what_is_no_log_is_refused() {
     let path = dir.path().join("other");
     assert!(refused(&path).contains("No such file"));
     std::fs::write(&path, "PAR1, and a text that is long enough to hold a seal, but PAR1").unwrap();
-    assert!(refused(&path).contains("of another program"));
+    assert!(refused(&path).contains("from another program"));
     std::fs::write(&path, "").unwrap();
     refused(&path);
     // A trace is sealed and Parquet too.
@@ -90,7 +90,7 @@ fn what_is_no_log_is_refused() {
         block_size: 4096,
     };
     trace::TraceWriter::create(&path, &info).unwrap().finish().unwrap();
-    assert!(refused(&path).contains("no log of requests"));
+    assert!(refused(&path).contains("not a request log"));
     assert!(LogWriter::create(Path::new("/no/such/place/log.parquet"), &self::info()).is_err());
 }
 

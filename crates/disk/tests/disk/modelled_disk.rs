@@ -365,7 +365,7 @@ fn a_disk_is_served_once() {
     assert!(again.contains("another process serves it"), "{again}");
     disk.detach().unwrap();
     let nothing = ModelledDisk::attach(&session, Path::new("/dev")).unwrap_err().to_string();
-    assert!(nothing.starts_with("the modelled disk in /dev: "), "{nothing}");
+    assert!(nothing.starts_with("modelled disk /dev: "), "{nothing}");
     assert!(servers(dir.path()).is_empty());
 }
 

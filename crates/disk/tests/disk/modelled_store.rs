@@ -233,7 +233,7 @@ fn discarding_gives_space_back() {
 fn what_is_no_store_or_damaged_is_refused() {
     let dir = in_memory();
     let message = |dir: &Path| Store::open(dir).unwrap_err().to_string();
-    assert!(message(dir.path()).contains("`senesce disk create` makes a store"), "{}", message(dir.path()));
+    assert!(message(dir.path()).contains("`senesce disk create` creates a store"), "{}", message(dir.path()));
     let store_dir = dir.path().join("disk");
     let mut store = new(&store_dir, 0);
     assert!(message(&store_dir).contains("another process serves it"), "{}", message(&store_dir));
@@ -256,7 +256,7 @@ fn what_is_no_store_or_damaged_is_refused() {
         let whole = std::fs::read(&path).ok();
         std::fs::write(&path, damage).unwrap();
         let said = message(&store_dir);
-        assert!(said.starts_with(&format!("the modelled disk in {}", store_dir.display())), "{said}");
+        assert!(said.starts_with(&format!("modelled disk {}", store_dir.display())), "{said}");
         assert!(!said.contains('\n'));
         whole.map_or_else(|| std::fs::remove_file(&path), |whole| std::fs::write(&path, whole)).unwrap();
     }
@@ -300,7 +300,7 @@ fn after_a_crash_of_the_machine_a_snapshot_is_whole() {
         let data = std::fs::File::options().write(true).open(dir.path().join("data")).unwrap();
         data.set_len((9 * CHUNK_BYTES + 17) as u64).unwrap();
         let refused = Store::open(dir.path()).unwrap_err().to_string();
-        assert!(refused.contains("went down while it was in use"), "{refused}");
+        assert!(refused.contains("crashed while it was in use"), "{refused}");
         let unknown = Store::open_at(dir.path(), "bad").unwrap_err().to_string();
         assert!(unknown.contains("no snapshot bad; there are good"), "{unknown}");
         let mut store = Store::open_at(dir.path(), "good").unwrap();

@@ -361,7 +361,7 @@ fn nonsense_is_refused_with_the_file_and_the_key() {
         (&hdd, "drive_bytes = 500107862016", "drive_bytes = 0", "hdd.drive_bytes is 0;"),
         (&hdd, "drive_bytes = 500107862016", "drive_bytes = -5", "line "),
         (&hdd, "heads = 2", "heads = 0", "hdd.heads is 0;"),
-        (&hdd, "inner_mb_per_s = 75.0", "inner_mb_per_s = 750", "hdd.inner_mb_per_s is more than"),
+        (&hdd, "inner_mb_per_s = 75.0", "inner_mb_per_s = 750", "hdd.inner_mb_per_s exceeds"),
         (&hdd, "heads = 2", "heads = 2\nlegs = 4", "unknown field `legs`"),
         (&hdd, "heads = 2\n", "", "missing field `heads`"),
         (&hdd, "[hdd]", "[floppy]", "unknown field `floppy`"),

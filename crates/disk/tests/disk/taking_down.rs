@@ -102,7 +102,7 @@ fn only_free_and_confirmed_devices_are_claimed() {
     assert!(refusal(path, Some("/dev/other")).contains("--erase names /dev/other"));
     let foreign = refusal(path, Some(name));
     assert!(foreign.contains("ext4, labelled photos") && foreign.contains("wipefs"), "{foreign}");
-    assert!(refusal(Path::new("/dev/null"), Some("/dev/null")).contains("no block device"));
+    assert!(refusal(Path::new("/dev/null"), Some("/dev/null")).contains("not a block device"));
     let mount = Mount::new(&session, path, "ext4", &[]).unwrap();
     let used = refusal(path, Some(name));
     assert!(used.contains("it is mounted on") && used.contains("umount"), "{used}");
@@ -120,7 +120,7 @@ fn only_free_and_confirmed_devices_are_claimed() {
     let bits = u128::from_str_radix(&new_uuid().replace('-', ""), 16).unwrap().to_be_bytes();
     bcachefs("photos", bits);
     let foreign = refusal(path, Some(name));
-    assert!(foreign.contains("bcachefs, labelled") && foreign.contains("photos"), "{foreign}");
+    assert!(foreign.contains("bcachefs file system, labelled") && foreign.contains("photos"), "{foreign}");
     assert!(!BlockDevice::open(path).unwrap().is_ours().unwrap());
     bcachefs(LABEL, [7; 16]);
     assert!(!BlockDevice::open(path).unwrap().is_ours().unwrap());
