@@ -69,7 +69,10 @@ fn a_directory_that_is_mounted_says_that_its_server_stays_warm() {
     let mounted = Mounted::new(&lab, "disk.img", "");
     std::fs::write(lab.path().join("mnt/file"), vec![7; 100_000]).unwrap();
     let scan = lab.json("probe scan mnt");
-    assert!(scan["cold"].to_string().contains("could not drop what the process keeps in memory"), "{scan}");
+    assert!(
+        scan["cold"].to_string().contains("could not drop the cache of the process that serves it"),
+        "{scan}"
+    );
     assert!(scan["scans"][0]["dynamic_layout"].is_null(), "no block device holds it: {scan}");
     lab.refused_with("probe layout mnt", "does not report file extents");
     mounted.unmount();

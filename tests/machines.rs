@@ -12,7 +12,7 @@ fn one_of_several_devices_of_bcachefs_is_refused() {
         .copy_from_slice(b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef");
     image[0x107b] = 2;
     std::fs::write(lab.path().join("one.img"), image).unwrap();
-    lab.refused("probe layout one.img", "one.img is one of the 2 devices of a bcachefs");
+    lab.refused("probe layout one.img", "one.img is one of 2 devices of a bcachefs file system");
 }
 
 #[test]
@@ -184,7 +184,7 @@ mod soak {
         lab.run("image save a --work work");
         let checked = lab.json("image verify a --deep --scratch .");
         assert!(checked["deep"]["checker"].as_str().unwrap().contains("fsck.f2fs"), "{checked}");
-        let here = "this kernel has no f2fs, and what was asked for runs on this kernel alone";
+        let here = "this kernel does not support f2fs, and this command runs on this kernel only";
         lab.refused("bench fileserver --on work/a.img --time 1s", here);
         lab.refused("bench metadata --on work/a.img", here);
     }
@@ -276,7 +276,7 @@ mod soak {
         let bcachefs = AGE.replace("f2fs", "bcachefs");
         let output = lab.command(bcachefs.split(' ')).env("PATH", empty).output().unwrap();
         let said = text(&output.stderr);
-        let expected = "mkfs.bcachefs is not on the PATH: get bcachefs-tools from https://bcachefs.org";
+        let expected = "mkfs.bcachefs is not on the PATH: install bcachefs-tools from https://bcachefs.org";
         assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
         let kernel = std::env::current_exe().unwrap();
         lab.refused(&format!("{AGE} --kernel {}", kernel.display()), "it is no image of an x86 Linux kernel");

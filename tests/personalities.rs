@@ -376,7 +376,7 @@ fn bad_personalities_are_refused() {
         ("bench varmail --on d --threads 0", "--threads"),
         ("bench varmail --on d --scale 0", "--scale"),
         ("bench varmail --on d --disk ssd-sata", "is a directory"),
-        ("bench varmail --on d --dirty 8M", "it is a directory on a disk of others"),
+        ("bench varmail --on d --dirty 8M", "it is a directory on a shared disk"),
         ("bench varmail --on d --disk nothing", "no device model named"),
     ] {
         lab.refused(line, expected);

@@ -74,7 +74,7 @@ fn what_only_a_virtual_machine_has_is_refused_where_this_kernel_runs() {
         std::fs::write(lab.path().join(format!("{name}.toml")), text).unwrap();
     };
     experiment("small", "workload = { kind = \"intrafile\", files = 4 }");
-    let said = "this kernel has no ext4-dax, and what was asked for runs on this kernel alone: `senesce age`, `compare` and `probe`";
+    let said = "this kernel does not support ext4-dax, and this command runs on this kernel only: `senesce age`, `compare` and `probe`";
     lab.refused("run small.toml --work work", said);
     lab.refused("verify --builtin --fs ext4-dax --size 160MiB --days 3 --work work", said);
 }

@@ -70,7 +70,7 @@ mod tests {
         }
         let path = dir.path().join("bcachefs");
         let file = File::options().write(true).open(&path).unwrap();
-        for (devices, said) in [(1, None), (2, Some("is one of the 2 devices of a bcachefs"))] {
+        for (devices, said) in [(1, None), (2, Some("is one of 2 devices of a bcachefs file system"))] {
             file.write_all_at(&[devices], BCACHEFS_DEVICES).unwrap();
             let refused = detect(&path).err().map(|e| e.to_string());
             assert_eq!(refused.is_some(), said.is_some(), "{refused:?}");
@@ -78,6 +78,6 @@ mod tests {
         }
         let path = dir.path().join("none");
         std::fs::write(&path, "XFS").unwrap();
-        assert!(detect(&path).err().unwrap().to_string().contains("holds none of the file systems"));
+        assert!(detect(&path).err().unwrap().to_string().contains("contains no supported file system"));
     }
 }

@@ -56,7 +56,7 @@ impl DirTarget {
     }
 
     fn of(path: PathBuf, tree: PathBuf) -> Result<DirTarget, Error> {
-        let numbers = rustix::fs::statvfs(&tree).map_err(Error::io("asking for the block size of", &tree))?;
+        let numbers = rustix::fs::statvfs(&tree).map_err(Error::io("reading the block size of", &tree))?;
         let kind = mount_holding(&path)?.map_or_else(|| "dir".to_owned(), |mount| mount.kind);
         Ok(DirTarget { path, tree, kind, block_bytes: numbers.f_bsize })
     }
@@ -100,7 +100,7 @@ impl Target for DirTarget {
         })?;
         let mut said = vec![match (stayed, unknown) {
             (_, true) => format!("dropped the cached pages of {files} files, unverified: needs Linux 6.5"),
-            (0, _) => format!("dropped the cached pages of {files} files, none stayed"),
+            (0, _) => format!("dropped the cached pages of {files} files, none left"),
             (n, _) => format!("could not drop {n} cached bytes of {files} files"),
         }];
         said.push(match drop_inode_cache() {
@@ -109,10 +109,7 @@ impl Target for DirTarget {
         });
         said.push("could not drop cached metadata blocks: a directory cannot be unmounted".to_owned());
         if self.kind.starts_with("fuse.") {
-            said.push(format!(
-                "could not drop what the process keeps in memory that serves it: {}",
-                self.kind
-            ));
+            said.push(format!("could not drop the cache of the process that serves it: {}", self.kind));
         }
         Ok(said)
     }
@@ -163,7 +160,7 @@ mod tests {
         let parent = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::fs::write(parent.path().join("thesis"), "").unwrap();
         let message = DirTarget::open(parent.path()).unwrap_err().to_string();
-        assert!(message.contains("was not made by senesce"), "{message}");
+        assert!(message.contains("was not created by senesce"), "{message}");
         let first = DirTarget::make(parent.path()).unwrap();
         let second = DirTarget::make(parent.path()).unwrap();
         assert_ne!(first.path(), second.path());

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Making and mounting file systems is for root.
-    #[error("making and mounting {0} needs root: run as root, or age a directory with --dir")]
+    #[error("creating and mounting {0} needs root: run as root, or age a directory with --dir")]
     NeedsRoot(&'static str),
     /// Another kernel has it.
     #[error(
-        "this kernel has no {0}, and what was asked for runs on this kernel alone: `senesce age`, `compare` and `probe` run another in a \
-         virtual machine (`senesce doctor` tells whether that works here); or take a file system that this kernel has"
+        "this kernel does not support {0}, and this command runs on this kernel only: `senesce age`, \
+         `compare` and `probe` can run another kernel in a virtual machine (see `senesce doctor`); or choose \
+         a file system that this kernel supports"
     )]
     NotInKernel(&'static str),
     /// A program that is in no package of Debian is missing.
@@ -25,7 +26,8 @@ pub enum Error {
     },
     /// Part of a file system.
     #[error(
-        "{} is one of the {devices} devices of a bcachefs: one that lies on several is neither aged nor measured here", path.display()
+        "{} is one of {devices} devices of a bcachefs file system: file systems on several devices are not \
+         supported", path.display()
     )]
     SeveralDevices {
         /// The image or device.
@@ -34,7 +36,7 @@ pub enum Error {
         devices: u8,
     },
     /// No superblock that is known.
-    #[error("{} holds none of the file systems that are known here", .0.display())]
+    #[error("{} contains no supported file system", .0.display())]
     NoFileSystem(PathBuf),
     /// The disk below.
     #[error(transparent)]
@@ -56,7 +58,7 @@ pub enum Error {
         source: io::Error,
     },
     /// No file system has this name.
-    #[error("no file system named {name:?}; there are {known}")]
+    #[error("no file system named {name:?}; supported: {known}")]
     UnknownKind {
         /// What was asked for.
         name: String,
@@ -87,10 +89,10 @@ pub enum Error {
         size_bytes: u64,
     },
     /// Snapshots are for modelled disks.
-    #[error("{} is no modelled disk, so it has no snapshots; age with --disk MODEL", .0.display())]
+    #[error("{} is not a modelled disk, so it has no snapshots; age with --disk MODEL", .0.display())]
     NotModelled(PathBuf),
     /// Written data can be limited, but not here.
-    #[error("how much written data waits for {} cannot be limited: {why}", path.display())]
+    #[error("cannot limit the written data that waits for {}: {why}", path.display())]
     NoDirtyLimit {
         /// The root of the tree.
         path: PathBuf,
@@ -98,7 +100,7 @@ pub enum Error {
         why: &'static str,
     },
     /// `mkfs` failed.
-    #[error("making the file system with `{command}`: {why}")]
+    #[error("creating the file system with `{command}`: {why}")]
     Mkfs {
         /// The command as it was run.
         command: String,
@@ -107,14 +109,14 @@ pub enum Error {
     },
     /// A directory without our marker.
     #[error(
-        "{} was not made by senesce, so nothing in it is touched; name the directory that an earlier run made, \
-         or a parent to make a new one in", .0.display()
+        "{} was not created by senesce and is left unchanged; name a directory that an earlier run created, \
+         or a parent directory to create a new one in", .0.display()
     )]
     NotOurs(PathBuf),
     /// The copy does not fit.
     #[error(
-        "copying to {}: no space is left after {copied_bytes} bytes; the copy needs as large a file system as the \
-         original, made with the same options", to.display()
+        "copying to {}: no space left after {copied_bytes} bytes; the copy needs a file system as large as \
+         the original, created with the same options", to.display()
     )]
     Full {
         /// Where the copy goes.
@@ -123,7 +125,7 @@ pub enum Error {
         copied_bytes: u64,
     },
     /// Ctrl-C during a copy.
-    #[error("copying to {}: interrupted; the copy is not whole, begin it anew", .0.display())]
+    #[error("copying to {}: interrupted; the copy is incomplete, start it again", .0.display())]
     Interrupted(PathBuf),
     /// Btrfs without the tree that lists free space.
     #[error("{}: this Btrfs has no free-space tree; mount it once with `-o space_cache=v2`", .0.display())]

@@ -178,7 +178,7 @@ pub trait FileSystem: Sync {
 
     /// The directory of the settings by which what is written to the file system mounted at `root` goes to its device.
     fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
-        let device = rustix::fs::stat(root).map_err(Error::io("looking at", root))?.st_dev;
+        let device = rustix::fs::stat(root).map_err(Error::io("checking", root))?.st_dev;
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         Ok(PathBuf::from(format!("/sys/class/bdi/{major}:{minor}")))
     }
@@ -291,7 +291,8 @@ mod tests {
         let message = find("hammer").err().unwrap().to_string();
         assert_eq!(
             message,
-            "no file system named \"hammer\"; there are ext4, xfs, btrfs, betreefs, f2fs, nilfs2, bcachefs, ext4-dax, zfs"
+            "no file system named \"hammer\"; there are ext4, xfs, btrfs, betreefs, f2fs, nilfs2, bcachefs, \
+             ext4-dax, zfs"
         );
     }
 }

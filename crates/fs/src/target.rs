@@ -124,7 +124,7 @@ pub trait Target: Send {
 
     /// Lets no more than about so many bytes that were written wait in memory, until what is given goes or all is unmounted.
     fn limit_dirty(&self, _bytes: u64) -> Result<DirtyLimit, Error> {
-        let why = "it is a directory on a disk of others; name an image";
+        let why = "it is a directory on a shared disk; name an image";
         Err(Error::NoDirtyLimit { path: self.root().to_owned(), why })
     }
 

@@ -56,7 +56,7 @@ impl TreeFds {
         if self.open.is_empty() {
             let above = openat(&left, c"..", DIRECTORY, Mode::empty())?;
             if Some(identity(&above)?) != self.closed.pop() {
-                return Err(io::Error::other("a directory was moved meanwhile"));
+                return Err(io::Error::other("a directory was moved during the walk"));
             }
             self.open.push_back(above);
         }

@@ -136,8 +136,8 @@ impl Volume {
         let defaults = spec.kind.default_mount_opts().iter().map(|o| o.to_string());
         let options: Vec<_> = defaults.chain(spec.mount_opts.iter().cloned()).collect();
         let mount = Mounted::new(session, spec.kind, disk.path(), &options)?;
-        let numbers = rustix::fs::statvfs(mount.dir())
-            .map_err(Error::io("asking for the block size of", mount.dir()))?;
+        let numbers =
+            rustix::fs::statvfs(mount.dir()).map_err(Error::io("reading the block size of", mount.dir()))?;
         let volume = Volume {
             kind: spec.kind,
             mount,
@@ -168,25 +168,26 @@ impl Volume {
             let path = image.path().display();
             if in_memory(image.path())? {
                 said.push(format!(
-                    "could not make {path} cold: it lies in memory (tmpfs), so no read meets a disk"
+                    "could not make {path} cold: it is in memory (tmpfs), so reads do not reach a disk"
                 ));
                 return Ok(said);
             }
             said.push(match drop_file_cache(image.path())? {
-                Residue::Bytes(0) => format!("dropped the cached pages of {path}, none stayed"),
+                Residue::Bytes(0) => format!("dropped the cached pages of {path}, none left"),
                 Residue::Bytes(n) => format!("could not drop {n} cached bytes of {path}"),
                 Residue::Unknown => {
                     format!("dropped the cached pages of {path}, unverified: needs Linux 6.5")
                 }
             });
             if !device.direct_io() {
-                let why = "its file system takes no direct I/O";
+                let why = "its file system does not support direct I/O";
                 said.push(format!("could not keep reads of {path} out of the page cache: {why}"));
             }
         }
         if let Disk::Modelled { .. } = &self.disk {
-            let why = "the modelled disk is reached by direct I/O, and its server's memory is no cache in the model";
-            said.push(format!("nothing is cached below: {why}"));
+            let why = "the modelled disk is accessed by direct I/O, and the memory of its server is not a \
+                       cache of the model";
+            said.push(format!("no cache below: {why}"));
         }
         Ok(said)
     }
@@ -238,7 +239,7 @@ impl Target for Volume {
         }
         if let Some(inside) = vm::inside() {
             said.push(format!(
-                "in a virtual machine ({}): what its host keeps in memory stayed",
+                "in a virtual machine ({}): caches of the host were not dropped",
                 inside.words()
             ));
         }

@@ -84,7 +84,7 @@ fn each_is_made_chilled_checked_and_taken_down() {
             fragment(target.root());
             let root = target.root().to_owned();
             let said = target.chill().unwrap();
-            assert!(said.iter().any(|s| s.ends_with("none stayed")), "{said:?}");
+            assert!(said.iter().any(|s| s.ends_with("none left")), "{said:?}");
             assert_eq!(std::fs::read(root.join("1")).unwrap(), [1; 8192]);
             assert_eq!(read_ahead_kb(target.as_ref()), "64");
             let check = target.check().unwrap().unwrap();
@@ -328,7 +328,7 @@ fn a_copy_that_does_not_fit_says_so() {
         let small = Spec { size_bytes: 32 * MIB, ..spec(find("ext4").unwrap(), images.path()) };
         let target = make(&session, &small).unwrap();
         let message = copy_tree(dir.path(), target.root()).unwrap_err().to_string();
-        assert!(message.contains("no space is left after"), "{message}");
+        assert!(message.contains("no space left after"), "{message}");
     });
 }
 

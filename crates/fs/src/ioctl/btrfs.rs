@@ -65,7 +65,7 @@ pub fn unused(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> 
     let sector = rustix::fs::fstatvfs(&file).map_err(io::Error::from).map_err(fail)?.f_bsize;
     let size = File::open(device)
         .and_then(|mut device| io::Seek::seek(&mut device, io::SeekFrom::End(0)))
-        .map_err(Error::io("asking for the size of", device))?;
+        .map_err(Error::io("reading the size of", device))?;
     let mut chunks = Some(Vec::new());
     search(&file, root, CHUNK_TREE, free_space_tree::CHUNKS, &mut |item| {
         if let Some(found) = &mut chunks {

@@ -32,9 +32,9 @@ pub struct Chunk {
 
 /// The chunk that an item of the chunk tree describes; `None` if it is cut into stripes, or on several devices.
 pub fn parse(item: &Item) -> Result<Option<Chunk>, &'static str> {
-    const CUT: &str = "a chunk is cut off";
+    const CUT: &str = "a chunk is truncated";
     if item.key.kind != CHUNK {
-        return Err("the chunk tree has another item among the chunks");
+        return Err("the chunk tree contains an item that is not a chunk");
     }
     let (head, stripes) = item.data.split_at_checked(HEAD_BYTES).ok_or(CUT)?;
     let logical = extent(item.key.offset, u64_at(head, 0))?;

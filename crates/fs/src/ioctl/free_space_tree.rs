@@ -52,7 +52,7 @@ pub struct Item<'a> {
 
 /// Cuts the answer of a tree search into items: each has a header of 32 bytes before it.
 pub fn items(mut answer: &[u8], count: u32) -> Result<Vec<Item<'_>>, &'static str> {
-    const CUT: &str = "an item is cut off";
+    const CUT: &str = "an item is truncated";
     let mut items = Vec::new();
     for _ in 0..count {
         let (header, rest) = answer.split_at_checked(32).ok_or(CUT)?;
@@ -71,7 +71,7 @@ pub fn data_chunk(item: &Item) -> Result<Option<Extent>, &'static str> {
         return Ok(None);
     }
     if item.data.len() < 32 {
-        return Err("a chunk is cut off");
+        return Err("a chunk is truncated");
     }
     let is_data = u64_at(item.data, 24) & DATA != 0;
     let chunk = extent(item.key.offset, u64_at(item.data, 0))?;

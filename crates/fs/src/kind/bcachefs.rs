@@ -21,7 +21,7 @@ impl FileSystem for Bcachefs {
     }
 
     fn tools_elsewhere(&self) -> Option<&'static str> {
-        Some("get bcachefs-tools from https://bcachefs.org, for Debian 12 has no package of them")
+        Some("install bcachefs-tools from https://bcachefs.org (Debian 12 has no package)")
     }
 
     fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
@@ -93,7 +93,7 @@ impl FileSystem for Bcachefs {
 
     /// Nothing tells which is whose, and to hold back what another one writes would be worse than to read too far ahead of it.
     fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
-        let why = "the kernel does not tell which settings are those of a bcachefs";
+        let why = "the kernel does not show which settings belong to a bcachefs file system";
         Err(Error::NoDirtyLimit { path: root.to_owned(), why })
     }
 

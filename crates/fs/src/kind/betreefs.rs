@@ -36,7 +36,7 @@ impl FileSystem for Betreefs {
         for_the_kernel.extend(of_the_mount);
         let args = ["betreefs", "serve", "-o", &options.join(",")].map(Into::into);
         Some(Serving {
-            what: format!("the betreefs on {}", device.display()),
+            what: format!("betreefs on {}", device.display()),
             source: device.to_owned(),
             kind: betreefs::KIND,
             options: for_the_kernel,

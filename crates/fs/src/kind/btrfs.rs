@@ -82,7 +82,7 @@ impl FileSystem for Btrfs {
 
     /// It may lie on several devices, and writes back by settings of its own.
     fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
-        let id = btrfs::id(root).map_err(Error::io("asking for the identity of", root))?;
+        let id = btrfs::id(root).map_err(Error::io("reading the identity of", root))?;
         Ok(PathBuf::from(format!("/sys/fs/btrfs/{id}/bdi")))
     }
 

@@ -35,7 +35,7 @@ pub fn start() -> Result<(), Error> {
     }
     require_tool(PROGRAM, PACKAGE)?;
     for dir in DIRS.map(Path::new) {
-        let doing = "hiding what the daemon of others has in";
+        let doing = "hiding the files of another daemon in";
         std::fs::create_dir_all(dir).map_err(Error::io(doing, dir))?;
         mount("senesce", dir, "tmpfs", MountFlags::empty(), None).map_err(Error::io(doing, dir))?;
     }
@@ -54,7 +54,7 @@ pub fn start() -> Result<(), Error> {
             let _ = child.kill();
             let _ = child.wait();
             let why =
-                ended.map_or_else(|| "it does not begin".to_owned(), |status| format!("it ended ({status})"));
+                ended.map_or_else(|| "it does not start".to_owned(), |status| format!("it ended ({status})"));
             return Err(fail()(std::io::Error::other(why)));
         }
         std::thread::sleep(Duration::from_millis(20));
