@@ -38,7 +38,7 @@ fn what_a_machine_lacks_is_named() {
     for fs in ["f2fs", "bcachefs"] {
         if !fs::in_kernel(fs::find(fs).unwrap()) {
             let expected =
-                format!("no kernel to boot in a virtual machine that has {fs}: `scripts/setup vm`");
+                format!("no kernel to boot in a virtual machine with {fs}: `scripts/setup vm`");
             lacks(fs, &expected);
         }
     }
@@ -279,6 +279,6 @@ mod soak {
         let expected = "mkfs.bcachefs is not on the PATH: install bcachefs-tools from https://bcachefs.org";
         assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
         let kernel = std::env::current_exe().unwrap();
-        lab.refused(&format!("{AGE} --kernel {}", kernel.display()), "it is no image of an x86 Linux kernel");
+        lab.refused(&format!("{AGE} --kernel {}", kernel.display()), "it is not an x86 Linux kernel image");
     }
 }

@@ -17,15 +17,15 @@ pub enum Error {
         source: io::Error,
     },
     /// Another processor than that of the kernels.
-    #[error("virtual machines are for x86-64 processors only, and this one is {}", std::env::consts::ARCH)]
+    #[error("virtual machines need an x86-64 processor, but this one is {}", std::env::consts::ARCH)]
     Architecture,
     /// A program is missing.
     #[error(transparent)]
     Disk(#[from] disk::Error),
     /// No kernel to boot.
     #[error(
-        "no kernel to boot in a virtual machine{}: `scripts/setup vm` unpacks Debian's below {}, or name one by --kernel \
-         VMLINUZ --modules DIR", wanting(wanted), dir.display()
+        "no kernel to boot in a virtual machine{}: `scripts/setup vm` unpacks that of Debian below {}, or \
+         name one with --kernel VMLINUZ --modules DIR", wanting(wanted), dir.display()
     )]
     NoKernel {
         /// The modules that it must have.
@@ -34,7 +34,7 @@ pub enum Error {
         dir: PathBuf,
     },
     /// A file that is no kernel, or modules that are not its own.
-    #[error("the kernel {}: {why}", image.display())]
+    #[error("kernel {}: {why}", image.display())]
     Kernel {
         /// Its file.
         image: PathBuf,
@@ -42,7 +42,7 @@ pub enum Error {
         why: String,
     },
     /// The machine came to an end, or was ended, before the command did.
-    #[error("the virtual machine ({what}) {why}{}", said(console))]
+    #[error("virtual machine ({what}) {why}{}", said(console))]
     Machine {
         /// What ran it.
         what: String,
@@ -52,7 +52,7 @@ pub enum Error {
         console: Option<String>,
     },
     /// A file that cannot be memory of the machine.
-    #[error("making {} persistent memory of the virtual machine: {why}", path.display())]
+    #[error("using {} as persistent memory of the virtual machine: {why}", path.display())]
     Memory {
         /// The file.
         path: PathBuf,
@@ -73,9 +73,9 @@ impl Error {
 }
 
 fn wanting(wanted: &[String]) -> String {
-    if wanted.is_empty() { String::new() } else { format!(" that has {}", wanted.join(", ")) }
+    if wanted.is_empty() { String::new() } else { format!(" with {}", wanted.join(", ")) }
 }
 
 fn said(console: &Option<String>) -> String {
-    console.as_ref().map_or_else(String::new, |line| format!("; its last words: {line}"))
+    console.as_ref().map_or_else(String::new, |line| format!("; last line of its console: {line}"))
 }

@@ -50,13 +50,13 @@ fn work() -> Result<(), String> {
     let job = std::fs::read(FILE).map_err(|e| format!("reading {FILE}: {e}"))?;
     let job: Job = serde_json::from_slice(&job).map_err(|e| format!("{FILE}: {e}"))?;
     for (index, name) in job.modules.iter().enumerate() {
-        load(&module_file(index, name)).map_err(|e| format!("loading the module {name}: {e}"))?;
+        load(&module_file(index, name)).map_err(|e| format!("loading module {name}: {e}"))?;
     }
     let [mut talk, out, err] = [find_port(port::TALK)?, find_port(port::OUT)?, find_port(port::ERR)?];
     let said = make_root(&job).and_then(|()| carry_out(&job, &talk, out, err)).unwrap_or_else(Said::Failed);
     // Before the end is told, for then the machine may be killed.
     sync();
-    writeln!(talk, "{said}").map_err(|e| format!("telling the end: {e}"))
+    writeln!(talk, "{said}").map_err(|e| format!("reporting the end of the command: {e}"))
 }
 
 fn mounted(kind: &str, source: &str, dir: &Path, data: &str) -> Result<(), String> {
@@ -90,7 +90,7 @@ pub fn find_port(name: &str) -> Result<File, String> {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    Err(format!("there is no port {name}"))
+    Err(format!("no port {name}"))
 }
 
 /// Makes the host's files the root, with what is the machine's own in it.
@@ -108,7 +108,7 @@ fn make_root(job: &Job) -> Result<(), String> {
     }
     if shm {
         let dir = in_root(Path::new("/dev/shm"));
-        create_dir_all(&dir).map_err(|e| format!("making {}: {e}", dir.display()))?;
+        create_dir_all(&dir).map_err(|e| format!("creating {}: {e}", dir.display()))?;
         moved("/shm", "/dev/shm")?;
     }
     for (tag, dir) in &job.writable {
@@ -120,7 +120,7 @@ fn make_root(job: &Job) -> Result<(), String> {
     let _ = mounted("cgroup2", "cgroup2", &in_root(Path::new("/sys/fs/cgroup")), "");
     let entered =
         chdir(ROOT).and_then(|()| mount_move(".", "/")).and_then(|()| chroot(".")).and_then(|()| chdir("/"));
-    entered.map_err(|e| format!("entering the host's files: {e}"))
+    entered.map_err(|e| format!("entering the root of the host: {e}"))
 }
 
 /// Runs the command to its end.

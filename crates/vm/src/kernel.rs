@@ -38,7 +38,7 @@ impl Kernel {
         };
         let Some(found) = places.iter().find(|dir| dir.join("kernel").is_dir()) else {
             let tried: Vec<_> = places.iter().map(|dir| dir.display().to_string()).collect();
-            let why = format!("no modules in {}; name their directory by --modules", tried.join(" or "));
+            let why = format!("no modules in {}; name their directory with --modules", tried.join(" or "));
             return Err(Error::Kernel { image, why });
         };
         let modules = std::fs::canonicalize(found).map_err(Error::io("opening the modules in", found))?;
@@ -76,7 +76,7 @@ fn release(path: &Path) -> Result<String, Error> {
     file.take(1 << 16).read_to_end(&mut head).map_err(Error::io("reading the kernel", path))?;
     image::release(&head).ok_or_else(|| Error::Kernel {
         image: path.to_owned(),
-        why: "it is no image of an x86 Linux kernel (vmlinuz, bzImage)".to_owned(),
+        why: "it is not an x86 Linux kernel image (vmlinuz, bzImage)".to_owned(),
     })
 }
 
@@ -115,6 +115,6 @@ mod tests {
         let path = dir.path().join("vmlinuz-1");
         std::fs::write(&path, "no").unwrap();
         let said = Kernel::new(&path, None).unwrap_err().to_string();
-        assert!(said.ends_with("it is no image of an x86 Linux kernel (vmlinuz, bzImage)"), "{said}");
+        assert!(said.ends_with("it is not an x86 Linux kernel image (vmlinuz, bzImage)"), "{said}");
     }
 }

@@ -29,7 +29,7 @@ pub fn persistent_memory(path: &Path) -> Result<PathBuf, Error> {
     let fail = |why: String| Error::Memory { path: path.to_owned(), why };
     let file = std::fs::metadata(path).map_err(|e| fail(e.to_string()))?;
     if file.len() % ALIGN_BYTES != 0 {
-        return Err(fail(format!("{} bytes are no multiple of 2 MiB: choose another --size", file.len())));
+        return Err(fail(format!("{} bytes are not a multiple of 2 MiB: choose another --size", file.len())));
     }
     let mut added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
     let added = added.get_or_insert_default();
@@ -48,11 +48,11 @@ pub fn persistent_memory(path: &Path) -> Result<PathBuf, Error> {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    Err(fail("the kernel does not find it".to_owned()))
+    Err(fail("the kernel does not detect it".to_owned()))
 }
 
 fn ask(path: &Path) -> Result<(), String> {
-    let lost = |e: std::io::Error| format!("asking for it: {e}");
+    let lost = |e: std::io::Error| format!("requesting it: {e}");
     let mut port = find_port(port::MEMORY)?;
     writeln!(port, "{}", json!(path)).map_err(lost)?;
     let mut answer = String::new();
@@ -92,7 +92,7 @@ fn allowed(line: &str, writable: &[PathBuf]) -> Result<(PathBuf, u64), String> {
     let path = std::fs::canonicalize(path).map_err(|e| e.to_string())?;
     let within = |dir: &PathBuf| std::fs::canonicalize(dir).is_ok_and(|dir| path.starts_with(dir));
     if !writable.iter().any(within) {
-        return Err("it is in none of the directories that the machine may write to".to_owned());
+        return Err("it is outside of the directories that the machine may write to".to_owned());
     }
     let bytes = std::fs::metadata(&path).map_err(|e| e.to_string())?.len();
     Ok((path, bytes))
@@ -117,14 +117,14 @@ impl Monitor {
     }
 
     fn execute(&mut self, command: &str, arguments: Value) -> Result<(), String> {
-        let lost = |e: std::io::Error| format!("QEMU's monitor: {e}");
+        let lost = |e: std::io::Error| format!("QEMU monitor: {e}");
         writeln!(self.to, "{}", json!({"execute": command, "arguments": arguments})).map_err(lost)?;
         loop {
             let mut line = String::new();
             if self.answers.read_line(&mut line).map_err(lost)? == 0 {
                 return Err("QEMU has ended".to_owned());
             }
-            let answer: Value = serde_json::from_str(&line).map_err(|e| format!("QEMU's monitor: {e}"))?;
+            let answer: Value = serde_json::from_str(&line).map_err(|e| format!("QEMU monitor: {e}"))?;
             if let Some(error) = answer.get("error") {
                 return Err(format!("QEMU: {}", error["desc"].as_str().unwrap_or_default()));
             }
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(answer(&asked(&inside), fine, &[dir.path()]), DONE);
         for path in [&outside, &link] {
             let said = answer(&asked(path), fine, &[dir.path()]);
-            assert_eq!(said, "it is in none of the directories that the machine may write to");
+            assert_eq!(said, "it is outside of the directories that the machine may write to");
         }
         let full = fine.replacen(
             "{\"event\": \"X\"}\n{\"return\"",

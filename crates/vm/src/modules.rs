@@ -56,7 +56,8 @@ impl Modules {
         }
         let data = input::read(path).map_err(Error::io("reading the module", path))?;
         let Some(data) = uncompress(&data) else {
-            let why = format!("{} cannot be uncompressed; are xz and gzip installed?", path.display());
+            let why =
+                format!("{} cannot be decompressed; check that xz and gzip are installed", path.display());
             return Err(Error::Kernel { image: self.kernel.image.clone(), why });
         };
         // Modules do not depend on each other in a circle; damaged ones may say so.

@@ -62,9 +62,8 @@ pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
     if kvm_is_offered() {
         match machine.run(Accelerator::Kvm) {
             Err(Broken { up: false, error: Error::Machine { .. } }) => {
-                say(
-                    "KVM is there but does not work: the virtual machine is emulated, ten to twenty times slower",
-                );
+                say("KVM exists but does not work: the virtual machine is emulated, ten to twenty times \
+                     slower");
             }
             ended => return ended.map_err(|broken| broken.error),
         }
@@ -97,7 +96,7 @@ fn kernel(path: &Path) -> Result<File, Error> {
 /// A file without a name, which is gone with those who have it open.
 pub fn memory_file(name: &str) -> Result<File, Error> {
     let file = memfd_create(name, MemfdFlags::CLOEXEC);
-    file.map(File::from).map_err(Error::io("making a file in memory for the", Path::new(name)))
+    file.map(File::from).map_err(Error::io("creating a memory file for the", Path::new(name)))
 }
 
 #[cfg(test)]

@@ -44,9 +44,8 @@ pub struct Watched<'a> {
 
 impl<'a> Watched<'a> {
     pub fn new(talk: UnixStream, console: &'a Console, patience: Patience) -> Result<Watched<'a>, Stopped> {
-        let hearing = talk
-            .try_clone()
-            .map_err(|e| Stopped { up: false, why: Some(format!("cannot be heard: {e}")) })?;
+        let hearing =
+            talk.try_clone().map_err(|e| Stopped { up: false, why: Some(format!("cannot be read: {e}")) })?;
         let (to, said) = channel();
         std::thread::spawn(move || {
             // Nobody listens any more at the end.
@@ -67,14 +66,14 @@ impl<'a> Watched<'a> {
                     return Err(self.stopped(format!("ended its command by signal {signal}")));
                 }
                 Ok(Said::Failed(why)) => {
-                    return Err(self.stopped(format!("could not start its command: {why}")));
+                    return Err(self.stopped(format!("cannot start its command: {why}")));
                 }
                 Ok(said) => {
                     self.up |= said == Said::Up;
                     last = Instant::now();
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(self.stopped("came to an end before its command did".to_owned()));
+                    return Err(self.stopped("ended before its command did".to_owned()));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -93,11 +92,11 @@ impl<'a> Watched<'a> {
     fn lives(&self, begun: Instant, last: Instant) -> Result<(), Stopped> {
         let Patience { first_word, boot, silence } = self.patience;
         let hangs = if self.up {
-            (last.elapsed() > silence).then(|| format!("hangs: it said nothing for {} s", silence.as_secs()))
+            (last.elapsed() > silence).then(|| format!("hangs: no message for {} s", silence.as_secs()))
         } else if begun.elapsed() > first_word && self.console.is_silent() {
-            Some(format!("hangs: its kernel said nothing for {} s", first_word.as_secs()))
+            Some(format!("hangs: no kernel message for {} s", first_word.as_secs()))
         } else {
-            (begun.elapsed() > boot).then(|| format!("did not come up in {} s", boot.as_secs()))
+            (begun.elapsed() > boot).then(|| format!("did not boot within {} s", boot.as_secs()))
         };
         hangs.map_or(Ok(()), |why| Err(self.stopped(why)))
     }
@@ -219,13 +218,13 @@ mod tests {
     fn a_machine_that_ends_early_or_hangs_is_told() {
         assert_eq!(end(b"up\nalive\nexit 3\n", "", false), Ok(3));
         for (said, console, hangs, why) in [
-            (&b"up\nalive\nexit 3"[..], "", false, "came to an end before its command did"),
-            (b"", "Linux", false, "came to an end before its command did"),
+            (&b"up\nalive\nexit 3"[..], "", false, "ended before its command did"),
+            (b"", "Linux", false, "ended before its command did"),
             (b"up\nsignal 9\n", "", true, "ended its command by signal 9"),
-            (b"failed no root\n", "", true, "could not start its command: no root"),
-            (b"", "", true, "hangs: its kernel said nothing for 0 s"),
-            (b"", "Linux", true, "did not come up in 0 s"),
-            (b"up\nalive\n", "Linux", true, "hangs: it said nothing for 0 s"),
+            (b"failed no root\n", "", true, "cannot start its command: no root"),
+            (b"", "", true, "hangs: no kernel message for 0 s"),
+            (b"", "Linux", true, "did not boot within 0 s"),
+            (b"up\nalive\n", "Linux", true, "hangs: no message for 0 s"),
         ] {
             assert_eq!(end(said, console, hangs), Err(why.to_owned()));
         }

@@ -19,6 +19,6 @@ fn a_panic_is_told_in_the_words_of_the_kernel() {
     let error = run(&task, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::Machine { .. }), "{error}");
     let said = error.to_string();
-    assert!(said.contains("came to an end before its command did"), "{said}");
+    assert!(said.contains("ended before its command did"), "{said}");
     assert!(said.contains("Kernel panic - not syncing: Attempted to kill init!"), "{said}");
 }
