@@ -37,8 +37,7 @@ fn what_a_machine_lacks_is_named() {
     };
     for fs in ["f2fs", "bcachefs"] {
         if !fs::in_kernel(fs::find(fs).unwrap()) {
-            let expected =
-                format!("no kernel to boot in a virtual machine with {fs}: `scripts/setup vm`");
+            let expected = format!("no kernel to boot in a virtual machine with {fs}: `scripts/setup vm`");
             lacks(fs, &expected);
         }
     }

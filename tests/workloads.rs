@@ -96,9 +96,9 @@ fn what_cannot_be_pulled_or_served_is_refused() {
     std::fs::create_dir(&single).unwrap();
     git(&single, &["init", "--quiet"]);
     git(&single, &["commit", "--quiet", "--allow-empty", "-m", "one"]);
-    lab.refused(&format!("age --git single {line}"), "one commit");
+    lab.refused(&format!("age --git single {line}"), "fewer than two commits");
     git(&single, &["commit", "--quiet", "--allow-empty", "-m", "two"]);
-    lab.refused(&format!("age --git single --pulls 3 {line}"), "not 3");
+    lab.refused(&format!("age --git single --pulls 3 {line}"), "not enough for 3 pulls");
     lab.refused(&format!("age --interfile 101 {line}"), "101");
     lab.refused(&format!("age --mail --days 1 --users 0 {line}"), "users");
     lab.refused(&format!("age --git --mail {line}"), "--mail");

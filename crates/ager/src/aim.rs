@@ -39,18 +39,20 @@ impl Aim {
         profile.check()?;
         if !(*fullness > 0.0 && *fullness <= MOST_FULL) {
             return Err(Error::Conditions(format!(
-                "fullness {fullness} is not above 0 and at most {MOST_FULL}; no file system keeps working fuller than that"
+                "fullness {fullness} must be above 0 and at most {MOST_FULL}; file systems do not work when \
+                 fuller"
             )));
         }
         if let Some(overwrites) = conditions.overwrites.filter(|n| !(*n > 0.0 && *n <= MOST_OVERWRITES)) {
             return Err(Error::Conditions(format!(
-                "overwrites {overwrites} are not above 0 and at most {MOST_OVERWRITES}"
+                "overwrites {overwrites} must be above 0 and at most {MOST_OVERWRITES}"
             )));
         }
         let live_bytes = (*capacity_bytes as f64 * fullness) as u64;
         if live_bytes < BLOCK_BYTES {
             return Err(Error::Conditions(format!(
-                "{capacity_bytes} bytes hold no file of {BLOCK_BYTES} bytes at fullness {fullness}; use a larger --size"
+                "{capacity_bytes} bytes are too small for a file of {BLOCK_BYTES} bytes at fullness \
+                 {fullness}; use a larger --size"
             )));
         }
         let sizes = Sizes::fit(&profile.size, live_bytes)?;

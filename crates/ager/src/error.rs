@@ -23,7 +23,7 @@ pub enum Error {
         why: String,
     },
     /// Snapshots that no workload can be made of.
-    #[error("cannot make a workload of the snapshots: {0}")]
+    #[error("cannot create a workload from the snapshots: {0}")]
     Snapshots(String),
     /// A snapshot that cannot be read.
     #[error(transparent)]

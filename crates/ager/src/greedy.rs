@@ -66,7 +66,8 @@ impl Greedy {
             && overwrites < conditions.fullness
         {
             return Err(Error::Conditions(format!(
-                "{overwrites} overwrites are less than the filling takes, {}; ask for more or leave --overwrites out",
+                "{overwrites} overwrites are less than the filling needs, {}; use more or leave --overwrites \
+                 out",
                 conditions.fullness
             )));
         }

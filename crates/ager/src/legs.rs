@@ -34,7 +34,8 @@ pub fn go_on(legs: &[Leg], conditions: &Conditions) -> Result<Box<dyn Ager>, Err
             ager.advance(left.min(BATCH as u64) as usize, &mut batch);
             if batch.is_empty() {
                 return Err(Error::Conditions(format!(
-                    "an earlier leg is recorded with {} operations and has {} fewer; it was made by another version",
+                    "an earlier leg is recorded with {} operations, but replays {} fewer; it was created by \
+                     another version",
                     leg.done, left
                 )));
             }

@@ -21,6 +21,6 @@ pub const LAST_ROUND: u64 = 100;
 fn check_round(round: u64) -> Result<(), Error> {
     match round {
         0..=LAST_ROUND => Ok(()),
-        _ => Err(Error::Conditions(format!("there is no round {round}: rounds go from 0 to {LAST_ROUND}"))),
+        _ => Err(Error::Conditions(format!("no round {round}: rounds go from 0 to {LAST_ROUND}"))),
     }
 }

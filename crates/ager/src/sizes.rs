@@ -145,14 +145,15 @@ impl Sizes {
             self.bins.iter().zip(&self.share).map(|(b, s)| s * b.blocks(QUANTILES, 1.0)).sum::<f64>()
                 / QUANTILES as f64;
         if mean <= 0.0 {
-            return Err(Error::Conditions("the profile has empty files only, which fill nothing".into()));
+            return Err(Error::Conditions("the profile has empty files only, which use no space".into()));
         }
         let mut files = wanted as f64 / mean;
         let mut best = (f64::INFINITY, 0);
         for _ in 0..24 {
             if files > MOST_FILES as f64 {
                 return Err(Error::Conditions(format!(
-                    "about {files:.0} files would be needed, at most {MOST_FILES} can be planned; use a smaller --size"
+                    "about {files:.0} files are needed, but at most {MOST_FILES} can be planned; use a \
+                     smaller --size"
                 )));
             }
             let n = (files.round() as u64).max(1);

@@ -222,7 +222,7 @@ impl Checkout<'_> {
                 let name = entry.name.escape_ascii();
                 return Err(self
                     .reader
-                    .error(format!("the tree {tree} names {name}, which git does not check out")));
+                    .error(format!("tree {tree} contains {name}, which git does not check out")));
             }
             let mut key = entry.name.clone();
             if entry.kind == EntryKind::Tree {

@@ -110,7 +110,7 @@ fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<
     let fail = |why: String| Error::Git { action, path: dir.into(), why };
     let output = child.and_then(Child::wait_with_output).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => fail("git is not on the PATH: apt install git".into()),
-        _ => fail(format!("git does not run ({error})")),
+        _ => fail(format!("cannot run git ({error})")),
     })?;
     if output.status.success() {
         return Ok(());
@@ -120,7 +120,7 @@ fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
-    let line = line.or(said.lines().last()).unwrap_or("it says no more");
+    let line = line.or(said.lines().last()).unwrap_or("no error message");
     Err(fail(format!("git ended with {}: {line}", output.status)))
 }
 

@@ -53,7 +53,8 @@ impl Extracted {
         let pulls = options.pulls.unwrap_or(history.count());
         if pulls == 0 || pulls > history.count() || options.every == 0 {
             return Err(Error::Conditions(format!(
-                "{} has {} commits to pull, so pulls go from 1 to that, and checkpoints come every 1 pull or more",
+                "{} has {} commits to pull: the number of pulls must be between 1 and that, and checkpoints \
+                 at least 1 pull apart",
                 history.path().display(),
                 history.count()
             )));

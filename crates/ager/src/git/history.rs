@@ -41,9 +41,7 @@ impl History {
             Order::Full => topological(&mut reader, repository.head())?,
         };
         match commits.len() {
-            0 | 1 => {
-                Err(reader.error("there is one commit, so nothing to pull after it; it takes two".into()))
-            }
+            0 | 1 => Err(reader.error("it has fewer than two commits, so there is nothing to pull".into())),
             _ => Ok(History { repository: Arc::new(repository), order, commits: commits.into() }),
         }
     }

@@ -54,13 +54,13 @@ impl Live {
     pub fn begin(history: &History, root: &Path, options: &LiveOptions) -> Result<Live, Error> {
         let fail = |why: String| Error::Git { action: ACTION, path: root.into(), why };
         if options.gc == Gc::Every(0) {
-            return Err(fail("gc comes after every 1 pull or more".into()));
+            return Err(fail("gc must run after every 1 pull or more".into()));
         }
         fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
         let root = root.canonicalize().map_err(|error| fail(error.to_string()))?;
         let mut there = fs::read_dir(&root).map_err(|error| fail(error.to_string()))?;
         if there.next().is_some() {
-            return Err(fail("it is not empty; give a directory that is, or is not there yet".into()));
+            return Err(fail("it is not empty; give an empty or new directory".into()));
         }
         let upstream = upstream(history, &options.scratch)?;
         git(ACTION, &root, &[], ["init", "--quiet", "--template="])?;
@@ -83,7 +83,7 @@ impl Live {
     /// Pulls, one after the other, the commits up to number `pull`. When it returns no process of git is left.
     pub fn pull(&mut self, pull: u64) -> Result<(), Error> {
         if pull > self.history.count() {
-            let why = format!("there are {} commits and no number {pull}", self.history.count());
+            let why = format!("there are {} commits, so commit {pull} does not exist", self.history.count());
             return Err(Error::Git { action: ACTION, path: self.root.clone(), why });
         }
         while self.pull < pull {
@@ -123,7 +123,7 @@ impl Live {
 /// A bare repository without objects of its own.
 fn upstream(history: &History, scratch: &Path) -> Result<TempDir, Error> {
     let fail = |error: std::io::Error| Error::Git {
-        action: "making the repository to pull from in",
+        action: "creating the repository to pull from in",
         path: scratch.into(),
         why: error.to_string(),
     };

@@ -46,7 +46,7 @@ impl Path {
         }
         let bytes = reader.size(entry.id)?;
         if bytes == 0 || bytes > MOST_BYTES as u64 || reader.contents(entry.id)?.contains(&0) {
-            return Err(self.refuse(&entry.name, "is a symbolic link to what cannot be a path", reader));
+            return Err(self.refuse(&entry.name, "is a symbolic link to an invalid path", reader));
         }
         Ok(())
     }

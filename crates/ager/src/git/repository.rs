@@ -56,10 +56,12 @@ impl Repository {
     pub fn open(path: &Path) -> Result<Repository, Error> {
         let fail = |why: String| Error::Git { action: "opening the repository", path: path.into(), why };
         let (git_dir, common_dir) = find(path).ok_or_else(|| {
-            fail("it is not a git repository; give its top, or the path of a bare one".into())
+            fail(
+                "it is not a git repository; give its top directory, or the path of a bare repository".into(),
+            )
         })?;
         if std::fs::metadata(common_dir.join("shallow")).is_ok_and(|file| file.len() > 0) {
-            return Err(fail("it is a shallow clone; get its history with git fetch --unshallow".into()));
+            return Err(fail("it is a shallow clone; fetch its history with `git fetch --unshallow`".into()));
         }
         let objects = common_dir.join("objects");
         let odb = gix_odb::at(&objects, Hash::Sha1).and_then(gix_odb::Handle::into_arc);
@@ -69,8 +71,8 @@ impl Repository {
         let head = refs.find("HEAD").and_then(|mut head| head.peel_to_id(&refs, &odb));
         let head = head.map_err(|error| {
             fail(format!(
-                "it has no newest commit that can be read ({error}); commit something, or check HEAD \
-                 out again; a repository with SHA-256 names cannot be read"
+                "it has no readable newest commit ({error}); commit something, or check out HEAD again; \
+                 repositories with SHA-256 names are not supported"
             ))
         })?;
         Ok(Repository { path: path.into(), objects, head, odb: Mutex::new(odb) })
@@ -201,18 +203,18 @@ impl Reader {
         let is = self.object(id)?.0;
         match is == kind {
             true => Ok(&self.buffer),
-            false => Err(self.damaged(id, &format!("it is a {is} and should be a {kind}"))),
+            false => Err(self.damaged(id, &format!("it is a {is} instead of a {kind}"))),
         }
     }
 
     fn missing(&self, id: ObjectId) -> Error {
         self.error(format!(
-            "the object {id} is missing: the clone is partial or damaged; clone the whole repository"
+            "object {id} is missing: the clone is partial or damaged; clone the whole repository"
         ))
     }
 
     fn damaged(&self, id: ObjectId, why: &str) -> Error {
-        self.error(format!("the object {id} cannot be read ({why}); git fsck says more"))
+        self.error(format!("cannot read object {id} ({why}); run git fsck for details"))
     }
 
     /// An error on this repository.

@@ -28,15 +28,15 @@ pub fn make(path: &Path, commits: u64, seed: u64) -> Result<(), Error> {
 
 /// The same of a project that begins with so many source files, of 4 KiB in the mean.
 pub fn make_of(path: &Path, files: u64, commits: u64, seed: u64) -> Result<(), Error> {
-    const ACTION: &str = "making a sample repository at";
+    const ACTION: &str = "creating a sample repository at";
     let fail = |why: String| Error::Git { action: ACTION, path: path.into(), why };
     if commits < 3 {
-        return Err(fail("it takes 3 commits or more".into()));
+        return Err(fail("it needs at least 3 commits".into()));
     }
     fs::create_dir_all(path).map_err(|error| fail(error.to_string()))?;
     let there = fs::read_dir(path).map_err(|error| fail(error.to_string()))?.next();
     if there.is_some() {
-        return Err(fail("it is not empty; give a directory that is, or is not there yet".into()));
+        return Err(fail("it is not empty; give an empty or new directory".into()));
     }
     git(ACTION, path, &[], ["init", "--quiet", "--bare", "--template="])?;
     git_reading(ACTION, path, ["fast-import", "--quiet"], &stream(files, commits, seed))

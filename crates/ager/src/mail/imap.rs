@@ -54,7 +54,7 @@ impl Session {
         let greeting = session.line()?;
         match greeting.starts_with(b"* OK") {
             true => Ok(session),
-            false => Err(io::Error::other("what listens there does not greet as an IMAP server does")),
+            false => Err(io::Error::other("the server on this port does not greet as an IMAP server")),
         }
     }
 
@@ -106,7 +106,9 @@ impl Session {
             let left = LONGEST_LINE_BYTES.saturating_sub(line.len() as u64);
             (&mut self.stream).take(left).read_until(b'\n', &mut line)?;
             if !line.ends_with(b"\n") {
-                return Err(io::Error::other("the server closed the connection or sent a line without end"));
+                return Err(io::Error::other(
+                    "the server closed the connection or sent an unterminated line",
+                ));
             }
             while line.ends_with(b"\n") || line.ends_with(b"\r") {
                 line.pop();

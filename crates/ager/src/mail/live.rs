@@ -69,7 +69,7 @@ impl Live {
     pub fn day(&mut self, day: u32) -> Result<(), Error> {
         if day != self.next_day || day > self.days {
             let why = format!("the next day is {}, of {} and the filling", self.next_day, self.days);
-            return Err(Error::MailServer { doing: format!("doing day {day} of the mail"), why });
+            return Err(Error::MailServer { doing: format!("running day {day} of the mail workload"), why });
         }
         self.resume()?;
         self.next_day += 1;
@@ -140,7 +140,7 @@ impl User {
     fn insert(&mut self, mailbox: u32, uid: u32, text: &[u8]) -> io::Result<()> {
         match self.session.append(&mailbox_name(mailbox), text)?.uid {
             Some(given) if given == uid => Ok(()),
-            given => Err(io::Error::other(format!("the message got the number {given:?} instead of {uid}"))),
+            given => Err(io::Error::other(format!("the message got UID {given:?} instead of {uid}"))),
         }
     }
 
@@ -152,7 +152,7 @@ impl User {
         self.session.command(&format!("UID STORE {uid} +FLAGS.SILENT (\\Deleted)"))?;
         match self.session.command(&format!("UID EXPUNGE {uid}"))?.expunged {
             1 => Ok(()),
-            gone => Err(io::Error::other(format!("{gone} messages are gone instead of 1"))),
+            gone => Err(io::Error::other(format!("{gone} messages were expunged instead of 1"))),
         }
     }
 }
@@ -167,7 +167,7 @@ fn mailbox_name(mailbox: u32) -> String {
 
 fn describe(event: Event) -> String {
     match event {
-        Event::Create { user, mailbox } => format!("making mailbox m{mailbox} of u{user}"),
+        Event::Create { user, mailbox } => format!("creating mailbox m{mailbox} of u{user}"),
         Event::Insert { user, mailbox, uid, size_bytes } => {
             format!("putting message {uid} of {size_bytes} bytes into mailbox m{mailbox} of u{user}")
         }
@@ -183,19 +183,20 @@ fn fresh_root(root: &Path) -> Result<PathBuf, Error> {
     use disk::IoContext as _;
     match std::fs::create_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => made.context("creating a directory for mail,", root)?,
+        made => made.context("creating the mail directory", root)?,
     }
-    let root = std::fs::canonicalize(root).context("looking at", root)?;
+    let root = std::fs::canonicalize(root).context("checking", root)?;
     if std::fs::read_dir(&root).context("reading", &root)?.next().is_some() {
         let why = "it is not empty; give a new directory".to_owned();
-        return Err(Error::MailServer { doing: format!("keeping mail in {}", root.display()), why });
+        return Err(Error::MailServer { doing: format!("storing mail in {}", root.display()), why });
     }
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@=".contains(byte);
     match root.as_os_str().as_encoded_bytes().iter().all(plain) {
         true => Ok(root),
         false => Err(Error::MailServer {
-            doing: format!("keeping mail in {}", root.display()),
-            why: "Dovecot takes names of letters, digits and ._-+@= only; use another directory".to_owned(),
+            doing: format!("storing mail in {}", root.display()),
+            why: "Dovecot supports names of letters, digits and ._-+@= only; use another directory"
+                .to_owned(),
         }),
     }
 }

@@ -67,32 +67,34 @@ impl Plan {
         let refuse = |why: String| Err(Error::Conditions(why));
         if p.users == 0 || p.mailboxes == 0 {
             return refuse(format!(
-                "{} users with {} mailboxes each get no mail; there must be one of each",
+                "{} users with {} mailboxes each get no mail; at least one of each is required",
                 p.users, p.mailboxes
             ));
         }
         if p.users > MOST_USERS || all_mailboxes > MOST_MAILBOXES {
             return refuse(format!(
-                "{} users with {} mailboxes each are too many: at most {MOST_USERS} users, and {MOST_MAILBOXES} \
-                 mailboxes in all",
+                "{} users with {} mailboxes each are too many: the limits are {MOST_USERS} users and \
+                 {MOST_MAILBOXES} mailboxes in total",
                 p.users, p.mailboxes
             ));
         }
         if p.least_bytes < LEAST_BYTES || p.least_bytes > p.most_bytes || p.most_bytes > MOST_BYTES {
             return refuse(format!(
-                "messages of {} to {} bytes: the range must rise, from {LEAST_BYTES} or more to {MOST_BYTES} or less",
+                "messages of {} to {} bytes: the range must ascend, from {LEAST_BYTES} or more to \
+                 {MOST_BYTES} or less",
                 p.least_bytes, p.most_bytes
             ));
         }
         if !(0.0..=1.0).contains(&p.insert_share) {
-            return refuse(format!("{} is no share of insertions: it goes from 0 to 1", p.insert_share));
+            return refuse(format!("{} is not a share of insertions, from 0 to 1", p.insert_share));
         }
         match all_mailboxes.checked_mul(p.messages.into()).and_then(|fill| fill.checked_add(churn(p))) {
             None | Some(MOST_EVENTS..) => refuse(format!(
-                "more than {MOST_EVENTS} messages would come and go; use fewer mailboxes, messages, operations or days"
+                "the plan needs more than {MOST_EVENTS} messages; use fewer mailboxes, messages, operations \
+                 or days"
             )),
             Some(0) => {
-                refuse("no message comes or goes: give some to fill with, or operations and days".into())
+                refuse("the plan has no messages: give some for the filling, or operations and days".into())
             }
             Some(_) => Ok(Plan { parameters, seed }),
         }

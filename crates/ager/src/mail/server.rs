@@ -153,7 +153,7 @@ impl Home {
             |line: &&str| ["Error: ", "Fatal: ", "Panic: "].iter().any(|word| line.contains(word));
         ["log", "said"].iter().find_map(|name| {
             let text = fs::read_to_string(self.dir.path().join(name)).ok()?;
-            Some(format!("Dovecot says: {}", text.lines().rfind(is_complaint)?.trim()))
+            Some(format!("Dovecot: {}", text.lines().rfind(is_complaint)?.trim()))
         })
     }
 
@@ -197,7 +197,7 @@ impl Server {
             let answer = Session::connect(self.port);
             match (answer, self.child.try_wait()) {
                 (Ok(_), _) => return Ok(()),
-                (Err(_), Ok(Some(status))) => return Err(format!("it ended at once, {status}")),
+                (Err(_), Ok(Some(status))) => return Err(format!("it exited at once, {status}")),
                 (Err(error), _) if begun.elapsed() > PATIENCE => return Err(error.to_string()),
                 _ => std::thread::sleep(Duration::from_millis(5)),
             }
@@ -226,8 +226,8 @@ impl User {
             match output.status.success() && !text.is_empty() {
                 true => Ok(text),
                 false => Err(Error::MailServer {
-                    doing: "finding a user for the mail server".to_owned(),
-                    why: format!("id {flags} says: {}", String::from_utf8_lossy(&output.stderr).trim()),
+                    doing: "finding a user account for the mail server".to_owned(),
+                    why: format!("id {flags}: {}", String::from_utf8_lossy(&output.stderr).trim()),
                 }),
             }
         };
@@ -270,8 +270,8 @@ fn check_version(program: &Path) -> Result<(), Error> {
     match version.starts_with("2.3.") && output.status.success() {
         true => Ok(()),
         false => Err(Error::MailServer {
-            doing: format!("asking {name} for its version"),
-            why: format!("it is \"{version}\", and 2.3 is needed; use the extracted mail ager"),
+            doing: format!("reading the version of {name}"),
+            why: format!("it is \"{version}\", but 2.3 is needed; use the extracted mail ager"),
         }),
     }
 }
@@ -280,8 +280,8 @@ fn check_version(program: &Path) -> Result<(), Error> {
 fn bind(port: u16) -> Result<u16, Error> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| listener.local_addr());
     bound.map(|address| address.port()).map_err(|error| Error::MailServer {
-        doing: format!("taking port {port} of 127.0.0.1 for the mail server"),
-        why: format!("{error}; choose another from 1024 on, or none to have one found"),
+        doing: format!("binding port {port} of 127.0.0.1 for the mail server"),
+        why: format!("{error}; choose another port from 1024 on, or none to pick a free one"),
     })
 }
 

@@ -30,7 +30,7 @@ impl Interfile {
     pub fn round(&self, shape: &Shape, round: u64) -> Result<Vec<Op>, Error> {
         check_round(round)?;
         if self.file_bytes == 0 {
-            return Err(Error::Conditions("files of no bytes have no layout; give them a size".to_owned()));
+            return Err(Error::Conditions("files of 0 bytes have no layout; give them a size".to_owned()));
         }
         let mut made = vec![false; shape.dirs().len()];
         let mut ops = Vec::with_capacity(shape.files().len() + made.len() + 1);

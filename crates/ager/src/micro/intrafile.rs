@@ -33,14 +33,14 @@ impl Intrafile {
         let &Intrafile { files, file_bytes, unit_bytes } = self;
         if files == 0 || unit_bytes == 0 || file_bytes < unit_bytes || file_bytes % unit_bytes != 0 {
             return Err(Error::Conditions(format!(
-                "{files} files of {file_bytes} bytes cannot grow by {unit_bytes} bytes: there must be a file, and its \
-                 size a multiple of what is appended"
+                "{files} files of {file_bytes} bytes cannot grow by {unit_bytes} bytes: at least one file is \
+                 needed, with a size that is a multiple of the append"
             )));
         }
         let units = file_bytes / unit_bytes;
         let Some(operations) = units.checked_mul(files).filter(|&appends| appends <= MOST_APPENDS) else {
             return Err(Error::Conditions(format!(
-                "{files} files of {units} appends each are more than {MOST_APPENDS} appends in a round"
+                "{files} files of {units} appends each exceed {MOST_APPENDS} appends per round"
             )));
         };
         let in_turn = units * round / super::LAST_ROUND;

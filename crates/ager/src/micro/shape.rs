@@ -43,7 +43,7 @@ impl Shape {
         let mut entries = 0;
         for path in paths {
             if path.as_os_str().len() > PATH_MAX {
-                return refuse(&path, "which is longer than a path can be");
+                return refuse(&path, "which exceeds the maximum path length");
             }
             let mut names = Vec::new();
             for component in path.components() {
@@ -53,7 +53,7 @@ impl Shape {
                     Component::ParentDir | Component::Prefix(_) => {
                         return refuse(
                             &path,
-                            "which leads out of the tree; list files by their paths below it",
+                            "which is outside of the tree; list files by their paths below its root",
                         );
                     }
                 }
@@ -66,7 +66,7 @@ impl Shape {
                     Some(Node::default())
                 }) {
                     Some(below) => node = below,
-                    None => return refuse(&path, "although a part of that path is a file"),
+                    None => return refuse(&path, "but a part of that path is a file"),
                 }
             }
             if node.0.insert(file, None).is_some_and(|there| there.is_some()) {
@@ -80,7 +80,7 @@ impl Shape {
         let mut shape = Shape { dirs: Vec::new(), files: Vec::new() };
         shape.number(root);
         match shape.files.is_empty() {
-            true => Err(Error::Conditions(format!("{origin} names no file"))),
+            true => Err(Error::Conditions(format!("{origin} names no files"))),
             false => Ok(shape),
         }
     }
@@ -107,7 +107,7 @@ impl Shape {
         input::open_stream(listing)
             .and_then(|file| file.take(MOST_LISTED_BYTES + 1).read_to_end(&mut text))
             .map_err(|error| {
-                Error::Conditions(format!("the listing {} cannot be read: {error}", listing.display()))
+                Error::Conditions(format!("cannot read the listing {}: {error}", listing.display()))
             })?;
         if text.len() as u64 > MOST_LISTED_BYTES {
             return Err(too_many(&listing.display().to_string()));
@@ -125,7 +125,7 @@ impl Shape {
     /// The shape of a live tree: regular files only; links are not followed.
     pub fn of_tree(root: &Path) -> Result<Shape, Error> {
         let refuse = |path: &Path, error: io::Error| {
-            Error::Conditions(format!("{} cannot be read: {error}", path.display()))
+            Error::Conditions(format!("cannot read {}: {error}", path.display()))
         };
         let mut files = Vec::new();
         let mut left = vec![root.to_owned()];
@@ -191,7 +191,7 @@ impl Shape {
 }
 
 fn too_many(origin: &str) -> Error {
-    Error::Conditions(format!("{origin} has more than {MOST_ENTRIES} files and directories; take fewer"))
+    Error::Conditions(format!("{origin} has more than {MOST_ENTRIES} files and directories; use fewer"))
 }
 
 #[cfg(test)]

@@ -33,7 +33,8 @@ impl Files {
 
     /// The share of the file system that is in use.
     pub fn fullness(&self) -> Result<f64, Error> {
-        let space = fstatvfs(&self.dir).map_err(|e| fail("asking for the space of", &self.root)(e.into()))?;
+        let space =
+            fstatvfs(&self.dir).map_err(|e| fail("reading the free space of", &self.root)(e.into()))?;
         Ok(1.0 - space.f_bavail as f64 / space.f_blocks.max(1) as f64)
     }
 
@@ -79,7 +80,7 @@ impl Files {
             }
             Step::Fsync(path) => {
                 let at = at(&path);
-                self.file(&path)?.sync_all().map_err(fail("forcing to disk", &at))
+                self.file(&path)?.sync_all().map_err(fail("syncing", &at))
             }
             Step::Close(path) => {
                 self.open.remove(&path);

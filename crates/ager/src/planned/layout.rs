@@ -41,8 +41,8 @@ pub(super) fn plan(conditions: &Conditions, state: State) -> Result<Planned, Err
             if creations < rhythm.new as f64 {
                 let least = rhythm.new as f64 * mean_blocks + counters.created_blocks as f64;
                 return Err(Error::Conditions(format!(
-                    "{overwrites} overwrites are less than the filling takes with what is already done, {:.3}; \
-                     ask for more or leave --overwrites out",
+                    "{overwrites} overwrites are less than the filling needs including the operations so \
+                     far, {:.3}; use more or leave --overwrites out",
                     least / aim.overwritten_blocks(1.0)
                 )));
             }

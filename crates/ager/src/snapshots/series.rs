@@ -62,7 +62,7 @@ pub fn snapshot_files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         }
     }
     match files.is_empty() {
-        true => Err(Error::Snapshots("there are none; name at least one".to_owned())),
+        true => Err(Error::Snapshots("no snapshots; name at least one".to_owned())),
         false => Ok(files),
     }
 }
@@ -79,7 +79,7 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>, Error> {
         }
     }
     if found.is_empty() {
-        return Err(refused(&"it holds no snapshot"));
+        return Err(refused(&"it contains no snapshots"));
     }
     found.sort();
     Ok(found.into_iter().map(|(_, path)| path).collect())
@@ -110,14 +110,14 @@ pub(super) fn load(series: &dyn Series, place: usize, before: Option<&Snapshot>)
     let name = series.name(place);
     let refused = |why: String| Error::Snapshots(format!("{name}: {why}"));
     if snapshot.info().lacks.contains(&Fact::Size) {
-        return Err(refused("it does not say how large files are; leave it out".to_owned()));
+        return Err(refused("it does not record file sizes; leave it out".to_owned()));
     }
     let mut doubts = check(&snapshot).map_err(|why| refused(why.to_string()))?;
     if let Some(before) = before {
-        let pair = |why: String| refused(format!("it cannot follow {}: {why}", series.name(place - 1)));
+        let pair = |why: String| refused(format!("it does not follow {}: {why}", series.name(place - 1)));
         doubts.extend(check_pair(before, &snapshot).map_err(|why| pair(why.to_string()))?);
         if snapshot.info().begun_ns == before.info().begun_ns {
-            return Err(pair("both were taken at one time; give each once".to_owned()));
+            return Err(pair("both were taken at the same time; give each once".to_owned()));
         }
     }
     let doubts = doubts.into_iter().map(|doubt| format!("{name}: {doubt}")).collect();

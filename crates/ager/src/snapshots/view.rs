@@ -62,7 +62,7 @@ impl View {
         match (1..view.entries().len() as u32).find(|place| !is_name(view.name(*place))) {
             None => Ok((view, left_out)),
             Some(place) => Err(Error::Snapshots(format!(
-                "{name} has a name that no file can have, {:?}; take or import it again",
+                "{name} contains an invalid file name, {:?}; take or import it again",
                 String::from_utf8_lossy(&view.path(place))
             ))),
         }

@@ -61,17 +61,16 @@ impl Workload {
     /// Begins. Reads all snapshots once beforehand if lifetimes are to be fitted.
     pub fn new(series: Box<dyn Series>, options: Options) -> Result<Workload, Error> {
         if series.count() == 0 {
-            return Err(Error::Snapshots("there are none; name at least one".to_owned()));
+            return Err(Error::Snapshots("no snapshots; name at least one".to_owned()));
         }
         if options.short_lived.as_ref().is_some_and(|short| short.bytes_per_profile == 0) {
             return Err(Error::Snapshots(
-                "a profile of activity for each 0 bytes would be without end".to_owned(),
+                "a profile of activity per 0 bytes is unlimited; use at least 1 byte".to_owned(),
             ));
         }
         if options.short_lived.as_ref().is_some_and(|short| short.set.profiles.is_empty()) {
             return Err(Error::Snapshots(
-                "the set of short-lived files has no profile, as nothing came and went; give another, or leave it out"
-                    .to_owned(),
+                "the set of short-lived files is empty; give another, or leave it out".to_owned(),
             ));
         }
         let lifetimes = match options.deletions {
@@ -117,7 +116,8 @@ impl Workload {
         if let Some(short_lived) = self.options.short_lived.as_ref().filter(|_| is_fill) {
             if after.info().capacity_bytes == 0 {
                 return Err(Error::Snapshots(format!(
-                    "{} does not say how large the file system is, which short-lived files go by; leave them out",
+                    "{} does not record the size of its file system, which short-lived files depend on; \
+                     leave them out",
                     self.series.name(self.next)
                 )));
             }

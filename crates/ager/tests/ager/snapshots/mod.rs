@@ -415,7 +415,7 @@ fn a_set_without_profiles_is_refused() {
     let set = ActivitySet { profiles: Vec::new(), source: String::new() };
     let options = Options { short_lived: Some(ShortLived::published(set)), ..Options::told(1) };
     let error = replay(&[by_hand(1, &[])], &options, |_, _| {}).unwrap_err();
-    assert!(error.contains("no profile"), "{error}");
+    assert!(error.contains("the set of short-lived files is empty"), "{error}");
 }
 
 #[test]
@@ -433,7 +433,7 @@ fn a_directory_stands_for_its_snapshots_in_order_of_time() {
     std::fs::write(at("notes"), "no snapshot").unwrap();
     assert!(snapshot_files(&[dir.path().to_owned()]).unwrap_err().to_string().contains("notes"));
     std::fs::create_dir(at(".empty")).unwrap();
-    assert!(snapshot_files(&[at(".empty")]).unwrap_err().to_string().contains("holds no snapshot"));
+    assert!(snapshot_files(&[at(".empty")]).unwrap_err().to_string().contains("contains no snapshots"));
 }
 
 #[test]
@@ -502,8 +502,11 @@ fn what_is_no_series_is_refused_in_one_line_that_names_the_snapshot() {
             "names and the other hashes",
         ),
         (vec![one.clone(), changed(&two, |info| info.ended_ns = info.begun_ns - 5)], "before it began"),
-        (vec![one.clone(), changed(&two, |info| info.lacks = vec![snapshot::Fact::Size])], "how large"),
-        (vec![one, by_hand(2, &[(11, None, "a/b", 1, 1.5)])], "no file can have"),
+        (
+            vec![one.clone(), changed(&two, |info| info.lacks = vec![snapshot::Fact::Size])],
+            "does not record file sizes",
+        ),
+        (vec![one, by_hand(2, &[(11, None, "a/b", 1, 1.5)])], "an invalid file name"),
     ];
     for (snapshots, expected) in cases {
         for deletions in [Deletions::Uniform, Deletions::Lifetimes] {
