@@ -386,11 +386,11 @@ fn metadata_experiments_that_cannot_be_are_refused_and_what_was_interrupted_did_
     needs!("ext4");
     let lab = Lab::new();
     for (from, to, said) in [
-        ("iterations = 10", "iterations = 50", "50 iterations go beyond the 40 objects"),
+        ("iterations = 10", "iterations = 50", "50 iterations exceed the 40 objects"),
         ("33_554_432", "33_554", "memory_bytes = 33554 is too small"),
         ("precreate = 40", "precreates = 40", "precreates"),
         ("over_disks = [\"hdd-7200\"]", "over_disks = [\"drum\"]", "drum"),
-        ("rounds = [1, 2]", "rounds = [0, 2]", "a run needs a rank"),
+        ("rounds = [1, 2]", "rounds = [0, 2]", "a run needs at least one rank"),
         ("rounds = [1, 2]", "rounds = [1, 2]\npictures = [1]", "remove pictures"),
     ] {
         assert!(METADATA.contains(from), "{from}");

@@ -361,15 +361,18 @@ fn bad_personalities_are_refused() {
         ("bench personality mailserver --on d", "fileserver, varmail, webserver"),
         (
             "bench bad.toml --on d",
-            "bad.toml is no personality: line 9: the step \"2 times: open files; read half; close\"",
+            "bad.toml is not a personality: line 9: step \"2 times: open files; read half; close\"",
         ),
-        ("bench unknown.toml --on d", "unknown.toml is no personality: line 5: unknown field `treads`"),
-        ("bench idle.toml --on d", "idle.toml is no personality: line 5: it has 1 to 4096 threads, not 0"),
+        ("bench unknown.toml --on d", "unknown.toml is not a personality: line 5: unknown field `treads`"),
+        (
+            "bench idle.toml --on d",
+            "idle.toml is not a personality: line 5: it must have 1 to 4096 threads, not 0",
+        ),
         (
             "bench gamma.toml --on d",
-            "gamma.toml is no personality: line 19: the set \"files\" has the shape 0.5",
+            "gamma.toml is not a personality: line 19: set \"files\" has the shape 0.5",
         ),
-        ("bench empty.toml --on d", "empty.toml is no personality: line 1: missing field `set`"),
+        ("bench empty.toml --on d", "empty.toml is not a personality: line 1: missing field `set`"),
         ("bench missing.toml --on d", "missing.toml"),
         ("bench fileserver --on nothing --work w", "no aged file system named nothing"),
         ("bench fileserver --on nothing/here", "no aged file system named here"),

@@ -39,8 +39,8 @@ impl Aim {
         profile.check()?;
         if !(*fullness > 0.0 && *fullness <= MOST_FULL) {
             return Err(Error::Conditions(format!(
-                "fullness {fullness} must be above 0 and at most {MOST_FULL}; file systems do not work when \
-                 fuller"
+                "fullness {fullness} must be above 0 and at most {MOST_FULL}; fuller file systems \
+                 stop working"
             )));
         }
         if let Some(overwrites) = conditions.overwrites.filter(|n| !(*n > 0.0 && *n <= MOST_OVERWRITES)) {

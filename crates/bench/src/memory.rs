@@ -18,15 +18,15 @@ const PIECE_BYTES: usize = 16 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Too little would be left.
-    #[error("{limit_bytes} bytes of free memory are too few; leave {LEAST_FREE_BYTES} at least")]
+    #[error("{limit_bytes} bytes of free memory are too few; leave at least {LEAST_FREE_BYTES}")]
     TooLittle {
         /// What was asked for.
         limit_bytes: u64,
     },
     /// The control group of this process would not allow it.
     #[error(
-        "{needed_bytes} bytes of memory would have to be occupied, and the control group of this process allows only \
-         {allowed_bytes} more; limit the memory of the group instead"
+        "{needed_bytes} bytes of memory need to be occupied, but the control group of this process allows \
+         only {allowed_bytes} more; limit the memory of the group instead"
     )]
     Group {
         /// What would have to be occupied.
@@ -92,7 +92,7 @@ pub fn available() -> Result<u64, Error> {
     let text = std::fs::read_to_string(path).map_err(fail)?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<u64> = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
-    kib.map(|kib| kib << 10).ok_or_else(|| fail(std::io::Error::other("it does not tell what is available")))
+    kib.map(|kib| kib << 10).ok_or_else(|| fail(std::io::Error::other("no available memory reported")))
 }
 
 /// How much more memory the control groups allow that `own` lists and that lie below `root`; none without a limit.

@@ -42,7 +42,7 @@ pub fn run_apart(
     watch: &mut dyn Watch,
 ) -> Result<(), Error> {
     task.check()?;
-    let mut other = Other::start(command).map_err(|error| lost(&format!("it cannot be started: {error}")))?;
+    let mut other = Other::start(command).map_err(|error| lost(&format!("cannot start: {error}")))?;
     other.say(task)?;
     loop {
         match other.hear(interrupted)? {
@@ -63,7 +63,8 @@ pub fn apart(
     interrupted: &(dyn Fn() -> bool + Sync),
     member: &(dyn Fn() -> Command + Sync),
 ) -> Result<(), Error> {
-    let stranger = |why: String| Error::Settings(format!("a run is started by an experiment alone: {why}"));
+    let stranger =
+        |why: String| Error::Settings(format!("cannot run alone, only as part of an experiment: {why}"));
     // It must not go on when nobody is left to ask for it.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| stranger(e.to_string()))?;
     let task: Task = serde_json::from_str(&line()?).map_err(|e| stranger(e.to_string()))?;
@@ -78,7 +79,7 @@ pub fn apart(
 }
 
 fn lost(why: &str) -> Error {
-    Error::Settings(format!("the process of the benchmark: {why}"))
+    Error::Settings(format!("benchmark process: {why}"))
 }
 
 /// The other process, as who started it sees it. It ends with this.
@@ -132,9 +133,9 @@ impl Other {
     fn ended(&mut self, error: &std::io::Error) -> Error {
         let _ = self.child.kill();
         match self.child.wait() {
-            Ok(status) => {
-                lost(&format!("it ended early, with {status}; where memory is limited, it may be too little"))
-            }
+            Ok(status) => lost(&format!(
+                "it exited early, with {status}; if memory is limited, the limit may be too small"
+            )),
             Err(_) => lost(&error.to_string()),
         }
     }

@@ -48,13 +48,13 @@ impl Sizes {
             | Sizes::Lognormal { median: size, .. }
                 if size > MOST_BYTES =>
             {
-                Err(format!("objects of {size} bytes are too large; the most are {MOST_BYTES}"))
+                Err(format!("objects of {size} bytes are too large; the maximum is {MOST_BYTES}"))
             }
             Sizes::Uniform { least, most } if least > most => {
-                Err(format!("no size lies between {least} and {most} bytes"))
+                Err(format!("no size is between {least} and {most} bytes"))
             }
             Sizes::Lognormal { median, sigma } if median == 0 || !(0.0..=10.0).contains(&sigma) => {
-                Err(format!("no sizes have a median of {median} bytes and a sigma of {sigma}"))
+                Err(format!("no size distribution has a median of {median} bytes and a sigma of {sigma}"))
             }
             _ => Ok(()),
         }

@@ -41,6 +41,6 @@ pub enum Error {
         why: String,
     },
     /// A signal asked the run to end.
-    #[error("interrupted; the objects are still there: `--phases cleanup` deletes them")]
+    #[error("interrupted; the objects still exist: delete them with `--phases cleanup`")]
     Interrupted,
 }

@@ -58,5 +58,5 @@ fn encode<T: Serialize>(plain: &T) -> Vec<u8> {
 
 fn decode<T: DeserializeOwned>(message: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(message)
-        .map_err(|e| Error::Settings(format!("a rank says what no rank would: {e}")))
+        .map_err(|e| Error::Settings(format!("cannot decode a message of a rank: {e}")))
 }

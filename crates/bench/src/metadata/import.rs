@@ -54,7 +54,7 @@ pub fn import(text: &str) -> Result<Imported, String> {
     }
     if imported.phases.is_empty() {
         return Err(
-            "no line of it tells the result of a phase as MD-REAL-IO or md-workbench print it".to_owned()
+            "no line contains the result of a phase in the format of MD-REAL-IO or md-workbench".to_owned()
         );
     }
     Ok(imported)

@@ -177,8 +177,9 @@ impl Launch<'_> {
 /// Is a rank of a run that another process has started, from beginning to end. Services are opened by `remote`.
 pub fn member(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
     let (mut group, job) = Member::join()?;
-    let job: Job = serde_json::from_slice(&job)
-        .map_err(|e| Error::Settings(format!("ranks are started by the benchmark alone: {e}")))?;
+    let job: Job = serde_json::from_slice(&job).map_err(|e| {
+        Error::Settings(format!("ranks cannot be started by hand, only by the benchmark: {e}"))
+    })?;
     let mut interface = match job.keeper.open(remote) {
         Ok(interface) => interface,
         Err(failure) => {

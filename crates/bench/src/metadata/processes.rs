@@ -58,8 +58,7 @@ impl Processes {
         let lost = Arc::<Lost>::default();
         let mut group = Processes { patience: Patience::default(), others: Vec::new(), lost };
         for rank in 1..ranks {
-            let fail =
-                |error: std::io::Error| Error::Rank { rank, why: format!("it cannot be started: {error}") };
+            let fail = |error: std::io::Error| Error::Rank { rank, why: format!("cannot start: {error}") };
             let (link, theirs) = UnixStream::pair().map_err(fail)?;
             let child = command().stdin(Stdio::from(OwnedFd::from(theirs))).spawn().map_err(fail)?;
             let watched = link.try_clone().map_err(fail)?;
@@ -84,7 +83,7 @@ impl Processes {
                 return Error::Rank { rank, why };
             }
             if begun.elapsed() > self.patience.exit_status {
-                return Error::Rank { rank, why: format!("it does not answer: {error}") };
+                return Error::Rank { rank, why: format!("no answer: {error}") };
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -105,7 +104,7 @@ fn watch(rank: u32, pid: Pid, link: UnixStream, lost: Arc<Lost>) {
         let Some(status) = status.filter(|status| status.exit_status() != Some(0)) else { return };
         let why = match (status.terminating_signal(), status.exit_status()) {
             (Some(signal), _) => format!("it was killed by signal {signal}"),
-            (None, code) => format!("it ended with status {}", code.unwrap_or_default()),
+            (None, code) => format!("it exited with status {}", code.unwrap_or_default()),
         };
         lost.who.lock().expect("nobody panics with it").get_or_insert((rank, why));
         lost.over.store(true, Ordering::Relaxed);
@@ -139,7 +138,7 @@ impl Group for Processes {
                 Some((_, why)) => {
                     return Err(Error::Rank { rank, why: String::from_utf8_lossy(why).into_owned() });
                 }
-                None => return Err(Error::Rank { rank, why: "it says nothing".to_owned() }),
+                None => return Err(Error::Rank { rank, why: "no message".to_owned() }),
             }
         }
         Ok(all)
@@ -205,8 +204,9 @@ pub struct Member {
 impl Member {
     /// Joins the group by what is this process's standard input; gives the job with it.
     pub fn join() -> Result<(Member, Vec<u8>), Error> {
-        let stranger =
-            |why: String| Error::Settings(format!("ranks are started by the benchmark alone: {why}"));
+        let stranger = |why: String| {
+            Error::Settings(format!("ranks cannot be started by hand, only by the benchmark: {why}"))
+        };
         // It must not go on when nobody is left to ask for it. Who started it may have ended already.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(|e| stranger(e.to_string()))?;
@@ -214,7 +214,7 @@ impl Member {
         let mut link = UnixStream::from(stdin);
         let first = receive(&mut link).map_err(|e| stranger(e.to_string()))?;
         let Some((head, job)) = first.split_at_checked(8) else {
-            return Err(stranger("no job was given".to_owned()));
+            return Err(stranger("no job received".to_owned()));
         };
         let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
         Ok((Member { rank: number(0), ranks: number(4), link }, job.to_vec()))
@@ -226,7 +226,7 @@ impl Member {
     }
 
     fn lost(error: std::io::Error) -> Error {
-        Error::Rank { rank: 0, why: format!("it does not answer: {error}") }
+        Error::Rank { rank: 0, why: format!("no answer: {error}") }
     }
 }
 
@@ -264,7 +264,7 @@ fn receive(link: &mut UnixStream) -> std::io::Result<Vec<u8>> {
     link.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);
     if length > MOST_BYTES {
-        return Err(std::io::Error::other(format!("{length} bytes are no message")));
+        return Err(std::io::Error::other(format!("invalid message length: {length} bytes")));
     }
     let mut message = vec![0; length as usize];
     link.read_exact(&mut message)?;

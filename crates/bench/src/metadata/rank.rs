@@ -118,7 +118,7 @@ impl Rank<'_> {
                 Ok(()) => doing.tally.sets_made.done += 1,
                 Err(why) => {
                     doing.tally.sets_made.errors += 1;
-                    doing.tally.fail(|| format!("making data set {}_{number}: {why}", set.rank));
+                    doing.tally.fail(|| format!("creating data set {}_{number}: {why}", set.rank));
                 }
             }
         }
@@ -206,7 +206,7 @@ impl Rank<'_> {
         wait(doing.last, waiting);
         let Some(found) = found else { return };
         if keeps && self.settings.verify && found != expected {
-            doing.wrong(Op::Stat, object, &format_args!("it says {found} bytes instead of {expected}"));
+            doing.wrong(Op::Stat, object, &format_args!("it has {found} bytes instead of {expected}"));
         }
         self.buffer.clear();
         let read = doing.timed(Op::Read, object, || self.interface.read(object, expected, &mut self.buffer));

@@ -46,8 +46,8 @@ impl Remote {
         // The URL is not repeated, for it may hold a password.
         if url.is_some_and(|url| url.contains(['@', '?', '#'])) {
             return Err(Failure(
-                "the URL must hold no user, password or option (no `@`, `?` or `#`): \
-                 set them in the environment, or in a file for --credentials"
+                "the URL must not contain a user, password or option (`@`, `?` or `#`): set them in the \
+                 environment, or in a file for --credentials"
                     .to_owned(),
             ));
         }
@@ -60,5 +60,5 @@ pub type OpenRemote = dyn Fn(&Remote) -> Result<Box<dyn Interface>, Failure> + S
 
 /// For runs that reach no service.
 pub fn no_service(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
-    Err(Failure(format!("{} is not reached from here", remote.service.name())))
+    Err(Failure(format!("{} is not available in this run", remote.service.name())))
 }

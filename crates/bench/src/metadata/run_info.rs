@@ -42,12 +42,12 @@ impl RunInfo {
         })?;
         let refuse = |why: String| Error::RunInfo { path: path.to_owned(), why };
         let info: RunInfo = serde_json::from_slice(&text)
-            .map_err(|e| refuse(format!("this does not say where a run of the benchmark is: {e}")))?;
+            .map_err(|e| refuse(format!("it is not a run-info file of the benchmark: {e}")))?;
         let same = RunInfo::of(settings, &info.positions) == info && info.positions.len() == ranks as usize;
         if !same {
             return Err(refuse(format!(
-                "it is of a run with {} ranks, {} data sets, {} objects in each, offset {} and seed {}; \
-                 give the same, or remove it",
+                "it is from a run with {} ranks, {} data sets, {} objects in each, offset {} and seed {}; \
+                 use the same, or remove it",
                 info.positions.len(),
                 info.data_sets,
                 info.precreate,

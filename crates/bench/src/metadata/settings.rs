@@ -144,7 +144,7 @@ impl Settings {
     pub fn check(&self, ranks: u32) -> Result<(), Error> {
         let refuse = |why: String| Err(Error::Settings(why));
         if ranks == 0 || self.data_sets == 0 {
-            return refuse("a run needs a rank and a data set at least".to_owned());
+            return refuse("a run needs at least one rank and one data set".to_owned());
         }
         if let Err(why) = self.object_size.check() {
             return refuse(why);
@@ -152,18 +152,19 @@ impl Settings {
         if let Waiting::Fixed(factor) = self.waiting
             && !(factor >= 0.0 && factor.is_finite())
         {
-            return refuse(format!("no one can wait {factor} times as long"));
+            return refuse(format!("{factor} is not a valid waiting factor"));
         }
         let phases = self.waiting.factors().len() as u64 * u64::from(self.repeats);
         let items = self.iterations.checked_mul(phases).and_then(|n| n.checked_add(self.precreate));
         let all = items.and_then(|n| n.checked_mul(u64::from(self.data_sets) * u64::from(ranks)));
         if all.and_then(|n| n.checked_add(self.start_item)).is_none_or(|n| n > 1 << 62) {
-            return refuse("that many objects cannot be numbered; use fewer".to_owned());
+            return refuse("too many objects to number; use fewer".to_owned());
         }
         if self.phases.benchmark && self.iterations > self.precreate && !self.read_only {
             // Ranks are not held in step: one that is ahead would look for what another has not made yet.
             return refuse(format!(
-                "{} iterations go beyond the {} objects of a data set; a rank could look for what is not made yet",
+                "{} iterations exceed the {} objects of a data set, so a rank could read an object before it \
+                 exists; use fewer",
                 self.iterations, self.precreate
             ));
         }

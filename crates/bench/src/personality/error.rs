@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such personality.
-    #[error("there is no personality {name:?}; there are {known}, or name a TOML file")]
+    #[error("no personality {name:?}; built in: {known}; or name a TOML file")]
     Unknown {
         /// What was asked for.
         name: String,
@@ -14,7 +14,7 @@ pub enum Error {
         known: String,
     },
     /// A personality makes no sense.
-    #[error("{place} is no personality: {why}")]
+    #[error("{place} is not a personality: {why}")]
     Unsound {
         /// Where it came from.
         place: String,
@@ -32,7 +32,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A thread cannot be started.
-    #[error("starting thread {number} of {of}: {source}; run fewer")]
+    #[error("starting thread {number} of {of}: {source}; use fewer threads")]
     Thread {
         /// Which.
         number: u32,
@@ -53,7 +53,8 @@ pub enum Error {
     },
     /// Whole loops went by without an operation.
     #[error(
-        "nothing is left to do: no file of its sets can be chosen any more; a loop must make as many files as it deletes"
+        "no work left: no file of its sets can be chosen any more; a loop must create as many files as it \
+         deletes"
     )]
     Idle,
     /// A signal asked the run to end.

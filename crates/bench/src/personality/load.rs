@@ -110,22 +110,25 @@ impl Personality {
     fn look(&self) -> Result<(), Flaw> {
         if self.name.is_empty() || !self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         {
-            return flaw("name", format!("its name is {:?}; use letters, digits, - and _", self.name));
+            return flaw(
+                "name",
+                format!("its name {:?} is not valid; use letters, digits, - and _", self.name),
+            );
         }
         if !(1..=4096).contains(&self.threads) {
-            return flaw("threads", format!("it has 1 to 4096 threads, not {}", self.threads));
+            return flaw("threads", format!("it must have 1 to 4096 threads, not {}", self.threads));
         }
         if !(1..=1 << 30).contains(&self.io_bytes) {
-            let why = format!("one call reads or writes 1 byte to 1 GiB, not {}", self.io_bytes);
+            let why = format!("a call must read or write 1 byte to 1 GiB, not {}", self.io_bytes);
             return flaw("io_bytes", why);
         }
         if self.set.is_empty() {
-            return flaw("set", "it has no set of files".to_owned());
+            return flaw("set", "it has no file set".to_owned());
         }
         for (name, set) in &self.set {
             set.look(name).map_err(|(key, why)| {
                 let at = ["set", name, key].map(str::to_owned).into();
-                Flaw { at, why: format!("the set {name:?} {why}") }
+                Flaw { at, why: format!("set {name:?} {why}") }
             })?;
         }
         let of_step = |(at, why): (usize, String)| Flaw { at: vec!["loop".to_owned(), at.to_string()], why };
@@ -145,24 +148,25 @@ impl SetOfFiles {
     /// Which of its keys is wrong, and why.
     fn look(&self, name: &str) -> Result<(), (&'static str, String)> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return Err(("", "has a name of more than letters and digits".to_owned()));
+            return Err(("", "has an invalid name; use letters and digits only".to_owned()));
         }
         if !(1..=100_000_000).contains(&self.files) {
-            return Err(("files", format!("has 1 to 100 million files, not {}", self.files)));
+            return Err(("files", format!("must have 1 to 100 million files, not {}", self.files)));
         }
         if self.mean_bytes > 1 << 40 {
-            let why = format!("has a mean size of {} bytes; a TiB is the most", self.mean_bytes);
+            let why = format!("has a mean size of {} bytes; the maximum is 1 TiB", self.mean_bytes);
             return Err(("mean_bytes", why));
         }
         if !(1.0..=1000.0).contains(&self.shape) {
-            return Err(("shape", format!("has the shape {}; it is from 1 to 1000", self.shape)));
+            return Err(("shape", format!("has the shape {}; it must be from 1 to 1000", self.shape)));
         }
         if self.width < 2 {
-            let why = format!("has the width {}; a directory has at least 2 entries in the mean", self.width);
+            let why =
+                format!("has the width {}; a directory needs at least 2 entries on average", self.width);
             return Err(("width", why));
         }
         if !(0.0..=1.0).contains(&self.preallocated) {
-            let why = format!("has preallocated = {}; it is a share, from 0 to 1", self.preallocated);
+            let why = format!("has preallocated = {}; it must be a share from 0 to 1", self.preallocated);
             return Err(("preallocated", why));
         }
         Ok(())
@@ -238,32 +242,32 @@ mod tests {
     fn what_is_unsound_is_told_with_its_place() {
         let text = BUILTIN[0].1;
         for (from, to, said) in [
-            ("threads = 50", "threads = 0", "line 4: it has 1 to 4096 threads"),
+            ("threads = 50", "threads = 0", "line 4: it must have 1 to 4096 threads"),
             ("threads = 50", "threats = 50", "line 4"),
             ("threads = 50", "threads = -1", "line 4"),
             ("threads = 50", "", "missing field `threads`"),
             (
                 "width = 20",
                 "width = 1",
-                "line 18: the set \"files\" has the width 1; a directory has at least 2",
+                "line 18: set \"files\" has the width 1; a directory needs at least 2",
             ),
             ("preallocated = 0.8", "preallocated = 80", "from 0 to 1"),
             (
                 "preallocated = 0.8",
                 "preallocated = 0.8\nshape = nan",
-                "line 20: the set \"files\" has the shape NaN; it is from 1 to 1000",
+                "line 20: set \"files\" has the shape NaN; it must be from 1 to 1000",
             ),
             ("preallocated = 0.8", "preallocated = 0.8\nshape = 0.2", "from 1 to 1000"),
-            ("mean_bytes = 131_072", "mean_bytes = 9_000_000_000_000_000", "a TiB is the most"),
-            ("[set.files]", "[set.things]", "no set \"files\""),
+            ("mean_bytes = 131_072", "mean_bytes = 9_000_000_000_000_000", "the maximum is 1 TiB"),
+            ("[set.files]", "[set.things]", "unknown set \"files\""),
             ("files = 10_000", "files = 0", "100 million"),
-            ("io_bytes = 1_048_576", "io_bytes = 0", "line 5: one call"),
+            ("io_bytes = 1_048_576", "io_bytes = 0", "line 5: a call"),
             ("name = \"fileserver\"", "name = \"file server\"", "letters"),
-            ("delete files", "remove files", "line 11: the step \"remove files\""),
+            ("delete files", "remove files", "line 11: step \"remove files\""),
         ] {
             assert!(text.contains(from), "{from}");
             let error = Personality::parse(&text.replace(from, to), "it").unwrap_err().to_string();
-            assert!(error.starts_with("it is no personality") && error.contains(said), "{error}");
+            assert!(error.starts_with("it is not a personality") && error.contains(said), "{error}");
         }
         assert!(Personality::find("mailserver").unwrap_err().to_string().contains("varmail"));
     }

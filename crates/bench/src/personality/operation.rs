@@ -96,7 +96,7 @@ pub(super) fn parse(steps: &[String], sets: &[&str]) -> Result<Vec<Operation>, (
     let mut all = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         let (times, operations) =
-            parse_step(step, sets).map_err(|why| (at, format!("the step {step:?}: {why}")))?;
+            parse_step(step, sets).map_err(|why| (at, format!("step {step:?}: {why}")))?;
         if times.saturating_mul(operations.len()) > MOST_OPERATIONS - all.len() {
             return Err((at, format!("its loop has more than {MOST_OPERATIONS} operations")));
         }
@@ -109,7 +109,7 @@ fn parse_step(step: &str, sets: &[&str]) -> Result<(usize, Vec<Operation>), Stri
     let (times, rest) = match step.split_once(':') {
         Some((head, rest)) => match head.split_whitespace().collect::<Vec<_>>()[..] {
             [number, "times"] => (count(number)?, rest),
-            _ => return Err(format!("{:?} is no number of times, as in \"10 times: …\"", head.trim())),
+            _ => return Err(format!("{:?} is not a number of times, as in \"10 times: …\"", head.trim())),
         },
         None => (1, step),
     };
@@ -120,7 +120,7 @@ fn parse_step(step: &str, sets: &[&str]) -> Result<(usize, Vec<Operation>), Stri
         let has = |kind: Kind| operations.iter().any(|operation| operation.kind() == kind);
         let (writes, appends) = (has(Kind::Write), has(Kind::Append));
         if writes && appends {
-            return Err("a file that was there is either written whole or appended to; make two steps of it"
+            return Err("an existing file is either written whole or appended to; split this into two steps"
                 .to_owned());
         }
         operations[opener.expect("just found")] =
@@ -130,11 +130,11 @@ fn parse_step(step: &str, sets: &[&str]) -> Result<(usize, Vec<Operation>), Stri
 }
 
 fn count(number: &str) -> Result<usize, String> {
-    let times: usize = number.parse().map_err(|_| format!("{number:?} is no number"))?;
+    let times: usize = number.parse().map_err(|_| format!("{number:?} is not a number"))?;
     if (1..=MOST_OPERATIONS).contains(&times) {
         return Ok(times);
     }
-    Err(format!("a step is done 1 to {MOST_OPERATIONS} times, not {times}"))
+    Err(format!("a step must run 1 to {MOST_OPERATIONS} times, not {times}"))
 }
 
 /// The place of the operation that opens a file, if one does; refused if files are not opened and closed in turn.
@@ -144,30 +144,28 @@ fn opened(operations: &[Operation]) -> Result<Option<usize>, String> {
         let name = operation.kind().name();
         match operation {
             Operation::Create { .. } | Operation::Open { .. } if opener.is_some() => {
-                return Err("it opens two files; make two steps of it".to_owned());
+                return Err("it opens two files; split it into two steps".to_owned());
             }
             Operation::Create { .. } | Operation::Open { .. } => (opener, is_open) = (Some(at), true),
             Operation::Delete { .. } | Operation::Stat { .. } | Operation::AppendTo { .. } if is_open => {
                 return Err(format!(
-                    "{name:?} of another file stands between open and close; put it behind them"
+                    "{name:?} on another file is between open and close; move it after close"
                 ));
             }
             Operation::Delete { .. } | Operation::Stat { .. } | Operation::AppendTo { .. } => {}
             _ if !is_open => {
-                return Err(format!(
-                    "{name:?} needs a file that \"create\" or \"open\" before it has opened"
-                ));
+                return Err(format!("{name:?} needs a file opened by \"create\" or \"open\" first"));
             }
             Operation::Close => is_open = false,
             _ => {}
         }
     }
-    if is_open { Err("it opens a file and does not \"close\" it".to_owned()) } else { Ok(opener) }
+    if is_open { Err("it opens a file without a \"close\"".to_owned()) } else { Ok(opener) }
 }
 
 fn parse_operation(text: &str, sets: &[&str]) -> Result<Operation, String> {
     let set = |name: &str| {
-        let known = || format!("there is no set {name:?}; there are {}", sets.join(", "));
+        let known = || format!("unknown set {name:?}; known: {}", sets.join(", "));
         sets.iter().position(|set| *set == name).ok_or_else(known)
     };
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -185,8 +183,8 @@ fn parse_operation(text: &str, sets: &[&str]) -> Result<Operation, String> {
         }
         ["append", ref how @ ..] => Ok(Operation::Append(parse_append(how)?)),
         _ => Err(format!(
-            "{text:?} is no operation; there are \"create SET\", \"open SET\", \"write whole\", \"read whole\", \
-             \"append [up to] SIZE [to SET]\", \"fsync\", \"close\", \"delete SET\" and \"stat SET\""
+            "unknown operation {text:?}; known: \"create SET\", \"open SET\", \"write whole\", \"read \
+             whole\", \"append [up to] SIZE [to SET]\", \"fsync\", \"close\", \"delete SET\" and \"stat SET\""
         )),
     }
 }
@@ -195,7 +193,7 @@ fn parse_append(words: &[&str]) -> Result<AppendSize, String> {
     let (up_to, size) = match words {
         ["up", "to", size] => (true, size),
         [size] => (false, size),
-        _ => return Err("say how much is appended: \"append 16KiB\" or \"append up to 16KiB\"".to_owned()),
+        _ => return Err("append needs a size: \"append 16KiB\" or \"append up to 16KiB\"".to_owned()),
     };
     let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &size[digits.len()..] {
@@ -203,12 +201,12 @@ fn parse_append(words: &[&str]) -> Result<AppendSize, String> {
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
         "GiB" => 1_u64 << 30,
-        unit => return Err(format!("{unit:?} is no unit; there are KiB, MiB and GiB")),
+        unit => return Err(format!("unknown unit {unit:?}; use KiB, MiB or GiB")),
     };
-    let number: u64 = digits.parse().map_err(|_| format!("{size:?} is no size, as 16KiB is"))?;
+    let number: u64 = digits.parse().map_err(|_| format!("{size:?} is not a size, as in 16KiB"))?;
     match number.checked_mul(unit) {
         Some(most) if (1..=MOST_APPENDED).contains(&most) => Ok(AppendSize { most, up_to }),
-        _ => Err(format!("{size} cannot be appended; it is 1 to {MOST_APPENDED} bytes")),
+        _ => Err(format!("an append must be 1 to {MOST_APPENDED} bytes, not {size}")),
     }
 }
 
@@ -248,23 +246,23 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told() {
         for (step, said) in [
-            ("open file; close", "no set \"file\"; there are files, log"),
-            ("open files", "does not \"close\""),
+            ("open file; close", "unknown set \"file\"; known: files, log"),
+            ("open files", "without a \"close\""),
             ("read whole", "needs a file"),
             ("open files; close; read whole", "needs a file"),
             ("open files; open log; close", "two files"),
             ("open files; close; open files; close", "two files"),
             ("open files; stat log; close", "between open and close"),
             ("open files; write whole; append 1; close", "two steps"),
-            ("read half", "is no operation"),
-            ("", "is no operation"),
-            ("append", "how much"),
-            ("append up to", "how much"),
-            ("append 16kb to log", "no unit"),
-            ("append KiB to log", "no size"),
-            ("append 0 to log", "cannot be appended"),
-            ("append 99999999999999999999 to log", "no size"),
-            ("append 18014398509481984KiB to log", "cannot be appended"),
+            ("read half", "unknown operation"),
+            ("", "unknown operation"),
+            ("append", "append needs a size"),
+            ("append up to", "append needs a size"),
+            ("append 16kb to log", "unknown unit"),
+            ("append KiB to log", "not a size"),
+            ("append 0 to log", "an append must be"),
+            ("append 99999999999999999999 to log", "not a size"),
+            ("append 18014398509481984KiB to log", "an append must be"),
             ("often: stat files", "number of times"),
             ("0 times: stat files", "1 to 10000 times"),
             ("9999 times: stat files; stat files", "more than 10000"),

@@ -119,7 +119,7 @@ impl Plan {
                     super::thread::write_all(&file, bytes, &data)?;
                     super::thread::close(file)
                 });
-                made.map_err(|e| Error::io("making the file", &root.join(self.path(*place)))(e))?;
+                made.map_err(|e| Error::io("creating the file", &root.join(self.path(*place)))(e))?;
             }
             Ok(())
         };
@@ -199,7 +199,7 @@ impl PlannedSet {
         // A directory stands behind the one above it.
         (0..self.above.len()).try_for_each(|number| {
             let path = root.join(self.directory(number));
-            std::fs::create_dir(&path).map_err(Error::io("making the directory", &path))
+            std::fs::create_dir(&path).map_err(Error::io("creating the directory", &path))
         })
     }
 }
@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(found.ok().map(|found| found.len()), file.there.then_some(file.bytes));
         }
         let error = plan.make(dir.path(), &|| false).unwrap_err().to_string();
-        assert!(error.contains("making the directory"), "{error}");
+        assert!(error.contains("creating the directory"), "{error}");
         let other = tempfile::tempdir().unwrap();
         assert!(matches!(plan.make(other.path(), &|| true), Err(Error::Interrupted)));
     }

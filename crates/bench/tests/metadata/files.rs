@@ -177,7 +177,7 @@ fn what_is_wrong_or_missing_is_counted_and_named() {
     for what in [
         "read of object 4 in data set 0_1: byte 3000 is wrong",
         "stat of object 7 in data set 1_2: No such file",
-        "stat of object 0 in data set 1_0: it says 5 bytes instead of 3900",
+        "stat of object 0 in data set 1_0: it has 5 bytes instead of 3900",
     ] {
         assert!(told.contains(what), "{told}");
     }

@@ -90,7 +90,8 @@ impl Interface for Posix {
                 let mut entries = std::fs::read_dir(&self.root).map_err(|e| why("reading", e))?;
                 if entries.next().is_some() {
                     return Err(Failure(format!(
-                        "{} is not empty; name a directory that is new or empty, or delete what an earlier run left with `--phases cleanup`",
+                        "{} is not empty; name a new or empty directory, or delete the objects of an earlier \
+                         run with `--phases cleanup`",
                         self.root.display()
                     )));
                 }
@@ -137,7 +138,7 @@ impl Interface for Posix {
         let mut left = contents;
         while !left.is_empty() {
             match rustix::io::write(&file, left) {
-                Ok(0) => return Err(Failure("nothing more could be written".to_owned())),
+                Ok(0) => return Err(Failure("cannot write more".to_owned())),
                 Ok(written) => left = &left[written..],
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(e) => return Err(e.into()),
