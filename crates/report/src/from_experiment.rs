@@ -22,7 +22,7 @@ pub fn latest<'r>(runs: &'r [Run], names: &[String]) -> Vec<&'r Run> {
 pub fn experiment(store: &Store, run: &Run) -> Result<Experiment, Error> {
     let outcome: Outcome = store
         .document(run.id, "", "outcome")?
-        .ok_or_else(|| Error::Refused(format!("run {} in the store lacks its outcome", run.id.0)))?;
+        .ok_or_else(|| Error::Refused(format!("run {} in the store has no outcome", run.id.0)))?;
     Ok(shown(run, outcome))
 }
 
@@ -86,8 +86,8 @@ fn method(run: &Run) -> Vec<(String, String)> {
         if scale.is_metadata() {
             row(
                 "Time",
-                "real: the modelled disks sleep their service times, on fresh file systems, one for each number of processes; \
-                 what this machine is slower than the drive is in the rates"
+                "real: the modelled disks take their service times in real time, on fresh file systems, one \
+                 per number of processes; the rates include the overhead of this machine"
                     .to_owned(),
             );
         } else if !experiment.fs.is_empty() {

@@ -58,7 +58,7 @@ pub fn metadata(run: &Run, phases: &[PhaseOutcome]) -> Experiment {
             ("Command", run.command.clone()),
             ("Settings", parameter("settings")),
             ("Ranks", parameter("ranks")),
-            ("Objects are in", parameter("keeper")),
+            ("Object location", parameter("keeper")),
         ]
         .map(|(name, text)| (name.to_owned(), text))
         .to_vec(),
@@ -91,7 +91,7 @@ fn point(x: f64, y: f64) -> Point {
 
 fn rates(phases: &[PhaseOutcome]) -> Plot {
     Plot {
-        title: "Objects a second".to_owned(),
+        title: "Objects per second".to_owned(),
         x: axis("repeat", "", false),
         y: axis("rate", "objects/s", true),
         lines: rate_lines(phases),
@@ -137,13 +137,13 @@ fn over_time(phases: &[PhaseOutcome]) -> Plot {
         }
     }
     Plot {
-        title: "Latency in the course of each phase".to_owned(),
-        x: axis("time since the phase began", "s", false),
+        title: "Latency over the time of each phase".to_owned(),
+        x: axis("time since the start of the phase", "s", false),
         y: axis("latency", "µs", true),
         lines,
-        note: "Mean and longest of the operations that began within a slice of time, of all ranks; the repeats of the \
-               benchmark phase one behind the other. Each operation is begun when the one before has ended, so a slow one hides \
-               what those behind it would have waited."
+        note: "Mean and longest latency of the operations that started within a time slice, of all ranks; \
+               repeats of the benchmark phase follow each other. Each operation starts when the previous one \
+               ends, so a slow operation hides the delay of those after it."
             .to_owned(),
         ..Plot::default()
     }
@@ -163,18 +163,18 @@ fn density(phases: &[PhaseOutcome]) -> Plot {
     let shown =
         |bins: Vec<(f64, f64)>| bins.into_iter().map(|(below, share)| point(below * half, share)).collect();
     Plot {
-        title: "How many operations took how long".to_owned(),
+        title: "Latency histogram".to_owned(),
         x: axis("latency", "µs", true),
         y: axis("share of the operations", "", true),
         lines: binned(phases, shown),
-        note: "In bins of an eighth of a doubling.".to_owned(),
+        note: "Bins of an eighth of a doubling.".to_owned(),
         ..Plot::default()
     }
 }
 
 fn distribution(phases: &[PhaseOutcome]) -> Plot {
     Plot {
-        title: "How many operations took no longer".to_owned(),
+        title: "Cumulative latency distribution".to_owned(),
         x: axis("latency", "µs", true),
         y: axis("share of the operations", "", false),
         lines: distribution_lines(phases),

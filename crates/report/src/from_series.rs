@@ -67,9 +67,9 @@ pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
 /// What is drawn: title, measure, unit of the axis, and whether it is logarithmic.
 const PLOTS: [(&str, &str, &str, bool); 4] = [
     ("Cost of a scan on modelled disks", "modelled_s_per_gib", "s/GiB", true),
-    ("Aged over unaged cost on modelled disks", "aging_ratio", "", false),
+    ("Aging ratio on modelled disks", "aging_ratio", "", false),
     ("Dynamic layout score", "dynamic_layout_score", "", false),
-    ("Cost of a scan as measured on this machine", "scan_s_per_gib", "s/GiB", true),
+    ("Cost of a scan, measured on this machine", "scan_s_per_gib", "s/GiB", true),
 ];
 
 fn plot(title: &str, y: &str, unit: &str, log: bool) -> Plot {

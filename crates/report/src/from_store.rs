@@ -30,13 +30,13 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
     seen.extend(others().map(|run| &run.name));
     if let Some(missing) = names.iter().find(|name| !seen.contains(name)) {
         return Err(Error::Refused(format!(
-            "the store has no complete comparison of {missing}; `senesce compare {missing}` makes one"
+            "the store has no complete comparison of {missing}; create one with `senesce compare {missing}`"
         )));
     }
     let Some(last) = compared.iter().copied().chain(others()).max_by_key(|run| run.id.0) else {
         return Err(Error::Refused(
-            "the store has no complete comparison, experiment or benchmark; `senesce compare`, `senesce reproduce` and \
-             `senesce bench` make them"
+            "the store has no complete comparison, experiment or benchmark; create one with `senesce \
+             compare`, `senesce reproduce` or `senesce bench`"
                 .to_owned(),
         ));
     };
@@ -111,7 +111,8 @@ fn scan(run: &Run) -> String {
     let parameter =
         |name: &str| run.parameters.get(name).map_or_else(String::new, |v| v.to_string().replace('"', ""));
     format!(
-        "{} reader, every file from a cold cache, {} repetitions on each side in turn; GiB are allocated bytes",
+        "{} reader, every file from a cold cache, {} repetitions on alternating sides; GiB are allocated \
+         bytes",
         parameter("reader"),
         parameter("repeat")
     )
@@ -120,18 +121,18 @@ fn scan(run: &Run) -> String {
 fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Error> {
     let hdd = disk::Model::find(lab::HDD_MODEL)?;
     let mut rows = vec![
-        ("Unaged".to_owned(), "the same tree copied in directory order to a fresh file system of the same kind, size and options".to_owned()),
+        ("Unaged".to_owned(), "the same tree, copied in directory order to a fresh file system of the same kind, size and options".to_owned()),
         ("Interval".to_owned(), "median with the distribution-free 95 % interval of order statistics; needs 6 repetitions".to_owned()),
-        ("Modelled disk".to_owned(), format!("{}: {}. It is sent the very requests of the scan; it is a model, not a measurement. `senesce disk show {}` prints its parameters", hdd.name(), hdd.title(), hdd.name())),
-        ("Dynamic layout score".to_owned(), "share of 4 KiB blocks read right behind the block read before, over the read requests that reached the device".to_owned()),
-        ("Fit".to_owned(), "root-mean-square error of shares by bin; p-value: the least of the chi-square tests of age, size and depth".to_owned()),
+        ("Modelled disk".to_owned(), format!("{}: {}. It receives the same requests as the scan; it is a model, not a measurement. `senesce disk show {}` prints its parameters", hdd.name(), hdd.title(), hdd.name())),
+        ("Dynamic layout score".to_owned(), "share of 4 KiB blocks that are read directly after their predecessor, over the read requests that reached the device".to_owned()),
+        ("Fit".to_owned(), "root-mean-square error of shares by bin; p-value: the minimum of the chi-square tests of age, size and depth".to_owned()),
     ];
     let mut each = Vec::new();
     for run in compared {
         each.push((run.name.as_str(), "Scan".to_owned(), scan(run)));
         for subject in SUBJECTS {
             if let Some(cold) = store.document::<Vec<String>>(run.id, subject, "chilled")? {
-                each.push((run.name.as_str(), format!("Cold ({subject})"), cold.join("; ")));
+                each.push((run.name.as_str(), format!("Cold cache ({subject})"), cold.join("; ")));
             }
         }
     }
@@ -161,22 +162,24 @@ fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
     let mut notes = Vec::new();
     if comparisons.iter().any(|c| c.aging_ratio.is_some()) {
         notes.push(
-            "Wall time on an image in memory or on a virtual disk says little of how layout costs on a real one: \
-             there is no seek to pay for. Read the measured ratio beside the modelled one."
+            "Wall time on an image in memory or on a virtual disk hardly shows the cost of layout on a real \
+             disk, as there are no seeks. Compare the measured ratio with the modelled one."
                 .to_owned(),
         );
     }
     for c in comparisons.iter().filter(|c| c.fs == "btrfs") {
-        notes.push(format!("{}: addresses are logical ones of Btrfs, as its extent maps tell them.", c.name));
+        notes.push(format!(
+            "{}: addresses are logical Btrfs addresses, as reported by its extent maps.",
+            c.name
+        ));
     }
     notes
 }
 
 /// What the page shows of a comparison, whole or on its way.
 pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
-    let missing = |what: &str| Error::Refused(format!("run {} in the store lacks {what}", run.id.0));
-    let manifest: Manifest =
-        store.document(run.id, "", "manifest")?.ok_or_else(|| missing("its manifest"))?;
+    let missing = |what: &str| Error::Refused(format!("run {} in the store has no {what}", run.id.0));
+    let manifest: Manifest = store.document(run.id, "", "manifest")?.ok_or_else(|| missing("manifest"))?;
     // A workload aims at no profile, so that there is nothing to say of how near it came.
     let aged: Option<Aged> = store.document(run.id, "", "aged")?;
     let numbers = lab::compared_numbers(store, run.id)?;

@@ -31,7 +31,7 @@ pub fn verify(run: &Run, verified: &Verified) -> Experiment {
     let days = verified.days.len();
     Experiment {
         figure: run.name.clone(),
-        title: format!("{}: real beside replayed, {days} snapshots", verified.fs),
+        title: format!("{}: real and replayed, {days} snapshots", verified.fs),
         source: "Smith and Seltzer, File System Aging, SIGMETRICS 1997".to_owned(),
         scale: "verification".to_owned(),
         checks: vec![check(verified)],
@@ -57,15 +57,15 @@ fn check(verified: &Verified) -> Check {
     let number =
         |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
     Check {
-        claim: "The replayed file system is laid out nearly as the real one".to_owned(),
-        published: format!("layout scores {:.3} apart at the end", simulated - real),
+        claim: "The replayed file system has nearly the same layout as the real one".to_owned(),
+        published: format!("layout scores differ by {:.3} at the end", simulated - real),
         measured: format!(
-            "{} apart at the end, {} on average",
+            "{} difference at the end, {} on average",
             number(ends),
             number(verified.mean_abs_difference)
         ),
         holds: ends.map(|ends| ends <= simulated - real),
-        why: "It holds if they are at the end no further apart than the published ones.".to_owned(),
+        why: "Holds if the final difference is at most the published one.".to_owned(),
         reason: String::new(),
     }
 }
@@ -78,7 +78,7 @@ fn by_day(verified: &Verified) -> Plot {
         axis("day", "", false),
         axis("layout score", "", false),
         both(points(|day| day.real_score), points(|day| day.replayed_score)),
-        "Of all files. Day 0 is the filling.",
+        "All files. Day 0 is the filling.",
     )
 }
 
@@ -91,7 +91,7 @@ fn by_size(verified: &Verified) -> Plot {
         axis("size", "bytes", true),
         axis("layout score", "", false),
         both(points(|class| class.real_score), points(|class| class.replayed_score)),
-        "On the last day. A point stands for the files of more than half of its size and no more than it.",
+        "Last day. A point covers files of more than half its size, up to its size.",
     )
 }
 
@@ -114,10 +114,10 @@ fn free(verified: &Verified) -> Plot {
     };
     plot(
         "Free space by length of its extents",
-        axis("length of the extents, at least", "bytes", true),
+        axis("minimum length of the extents", "bytes", true),
         axis("free space", "bytes", true),
         both(points(&verified.real_free), points(&verified.replayed_free)),
-        "On the last day. A point stands for the extents from its length to less than twice that.",
+        "Last day. A point covers extents from its length to less than twice that.",
     )
 }
 

@@ -26,24 +26,24 @@ fn beside(name: &str, run: &Run, aged: &[PhaseOutcome], unaged: &[PhaseOutcome])
     };
     Experiment {
         figure: format!("{name}, {} and {}", SUBJECTS[0], SUBJECTS[1]),
-        title: format!("Metadata benchmark on {name}, aged beside unaged"),
+        title: format!("Metadata benchmark on {name}, aged and unaged"),
         scale: "metadata".to_owned(),
         plots: vec![
             Plot {
-                title: "Objects a second".to_owned(),
+                title: "Objects per second".to_owned(),
                 x: axis("repeat", "", false),
                 y: axis("rate", "objects/s", true),
                 lines: lines(rate_lines),
-                note: format!("Aged over unaged, medians of the repeats: {}.", rate_ratios(aged, unaged)),
+                note: format!("Aged/unaged, medians of the repeats: {}.", rate_ratios(aged, unaged)),
                 ..Plot::default()
             },
             Plot {
-                title: "How many operations took no longer".to_owned(),
+                title: "Cumulative latency distribution".to_owned(),
                 x: axis("latency", "µs", true),
                 y: axis("share of the operations", "", false),
                 lines: lines(distribution_lines),
                 note: format!(
-                    "Latency aged over unaged, median and 99th percentile, medians of the repeats: {}.",
+                    "Latency aged/unaged, median and 99th percentile, medians of the repeats: {}.",
                     latency_ratios(aged, unaged)
                 ),
                 ..Plot::default()

@@ -144,7 +144,8 @@ fn values_that_cannot_be_shown_are_counted() {
     assert!(text(odd).contains("cannot show, such as 0 on a logarithmic one: 2."));
     assert!(odd.contains("<svg") && !odd.contains("NaN") && !odd.contains("could not be drawn"));
     assert!(
-        text(part(&dom, "figure", "odd--1")).contains("not measured: no cell of the experiment gave a point")
+        text(part(&dom, "figure", "odd--1"))
+            .contains("not measured: no cell of the experiment has data points")
     );
 }
 
@@ -233,7 +234,7 @@ fn a_benchmark_is_no_publication_and_its_longest_latencies_are_dashed() {
     assert!(!dom.contains(r#"<section id="claims">"#));
     assert!(
         text(part(&dom, "section", "posix-metadata"))
-            .contains("Objects made, looked at, read and deleted: posix.")
+            .contains("Objects created, looked up, read and deleted: posix.")
     );
     let figure = part(&dom, "figure", "posix-metadata-1");
     for panel in figure.split("<h4>").skip(1) {

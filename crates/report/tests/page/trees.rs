@@ -98,9 +98,9 @@ fn trees_of_an_experiment_are_drawn_and_told_by_round() {
         figure("occupancy").contains("aged, 50 % to 60 % full: 15 nodes, 75 % of them"),
         "a bar says what it is"
     );
-    assert!(figure("occupancy").contains(r#"aria-label="betreefs, gc on: leaves, by how full they are""#));
+    assert!(figure("occupancy").contains(r#"aria-label="betreefs, gc on: leaves, by fill level""#));
     assert_eq!(panels(figure("amplification")).len(), 4);
-    assert!(figure("amplification").contains("250, level 1: 0.75 bytes written for each given"));
+    assert!(figure("amplification").contains("250, level 1: 0.75 bytes written per byte received"));
     let legend = text(figure("amplification").split_once("panels").unwrap().0);
     assert!(legend.contains("logleaveslevel 1level 2maps and superblocks"), "{legend}");
     // The same as numbers.
@@ -121,7 +121,7 @@ fn trees_of_comparisons_have_a_section_of_their_own() {
     );
     let amplification = text(part(&dom, "figure", "tree-amplification"));
     assert!(
-        amplification.contains("emptynot measured: nothing had been given to the tree"),
+        amplification.contains("emptynot measured: the tree has not received any data"),
         "{amplification}"
     );
     let told = text(section);

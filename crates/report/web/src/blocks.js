@@ -12,12 +12,12 @@ const SHADES = 11;
 const CELL = 2; // pixels: the least mark that is still seen
 const SVG = "http://www.w3.org/2000/svg";
 
-const READING = "One row a file, in the order of the scan from top to bottom; across, the address on disk; colour, " +
-  "the position within the file (where a mark holds many blocks, their mean). A file laid out well is one short run; " +
-  "rows that follow one another to the right make a scan sequential. Scattered marks are seeks.";
+const READING = "One row per file, in scan order from top to bottom; x: address on disk; colour: " +
+  "position within the file (the mean, where a mark covers many blocks). A contiguous file is one short run; " +
+  "consecutive rows that continue to the right make a scan sequential. Scattered marks are seeks.";
 
 export function blocks(comparisons) {
-  return section("blocks", "Where the blocks lie",
+  return section("blocks", "Block positions",
     comparisons.map((c, i) => figure(`blocks-${i}`, c.name, `${READING} ${sampled(c.aged.block_map)}`,
       SIDES.map((side) => picture(side, c[side].block_map, c.size_bytes)), positionLegend(), 340)));
 }
@@ -38,7 +38,7 @@ function rounds(id, fs, all) {
   const size = Math.max(...ends.map(([first, end]) => end - first));
   const panels = all.map(({ title, round, rows }, i) =>
     picture([title, `round ${count(round)}`].filter(Boolean).join(", "), moved(rows, ends[i][0]), size));
-  const caption = `Addresses are counted from the first block of each panel. ${sampled(all[0].rows)}`;
+  const caption = `Addresses start at the first block of each panel. ${sampled(all[0].rows)}`;
   return figure(id, fs, caption, panels, positionLegend(), 260);
 }
 

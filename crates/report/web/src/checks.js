@@ -18,7 +18,7 @@ function verdict(judged) {
 
 export function checks(claims) {
   const columns = ["Claim", "Published", "Measured", "Here", "Why"].map((label) => ({ label }));
-  return table("What the publication claims, and whether it holds here.", columns,
+  return table("Published claims, and whether they hold here.", columns,
     claims.map((c) => [c.claim, c.published, c.measured, verdict(c.holds), because(c)]), "checks");
 }
 
@@ -32,7 +32,7 @@ function whole(all) {
   const columns = ["Figure", "Claim", "Published", "Measured", "Here", "Why not"].map((label) => ({ label }));
   const not = (c) => c.holds === true ? "" : c.reason !== "" ? c.reason : c.holds === null ? c.why : "not known";
   const rows = () => all.map((c) => [link(c.of), c.claim, c.published, c.measured, verdict(c.holds), not(c)]);
-  const caption = "Every claim: what was published, what was measured, whether it holds, and why not.";
+  const caption = "Every claim: published and measured values, whether it holds, and why not.";
   return all.length === 0 ? null : folded(`All ${all.length} claims: published, measured, holds, why not`,
     () => unfolded(caption, columns, rows(), "checks"), { id: "every-claim" });
 }
@@ -46,14 +46,14 @@ export function verdicts(experiments) {
   const columns = [{ label: "Experiment" }, ...numbers.map((label) => ({ label, number: true })), { label: "Trend" }];
   const rows = experiments.map((e) =>
     [[link(e), ` (${e.scale}): ${e.title}`], ...tally(e.checks), e.failed.length, e.trend === null ? "" : verdict(e.trend)]);
-  return section("claims", "What was published, and what holds here",
+  return section("claims", "Published claims",
     el("p", { class: "headline" }, all.length === 0 ? "No published claim was judged." : [
       el("b", {}, `${holding} of ${all.length}`), ` published claims ${holding === 1 ? "holds" : "hold"} here, `,
       el("b", {}, failing), ` ${failing === 1 ? "does" : "do"} not, `, el("b", {}, open), " could not be judged."]),
     failing === 0 ? null : el("ul", {}, all.filter((c) => c.holds === false).map((c) =>
       el("li", {}, verdict(false), ": ", c.claim, " (", link(c.of), ")"))),
-    table("The experiments of this page. A figure holds in its trend if its claims of a direction or an order do, each for more than " +
-      "half of what it is made of.", columns, rows),
+    table("The experiments of this page. The trend of a figure holds if its claims of a direction or an order hold, each for more than " +
+      "half of its cases.", columns, rows),
     whole(all));
 }
 

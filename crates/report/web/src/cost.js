@@ -5,11 +5,11 @@ import { section } from "./dom.js";
 import { charts, facetNames, figure, plot, sidesLegend, SIDES, WHOLE_WIDTH } from "./figure.js";
 import { hasEnds, number } from "./format.js";
 
-const HOW = "Shorter is better. Bar: median; line: 95 % confidence interval, drawn where there are repetitions enough. " +
+const HOW = "Shorter is better. Bar: median; line: 95 % confidence interval, drawn if there are enough repetitions. " +
   "Scan: every file of the tree read once from a cold cache, in directory order; the GiB are allocated bytes.";
 
 export function cost(comparisons) {
-  return section("cost", "Cost of reading everything",
+  return section("cost", "Cost of a full scan",
     figure("cost-modelled", "Modelled 7200 rpm disk",
       `Seconds per GiB on the modelled disk: its service times summed over the requests of the scan. ${HOW}`,
       bars(comparisons, "modelled_hdd_s_per_gib", "no scan ran on a modelled disk"), sidesLegend(), WHOLE_WIDTH),

@@ -18,7 +18,7 @@ export function experiment(e) {
 function about(e) {
   const name = el("code", {}, e.figure);
   if (e.source !== "") return [`After ${e.source}. Experiment `, name, `, scale ${e.scale}.`];
-  return [e.scale === "metadata" ? "Objects made, looked at, read and deleted: " : "Measured after each round, aged and unaged: ", name, "."];
+  return [e.scale === "metadata" ? "Objects created, looked up, read and deleted: " : "Measured after each round, aged and unaged: ", name, "."];
 }
 
 function failed(cells) {

@@ -6,18 +6,18 @@ import { figure, fitLegend, plot } from "./figure.js";
 import { count, NONE, number, percent } from "./format.js";
 
 const KINDS = [
-  ["age", "Relative age", "operations since the creation of a file over all operations"],
+  ["age", "Relative age", "operations since the creation of a file, relative to all operations"],
   ["size", "Size", "size of a file"],
   ["depth", "Depth", "directories above a file"],
 ];
 
 const FACTS = [
   ["Operations", (a) => count(a.operations)],
-  ["Fewest operations that reach the profile", (a) => count(a.bound_operations)],
+  ["Minimum operations for the profile", (a) => count(a.bound_operations)],
   ["Creations", (a) => count(a.creations)],
   ["Deletions", (a) => count(a.deletions)],
   ["Overwrites (bytes created over capacity)", (a) => number(a.overwrites)],
-  ["Fewest overwrites that reach the profile", (a) => number(a.bound_overwrites)],
+  ["Minimum overwrites for the profile", (a) => number(a.bound_overwrites)],
   ["Operations per second", (a) => count(a.operations_per_s)],
   ["Live files", (a) => count(a.live_files)],
   ["Stopped by", (a) => a.stopped_by],
@@ -29,11 +29,11 @@ const FACTS = [
 
 export function fit(comparisons) {
   const columns = [{ label: "" }, ...comparisons.map((c) => ({ label: c.name, number: true }))];
-  return section("fit", "How it was aged",
-    table("The aging itself.", columns, FACTS.map(([label, of]) => [label, ...comparisons.map(({ aging }) => (aging.operations === 0 ? NONE : of(aging)))])),
+  return section("fit", "Aging",
+    table("Aging results.", columns, FACTS.map(([label, of]) => [label, ...comparisons.map(({ aging }) => (aging.operations === 0 ? NONE : of(aging)))])),
     comparisons.map((c, i) => figure(`fit-${i}`, `Profile reached: ${c.name}`,
-      `Share of the live files in each bin, reached against the target of the profile ${c.profile}. The aging is as the ` +
-      `profile asks where each bar ends at its tick. ${KINDS.map(([, title, what]) => `${title}: ${what}`).join("; ")}.`,
+      `Share of the live files in each bin: reached, and target of the profile ${c.profile}. The aging matches the ` +
+      `profile where each bar ends at its tick. ${KINDS.map(([, title, what]) => `${title}: ${what}`).join("; ")}.`,
       KINDS.map(([kind, title]) => bins(c.aging[kind], title)), fitLegend(), 270)));
 }
 
@@ -42,7 +42,7 @@ function bins(rows, title) {
   const tip = (row) => `${row.label}: ${percent(row.reached)} of the files, target ${percent(row.target)}`;
   return {
     title,
-    missing: rows.length === 0 ? "this source of operations aims at no such distribution" : null,
+    missing: rows.length === 0 ? "this workload has no target distribution" : null,
     draw: (width) => plot(width, {
       height: 60 + 17 * rows.length, marginTop: 6, marginRight: 16,
       marginLeft: Math.min(width / 2, 14 + 6.8 * Math.max(...labels.map((label) => label.length))),

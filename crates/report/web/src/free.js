@@ -11,10 +11,10 @@ export function free(comparisons) {
   const rows = comparisons.flatMap((c) => SIDES.map((side) => [`${c.name}, ${side}`, ...facts(c[side])]));
   return section("free", "Free space",
     figure("free-space", "Free space by length of extent",
-      "Share of the free bytes (height) in free extents of each length (powers of two). Mass on the right is space " +
-      "that a large file can use in one piece; mass on the left is crumbs.",
+      "Share of the free bytes (height) in free extents of each length (powers of two). Space on the right " +
+      "can hold a large file in one piece; space on the left is fragmented.",
       comparisons.map(histogram)),
-    table("Free space, and into how many extents a new file falls.", [{ label: "" }, ...columns], rows));
+    table("Free space, and the number of extents of a new file.", [{ label: "" }, ...columns], rows));
 }
 
 // Without a histogram the probe did not run, and its zeros mean nothing.
@@ -40,7 +40,7 @@ function histogram(c) {
     `${row.side}, ${bytes(2 ** row.power)} to ${bytes(2 ** (row.power + 1))}: ${percent(row.share)} of the free bytes in ${count(row.extents)} extents`;
   return {
     title: c.name,
-    missing: rows.length === 0 ? "the probe of free space did not run, or nothing is free" : null,
+    missing: rows.length === 0 ? "the free space probe did not run, or no space is free" : null,
     draw: (width) => plot(width, {
       height: 285, marginTop: 26, marginLeft: 44, marginRight: 14,
       x: { domain: [low, high], label: "length of the free extent", ticks: powersOfTwo(low, high, width), tickFormat: (p) => bytes(2 ** p) },

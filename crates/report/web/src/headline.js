@@ -5,10 +5,10 @@ import { bytes, hasEnds, NONE, number, percent, ratio, score, spread } from "./f
 import { freeExtents } from "./free.js";
 
 export function headline(comparisons) {
-  return section("headline", "What aging did",
+  return section("headline", "Effect of aging",
     el("ul", { class: "headline" }, comparisons.map((c) => el("li", {}, sentence(c)))),
     el("p", { class: "aside" },
-      "Each comparison sets an aged file system beside the same files copied to a fresh one. ", tag("measured"),
+      "Each comparison is of an aged file system with the same files copied to a fresh one. ", tag("measured"),
       " is wall-clock time on the machine below; ", tag("modelled"),
       " is what the same requests cost on a model of a 7200 rpm disk. In brackets: 95 % confidence interval."));
 }
@@ -55,5 +55,5 @@ export function summary(comparisons) {
     change(c, freeExtents),
   ]);
   return section("summary", "Summary",
-    table("Unaged → aged. Aging ratio: scan cost aged over unaged, with its 95 % confidence interval.", columns, rows));
+    table("Unaged → aged. Aging ratio: scan cost aged/unaged, with its 95 % confidence interval.", columns, rows));
 }

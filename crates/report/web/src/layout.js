@@ -18,15 +18,15 @@ export function layout(comparisons) {
   const most = worst(comparisons);
   return section("layout", "Layout on disk",
     figure("layout-scores", "Layout scores",
-      "Share of blocks that lie directly behind their predecessor: 1 is perfectly sequential, 0 has no two blocks in a row. " +
+      "Share of blocks directly after their predecessor: 1 is perfectly sequential, 0 has no two consecutive blocks. " +
       "Dynamic: over the blocks of the read requests that reached the disk during the scan, in order of issue. " +
-      "Scan: the same, but computed from where the files lie, nothing read. Static: within each file alone, over its " +
-      "blocks from the second on. Key order, of a file system that is a tree: the share of its leaves that lie in the place " +
-      "behind that of the leaf before them in the order of keys. The further aged lies to the left of unaged, the more aging did.",
+      "Scan: the same, but computed from extent maps, without reading. Static: within each file alone, over its " +
+      "blocks from the second on. Key order, of a tree file system: the share of its leaves stored directly " +
+      "after the previous leaf in key order. The further aged is to the left of unaged, the stronger the effect of aging.",
       charts(comparisons, dumbbells), sidesLegend(), WHOLE_WIDTH),
     figure("layout-by-size", "Layout score by size of file",
       "Static layout score (1 is best) of the files up to each size; the classes are powers of two. " +
-      "Files with one block have no score, so a class of them has no dot.",
+      "Files with one block have no score, so their class has no dot.",
       comparisons.map((c) => bySize(c, "layout_score", [0, 1]))),
     figure("fragmentation-by-size", "Degree of fragmentation by size of file",
       "Extents over the fewest extents the file system could have used (1 is best), of the files up to each size.",
@@ -52,7 +52,7 @@ function dumbbells(comparisons) {
   const names = comparisons.map((c) => c.name);
   const place = { y: "measure", fy: "name" };
   return {
-    missing: dots.length === 0 ? "no probe of the layout ran" : null,
+    missing: dots.length === 0 ? "the layout probe did not run" : null,
     draw: (width) => plot(width, {
       height: 72 + 30 * measures.length * names.length, marginLeft: 60, marginTop: 24, marginRight: 12,
       x: { domain: [0, 1], label: "layout score", grid: true, ticks: 5 },
@@ -76,7 +76,7 @@ function bySize(c, key, domain) {
   const line = { x: "power", y: "value", stroke: "side" };
   return {
     title: c.name,
-    missing: rows.length === 0 ? "the probe of the layout gave no size classes" : null,
+    missing: rows.length === 0 ? "the layout probe gave no size classes" : null,
     draw: (width) => plot(width, {
       height: 250, marginTop: 26, marginLeft: 36, marginRight: 14,
       x: { label: "size of file", ticks: powersOfTwo(Math.min(...powers), Math.max(...powers), width), tickFormat: (p) => bytes(2 ** p) },

@@ -21,12 +21,12 @@ function header(page) {
 }
 
 function how({ measured_by, drawn_by, machine, method, comparisons }) {
-  const columns = ["", "File system", "Version", "Made with", "Seed"].map((label) => ({ label }));
+  const columns = ["", "File system", "Version", "Created with", "Seed"].map((label) => ({ label }));
   const made = comparisons.map((c) => [c.name, c.fs, c.fs_version, el("code", {}, c.mkfs), el("code", {}, c.seed)]);
   return section("how", "Machine and method",
-    measured_by.length === 0 ? null : [el("p", {}, "To measure all this again:"),
+    measured_by.length === 0 ? null : [el("p", {}, "To repeat these measurements:"),
       el("pre", {}, el("code", {}, measured_by.join("\n")))],
-    el("p", {}, "To draw this page again from what is stored: ", el("code", {}, drawn_by)),
+    el("p", {}, "To create this page again from the store: ", el("code", {}, drawn_by)),
     pairs("The machine.", machine), pairs("The method.", method), table("The file systems.", columns, made));
 }
 

@@ -15,7 +15,7 @@ export function raw(comparisons) {
   const rows = comparisons.flatMap((c) => SIDES.flatMap((side) =>
     c[side].raw.map((m) => [c.name, side, m.measure, m.unit, m.repetition, m.value])));
   if (rows.length === 0) return section("raw", "Raw numbers", el("p", { class: "missing" }, "not measured: no probe ran"));
-  const all = () => numbers("Every measurement as it was taken.", COLUMNS, rows);
+  const all = () => numbers("Every measurement.", COLUMNS, rows);
   return section("raw", "Raw numbers", rows.length > MANY ? folded(`${rows.length} measurements`, all) : all());
 }
 
@@ -55,7 +55,7 @@ function copier(text) {
       // Browsers keep the clipboard from pages that came over plain HTTP; a selected text can still be copied by hand.
       const area = el("textarea", { readonly: "", rows: "8", "aria-label": "Raw numbers as CSV" });
       area.textContent = text;
-      said.replaceChildren("This browser does not let the page copy. The text is selected: copy it with Ctrl-C or ⌘C.", area);
+      said.replaceChildren("This browser blocks copying by pages. The text is selected: copy it with Ctrl-C or ⌘C.", area);
       area.select();
     }
   };

@@ -32,7 +32,7 @@ export function series(id, { title, x, y, lines: given, note, panels: by }) {
     return parts.map((part) => panel([place, part.option].filter(Boolean).join(", "), part.lines, drawn, x, y));
   });
   return figure(id, title, caption(note, total(all) - total(lines), drawn),
-    panels.length > 0 ? panels : [{ missing: "no cell of the experiment gave a point" }],
+    panels.length > 0 ? panels : [{ missing: "no cell of the experiment has data points" }],
     legend(drawn, told), panels.length % 3 === 0 ? 300 : 380);
 }
 

@@ -10,12 +10,12 @@ import { series } from "./series.js";
 
 const TENTHS = 10;
 
-const LAYOUT = "Share of the leaves that lie in the place behind that of the leaf before them in the order of keys: 1 where a scan " +
+const LAYOUT = "Share of the leaves stored directly after the previous leaf in key order: 1 where a scan " +
   "reads the disk from one end to the other.";
-const OCCUPANCY = "Share of the nodes (height) that are so full, in tenths of the largest node. Leaves hold files and names, inner " +
-  "nodes hold what is on its way to them.";
-const AMPLIFICATION = "Bytes written to the disk for each byte of keys and values that was given since the file system was made, by " +
-  "what they were written for: the log, the leaves, each level of inner nodes above them, and maps and superblocks.";
+const OCCUPANCY = "Share of the nodes (height) by fill level, in tenths of the largest node. Leaves hold files and names, inner " +
+  "nodes buffer updates for them.";
+const AMPLIFICATION = "Bytes written to the disk per byte of keys and values received since the file system was created, by " +
+  "purpose: the log, the leaves, each level of inner nodes above them, and maps and superblocks.";
 
 // Of comparisons; the share of leaves in a row stands among their layout scores.
 export function trees(comparisons) {
@@ -26,7 +26,7 @@ export function trees(comparisons) {
     trees: SIDES.filter((side) => c[side].tree).map((side) => ({ side, at: side, tree: c[side].tree })),
   }));
   const rows = groups.flatMap(({ name, trees }) => trees.map(({ side, tree }) => ({ names: [name, side], tree })));
-  return section("tree", "The tree on the disk",
+  return section("tree", "Tree on disk",
     occupancy("tree-occupancy", groups, ""),
     amplification("tree-amplification", groups.map((group) => ({ ...group, across: "side" }))),
     numbers(["", "Side"], rows));
@@ -84,9 +84,9 @@ function histogram(title, rows, sides) {
     title,
     missing: rows.length === 0 ? "the tree has no such nodes" : null,
     draw: (width) => plot(width, {
-      ariaLabel: `${title}, by how full they are`,
+      ariaLabel: `${title}, by fill level`,
       height: 80 + 100 * sides.length, marginTop: 16, marginLeft: 44, marginRight: 14,
-      x: { domain: [0, 1], label: "how full the node is", ticks: 5, tickFormat: percent },
+      x: { domain: [0, 1], label: "fill level of the node", ticks: 5, tickFormat: percent },
       y: { domain: [0, Math.max(...rows.map((row) => row.share))], label: "share of the nodes", tickFormat: percent, ticks: 3, grid: true },
       fy: { domain: SIDES.filter((side) => sides.includes(side)), axis: null, padding: 0.12 },
       marks: [
@@ -114,17 +114,17 @@ function amplification(id, groups) {
 function stack({ name, across, trees }, top) {
   const rows = trees.flatMap(({ at, tree }) => parts(tree).filter(([, , value]) => value !== null)
     .map(([part, colour, value]) => ({ at, part, colour, value })));
-  const tip = (row) => `${row.at}, ${row.part}: ${number(row.value)} bytes written for each given`;
+  const tip = (row) => `${row.at}, ${row.part}: ${number(row.value)} bytes written per byte received`;
   const marks = trees.map(({ at }) => at);
   return {
     title: name,
-    missing: rows.length === 0 ? "nothing had been given to the tree" : null,
+    missing: rows.length === 0 ? "the tree has not received any data" : null,
     draw: (width) => plot(width, {
       ariaLabel: `${name}: write amplification by level`,
       height: 285, marginTop: 26, marginLeft: 44, marginRight: 14,
       color: { type: "identity" },
       x: { type: "band", domain: marks, label: across, ticks: marks.filter((_, i) => i % Math.ceil((45 * marks.length) / width) === 0) },
-      y: { domain: [0, 1.05 * top], label: "bytes written for each given", grid: true, ticks: 5 },
+      y: { domain: [0, 1.05 * top], label: "bytes written per byte received", grid: true, ticks: 5 },
       marks: [
         Plot.barY(rows, { x: "at", y: "value", fill: (row) => `var(--${row.colour})`, title: tip }),
         Plot.ruleY([0]),
@@ -145,12 +145,12 @@ function numbers(names, rows) {
   const tenths = Array.from({ length: TENTHS }, (_, i) => `to ${percent((i + 1) / TENTHS)}`);
   const inner = (tree) => tree.levels.slice(1).reduce((sum, { nodes }) => sum + nodes, 0);
   return [
-    table("How the leaves lie in the order of keys, and how full nodes are.", [...plain, ...numeric(lie)],
+    table("Order of the leaves, and fill levels of the nodes.", [...plain, ...numeric(lie)],
       rows.map(({ names: of, tree }) => [...of, score(tree.key_order_layout_score), score(tree.layout_score),
         count(tree.levels[0].nodes), percent(tree.leaf_occupancy), count(inner(tree)), percent(tree.inner_node_occupancy)])),
-    table("Nodes by how full they are.", [...plain, { label: "Nodes" }, ...numeric(tenths)],
+    table("Nodes by fill level.", [...plain, { label: "Nodes" }, ...numeric(tenths)],
       rows.flatMap(({ names: of, tree }) => kinds(tree).map(([kind, bins]) => [...of, kind, ...bins.map(count)]))),
-    table("Bytes written for each byte given, and for what.", [...plain, ...numeric(written)],
+    table("Bytes written per byte received, by purpose.", [...plain, ...numeric(written)],
       rows.map(({ names: of, tree }) => [...of, number(tree.write_amplification), number(tree.log_write_amplification),
         ...each.map((i) => number(tree.levels[i]?.write_amplification)), number(tree.frame_write_amplification)])),
   ];
