@@ -125,7 +125,7 @@ fn a_run_is_watched_until_its_figures_are_there() {
         browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap() > first,
         "it grew"
     );
-    browser.until("document.querySelector('#said').textContent === 'This run is over.'");
+    browser.until("document.querySelector('#said').textContent === 'This run has ended.'");
     assert_eq!(browser.value("window.sameLoad"), true, "nothing was loaded again");
     assert_eq!(browser.value("document.querySelector('#pause').hidden"), true);
     // The figures are those of the report.
@@ -144,7 +144,7 @@ fn a_run_that_is_killed_is_shown_as_killed() {
     std::fs::create_dir(lab.path().join("tree")).unwrap();
     let line = "age --dir tree --size 64MiB --profile wang_os --overwrites 100000 --name seen --work work";
     let mut run = lab.start(line);
-    run.until("a sign of life", || served.get("/run/1/1").contains("Last heard of"));
+    run.until("a sign of life", || served.get("/run/1/1").contains("Last heartbeat"));
     run.kill();
     // Its last sign was an hour ago.
     let store = store(&lab);
@@ -153,7 +153,7 @@ fn a_run_that_is_killed_is_shown_as_killed() {
     store.record_document(RunId(1), "", "progress", &last).unwrap();
     drop(store);
     let page = served.get("/run/1/1");
-    assert!(page.contains("gives no sign of life"), "{page}");
+    assert!(page.contains("its heartbeat has stopped"), "{page}");
     assert!(page.contains("state killed") && !page.contains("<dt>Left"), "{page}");
 }
 
@@ -210,14 +210,14 @@ fn two_runs_are_set_side_by_side() {
     browser.go(&served.at("/run/1/1"));
     browser.value("[...document.links].find((a) => a.textContent.startsWith('Compare')).click()");
     browser.until("document.querySelector('h1')?.textContent === 'Compare with'");
-    browser.value("document.querySelector('[aria-label=\"beside it: run 2\"]').click()");
-    browser.until("document.querySelector('h1')?.textContent === 'Run 2 beside run 1'");
+    browser.value("document.querySelector('[aria-label=\"compare with it: run 2\"]').click()");
+    browser.until("document.querySelector('h1')?.textContent === 'Run 2 compared with run 1'");
     let rows = "[...document.querySelectorAll('[aria-labelledby=measures] tbody tr')].map((tr) => [...tr.cells].map((td) => td.textContent))";
     let rows = browser.value(rows);
     let cells = |at: usize| {
         rows[at].as_array().unwrap().iter().map(|cell| cell.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(cells(0)[1..], ["files", "files", "1 (1)", "1 (1)", "1", "–", "equal, too few to tell"]);
+    assert_eq!(cells(0)[1..], ["files", "files", "1 (1)", "1 (1)", "1", "–", "equal, too few repetitions"]);
     let cost = cells(2);
     assert_eq!(cost[..3], ["unaged", "scan_s_per_gib", "s/GiB"]);
     assert_eq!(cost[3], "1.035 [1.010 – 1.060] (6)");
@@ -300,14 +300,14 @@ fn who_sees_nothing_or_has_no_mouse_can_use_it_too() {
     // What it means that a run was killed is said.
     browser.go(&served.at("/run/1/3"));
     assert!(
-        browser.text().contains("✗ killed. It has not ended and gives no sign of life"),
+        browser.text().contains("✗ killed. The run has not ended, but its heartbeat has stopped"),
         "{}",
         browser.text()
     );
     // Without scripts there are links, numbers, and a page that is loaded again where it may change.
     browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     browser.call("Page.navigate", json!({ "url": served.at("/run/1/3") }));
-    browser.until_told("turned off here");
+    browser.until_told("which is turned off.");
     assert!(served.get("/run/1/3").contains("<noscript><meta http-equiv=\"refresh\""));
 }
 
@@ -395,9 +395,9 @@ fn only_who_may_read_is_answered_and_only_reading_is() {
     assert_eq!(status(&served.get("/")), 200);
     drop(slow);
 
-    lab.refused(&format!("serve --work work --listen 127.0.0.1:{port}"), "port 0 takes one that is free");
+    lab.refused(&format!("serve --work work --listen 127.0.0.1:{port}"), "use port 0 for any free port");
     std::fs::write(lab.path().join("token"), "short").unwrap();
-    lab.refused("serve --work work --token-file token", "a token has 16 to 256");
+    lab.refused("serve --work work --token-file token", "a token must have 16 to 256");
     assert_eq!(served.child.end_by(Signal::INT), Some(0), "Ctrl-C is how it ends");
 }
 
@@ -443,7 +443,7 @@ fn a_store_that_is_broken_or_gone_is_said_to_be() {
         let page = served.get("/");
         assert!(status(&page) == expected && page.contains(text), "{text}: {page}");
     };
-    page(200, "There are no runs yet.");
+    page(200, "No runs yet.");
     page(200, "Not shown: result store other/senesce.db does not exist.");
     let clear = || {
         for ending in ["", "-wal", "-shm"] {

@@ -45,17 +45,17 @@ impl Guard {
             return Err(Response::plain(
                 421,
                 &format!(
-                    "This page is not served under that name. Ask for http://{}:{port}/ or for the plain address.",
+                    "This page is not served under that name. Use http://{}:{port}/ or the IP address.",
                     self.hosts.join(&format!(":{port}/ or http://"))
                 ),
             ));
         }
         if request.method != "GET" && request.method != "HEAD" {
-            return Err(Response::plain(405, "This page can only be read.").with("Allow", "GET, HEAD"));
+            return Err(Response::plain(405, "This server is read-only.").with("Allow", "GET, HEAD"));
         }
         // It could not read the answer, but could tell from its time or size what there is.
         if request.is_part_of_another {
-            return Err(Response::plain(403, "Another page asked for this. Open the address itself."));
+            return Err(Response::plain(403, "Cross-site request refused. Open the address directly."));
         }
         let Some(token) = &self.token else { return Ok(()) };
         if let Some(said) = request.query.get("token") {
@@ -104,7 +104,8 @@ fn path_of(request: &Request) -> String {
 }
 
 fn unknown() -> Response {
-    let text = "This page asks for its token. Open the address that `senesce serve` printed, or send `Authorization: Bearer TOKEN`.";
+    let text = "This page requires a token. Open the address that `senesce serve` printed, or send \
+                `Authorization: Bearer TOKEN`.";
     Response::plain(401, text).with("WWW-Authenticate", "Bearer")
 }
 

@@ -26,15 +26,16 @@ use std::net::{SocketAddr, TcpListener};
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Error {
-    #[error("listening on {address}: {source}; port 0 takes one that is free")]
+    #[error("listening on {address}: {source}; use port 0 for any free port")]
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("waiting for connections: {0}")]
     Wait(std::io::Error),
     #[error("reading the token file {}: {source}", path.display())]
     TokenFile { path: std::path::PathBuf, source: std::io::Error },
-    #[error("the token file {} holds {found} characters; a token has 16 to 256 letters, digits, - or _ on one line", path.display())]
+    #[error("token file {} has {found} characters; a token must have 16 to 256 letters, digits, - or _ on \
+             one line", path.display())]
     Token { path: std::path::PathBuf, found: usize },
-    #[error("making a token: {0}")]
+    #[error("creating a token: {0}")]
     Random(std::io::Error),
 }
 

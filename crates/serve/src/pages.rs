@@ -29,17 +29,17 @@ pub fn error(status: u16, why: &str) -> Response {
 
 /// Opens the store of a run, or says why it is not shown.
 fn open(places: &[Place], at: RunAt) -> Result<Opened, Response> {
-    let place = places.get(at.place).ok_or_else(|| error(404, "There is no such store."))?;
+    let place = places.get(at.place).ok_or_else(|| error(404, "No such store."))?;
     let opened = place.open().map_err(failed)?;
     match opened.run(at.run.0) {
         Some(_) => Ok(opened),
-        None => Err(error(404, &format!("There is no run {} in {}.", at.run.0, place.shown()))),
+        None => Err(error(404, &format!("No run {} in {}.", at.run.0, place.shown()))),
     }
 }
 
 /// The store cannot be read now; it may be later.
 fn failed(error: lab::Error) -> Response {
-    self::error(503, &format!("The results cannot be read: {error}. This page may be loaded again."))
+    self::error(503, &format!("The results cannot be read: {error}. Reload the page to try again."))
 }
 
 /// What a run is called, in few words.
@@ -66,12 +66,13 @@ fn state(html: &mut Html, state: &str) {
 fn meaning(state: &str) -> Option<&'static str> {
     match state {
         "killed" => Some(
-            "It has not ended and gives no sign of life: its process was killed, or its machine went down. What it had measured is kept.",
+            "The run has not ended, but its heartbeat has stopped: its process was killed, or its machine \
+             crashed. Measurements so far are kept.",
         ),
-        "silent" => {
-            Some("It gives no sign of life, but a process still holds its work directory: it may be stopped.")
-        }
-        "replaced" => Some("It was measured anew by a later run."),
+        "silent" => Some(
+            "Its heartbeat has stopped, but a process still holds its work directory: it may be suspended.",
+        ),
+        "replaced" => Some("A later run replaced its measurements."),
         _ => None,
     }
 }

@@ -29,7 +29,7 @@ impl Site {
                     Some((a, b)) => pages::compare(&self.places, a, b),
                     None => pages::error(
                         404,
-                        "Choose two runs in the list: the link “compare” of the one, then that of the other.",
+                        "Choose two runs in the list: follow “compare” of the first run, then of the second.",
                     ),
                 }
             }
@@ -38,7 +38,7 @@ impl Site {
             "/page.js" => Response::part("text/javascript", report::SCRIPT),
             path => match path.strip_prefix("/run/").and_then(RunAt::parse) {
                 Some(at) => pages::run(&self.places, at),
-                None => pages::error(404, "There is no such page."),
+                None => pages::error(404, "No such page."),
             },
         }
     }

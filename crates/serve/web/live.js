@@ -42,7 +42,7 @@
       say(said);
     }
     if (every === undefined) {
-      say("This run is over.");
+      say("This run has ended.");
       pause.hidden = true;
     }
   }
@@ -55,10 +55,10 @@
         tag = answer.headers.get("ETag");
         show(await answer.text());
       } else if (answer.status !== 304) {
-        say("The results cannot be read just now. Trying again.");
+        say("The results cannot be read at the moment. Retrying.");
       }
     } catch {
-      say("The server does not answer. Trying again.");
+      say("The server does not answer. Retrying.");
     }
     later();
   }
@@ -73,7 +73,7 @@
   pause.hidden = false;
   pause.addEventListener("click", () => {
     paused = !paused;
-    pause.textContent = paused ? "Go on with updates" : "Pause updates";
+    pause.textContent = paused ? "Resume updates" : "Pause updates";
     later();
   });
   document.addEventListener("visibilitychange", later);

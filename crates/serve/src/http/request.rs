@@ -38,12 +38,12 @@ impl Request {
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(Response::plain(431, "The request has too many header fields."));
             }
-            Err(_) => return Err(Response::plain(400, "This is no HTTP request.")),
+            Err(_) => return Err(Response::plain(400, "This is not an HTTP request.")),
         }
         let target = parsed.path.unwrap_or_default();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let Some(path) = query::decode(path).filter(|path| path.starts_with('/')) else {
-            return Err(Response::plain(400, "The path of the request cannot be read."));
+            return Err(Response::plain(400, "The path of the request is invalid."));
         };
         let all = |name: &str| {
             let named = parsed.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));

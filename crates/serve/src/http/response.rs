@@ -53,7 +53,7 @@ impl Response {
 
     /// Sends the browser elsewhere.
     pub fn redirect(to: &str) -> Response {
-        Response::plain(303, "See there.").with("Location", to)
+        Response::plain(303, "See the new location.").with("Location", to)
     }
 
     /// Adds a field. A value that would end its line is left out.

@@ -23,7 +23,7 @@ pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
         Ok(beside) => beside,
         Err(error) => return super::failed(error),
     };
-    let heading = format!("Run {} beside run {}", b.run.0, a.run.0);
+    let heading = format!("Run {} compared with run {}", b.run.0, a.run.0);
     Response::page(
         200,
         Frame::new(&heading).page(|html| {
@@ -43,7 +43,7 @@ pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
             });
             html.el("p", &[], |html| {
                 let turned = Query::default().with("a", Some(&b.name())).with("b", Some(&a.name()));
-                html.link(&turned.at("/compare"), "The other way round");
+                html.link(&turned.at("/compare"), "Swap A and B");
             });
             cautions(html, &runs, &beside);
             measures(html, &beside);
@@ -56,61 +56,86 @@ pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
 fn cautions(html: &mut Html, [a, b]: &[Run; 2], beside: &SideBySide) {
     let mut said = Vec::new();
     if a.state != "done" || b.state != "done" {
-        said.push("Not both runs ended well: what is compared is what they had measured.".to_owned());
+        said.push("Not both runs are complete: the comparison uses the measurements so far.".to_owned());
     }
     if a.kind != b.kind {
         said.push(format!(
-            "They are of different kinds, {} and {}: measures of one name may not mean the same.",
+            "The runs are of different kinds, {} and {}: measures of the same name may not be comparable.",
             a.kind, b.kind
         ));
     }
     if a.machine != b.machine {
-        said.push("They ran on different machines: measured times cannot be compared, modelled ones and layouts can.".to_owned());
+        said.push(
+            "The runs are from different machines: measured times cannot be compared, modelled times \
+             and layouts can."
+                .to_owned(),
+        );
     }
     if a.tool != b.tool {
-        said.push(format!("They were measured by different versions, {} and {}.", a.tool, b.tool));
+        said.push(format!("The runs are from different versions, {} and {}.", a.tool, b.tool));
     }
     if !beside.conditions.is_empty() {
         said.push(format!(
-            "{} conditions differ, as told below: a difference may come from any of them.",
+            "{} conditions differ, as listed below: any of them may cause a difference.",
             beside.conditions.len()
         ));
     }
     let few = beside.measures.iter().filter(|measure| !measure.difference.can_tell()).count();
     if few > 0 {
         said.push(format!(
-            "Of {} measures {few} have too few repetitions to tell a difference: it takes 4 of each, or 3 and 5. An interval of a median takes 6.",
+            "Of {} measures, {few} have too few repetitions to detect a difference: the test needs 4 of \
+             each, or 3 and 5. A median interval needs 6.",
             beside.measures.len()
         ));
     }
     let tested = beside.measures.len() - few;
     if tested > 0 {
-        said.push(format!("{tested} measures are tested, each at 5 %: of runs that do not differ, one test in twenty says that they do."));
+        said.push(format!(
+            "{tested} measures are tested at 5 % each: between equal runs, one test in twenty \
+             shows a difference by chance."
+        ));
     }
     html.el("section", &[("aria-labelledby", "cautions")], |html| {
-        html.leaf("h2", &[("id", "cautions")], "Before you believe it");
+        html.leaf("h2", &[("id", "cautions")], "Limits of this comparison");
         html.el("ul", &[], |html| said.iter().for_each(|one| html.leaf("li", &[], one)));
     });
 }
 
 fn measures(html: &mut Html, beside: &SideBySide) {
     html.el("section", &[("aria-labelledby", "measures")], |html| {
-        html.leaf("h2", &[("id", "measures")], "What was measured of both");
+        html.leaf("h2", &[("id", "measures")], "Measures of both runs");
         if beside.measures.is_empty() {
-            return html.leaf("p", &[("class", "missing")], "They have no measure in common.");
+            return html.leaf("p", &[("class", "missing")], "The runs have no measure in common.");
         }
         let columns = [
-            ("Subject", ""), ("Measure", ""), ("Unit", ""), ("A", "number"), ("B", "number"), ("B over A", "number"), ("p", "number"), ("Verdict", ""),
+            ("Subject", ""),
+            ("Measure", ""),
+            ("Unit", ""),
+            ("A", "number"),
+            ("B", "number"),
+            ("B/A", "number"),
+            ("p", "number"),
+            ("Verdict", ""),
         ];
-        let caption = "Medians with 95 % intervals and the number of repetitions. B over A is the median of all ratios (Hodges and Lehmann) with its 95 % \
-                       interval; p is that of the rank-sum test of Wilcoxon, Mann and Whitney, exact and two-sided.";
-        html.table(caption, &columns, |html| beside.measures.iter().take(MOST).for_each(|measure| row(html, measure)));
+        let caption = "Medians with 95 % intervals and the number of repetitions. B/A is the median of all \
+                       ratios (Hodges and Lehmann) with its 95 % interval; p is that of the rank-sum test of \
+                       Wilcoxon, Mann and Whitney, exact and two-sided.";
+        html.table(caption, &columns, |html| {
+            beside.measures.iter().take(MOST).for_each(|measure| row(html, measure))
+        });
         if beside.measures.len() > MOST {
-            html.leaf("p", &[("class", "aside")], format!("{} more are not shown; compare checkpoints one by one.", beside.measures.len() - MOST));
+            html.leaf(
+                "p",
+                &[("class", "aside")],
+                format!(
+                    "{} more are not shown; compare checkpoints one by one.",
+                    beside.measures.len() - MOST
+                ),
+            );
         }
         let [a, b] = beside.alone;
         if a + b > 0 {
-            html.leaf("p", &[("class", "aside")], format!("{a} measures are of A alone, {b} of B alone."));
+            html.leaf("p", &[("class", "aside")], format!("{a} measures exist in A only, {b} in B only."));
         }
     });
 }
@@ -142,12 +167,12 @@ fn row(html: &mut Html, measure: &Compared) {
             "td",
             &[],
             match (difference.can_tell(), difference.is_significant()) {
-                (false, _) if a.median == b.median => "equal, too few to tell",
-                (false, _) => "too few to tell",
-                (true, false) => "no difference shown",
+                (false, _) if a.median == b.median => "equal, too few repetitions",
+                (false, _) => "too few repetitions",
+                (true, false) => "no detected difference",
                 (true, true) if b.median > a.median => "B is larger",
                 (true, true) if b.median < a.median => "B is smaller",
-                (true, true) => "they differ",
+                (true, true) => "different",
             },
         );
     });
@@ -161,15 +186,11 @@ fn with_interval(interval: &Interval) -> String {
 
 fn conditions(html: &mut Html, beside: &SideBySide) {
     html.el("section", &[("aria-labelledby", "conditions")], |html| {
-        html.leaf("h2", &[("id", "conditions")], "What differs in how they were run");
+        html.leaf("h2", &[("id", "conditions")], "Different conditions");
         if beside.conditions.is_empty() {
-            return html.leaf(
-                "p",
-                &[],
-                "Nothing that is recorded: parameters, seed, machine and version are the same.",
-            );
+            return html.leaf("p", &[], "None recorded: parameters, seed, machine and version are the same.");
         }
-        html.table("Conditions that differ.", &[("Condition", ""), ("A", ""), ("B", "")], |html| {
+        html.table("Different conditions.", &[("Condition", ""), ("A", ""), ("B", "")], |html| {
             for (name, [a, b]) in beside.conditions.iter().take(MOST) {
                 html.el("tr", &[], |html| {
                     html.leaf("th", &[("scope", "row")], name);

@@ -71,14 +71,14 @@ impl List<'_> {
         let live = |id| [("id", id), ("data-live", "-")];
         html.el("p", &live("states"), |html| {
             let said = self.said();
-            html.text(if said.is_empty() { "There are no runs yet.".to_owned() } else { format!("{said}.") });
+            html.text(if said.is_empty() { "No runs yet.".to_owned() } else { format!("{said}.") });
         });
         if let Some(with) = self.with() {
             html.el("p", &[("class", "note")], |html| {
-                html.text("Choose the run to set beside ");
+                html.text("Choose the run to compare with ");
                 html.link(&with.address(), format!("run {}", with.run.0));
                 html.text(". ");
-                html.link(&self.query.with("with", None).at("/"), "Leave that");
+                html.link(&self.query.with("with", None).at("/"), "Cancel");
             });
         }
         self.filter(html);
@@ -121,7 +121,7 @@ impl List<'_> {
                 html,
                 "Kind ",
                 "kind",
-                &[&[("", "any but checkpoints"), ("all", "any")][..], &kinds].concat(),
+                &[&[("", "all but checkpoints"), ("all", "any")][..], &kinds].concat(),
             );
             html.leaf("button", &[("type", "submit")], "Show");
         });
@@ -170,7 +170,7 @@ impl List<'_> {
                 });
             });
         }
-        for label in ["Progress", "Last heard of", "Compare"] {
+        for label in ["Progress", "Last heartbeat", "Compare"] {
             html.leaf("th", &[("scope", "col")], label);
         }
     }
@@ -208,7 +208,7 @@ impl List<'_> {
             }
             None => self.query.with("with", Some(&row.at.name())).with("page", None).at("/"),
         };
-        let text = if self.with().is_some() { "beside it" } else { "compare" };
+        let text = if self.with().is_some() { "compare with it" } else { "compare" };
         html.leaf("a", &[("href", &to), ("aria-label", &format!("{text}: run {id}"))], text);
     }
 

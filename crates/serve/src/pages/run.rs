@@ -32,29 +32,49 @@ pub fn run(places: &[Place], at: RunAt) -> Response {
     if run.state == "running" {
         frame = frame.live(EVERY, said(run, state, progress.as_ref()));
     }
-    Response::page(200, frame.page(|html| {
-        html.leaf("h1", &[], &title);
-        html.el("section", &[("aria-labelledby", "how-far")], |html| {
-            html.leaf("h2", &[("id", "how-far")], "How far it is");
-            html.el("div", &[("id", "status"), ("data-live", "-")], |html| status(html, &opened, run, progress.as_ref()));
-        });
-        html.el("p", &[], |html| {
-            html.link(&Query::default().with("with", Some(&at.name())).at("/"), "Compare this run with another");
-        });
-        html.el("div", &[("id", "figures-so-far"), ("data-live", "-")], |html| {
-            if !has_figures {
-                html.leaf("p", &[("class", "aside")], "There are no figures of this run yet, or none are drawn of its kind.");
-            }
-        });
-        html.el("noscript", &[], |html| html.leaf("p", &[("class", "note")], "Figures are drawn with JavaScript, which is turned off here. The numbers below need none."));
-        html.leaf("div", &[("id", "report"), ("data-part", "-")], "");
-        html.data("data", &report::embedded(&page));
-        html.el("section", &[("aria-labelledby", "numbers")], |html| {
-            html.leaf("h2", &[("id", "numbers")], "Numbers");
-            html.el("div", &[("id", "numbers-so-far"), ("data-live", "-")], |html| self::numbers(html, &numbers));
-        });
-        conditions(html, run);
-    }))
+    Response::page(
+        200,
+        frame.page(|html| {
+            html.leaf("h1", &[], &title);
+            html.el("section", &[("aria-labelledby", "how-far")], |html| {
+                html.leaf("h2", &[("id", "how-far")], "Progress");
+                html.el("div", &[("id", "status"), ("data-live", "-")], |html| {
+                    status(html, &opened, run, progress.as_ref())
+                });
+            });
+            html.el("p", &[], |html| {
+                html.link(
+                    &Query::default().with("with", Some(&at.name())).at("/"),
+                    "Compare this run with another",
+                );
+            });
+            html.el("div", &[("id", "figures-so-far"), ("data-live", "-")], |html| {
+                if !has_figures {
+                    html.leaf(
+                        "p",
+                        &[("class", "aside")],
+                        "No figures for this run: there is no data yet, or its kind has none.",
+                    );
+                }
+            });
+            html.el("noscript", &[], |html| {
+                html.leaf(
+                    "p",
+                    &[("class", "note")],
+                    "Figures need JavaScript, which is turned off. The numbers below do not need it.",
+                )
+            });
+            html.leaf("div", &[("id", "report"), ("data-part", "-")], "");
+            html.data("data", &report::embedded(&page));
+            html.el("section", &[("aria-labelledby", "numbers")], |html| {
+                html.leaf("h2", &[("id", "numbers")], "Numbers");
+                html.el("div", &[("id", "numbers-so-far"), ("data-live", "-")], |html| {
+                    self::numbers(html, &numbers)
+                });
+            });
+            conditions(html, run);
+        }),
+    )
 }
 
 /// What is said to those who do not see the page change: rarely, and what matters.
@@ -91,7 +111,7 @@ fn status(html: &mut Html, opened: &Opened, run: &Run, progress: Option<&Progres
             row("Ended", &|html| time(html, finished));
         }
         let Some(progress) = progress else { return };
-        row("Last heard of", &|html| time(html, &stamp(progress.at_s)));
+        row("Last heartbeat", &|html| time(html, &stamp(progress.at_s)));
         if let Some((done, of)) = progress.steps {
             row("Steps", &|html| bar(html, "steps done", done, of));
         }
@@ -99,23 +119,23 @@ fn status(html: &mut Html, opened: &Opened, run: &Run, progress: Option<&Progres
             row("Phase", &|html| html.text(&progress.phase));
         }
         if let Some(total) = progress.total {
-            row("Of the phase", &|html| bar(html, "of the phase done", progress.done, total));
+            row("Phase progress", &|html| bar(html, "of the phase done", progress.done, total));
         } else if progress.done > 0 {
-            row("Of the phase", &|html| html.text(format!("{} done", number(progress.done as f64))));
+            row("Phase progress", &|html| html.text(format!("{} done", number(progress.done as f64))));
         }
         if let Some(rate) = progress.per_s() {
             row("Rate", &|html| html.text(format!("{}/s", number(rate))));
         }
         let running = shown == "running";
         if let Some(left) = progress.phase_left_s().filter(|_| running && progress.steps.is_some()) {
-            row("Left of the phase", &|html| {
-                html.text(format!("about {}, at the rate so far", stretch(left)))
+            row("Phase time left", &|html| {
+                html.text(format!("about {}, at the current rate", stretch(left)))
             });
         }
         if let Some(left) = progress.left_s().filter(|_| running) {
             let supposed = match progress.steps {
-                Some(_) => "if the other steps take as long as those done",
-                None => "of this phase, at the rate so far",
+                Some(_) => "if the remaining steps take as long as those done",
+                None => "of this phase, at the current rate",
             };
             row("Left", &|html| html.text(format!("about {}, {supposed}", stretch(left))));
         }
@@ -136,7 +156,8 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
         found.entry((&m.subject, &m.measure, &m.unit)).or_default().push(m.value);
     }
     if found.is_empty() {
-        let why = "This run has no numbers of its own yet. Those of an experiment or a series belong to its checkpoints, which the list shows as runs.";
+        let why = "This run has no numbers of its own yet. The numbers of an experiment or a series belong \
+                   to its checkpoints, which are listed as runs.";
         return html.leaf("p", &[("class", "aside")], why);
     }
     let columns = [
@@ -147,7 +168,7 @@ fn numbers(html: &mut Html, numbers: &[Measurement]) {
         ("Median", "number"),
         ("95 % interval", "number"),
     ];
-    html.table("Medians of the repetitions; an interval takes at least 6.", &columns, |html| {
+    html.table("Medians of the repetitions; an interval needs at least 6.", &columns, |html| {
         for ((subject, measure, unit), values) in found {
             let Some(median) = median_interval(&values) else { continue };
             html.el("tr", &[], |html| {
@@ -170,7 +191,7 @@ fn ends(interval: &Interval) -> String {
 fn conditions(html: &mut Html, run: &Run) {
     html.el("section", &[("aria-labelledby", "conditions")], |html| {
         html.leaf("h2", &[("id", "conditions")], "Conditions");
-        html.leaf("p", &[], "The command:");
+        html.leaf("p", &[], "Command:");
         html.el("pre", &[], |html| html.leaf("code", &[], &run.command));
         let m = &run.machine;
         let memory = lab::bytes(m.memory_bytes);
