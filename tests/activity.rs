@@ -191,14 +191,14 @@ fn it_says_what_watches_and_why_not_the_other() {
         return;
     }
     let fell_back = Recording::begin(&mut without_privileges(&["--json"]));
-    assert!(fell_back.said[0].contains("only root may"), "{:?}", fell_back.said);
+    assert!(fell_back.said[0].contains("requires root"), "{:?}", fell_back.said);
     assert!(fell_back.said[1].contains("with inotify"), "{:?}", fell_back.said);
     let found = fell_back.end();
     assert_eq!(found["watcher"], "inotify");
     let output = without_privileges(&["--by", "fanotify"]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.lines().count() == 1 && said.contains("only root may"), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("requires root"), "{said}");
 }
 
 #[test]

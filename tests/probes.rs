@@ -41,7 +41,7 @@ fn the_transfer_size_of_an_image_is_measured_without_writing_to_it() {
     assert!(lab.run(line).contains("natural transfer size"));
     assert!(std::fs::read(&image).unwrap() == before);
     lab.refused("probe transfer-size a.img --sizes 5000", "multiples of 4 KiB");
-    lab.refused("probe transfer-size .", "neither a block device nor an image");
+    lab.refused("probe transfer-size .", "not a block device or image");
     lab.refused("probe transfer-size nowhere", "nowhere");
 }
 
@@ -107,7 +107,7 @@ fn what_a_command_writes_is_told_apart_from_what_the_device_gets() {
     let failed = lab.try_run("probe write-amplification mnt -- false");
     assert!(failed.stdout.is_empty() && text(&failed.stderr).contains("running false: it ended with"));
     drop(mounted);
-    lab.refused("probe write-amplification /proc -- true", "no block device holds it");
+    lab.refused("probe write-amplification /proc -- true", "it is not on a block device");
     lab.refused("probe write-amplification nowhere -- true", "nowhere");
     lab.refused("probe write-amplification .", "COMMAND");
 }

@@ -77,8 +77,11 @@ trait Watches {
 /// # Errors
 /// If it is no directory, or cannot be watched so.
 pub fn watch(tree: &Path, watcher: Option<Watcher>) -> Result<Watch> {
-    if !std::fs::metadata(tree).map_err(Error::io("looking at", tree))?.is_dir() {
-        return Err(Error::cannot(format!("watching {}", tree.display()), "it is not a directory"));
+    if !std::fs::metadata(tree).map_err(Error::io("checking", tree))?.is_dir() {
+        return Err(Error::cannot(
+            format!("recording file activity in {}", tree.display()),
+            "it is not a directory",
+        ));
     }
     let inotify = |why| -> Result<Watch> {
         let by = Box::new(inotify::Inotify::new(tree)?);
@@ -118,7 +121,7 @@ impl Watch {
                 // A signal, and whether it means to stop is asked above.
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => {
-                    return Err(Error::cannot("waiting for the kernel to tell of files", error.to_string()));
+                    return Err(Error::cannot("waiting for file events of the kernel", error.to_string()));
                 }
             }
             self.by.take()?;

@@ -129,7 +129,7 @@ const COMPLETION: &str = "events/block/block_rq_complete";
 const RECORDING: &str = "recording block requests";
 
 fn lost_message(what: &str) -> String {
-    format!("{what} were lost, as the buffer was full; measure again with a larger buffer")
+    format!("{what} were lost because the buffer was full; measure again with a larger buffer")
 }
 
 /// Turns pages of the ring buffer into events of one device.

@@ -39,7 +39,7 @@ pub fn new_file(root: &Path, bytes: u64) -> Result<NewFile> {
     if bytes == 0 {
         return Err(Error::cannot(
             format!("counting the fragments of a new file in {}", root.display()),
-            "a file of 0 bytes has none; name a size".to_owned(),
+            "a file of 0 bytes has none; give a size".to_owned(),
         ));
     }
     let path = root.join(format!(".senesce-new-file-{}", std::process::id()));
@@ -91,7 +91,7 @@ mod tests {
     fn an_empty_file_is_no_measure() {
         let dir = tempfile::tempdir().unwrap();
         let message = new_file(dir.path(), 0).unwrap_err().to_string();
-        assert!(message.ends_with("a file of 0 bytes has none; name a size"), "{message}");
+        assert!(message.ends_with("a file of 0 bytes has none; give a size"), "{message}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

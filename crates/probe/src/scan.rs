@@ -113,11 +113,12 @@ fn grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
     // Exit status 1 says that nothing matched: all was read.
     match (libc::WIFEXITED(status), libc::WEXITSTATUS(status), limit) {
         (true, 1, _) => Ok(Spent { wall, cpu }),
-        (true, 0, _) => {
-            Err(Error::cannot(tried(), "the random string was found, so not all was read: try again"))
-        }
+        (true, 0, _) => Err(Error::cannot(
+            tried(),
+            "grep found the random string and stopped early, so not all files were read: try again",
+        )),
         (false, _, Some(limit)) if libc::WTERMSIG(status) == libc::SIGKILL => {
-            let why = format!("{} bytes of memory are too few for it; allow it more", limit.limit_bytes());
+            let why = format!("{} bytes of memory are not enough; raise the limit", limit.limit_bytes());
             Err(Error::cannot(tried(), why))
         }
         // Ctrl-C on a terminal reaches this program and its children.

@@ -40,11 +40,8 @@ impl SequentialPlan {
     /// The files of one size; an error if not one of them fits.
     pub fn files_of(&self, size_bytes: u64) -> Result<FileSet> {
         if size_bytes == 0 || size_bytes > self.total_bytes {
-            let why = format!("a file has at least one byte and at most {}", self.total_bytes);
-            return Err(Error::cannot(
-                format!("a sequential benchmark with files of {size_bytes} bytes"),
-                why,
-            ));
+            let why = format!("a file must have 1 to {} bytes", self.total_bytes);
+            return Err(Error::cannot(format!("sequential benchmark with files of {size_bytes} bytes"), why));
         }
         Ok(FileSet {
             size_bytes,
@@ -87,7 +84,8 @@ impl FileSet {
                 transfer::go_on(root)?;
                 let directory = self.directory(root, number);
                 if number.is_multiple_of(self.files_per_directory) {
-                    std::fs::create_dir(&directory).map_err(Error::io("making the directory", &directory))?;
+                    std::fs::create_dir(&directory)
+                        .map_err(Error::io("creating the directory", &directory))?;
                 }
                 let path = file(&directory, number);
                 let mut file = File::create_new(&path).map_err(Error::io("creating", &path))?;
@@ -108,7 +106,10 @@ impl FileSet {
                 let mut file = File::open(&path).map_err(Error::io("opening", &path))?;
                 let bytes = transfer::read(&mut file, self.size_bytes, &mut unit, &path)?;
                 if bytes < self.size_bytes {
-                    let why = format!("it has {bytes} bytes of {}; somebody has cut it", self.size_bytes);
+                    let why = format!(
+                        "it has {bytes} bytes instead of {}; another process truncated it",
+                        self.size_bytes
+                    );
                     return Err(Error::cannot(format!("reading {}", path.display()), why));
                 }
             }

@@ -59,7 +59,7 @@ fn take(
     let bulk = bulk.and_then(|mount| Bulk::of(mount, device, settled_ns));
     let walked = walk::walk(&fd, root, device, bulk, threads, key)?;
     let identity = identity::of(&fd, mount);
-    let space = fstatvfs(&fd).map_err(Error::io("asking for the space of", root))?;
+    let space = fstatvfs(&fd).map_err(Error::io("reading the space of", root))?;
     let info = Info {
         tool: tool.to_owned(),
         fs: identity.fs,

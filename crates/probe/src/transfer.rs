@@ -66,7 +66,7 @@ pub(crate) fn make_durable(root: &Path) -> Result<()> {
 /// An error if we are asked to end.
 pub(crate) fn go_on(root: &Path) -> Result<()> {
     if disk::interrupted() {
-        return Err(Error::cannot(format!("moving files in {}", root.display()), "interrupted"));
+        return Err(Error::cannot(format!("copying files in {}", root.display()), "interrupted"));
     }
     Ok(())
 }

@@ -103,12 +103,15 @@ pub fn transfer_size(
     let what = || format!("measuring the bandwidth of {}", path.display());
     if let Some(size) = plan.sizes_bytes.iter().find(|size| **size == 0 || !size.is_multiple_of(ALIGN_BYTES))
     {
-        return Err(Error::cannot(what(), format!("{size} bytes is no read size; use multiples of 4 KiB")));
+        return Err(Error::cannot(
+            what(),
+            format!("{size} bytes is not a valid read size; use multiples of 4 KiB"),
+        ));
     }
     let (disk, disk_bytes, allocated_bytes) = open(path)?;
     let sizes: Vec<u64> = plan.sizes_bytes.iter().copied().filter(|size| *size <= disk_bytes).collect();
     let Some(largest) = sizes.iter().max() else {
-        return Err(Error::cannot(what(), "it is smaller than every read size; use smaller ones"));
+        return Err(Error::cannot(what(), "it is smaller than all read sizes; use smaller sizes"));
     };
     // The reads of one size begin at the first address in the buffer that direct I/O takes.
     let mut buffer = vec![0; (largest + ALIGN_BYTES) as usize];
@@ -163,23 +166,24 @@ fn natural_bytes(points: &[TransferPoint], share: f64) -> Option<u64> {
 
 /// Opens a disk for direct reads; with its size and, for a file, the bytes that are not holes.
 fn open(path: &Path) -> Result<(File, u64, Option<u64>)> {
-    let what = || format!("reading {} past the caches", path.display());
-    let metadata = std::fs::metadata(path).map_err(Error::io("looking at", path))?;
+    let what = || format!("reading {} with direct I/O", path.display());
+    let metadata = std::fs::metadata(path).map_err(Error::io("checking", path))?;
     let file_type = FileType::from_raw_mode(metadata.mode());
     if !matches!(file_type, FileType::RegularFile | FileType::BlockDevice) {
-        return Err(Error::cannot(what(), "it is neither a block device nor an image; name one of these"));
+        return Err(Error::cannot(what(), "it is not a block device or image; name one"));
     }
     let mut options = File::options();
     let opened = options.read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path);
     let mut disk = opened.map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::INVAL) => {
             let why =
-                "its file system takes no direct I/O, and other reads measure memory; put it on another";
+                "its file system does not support direct I/O, and cached reads would measure memory; use \
+                 another file system";
             Error::cannot(what(), why)
         }
         _ => Error::io("opening", path)(error),
     })?;
-    let disk_bytes = disk.seek(SeekFrom::End(0)).map_err(Error::io("asking for the size of", path))?;
+    let disk_bytes = disk.seek(SeekFrom::End(0)).map_err(Error::io("reading the size of", path))?;
     let allocated_bytes =
         (file_type == FileType::RegularFile).then(|| disk_bytes.min(metadata.blocks() * 512));
     Ok((disk, disk_bytes, allocated_bytes))
@@ -275,10 +279,10 @@ mod tests {
             let plan = TransferPlan { sizes_bytes: sizes.to_vec(), ..TransferPlan::usual(1) };
             transfer_size(path, &plan, &mut |_| Duration::ZERO, &mut |_| ()).unwrap_err().to_string()
         };
-        assert!(refusal(image.path(), &[4096, 5000]).contains("5000 bytes is no read size"));
-        assert!(refusal(image.path(), &[16384]).contains("smaller than every read size"));
-        assert!(refusal(Path::new("/dev"), &[4096]).contains("neither a block device nor an image"));
-        assert!(refusal(Path::new("/dev/null"), &[4096]).contains("neither a block device nor an image"));
+        assert!(refusal(image.path(), &[4096, 5000]).contains("5000 bytes is not a valid read size"));
+        assert!(refusal(image.path(), &[16384]).contains("smaller than all read sizes"));
+        assert!(refusal(Path::new("/dev"), &[4096]).contains("not a block device or image"));
+        assert!(refusal(Path::new("/dev/null"), &[4096]).contains("not a block device or image"));
         assert!(refusal(Path::new("/nonexistent/disk"), &[4096]).contains("/nonexistent/disk"));
     }
 

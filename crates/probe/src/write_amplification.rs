@@ -72,16 +72,16 @@ fn run(command: &mut Command) -> Result<u64> {
     // SAFETY: the closure makes one system call and neither allocates nor takes a lock.
     unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
     let mut child = command.spawn().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => cannot("there is no such program".to_owned()),
+        ErrorKind::NotFound => cannot("no such program".to_owned()),
         _ => cannot(error.to_string()),
     })?;
     // Dead but not yet buried it has its counts, and those of all the processes that were waited for.
     let counted = dead(&child).and_then(|()| written_by(&child));
     let status = child.wait().map_err(|error| cannot(error.to_string()))?;
     if !status.success() {
-        return Err(cannot(format!("it ended with {status}; without its work there is nothing to measure")));
+        return Err(cannot(format!("it ended with {status}; it must succeed for a valid measurement")));
     }
-    counted.map_err(|error| cannot(format!("its writes could not be counted: {error}")))
+    counted.map_err(|error| cannot(format!("cannot count its writes: {error}")))
 }
 
 /// Waits until the process is dead, and ends it when we are asked to end.
@@ -113,19 +113,19 @@ fn wchar(text: &str) -> Option<u64> {
 fn devices_below(root: &Path) -> Result<Vec<(u32, u32)>> {
     let cannot = |why: String| Error::cannot(format!("finding the device below {}", root.display()), why);
     let root = std::fs::canonicalize(root).map_err(Error::io("opening", root))?;
-    let dev = std::fs::metadata(&root).map_err(Error::io("looking at", &root))?.dev();
+    let dev = std::fs::metadata(&root).map_err(Error::io("checking", &root))?.dev();
     if Path::new(&format!("/sys/dev/block/{}:{}", major(dev), minor(dev))).exists() {
         return Ok(vec![(major(dev), minor(dev))]);
     }
     // Btrfs has numbers of its own; its mount names one of its devices.
     let Some(mount) = mount_holding(&root)?.filter(|mount| mount.source.starts_with("/dev")) else {
-        return Err(cannot("no block device holds it; name a directory on a disk".to_owned()));
+        return Err(cannot("it is not on a block device; name a directory on a disk".to_owned()));
     };
     let number = |device: &Path| -> Result<(u32, u32)> {
-        let number = std::fs::metadata(device).map_err(Error::io("looking at", device))?.rdev();
+        let number = std::fs::metadata(device).map_err(Error::io("checking", device))?.rdev();
         Ok((major(number), minor(number)))
     };
-    let source = std::fs::canonicalize(&mount.source).map_err(Error::io("looking at", &mount.source))?;
+    let source = std::fs::canonicalize(&mount.source).map_err(Error::io("checking", &mount.source))?;
     match btrfs_devices(&source) {
         devices if devices.is_empty() => Ok(vec![number(&source)?]),
         devices => devices.iter().map(|device| number(device)).collect(),
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_no_device_holds_says_so() {
         let error = command_write_amplification(Path::new("/proc"), &mut sh(":")).unwrap_err().to_string();
-        assert!(error.contains("no block device holds it"), "{error}");
+        assert!(error.contains("it is not on a block device"), "{error}");
     }
 
     proptest! {

@@ -44,14 +44,17 @@ impl Fanotify {
     pub fn new(tree: &Path) -> Result<Fanotify> {
         let cannot = |error: io::Error| {
             let why = match error.raw_os_error() {
-                Some(libc::EPERM) => "only root may (CAP_SYS_ADMIN)",
+                Some(libc::EPERM) => "requires root (CAP_SYS_ADMIN)",
                 Some(libc::EINVAL | libc::ENOSYS) => "the kernel is older than 5.17 or built without it",
                 Some(libc::ENODEV | libc::EOPNOTSUPP | libc::EXDEV) => {
-                    "this file system does not take part in it"
+                    "this file system does not support fanotify"
                 }
-                _ => "the kernel refuses",
+                _ => "the kernel refuses it",
             };
-            Error::cannot(format!("watching {} by fanotify", tree.display()), format!("{why} ({error})"))
+            Error::cannot(
+                format!("recording file activity in {} with fanotify", tree.display()),
+                format!("{why} ({error})"),
+            )
         };
         let lives = group(libc::FAN_REPORT_DFID_NAME_TARGET | libc::FAN_UNLIMITED_QUEUE).map_err(cannot)?;
         let written = group(0).map_err(cannot)?;
@@ -161,7 +164,7 @@ impl Watches for Fanotify {
         let mut all = false;
         for _ in 0..READS {
             let events = read(&self.lives)
-                .map_err(|error| Error::cannot("reading what fanotify tells", error.to_string()))?;
+                .map_err(|error| Error::cannot("reading events of fanotify", error.to_string()))?;
             all = events.is_empty();
             if all {
                 break;

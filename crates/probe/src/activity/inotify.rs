@@ -63,13 +63,15 @@ impl Inotify {
     pub fn new(tree: &Path) -> Result<Inotify> {
         let cannot = |error: Errno| {
             let why = match error {
-                Errno::MFILE => "this user watches too much already; end other watchers, or raise fs.inotify.max_user_instances".to_owned(),
+                Errno::MFILE => "this user has too many inotify instances; stop other watchers, or raise \
+                                 fs.inotify.max_user_instances"
+                    .to_owned(),
                 other => other.to_string(),
             };
-            Error::cannot(format!("watching {} by inotify", tree.display()), why)
+            Error::cannot(format!("recording file activity in {} with inotify", tree.display()), why)
         };
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(cannot)?;
-        let device = std::fs::metadata(tree).map_err(Error::io("looking at", tree))?.dev();
+        let device = std::fs::metadata(tree).map_err(Error::io("checking", tree))?.dev();
         let mut watch = Inotify {
             queue,
             tree: tree.to_owned(),
@@ -91,11 +93,11 @@ impl Inotify {
                     std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").unwrap_or_default();
                 let why = format!(
                     "the limit of {} watches is reached after {} directories; raise it (sysctl \
-                     fs.inotify.max_user_watches=N), watch a smaller tree, or be root for fanotify",
+                     fs.inotify.max_user_watches=N), watch a smaller tree, or run as root to use fanotify",
                     limit.trim(),
                     watch.dirs.len()
                 );
-                Err(Error::cannot(format!("watching {} by inotify", tree.display()), why))
+                Err(Error::cannot(format!("recording file activity in {} with inotify", tree.display()), why))
             }
             Err(error) => Err(cannot(error)),
         }
@@ -356,7 +358,7 @@ impl Watches for Inotify {
             let at_ms = now_ms();
             let none = events.is_empty();
             events.into_iter().for_each(|event| self.take_in(event, at_ms));
-            ended.map_err(|error| Error::cannot("reading what inotify tells", error.to_string()))?;
+            ended.map_err(|error| Error::cannot("reading events of inotify", error.to_string()))?;
             if none {
                 break;
             }

@@ -20,7 +20,7 @@ impl Device {
         let path = format!("/sys/dev/block/{major}:{minor}");
         let dir = Path::new(&path)
             .canonicalize()
-            .map_err(|error| Error::cannot(what(), format!("there is no such device ({path}: {error})")))?;
+            .map_err(|error| Error::cannot(what(), format!("no such device ({path}: {error})")))?;
         let read = |name: &str| {
             let file = dir.join(name);
             std::fs::read_to_string(&file).map_err(Error::io("reading", &file))
@@ -28,11 +28,13 @@ impl Device {
         let partition = dir.join("partition").exists();
         let disk_dir = if partition { dir.join("..") } else { dir.clone() };
         if !disk_dir.join("mq").exists() {
-            let why = "it has no request queue of its own; name the disk below it";
+            let why = "it has no request queue of its own; name its underlying disk";
             return Err(Error::cannot(what(), why));
         }
         let number = |text: &str| {
-            text.trim().parse().map_err(|_| Error::cannot(what(), format!("{text:?} in {path} is no number")))
+            text.trim()
+                .parse()
+                .map_err(|_| Error::cannot(what(), format!("{text:?} in {path} is not a number")))
         };
         let (disk, start_sector, end_sector) = if partition {
             let start = number(&read("start")?)?;

@@ -32,7 +32,7 @@ impl Instance {
             several => name += &format!("-{several}"),
         }
         let dir = instances.join(name);
-        std::fs::create_dir(&dir).map_err(Error::io("making a tracing instance at", &dir))?;
+        std::fs::create_dir(&dir).map_err(Error::io("creating a tracing instance at", &dir))?;
         Ok(Instance { dir, _tracefs: tracefs })
     }
 
@@ -56,7 +56,7 @@ impl Instance {
     pub(super) fn parse<T>(&self, name: &str, parse: fn(&str) -> Option<T>) -> Result<T> {
         parse(&self.read(name)?).ok_or_else(|| {
             Error::cannot(
-                format!("understanding the kernel's description of its tracing in {name}"),
+                format!("parsing the kernel's trace format description {name}"),
                 "a field is missing or has an unknown size; this kernel is not supported",
             )
         })
@@ -97,7 +97,7 @@ fn tracefs() -> Result<OwnedFd> {
     };
     mount().map_err(|error: rustix::io::Errno| {
         let advice = match error {
-            rustix::io::Errno::PERM | rustix::io::Errno::ACCESS => ": it takes root",
+            rustix::io::Errno::PERM | rustix::io::Errno::ACCESS => ": requires root",
             rustix::io::Errno::NODEV => ": this kernel is built without tracing",
             _ => "",
         };

@@ -71,9 +71,9 @@ pub(super) fn parse_page<'a>(page: &'a [u8], layout: &PageLayout) -> Result<Page
     let mut time = layout.time.number(page).ok_or("a page of the trace is shorter than its header")?;
     let data = page.get(layout.data.offset..).unwrap_or(&[]);
     let length = (commit & LENGTH) as usize;
-    let mut rest = data
-        .get(..length)
-        .ok_or_else(|| format!("a page of the trace has {} bytes and says {length}", data.len()))?;
+    let mut rest = data.get(..length).ok_or_else(|| {
+        format!("a page of the trace has {} bytes, but its header says {length}", data.len())
+    })?;
     let mut events = Vec::new();
     while !rest.is_empty() {
         let word = word_at(rest, 0)?;
@@ -91,10 +91,9 @@ pub(super) fn parse_page<'a>(page: &'a [u8], layout: &PageLayout) -> Result<Page
             TIME_EXTEND | TIME_STAMP => 8,
             words => 4 + 4 * words as usize,
         };
-        let event = rest
-            .get(..length)
-            .filter(|event| event.len() >= header)
-            .ok_or_else(|| format!("an event of the trace has {} bytes and says {length}", rest.len()))?;
+        let event = rest.get(..length).filter(|event| event.len() >= header).ok_or_else(|| {
+            format!("an event of the trace has {} bytes, but its header says {length}", rest.len())
+        })?;
         let high = u64::from(long) << TIME_BITS;
         match kind {
             TIME_STAMP => time = stamp(time, high | delta),
@@ -111,7 +110,7 @@ pub(super) fn parse_page<'a>(page: &'a [u8], layout: &PageLayout) -> Result<Page
 }
 
 fn word_at(bytes: &[u8], offset: usize) -> Result<u32, String> {
-    let word = bytes.get(offset..offset + 4).ok_or("an event of the trace is cut off")?;
+    let word = bytes.get(offset..offset + 4).ok_or("an event of the trace is truncated")?;
     Ok(u32::from_ne_bytes(word.try_into().expect("it has 4 bytes")))
 }
 

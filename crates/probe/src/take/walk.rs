@@ -317,12 +317,12 @@ impl Failure {
         match self.errno {
             Errno::ACCESS | Errno::PERM => Error::cannot(
                 format!("{} {}", self.doing, path.display()),
-                "permission denied, and without it what it holds would look deleted; run as root, or take a tree \
-                 that you may read",
+                "permission denied, so its contents would look deleted; run as root, or choose a tree that \
+                 you can read",
             ),
             Errno::MFILE | Errno::NFILE => Error::cannot(
                 format!("{} {}", self.doing, path.display()),
-                "too many files are open; raise the limit (ulimit -n), or take it with fewer --threads",
+                "too many open files; raise the limit (ulimit -n), or use fewer --threads",
             ),
             errno => Error::io(self.doing, &path)(errno),
         }

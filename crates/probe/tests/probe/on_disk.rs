@@ -116,5 +116,5 @@ fn too_little_memory_for_the_reader_is_said() {
     let Some(limit) = limit(16 * MIB) else { return };
     let census = census(dir.path()).unwrap();
     let error = scan_limited(dir.path(), &census, &limit).unwrap_err().to_string();
-    assert!(error.contains("16777216 bytes of memory are too few"), "{error}");
+    assert!(error.contains("16777216 bytes of memory are not enough"), "{error}");
 }
