@@ -253,7 +253,7 @@ fn bad_activity_is_refused() {
     fs::create_dir(lab.path().join("dir")).unwrap();
     for (line, expected) in [
         ("activity show nowhere.jsonl", "nowhere.jsonl"),
-        ("activity show log", "does not begin as one"),
+        ("activity show log", "does not start with the header"),
         ("activity record nowhere set.jsonl", "nowhere"),
         ("activity record log set.jsonl", "not a directory"),
         ("activity record dir nowhere/set.jsonl", "nowhere/set.jsonl"),

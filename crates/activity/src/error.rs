@@ -24,7 +24,7 @@ pub enum ActivityError {
         source: std::io::Error,
     },
     /// The file is not a set of activity profiles, not a whole one, or a newer one.
-    #[error("cannot read {} as a set of activity profiles: {why}", path.display())]
+    #[error("cannot read {} as activity profiles: {why}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,

@@ -158,12 +158,12 @@ fn read_from(input: impl BufRead, path: &Path) -> Result<ActivitySet, ActivityEr
         return Err(lines.foreign("it is empty"));
     }
     let Some(Version { senesce_activity: version }) = lines.parse() else {
-        return Err(
-            lines.foreign("it does not begin as one; `senesce activity` records, imports and shows them")
-        );
+        return Err(lines.foreign(
+            "it does not start with the header of activity profiles; create them with `senesce activity`",
+        ));
     };
     if version > VERSION {
-        return Err(lines.foreign("it was written by a newer senesce; use that one"));
+        return Err(lines.foreign("it was written by a newer senesce; use that version"));
     }
     let Some(Header { source, profiles: announced, .. }) = lines.parse() else {
         return Err(lines.foreign("its first line is damaged"));
@@ -172,13 +172,11 @@ fn read_from(input: impl BufRead, path: &Path) -> Result<ActivitySet, ActivityEr
     let mut profiles: Vec<Vec<Event>> = Vec::new();
     loop {
         if !lines.next()? {
-            return Err(lines.foreign("it is cut short; record or fetch it again"));
+            return Err(lines.foreign("it is truncated; record or fetch it again"));
         }
         if let Some(Seal { sha256 }) = lines.parse() {
             if sha256 != hex(&sum.finalize()) {
-                return Err(
-                    lines.foreign("it is not as it was written (its SHA-256 differs); fetch it again")
-                );
+                return Err(lines.foreign("its SHA-256 does not match; fetch it again"));
             }
             break;
         }
@@ -196,10 +194,10 @@ fn read_from(input: impl BufRead, path: &Path) -> Result<ActivitySet, ActivityEr
         sum.update(&lines.text);
     }
     if lines.next()? {
-        return Err(lines.foreign("it goes on behind its end"));
+        return Err(lines.foreign("it has data after its end"));
     }
     if profiles.len() as u32 != announced {
-        return Err(lines.foreign("it does not hold as many profiles as it says"));
+        return Err(lines.foreign("it contains fewer profiles than its header says"));
     }
     let checked = (0..).zip(profiles).map(|(number, events): (u32, _)| {
         ActivityProfile::new(events).map_err(|e| ActivityError::Foreign {
@@ -225,7 +223,7 @@ impl<R: BufRead> Lines<'_, R> {
         let read = (&mut self.input).take(LONGEST_LINE).read_until(b'\n', &mut self.text);
         let length = read.map_err(ActivityError::io("reading", self.path))?;
         if length > 0 && !self.text.ends_with(b"\n") {
-            return Err(self.foreign("it is cut short, or longer than any line of ours"));
+            return Err(self.foreign("it is truncated, or longer than the maximum line length"));
         }
         Ok(length > 0)
     }
@@ -274,8 +272,8 @@ mod tests {
         let newer = b"{\"senesce_activity\":2,\"else\":1}\n";
         for (text, expected) in [
             (&b""[..], "empty"),
-            (b"PAR1\0\0", "cut short"),
-            (b"{\"a\":1}\n", "does not begin as one"),
+            (b"PAR1\0\0", "truncated"),
+            (b"{\"a\":1}\n", "does not start with the header"),
             (newer, "newer"),
         ] {
             let error = read_from(text, Path::new("x")).unwrap_err().to_string();

@@ -97,7 +97,7 @@ fn feed(
             |why| ActivityError::Line { path: path.to_owned(), format: format.name(), line: number, why };
         if text.pop_if(|last| *last == b'\n').is_none() {
             if length == LONGEST_LINE {
-                return Err(wrong("it is longer than any of its lines".to_owned()));
+                return Err(wrong("it exceeds the maximum line length".to_owned()));
             }
             return Ok((number - 1, false));
         }

@@ -58,7 +58,7 @@ pub(crate) fn profiles(seed: u64) -> ActivitySet {
     let mut random = Random(ChaCha8Rng::seed_from_u64(seed));
     ActivitySet {
         profiles: (0..PROFILES).map(|_| profile(&mut random)).collect(),
-        source: format!("built in: made after the figures of BSD 1985 and Sprite 1991, seed {seed}"),
+        source: format!("built in: modelled on the figures of BSD 1985 and Sprite 1991, seed {seed}"),
     }
 }
 

@@ -51,23 +51,25 @@ impl ActivityProfile {
         for (place, event) in events.iter().enumerate() {
             let wrong = |what| Err(ActivityError::Events { place, what });
             if event.at_ms < before_ms {
-                return wrong("it is earlier than the one before");
+                return wrong("it is earlier than the previous event");
             }
             if event.at_ms >= DAY_MS {
-                return wrong("it is later than midnight");
+                return wrong("it is after midnight");
             }
             before_ms = event.at_ms;
             match event.action {
                 Action::Create { file, .. } if file as usize == live.len() => live.push(true),
-                Action::Create { .. } => return wrong("files are not numbered in order of their creation"),
+                Action::Create { .. } => return wrong("files are not numbered in order of creation"),
                 Action::Delete { file } => match live.get_mut(file as usize) {
                     Some(live) if *live => *live = false,
-                    _ => return wrong("it deletes a file that is not there"),
+                    _ => return wrong("it deletes a file that does not exist"),
                 },
             }
         }
         match live.iter().any(|live| *live) {
-            true => Err(ActivityError::Events { place: events.len(), what: "a file lives on at midnight" }),
+            true => {
+                Err(ActivityError::Events { place: events.len(), what: "a file still exists at midnight" })
+            }
             false => Ok(ActivityProfile { events }),
         }
     }

@@ -24,7 +24,7 @@ impl<'z> Bpftrace<'z> {
 
 impl Importer for Bpftrace<'_> {
     fn line(&mut self, line: &[u8]) -> Result<(), String> {
-        let line = str::from_utf8(line).map_err(|_| "it is no text".to_owned())?;
+        let line = str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
         // bpftrace says how many probes it attaches, and ends with an empty line.
         if line.is_empty() || line.starts_with("Attach") {
             return Ok(());
@@ -34,19 +34,20 @@ impl Importer for Bpftrace<'_> {
             let (Some(Some(nanoseconds)), Some(Some(seconds)), None) =
                 (words.next(), words.next(), words.next())
             else {
-                return Err("it does not give one moment by both clocks".to_owned());
+                return Err("it does not give the same moment by both clocks".to_owned());
             };
             let offset = (seconds as i64)
                 .checked_mul(1000)
                 .and_then(|ms| ms.checked_sub((nanoseconds / 1_000_000) as i64));
-            self.since_1970_ms = Some(offset.filter(plausible).ok_or("its clock cannot be right")?);
+            self.since_1970_ms = Some(offset.filter(plausible).ok_or("its clock is implausible")?);
             return Ok(());
         }
         let since_1970_ms = self.since_1970_ms.ok_or(
-            "the first line of the script is missing; `senesce activity script` prints the script of this version",
+            "the first line of the script is missing; print the script of this version with `senesce \
+             activity script`",
         )?;
         let words: Vec<&str> = line.split(' ').collect();
-        let [at, what, numbers @ ..] = &words[..] else { return Err("it is cut short".to_owned()) };
+        let [at, what, numbers @ ..] = &words[..] else { return Err("it is truncated".to_owned()) };
         let numbers: Option<Vec<u64>> = numbers.iter().map(|word| word.parse().ok()).collect();
         let (Ok(nanoseconds), Some(&[device, inode, directory, bytes])) =
             (at.parse::<u64>(), numbers.as_deref())
@@ -65,7 +66,7 @@ impl Importer for Bpftrace<'_> {
                     self.seen.unlinked(at_ms, file);
                 }
             }
-            _ => return Err(format!("{what:?} is neither create nor delete")),
+            _ => return Err(format!("{what:?} is not create or delete")),
         }
         Ok(())
     }

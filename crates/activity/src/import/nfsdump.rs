@@ -142,20 +142,20 @@ impl<'z> Nfsdump<'z> {
 
 impl Importer for Nfsdump<'_> {
     fn line(&mut self, line: &[u8]) -> Result<(), String> {
-        let line = str::from_utf8(line).map_err(|_| "it is no text".to_owned())?;
+        let line = str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
         if line.trim().is_empty() {
             return Ok(());
         }
         let words = words(line)?;
         let [time, from, to, _, way, transaction, _, op, fields @ ..] = &words[..] else {
-            return Err("it is cut short".to_owned());
+            return Err("it is truncated".to_owned());
         };
-        let at_ms = milliseconds(time.text).ok_or_else(|| format!("{:?} is no time", time.text))?;
+        let at_ms = milliseconds(time.text).ok_or_else(|| format!("{:?} is not a time", time.text))?;
         let at_ms = local(at_ms, self.zone);
         let is_call = match way.text {
             "C2" | "C3" => true,
             "R2" | "R3" => false,
-            other => return Err(format!("{other:?} is neither call (C2, C3) nor reply (R2, R3)")),
+            other => return Err(format!("{other:?} is not a call (C2, C3) or reply (R2, R3)")),
         };
         let Some(op) = Op::named(op.text) else { return Ok(()) };
         let client = if is_call { from } else { to };
@@ -281,9 +281,9 @@ mod tests {
     #[test]
     fn another_log_is_refused() {
         for (text, expected) in [
-            ("hello\n", "cut short"),
-            ("x a b U C3 1 8 create fh 1 name \"a\"\n", "no time"),
-            ("1.0 a b U C9 1 8 create fh 1 name \"a\"\n", "neither call"),
+            ("hello\n", "truncated"),
+            ("x a b U C3 1 8 create fh 1 name \"a\"\n", "not a time"),
+            ("1.0 a b U C9 1 8 create fh 1 name \"a\"\n", "not a call"),
             ("1.0 a b U C3 1 8 create fh 1 name \"a\n", "closing quote"),
             ("1.0 a b U C3 1 8 create fh 1\n", "no field name"),
         ] {

@@ -284,7 +284,7 @@ impl<'z> Strace<'z> {
 
     /// The path of `name` from the directory `dir`, or from the working directory of the process.
     fn path(&self, pid: u64, dir: Option<&Arg<'_>>, name: Option<&Arg<'_>>) -> Result<Path, String> {
-        let name = name.and_then(Arg::string).ok_or("it has no path where there should be one")?;
+        let name = name.and_then(Arg::string).ok_or("an expected path is missing")?;
         if name.starts_with(b"/") {
             return Ok(normal(&name));
         }
@@ -317,9 +317,9 @@ impl Importer for Strace<'_> {
             return Ok(());
         }
         let (pid, time, rest) =
-            syntax::head(line).ok_or("it begins with no time; run strace with -f -ttt -y")?;
+            syntax::head(line).ok_or("it does not begin with a time; run strace with -f -ttt -y")?;
         let at_ms =
-            self.time(time).ok_or_else(|| format!("{time:?} is no time; run strace with -f -ttt -y"))?;
+            self.time(time).ok_or_else(|| format!("{time:?} is not a time; run strace with -f -ttt -y"))?;
         // Signals and ends of processes.
         if rest.starts_with(b"---") || rest.starts_with(b"+++") {
             return Ok(());
@@ -412,7 +412,7 @@ mod tests {
             ("25:00:00 creat(\"/a\", 0644) = 3</a>\n", "-ttt"),
             ("1.0 creat(\"/a\", 0644) = 3\n", "-y"),
             ("1.0 creat(\"/a, 0644) = 3</a>\n", "ends within"),
-            ("1.0 unlink(0x7f) = 0\n", "no path"),
+            ("1.0 unlink(0x7f) = 0\n", "an expected path is missing"),
         ] {
             let error = read(Strace, log.as_bytes()).unwrap_err().to_string();
             assert!(error.contains("line 1") && error.contains(expected), "{error}");

@@ -142,7 +142,7 @@ pub fn call(text: &[u8]) -> Result<Option<Call<'_>>, String> {
     let failed = result.starts_with(b"-");
     let number = number(result).unwrap_or(0);
     if !failed && !result.first().is_some_and(u8::is_ascii_digit) {
-        return Err("its result is no number".to_owned());
+        return Err("its result is not a number".to_owned());
     }
     Ok(Some(Call { name, args, returned: Returned { failed, number, path: annotation(result) } }))
 }
