@@ -242,11 +242,11 @@ fn anonymous_snapshots_tell_no_name_but_can_be_compared() {
     assert!(!file.windows(16).any(|window| window == &key.as_bytes()[..16]));
     // Names, another key, and keys that others can read.
     lab.run("snapshot take tree c.parquet");
-    lab.refused("snapshot diff b.parquet c.parquet", "one has names and the other hashes");
+    lab.refused("snapshot diff b.parquet c.parquet", "one has names and the other hashed names");
     lab.run("snapshot take tree d.parquet --anonymous --make-key key2");
     lab.refused("snapshot diff b.parquet d.parquet", "two keys");
     lab.refused("snapshot take tree e.parquet --anonymous", "--key");
-    lab.refused("snapshot take tree e.parquet --anonymous --make-key key", "the file is there");
+    lab.refused("snapshot take tree e.parquet --anonymous --make-key key", "already exists");
     std::fs::set_permissions(lab.path().join("key"), PermissionsExt::from_mode(0o644)).unwrap();
     lab.refused("snapshot take tree e.parquet --anonymous --key key", "chmod 600");
 }
@@ -348,8 +348,8 @@ fn files_that_are_no_snapshots_are_refused() {
     lab.run("snapshot take tree a.parquet");
     let bytes = std::fs::read(lab.path().join("a.parquet")).unwrap();
     std::fs::write(lab.path().join("cut.parquet"), &bytes[..bytes.len() / 2]).unwrap();
-    lab.refused("snapshot stat cut.parquet", "cut short");
-    lab.refused("snapshot diff a.parquet cut.parquet", "cut short");
+    lab.refused("snapshot stat cut.parquet", "truncated");
+    lab.refused("snapshot diff a.parquet cut.parquet", "truncated");
     lab.refused("snapshot stat nowhere.parquet", "nowhere.parquet");
     lab.refused("snapshot take nowhere b.parquet", "nowhere");
     lab.refused("snapshot take tree nowhere/b.parquet", "nowhere/b.parquet");

@@ -17,7 +17,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The name of a new file is taken.
-    #[error("writing {}: it is there already; give another name, or --force to replace it", .0.display())]
+    #[error("writing {}: it already exists; give another name, or --force to replace it", .0.display())]
     Exists(PathBuf),
     /// The file is not a snapshot, not a whole one, or a newer one.
     #[error("cannot read {} as a snapshot: {why}", path.display())]

@@ -41,11 +41,11 @@ pub fn to_pairs(info: &Info, entries: usize) -> Vec<KeyValue> {
 /// Reads the metadata, with the number of entries; or the rest of a sentence that says why the file cannot be read.
 pub fn from_pairs(pairs: &[KeyValue]) -> Result<(Info, usize), String> {
     let pairs = Pairs(pairs);
-    pairs.check_version("snapshot_version", VERSION, "it is a Parquet file, but no snapshot")?;
+    pairs.check_version("snapshot_version", VERSION, "it is a Parquet file, but not a snapshot")?;
     let lacks = pairs.needed("lacks")?;
     let lacks = lacks.split(',').filter(|name| !name.is_empty()).map(|name| {
         let fact = Fact::ALL.into_iter().find(|fact| fact.name() == name);
-        fact.ok_or_else(|| format!("it lacks {name:?}, which is no fact of an entry"))
+        fact.ok_or_else(|| format!("unknown fact {name:?} in its list of missing facts"))
     });
     let info = Info {
         tool: pairs.needed("tool")?,
@@ -67,7 +67,7 @@ pub fn from_pairs(pairs: &[KeyValue]) -> Result<(Info, usize), String> {
 
 fn time(pairs: Pairs<'_>, key: &str) -> Result<i64, String> {
     let value = pairs.needed(key)?;
-    i64::from_str(&value).map_err(|_| format!("its senesce.{key} is {value:?} and not a time"))
+    i64::from_str(&value).map_err(|_| format!("its senesce.{key} is {value:?}, which is not a time"))
 }
 
 /// The columns in their order.

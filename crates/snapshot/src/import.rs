@@ -70,15 +70,13 @@ impl Import<'_> {
         };
         if wants_base != self.base.is_some() {
             return Err(match wants_base {
-                true => "it lists what changed since a snapshot: give that with --base".to_owned(),
-                false => {
-                    "it lists all that there is, and not what changed since --base; leave that out".to_owned()
-                }
+                true => "it lists changes since a snapshot: give that snapshot with --base".to_owned(),
+                false => "it is a full listing, not changes since --base; leave --base out".to_owned(),
             });
         }
         if self.base.is_some_and(|base| base.info().key_id.is_some()) {
             return Err(
-                "its base has hashes for names, which the listing cannot be told from; give one with names"
+                "its base has hashed names, which cannot be compared with the listing; give a base with names"
                     .into(),
             );
         }
@@ -95,7 +93,7 @@ impl Import<'_> {
             (Lister::Btrfs, base, _) => btrfs::parse(listing, info, base),
             (Lister::ZfsDiff, Some(base), Some(below)) => zfs_diff::parse(listing, info, base, below),
             (Lister::ZfsDiff, ..) => {
-                Err("its paths are absolute: say with --below where the file system was mounted".into())
+                Err("its paths are absolute: give the mount point of the file system with --below".into())
             }
         }
     }

@@ -30,7 +30,7 @@ impl Key {
         let mut file = opened.map_err(|source| match source.kind() {
             ErrorKind::AlreadyExists => Error::Key {
                 path: path.to_owned(),
-                why: "a new one is to be made, but the file is there; use it with --key, or give another name",
+                why: "the key file to create already exists; use it with --key, or give another name",
             },
             _ => Error::io("creating", path)(source),
         })?;
@@ -48,13 +48,12 @@ impl Key {
         let failed = Error::io("reading", path);
         let file = input::open(path).map_err(&failed)?;
         if file.metadata().map_err(&failed)?.permissions().mode() & 0o077 != 0 {
-            let why =
-                "others than its owner may read it, so it may be no secret; make a new one, or chmod 600 it";
+            let why = "other users can read it, so it may not be secret; create a new key, or chmod 600 it";
             return Err(Error::Key { path: path.to_owned(), why });
         }
         let mut text = Vec::new();
         file.take(1024).read_to_end(&mut text).map_err(&failed)?;
-        let why = "it is not 64 hexadecimal digits and a line end; make one with --make-key";
+        let why = "it must be 64 hexadecimal digits and a line end; create one with --make-key";
         let key = from_hexadecimal(text.trim_ascii_end()).ok_or(Error::Key { path: path.to_owned(), why })?;
         Ok(Key::of(&key))
     }
@@ -117,7 +116,7 @@ mod tests {
         let secret = std::fs::read_to_string(&path).unwrap();
         assert!(!secret.contains(&made.id()) && made.id().len() == 32);
         // It is never made over another, and never used when others can read it.
-        assert!(Key::make(&path).err().unwrap().to_string().contains("the file is there"));
+        assert!(Key::make(&path).err().unwrap().to_string().contains("already exists"));
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         assert!(Key::load(&path).err().unwrap().to_string().contains("chmod 600"));
     }

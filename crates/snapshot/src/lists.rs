@@ -57,7 +57,7 @@ impl Lists {
                 return Err(ParquetError::EOF(format!("a column ends {} rows early", rows - read)));
             }
             if values.len() != present.iter().filter(|present| **present == 1).count() {
-                return Err(ParquetError::General("the levels of a list are not those of its values".into()));
+                return Err(ParquetError::General("the levels of a list do not match its values".into()));
             }
         }
         if (&lists.present, &lists.repeated) != (&present, &repeated) || lists.repeated.first() == Some(&1) {

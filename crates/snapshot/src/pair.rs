@@ -10,7 +10,7 @@ use std::fmt;
 pub enum Mismatch {
     /// The clock was set back while it was taken.
     #[error(
-        "it ended at {}, before it began at {}: the clock was set back meanwhile; take it again",
+        "it ended at {}, before it began at {}: the clock was set back; take it again",
         utc(*ended_ns), utc(*begun_ns)
     )]
     EndedBeforeBegun {
@@ -20,33 +20,34 @@ pub enum Mismatch {
         ended_ns: i64,
     },
     /// They are of two file systems.
-    #[error("they are of two file systems, {0} and {1}; give snapshots of one")]
+    #[error("the snapshots are of two file systems, {0} and {1}; give snapshots of one")]
     OtherFs(String, String),
     /// They are of two trees of one file system.
-    #[error("they are of two directories, inodes {0} and {1}; give snapshots of one")]
+    #[error("the snapshots are of two directories, inodes {0} and {1}; give snapshots of one")]
     OtherRoot(u64, u64),
     /// One was made of a listing without inode numbers.
     #[error(
-        "one knows files by their inode numbers, and the other, made of a listing without these, by their paths; give \
-         snapshots that were made in one way"
+        "one snapshot identifies files by inode numbers, the other, from a listing without these, by paths; \
+         give snapshots of the same kind"
     )]
     OtherIdentity,
     /// The root was made anew.
     #[error(
-        "their roots have one inode number, {0}, but are two directories, made at different times: \
-         the file system was made anew, or they are of two subvolumes; give snapshots of one"
+        "their roots have the same inode number, {0}, but different creation times: the file system was \
+         created anew, or they are of two subvolumes; give snapshots of one"
     )]
     NewRoot(u64),
     /// One has names and the other hashes, or their keys differ.
-    #[error("{}; give snapshots that were taken with one key, or all without", keys(.0, .1))]
+    #[error("{}; give snapshots taken with one key, or all without", keys(.0, .1))]
     OtherKey(Option<String>, Option<String>),
     /// The second was taken first.
-    #[error("the first was taken after the second ({} and {}); give the older one first", utc(*.0), utc(*.1))]
+    #[error("the first snapshot is later than the second ({} and {}); give the older one \
+             first", utc(*.0), utc(*.1))]
     Order(i64, i64),
     /// The second was begun before the first was ended.
     #[error(
-        "the second was begun, at {}, before the first had ended, at {}; give snapshots that were taken one after the \
-         other",
+        "the second snapshot began at {}, before the first ended at {}; give snapshots that do not overlap \
+         in time",
         utc(*.1), utc(*.0)
     )]
     Overlap(i64, i64),
@@ -54,8 +55,8 @@ pub enum Mismatch {
 
 fn keys(a: &Option<String>, b: &Option<String>) -> String {
     match (a, b) {
-        (Some(a), Some(b)) => format!("their names are hashes under two keys, {a} and {b}"),
-        _ => "one has names and the other hashes of them".to_owned(),
+        (Some(a), Some(b)) => format!("their names are hashed with two keys, {a} and {b}"),
+        _ => "one has names and the other hashed names".to_owned(),
     }
 }
 
@@ -81,34 +82,36 @@ impl fmt::Display for Doubt {
         match self {
             Doubt::FutureTimes(count) => write!(
                 f,
-                "{count} change times lie after the snapshot's end: the clock has been set back; the order of these \
-                 changes cannot be told"
+                "{count} change times are after the end of the snapshot: the clock was set back; the order \
+                 of these changes is unknown"
             ),
-            Doubt::Vanished(count) => write!(
-                f,
-                "{count} names were gone, or another file's, when they were looked at: files may have moved unseen"
-            ),
+            Doubt::Vanished(count) => {
+                write!(f, "{count} names were gone or replaced when examined: moves of files may be missed")
+            }
             Doubt::Unmapped(count) => {
-                write!(f, "{count} files have blocks whose place could not be had: scores are without them")
+                write!(f, "{count} files have blocks with unknown positions: scores exclude them")
             }
             Doubt::Lacks(facts) => {
                 let names: Vec<&str> = facts.iter().map(|fact| fact.name()).collect();
-                write!(f, "its source does not carry: {}", names.join(", "))?;
+                write!(f, "its source does not provide: {}", names.join(", "))?;
                 if facts.contains(&Fact::Inode) {
                     write!(
                         f,
-                        "; files are told apart by their paths, so one renamed looks deleted and made anew"
+                        "; files are identified by path, so a renamed file looks deleted and recreated"
                     )?;
                 }
                 Ok(())
             }
             Doubt::UnknownFs => {
-                write!(f, "the file system of one of them is not known: see to it that both are of one")
+                write!(
+                    f,
+                    "the file system of one snapshot is unknown: make sure that both are of the same one"
+                )
             }
             Doubt::NoIdentity(count) => write!(
                 f,
-                "{count} inodes have neither a generation nor a time of birth: a file that was deleted, and another made \
-                 in its inode, look like one that was modified"
+                "{count} inodes have neither a generation nor a birth time: a file deleted and another \
+                 created in its inode look like one modified file"
             ),
         }
     }

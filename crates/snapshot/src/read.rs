@@ -33,7 +33,7 @@ fn open<T>(path: &Path, read: impl Fn(&SerializedFileReader<File>) -> Result<T, 
     let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
     // Decoders of Parquet trust the lengths they find: not a byte is decoded before the seal is found whole.
     if !seal::is_whole(&file).map_err(Error::io("reading", path))? {
-        let why = "it is cut short, damaged or of another program; take or fetch it again";
+        let why = "it is truncated, damaged or from another program; take or fetch it again";
         return Err(foreign(why.into()));
     }
     SerializedFileReader::new(file).map_err(damaged).and_then(|file| read(&file)).map_err(foreign)
@@ -48,7 +48,7 @@ fn said(file: &SerializedFileReader<File>) -> Result<(Info, usize), String> {
 fn read(file: &SerializedFileReader<File>) -> Result<Snapshot, String> {
     let (info, entries) = said(file)?;
     if *file.metadata().file_metadata().schema() != **SCHEMA {
-        return Err("its columns are not those of a snapshot".into());
+        return Err("it does not have the columns of a snapshot".into());
     }
     let mut rows = Rows { info: Some(info), builder: None, above: Vec::new() };
     for group in 0..file.num_row_groups() {
@@ -57,12 +57,12 @@ fn read(file: &SerializedFileReader<File>) -> Result<Snapshot, String> {
     }
     match rows.builder.map(SnapshotBuilder::finish) {
         Some(snapshot) if snapshot.entries().len() == entries => Ok(snapshot),
-        _ => Err("it does not hold as many entries as it says; it is damaged".into()),
+        _ => Err("it contains fewer entries than its header says; it is damaged".into()),
     }
 }
 
 fn damaged(error: ParquetError) -> String {
-    format!("it is damaged or of another program ({error})")
+    format!("it is damaged or from another program ({error})")
 }
 
 /// The rows read so far.
@@ -134,7 +134,7 @@ impl Rows {
         extents: &[crate::Extent],
     ) -> Result<(), String> {
         let known = Kind::ALL.into_iter().find(|known| known.name().as_bytes() == kind);
-        entry.kind = known.ok_or_else(|| format!("{} is no kind of entry", kind.escape_ascii()))?;
+        entry.kind = known.ok_or_else(|| format!("{} is not a kind of entry", kind.escape_ascii()))?;
         let Some(builder) = &mut self.builder else {
             if entry.kind != Kind::Dir || entry.parent != ROOT || !name.is_empty() || !extents.is_empty() {
                 return Err("its first row is not the root".into());
@@ -144,7 +144,7 @@ impl Rows {
             return Ok(());
         };
         if !trace::is_name(name) {
-            return Err(format!("{:?} is a name that no entry can have", name.escape_ascii().to_string()));
+            return Err(format!("{:?} is not a valid entry name", name.escape_ascii().to_string()));
         }
         while self.above.last().is_some_and(|(dir, _)| *dir != entry.parent) {
             self.above.pop();
@@ -156,7 +156,7 @@ impl Rows {
         last.extend_from_slice(name);
         let is_dir = entry.kind == Kind::Dir;
         if u32::try_from(builder.len()).is_err() {
-            return Err("it has more entries than can be held in memory".into());
+            return Err("it has more entries than fit in memory".into());
         }
         let place = builder.add(entry, name, extents);
         if is_dir {

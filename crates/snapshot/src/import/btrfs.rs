@@ -25,7 +25,7 @@ pub fn parse(listing: &[u8], mut info: Info, base: Option<&Snapshot>) -> Result<
         stream.command(record).map_err(wrong)?;
     }
     if !stream.begun {
-        return Err("it is empty; a listing begins with the command subvol or snapshot".into());
+        return Err("it is empty; a listing must begin with the command subvol or snapshot".into());
     }
     Ok(stream.finish(info))
 }
@@ -49,12 +49,12 @@ impl Fields {
     }
 
     fn number(&self, name: &str) -> Result<u64, String> {
-        number(self.get(name)?).ok_or_else(|| format!("its {name} is no number"))
+        number(self.get(name)?).ok_or_else(|| format!("its {name} is not a number"))
     }
 
     fn time(&self, name: &str) -> Result<i64, String> {
         let text = self.get(name)?;
-        time(text).ok_or_else(|| format!("its {name} is no time"))
+        time(text).ok_or_else(|| format!("its {name} is not a time"))
     }
 }
 
@@ -65,7 +65,7 @@ impl Stream {
         let fields = Fields(words.collect());
         if matches!(&word[..], b"subvol" | b"snapshot") {
             return if std::mem::replace(&mut self.begun, true) {
-                Err("a second subvolume begins; list one by one".into())
+                Err("a second subvolume begins; list one at a time".into())
             } else {
                 Ok(())
             };
@@ -101,14 +101,14 @@ impl Stream {
                 let end = fields
                     .number("offset")?
                     .checked_add(fields.number(len)?)
-                    .ok_or("it ends beyond all files")?;
+                    .ok_or("it ends beyond the maximum file size")?;
                 self.write(&path, |size| size.max(end))
             }
             b"clone" => {
                 let end = fields
                     .number("offset")?
                     .checked_add(fields.number("len")?)
-                    .ok_or("it ends beyond all files")?;
+                    .ok_or("it ends beyond the maximum file size")?;
                 self.write(&path, |size| size.max(end))
             }
             b"truncate" => {
@@ -124,16 +124,16 @@ impl Stream {
             }
             b"chmod" | b"chown" | b"set_xattr" | b"remove_xattr" | b"fallocate" | b"fileattr"
             | b"enable_verity" => Ok(()),
-            _ => Err("its command is not known".into()),
+            _ => Err("unknown command".into()),
         }
     }
 
     fn node(&self, path: &[&[u8]]) -> Result<NodeId, String> {
-        self.tree.find(path).ok_or_else(|| format!("{} is not there", shown(&path.join(&b'/'))))
+        self.tree.find(path).ok_or_else(|| format!("{} does not exist", shown(&path.join(&b'/'))))
     }
 
     fn make(&mut self, path: &[&[u8]], kind: Kind) -> Result<(), String> {
-        let name = path.last().ok_or("the root is there already")?;
+        let name = path.last().ok_or("the root already exists")?;
         let (inode, generation) = number_of(name).unwrap_or((inode_of(&path.join(&b'/')), None));
         let mut entry = entry(kind, inode);
         entry.generation = generation;

@@ -16,8 +16,8 @@ pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
     for (number, record) in records(listing, end)? {
         let line = line(record).ok_or_else(|| {
             format!(
-                "record {number} is {} and not eight fields and a path between tabs; list with the format of the book, \
-                 and with \\0 if names have line ends",
+                "record {number} is {} instead of eight fields and a path between tabs; list with the \
+                 documented format, and with \\0 if names contain line ends",
                 shown(record)
             )
         })?;
@@ -29,7 +29,7 @@ pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
     let mut lines = lines.into_iter();
     let root = lines.next().filter(|(path, _, entry)| path.is_empty() && entry.kind == Kind::Dir);
     let (_, _, root) =
-        root.ok_or("it does not list the root, with an empty path; list a directory, with all in it")?;
+        root.ok_or("it does not list the root, with an empty path; list a directory with all its contents")?;
     let mut tree = Tree::new(root);
     for (path, number, entry) in lines {
         if tree.find(&path).is_some() {

@@ -20,7 +20,7 @@ pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
     let mut lines = Vec::new();
     for (number, record) in records(listing, b'\n')? {
         let (entry, path) = line(record).ok_or_else(|| {
-            format!("line {number} is {} and not mode, size, date, time and path", shown(record))
+            format!("line {number} is {} instead of mode, size, date, time and path", shown(record))
         })?;
         lines.push((path, number, entry));
     }
@@ -34,8 +34,7 @@ pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
     split.sort_by(|a, b| a.0.cmp(&b.0));
     let mut split = split.into_iter();
     let root = split.next().filter(|(path, _, entry)| path.is_empty() && entry.kind == Kind::Dir);
-    let (_, _, root) =
-        root.ok_or("it does not list the root as \".\"; list PATH/, with a slash at its end")?;
+    let (_, _, root) = root.ok_or("it does not list the root as \".\"; list PATH/, with a trailing slash")?;
     let mut tree = Tree::new(root);
     for (path, number, entry) in split {
         if tree.find(&path).is_some() {

@@ -8,7 +8,7 @@ pub fn records(listing: &[u8], end: u8) -> Result<impl Iterator<Item = (usize, &
     let (listing, count) = match listing.strip_suffix(&[end]) {
         Some(listing) => (listing, usize::MAX),
         None if listing.is_empty() => (listing, 0),
-        None => return Err("its last line has no end: it is cut short; list again".to_owned()),
+        None => return Err("its last line is truncated; list again".to_owned()),
     };
     Ok(listing.split(move |byte| *byte == end).take(count).zip(1..).map(|(record, number)| (number, record)))
 }

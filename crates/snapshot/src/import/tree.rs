@@ -57,7 +57,7 @@ pub fn names(path: &[u8]) -> Result<Vec<&[u8]>, String> {
     let names: Vec<&[u8]> =
         path.split(|byte| *byte == b'/').filter(|name| !matches!(name, [] | [b'.'])).collect();
     match names.iter().find(|name| !trace::is_name(name)) {
-        Some(name) => Err(format!("{} can be no name of a file", super::text::shown(name))),
+        Some(name) => Err(format!("{} is not a valid file name", super::text::shown(name))),
         None => Ok(names),
     }
 }
@@ -108,11 +108,11 @@ impl Tree {
 
     /// The directory that the last name of a path is in, and that name.
     fn above<'n>(&self, names: &[&'n [u8]]) -> Result<(NodeId, &'n [u8]), String> {
-        let (name, above) = names.split_last().ok_or("the root cannot be made, moved or removed")?;
+        let (name, above) = names.split_last().ok_or("the root cannot be created, moved or removed")?;
         let dir = self.find(above).filter(|dir| self.files[self.nodes[*dir].file].entry.kind == Kind::Dir);
         Ok((
             dir.ok_or_else(|| {
-                format!("the directory of {} is not there", super::text::shown(&names.join(&b'/')))
+                format!("the directory of {} does not exist", super::text::shown(&names.join(&b'/')))
             })?,
             name,
         ))
@@ -137,7 +137,7 @@ impl Tree {
     pub fn take(&mut self, names: &[&[u8]]) -> Result<NodeId, String> {
         let (dir, name) = self.above(names)?;
         let taken = self.nodes[dir].children.remove(name);
-        taken.ok_or_else(|| format!("{} is not there", super::text::shown(&names.join(&b'/'))))
+        taken.ok_or_else(|| format!("{} does not exist", super::text::shown(&names.join(&b'/'))))
     }
 
     /// Puts what was taken away, in place of what may be there.

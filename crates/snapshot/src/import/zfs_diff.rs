@@ -26,7 +26,7 @@ pub fn parse(listing: &[u8], mut info: Info, base: &Snapshot, below: &Path) -> R
     let mut lines = Vec::new();
     for (number, record) in records(listing, b'\n')? {
         let line = line(number, record).ok_or_else(|| {
-            format!("line {number} is {} and not time, change, type and path between tabs", shown(record))
+            format!("line {number} is {} instead of time, change, type and path between tabs", shown(record))
         })?;
         lines.push(line);
     }
@@ -47,7 +47,7 @@ fn apply(lines: &[Line], mut tree: Tree, below: &[&[u8]]) -> Result<Tree, String
             (b'R', Some(to)) => taken.push((path, line, Some(inside(to, below).map_err(at(line))?))),
             (b'+', None) => new.push((path, line, None)),
             (b'M', None) => modified.push((path, line)),
-            _ => return Err(at(line)(format!("{} is no change", shown(&[line.change])))),
+            _ => return Err(at(line)(format!("{} is not a change", shown(&[line.change])))),
         }
     }
     // What lies deeper first, so that it does not go with its directory.
@@ -77,7 +77,8 @@ fn apply(lines: &[Line], mut tree: Tree, below: &[&[u8]]) -> Result<Tree, String
         tree.file(node).entry.changed_ns = line.changed_ns;
     }
     for (path, line) in modified {
-        let node = tree.find(&path).ok_or_else(|| at(line)(format!("{} is not there", shown(&line.path))))?;
+        let node =
+            tree.find(&path).ok_or_else(|| at(line)(format!("{} does not exist", shown(&line.path))))?;
         let entry = &mut tree.file(node).entry;
         (entry.changed_ns, entry.modified_ns) = (line.changed_ns, line.changed_ns);
     }
@@ -95,7 +96,7 @@ fn inside<'p>(path: &'p [u8], below: &[&[u8]]) -> Result<Vec<&'p [u8]>, String> 
     if path.starts_with(below) {
         return Ok(path.split_off(below.len()));
     }
-    Err(format!("{} is not below the directory that --below names", shown(&path.join(&b'/'))))
+    Err(format!("{} is not below the directory given by --below", shown(&path.join(&b'/'))))
 }
 
 fn line(number: usize, record: &[u8]) -> Option<Line> {

@@ -55,7 +55,7 @@ fn later_versions_and_other_programs_are_told_apart() {
     let later = reworded(version, "senesce.snapshot_version\u{18}\u{1}7");
     assert!(later.contains("format 7 is newer than format 1") && later.contains("update senesce"), "{later}");
     let other = reworded("senesce.snapshot_version", "someone.snapshot_version");
-    assert!(other.contains("no snapshot"), "{other}");
+    assert!(other.contains("not a snapshot"), "{other}");
 }
 
 proptest! {

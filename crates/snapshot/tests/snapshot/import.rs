@@ -120,10 +120,10 @@ fn zfs_lists_what_changed_since_a_snapshot() {
     assert!(next.info().lacks.contains(&Fact::Size));
     for (listing, why) in [
         ("1\tM\tF\t/elsewhere/a\n", "--below"),
-        ("1\tM\tF\t/pool/fs/nowhere\n", "is not there"),
-        ("1\tX\tF\t/pool/fs/dir\n", "no change"),
+        ("1\tM\tF\t/pool/fs/nowhere\n", "does not exist"),
+        ("1\tX\tF\t/pool/fs/dir\n", "not a change"),
         ("M\tF\t/pool/fs/dir\n", "line 1"),
-        ("1\t+\tF\t/pool/fs/../dir\n", "no name"),
+        ("1\t+\tF\t/pool/fs/../dir\n", "not a valid file name"),
     ] {
         let error = import(Lister::ZfsDiff, listing.as_bytes(), Some(&base)).unwrap_err();
         assert!(error.contains(why), "{listing}: {error}");
@@ -180,8 +180,8 @@ fn btrfs_lists_a_subvolume_or_what_changed_in_it() {
         ("", "empty"),
         ("mkfile ./s/a\n", "does not begin"),
         ("subvol ./s\nfrobnicate ./s/a\n", "line 2"),
-        ("subvol ./s\nunlink ./s/a\n", "is not there"),
-        ("subvol ./s\nsubvol ./t\n", "one by one"),
+        ("subvol ./s\nunlink ./s/a\n", "does not exist"),
+        ("subvol ./s\nsubvol ./t\n", "one at a time"),
         ("subvol ./s\nmkfile ./s/a\nwrite ./s/a offset=18446744073709551615 len=2\n", "beyond"),
     ] {
         let error = import(Lister::Btrfs, listing.as_bytes(), None).unwrap_err();
@@ -211,7 +211,7 @@ fn a_listing_that_is_cut_within_a_line_is_no_shorter_tree() {
             assert!(is_at_end || found.is_err(), "{from:?} {cut}");
         }
         let error = import(from, &listing[..listing.len() - 1], with_base.then(|| base.as_ref().unwrap()));
-        assert!(error.unwrap_err().contains("cut short"), "{from:?}");
+        assert!(error.unwrap_err().contains("is truncated"), "{from:?}");
     }
 }
 

@@ -43,13 +43,13 @@ fn what_does_not_go_together_is_refused() {
         assert!(said.contains(why) && !said.contains('\n'), "{said}");
     };
     refused(taken(50, |_, _, _| {}), "give the older one first");
-    refused(taken(105, |_, _, _| {}), "before the first had ended");
+    refused(taken(105, |_, _, _| {}), "before the first ended");
     refused(taken(200, |info, _, _| info.fs_id = Some("b".into())), "two file systems, a and b");
     refused(taken(200, |info, _, _| info.fs = "xfs".into()), "two file systems, ext4 and xfs");
     refused(taken(200, |_, root, _| root.inode = 3), "two directories, inodes 2 and 3");
-    refused(taken(200, |_, root, _| root.born_ns = Some(11)), "made anew");
+    refused(taken(200, |_, root, _| root.born_ns = Some(11)), "created anew");
     refused(taken(200, |info, _, _| info.key_id = Some("k".into())), "one has names");
-    refused(taken(200, |info, _, _| info.lacks = vec![Fact::Inode]), "by their paths");
+    refused(taken(200, |info, _, _| info.lacks = vec![Fact::Inode]), "by paths");
     let back = taken(100, |info, _, _| info.ended_ns = 99);
     assert!(matches!(check(&back), Err(Mismatch::EndedBeforeBegun { .. })));
     assert!(check(&back).unwrap_err().to_string().contains("the clock was set back"));

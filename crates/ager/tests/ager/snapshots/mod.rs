@@ -499,7 +499,7 @@ fn what_is_no_series_is_refused_in_one_line_that_names_the_snapshot() {
         (vec![one.clone(), other_root], "two directories"),
         (
             vec![one.clone(), changed(&two, |info| info.key_id = Some("key".to_owned()))],
-            "names and the other hashes",
+            "names and the other hashed names",
         ),
         (vec![one.clone(), changed(&two, |info| info.ended_ns = info.begun_ns - 5)], "before it began"),
         (
