@@ -81,6 +81,6 @@ fn a_saved_history_ages_as_the_real_one_does() {
     assert_eq!(lab.json(&format!("age --trace b.jsonl {on} --name lines"))["round"], 1);
     assert_eq!(lab.list(&lab.work().join("lines.img")), [("f1".to_owned(), 4096)]);
     fs::write(lab.path().join("c.jsonl"), "{\"op\":\"delete\",\"file\":1,\"dir\":0}\n").unwrap();
-    lab.refused(&format!("age --trace c.jsonl {on} --name other"), "cannot be done");
+    lab.refused(&format!("age --trace c.jsonl {on} --name other"), "is impossible");
     lab.nothing_left();
 }

@@ -99,7 +99,7 @@ impl BlobPack {
             true => read_index(&file).map_err(&failed)?,
             false => None,
         };
-        let why = "it is cut short, damaged or of another program; make or fetch it again";
+        let why = "it is truncated, damaged or from another program; create or fetch it again";
         let index = index.ok_or_else(|| Error::Labels { path: path.into(), why: why.into() })?;
         Ok(Self { file, index })
     }

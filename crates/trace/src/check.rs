@@ -49,6 +49,6 @@ impl Checker {
         let index = self.index;
         self.index += 1;
         let applied = self.namespace.apply(op);
-        applied.map_err(|why| Error::Source(format!("operation {index}, {op}, cannot be done: {why}")))
+        applied.map_err(|why| Error::Source(format!("operation {index}, {op}, is impossible: {why}")))
     }
 }

@@ -16,7 +16,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Operations could not be written out.
-    #[error("writing operations as JSON lines: {0}; is there room, and is the reader of a pipe still there?")]
+    #[error("writing operations as JSON lines: {0}; check the free space, or the reader of the pipe")]
     Output(std::io::Error),
     /// The file is not a trace, not a whole one, or a newer one.
     #[error("cannot read {path} as a senesce trace: {why}")]
@@ -35,6 +35,6 @@ pub enum Error {
         why: String,
     },
     /// A source that makes operations failed.
-    #[error("making operations: {0}")]
+    #[error("generating operations: {0}")]
     Source(String),
 }

@@ -57,7 +57,7 @@ impl<R: BufRead> JsonlReader<R> {
         let length =
             read.map_err(|source| Error::Io { action: "reading", path: self.path.clone(), source })?;
         if length as u64 == LONGEST_LINE && !self.text.ends_with(b"\n") {
-            return Err(self.foreign(format!("it is longer than {LONGEST_LINE} bytes")));
+            return Err(self.foreign(format!("it exceeds {LONGEST_LINE} bytes")));
         }
         Ok(length > 0)
     }

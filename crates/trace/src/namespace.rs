@@ -77,7 +77,7 @@ impl Namespace {
 
     fn mkdir(&mut self, dir: DirId, parent: DirId) -> Result<(), String> {
         if self.dirs.contains_key(&dir) {
-            return Err(format!("there is a directory {dir} already"));
+            return Err(format!("directory {dir} already exists"));
         }
         let above = self.dir(parent)?;
         above.entries += 1;
@@ -89,7 +89,7 @@ impl Namespace {
     fn rmdir(&mut self, dir: DirId, parent: DirId) -> Result<(), String> {
         let found = self.dir(dir)?;
         if dir == ROOT {
-            return Err(format!("{dir} is the root, which stays"));
+            return Err(format!("{dir} is the root and cannot be changed"));
         }
         if found.parent != parent {
             return Err(format!("{dir} is in {}", found.parent));
@@ -109,7 +109,7 @@ impl Namespace {
             let replaced = self.lookup(to, to_parent)?;
             // POSIX leaves both names in place then, so that the trace and the file system would part.
             if replaced.inode == entry.inode {
-                return Err(format!("{file} and {to} are hard links to one file, a rename would do nothing"));
+                return Err(format!("{file} and {to} are hard links to one file, so a rename has no effect"));
             }
             self.unlink(to);
         }
@@ -119,7 +119,7 @@ impl Namespace {
 
     fn link(&mut self, file: FileId, entry: Entry) -> Result<(), String> {
         if let Some(there) = self.files.get(&file) {
-            return Err(format!("there is a file {file} already, in {}", there.parent));
+            return Err(format!("file {file} already exists, in {}", there.parent));
         }
         self.dir(entry.parent)?.entries += 1;
         self.files.insert(file, entry);
@@ -135,11 +135,11 @@ impl Namespace {
         match self.files.get(&file) {
             Some(entry) if entry.parent == parent => Ok(*entry),
             Some(entry) => Err(format!("{file} is in {}", entry.parent)),
-            None => Err(format!("there is no file {file}")),
+            None => Err(format!("file {file} does not exist")),
         }
     }
 
     fn dir(&mut self, dir: DirId) -> Result<&mut Dir, String> {
-        self.dirs.get_mut(&dir).ok_or_else(|| format!("there is no directory {dir}"))
+        self.dirs.get_mut(&dir).ok_or_else(|| format!("directory {dir} does not exist"))
     }
 }

@@ -20,13 +20,13 @@ impl Pairs<'_> {
 
     /// The value of a key that must be there; the error is the rest of a sentence about the file.
     pub fn needed(self, key: &str) -> Result<String, String> {
-        self.text(key).ok_or_else(|| format!("its metadata have no senesce.{key}"))
+        self.text(key).ok_or_else(|| format!("its metadata has no senesce.{key}"))
     }
 
     /// The number that a key must have.
     pub fn number(self, key: &str) -> Result<u64, String> {
         let value = self.needed(key)?;
-        value.parse().map_err(|_| format!("its senesce.{key} is {value:?} and not a number"))
+        value.parse().map_err(|_| format!("its senesce.{key} is {value:?}, which is not a number"))
     }
 
     /// Refuses a format newer than `newest`, the version being the number of `key`; without one the file is `foreign`.
@@ -34,7 +34,8 @@ impl Pairs<'_> {
         let version = self.text(key).ok_or(foreign)?;
         if self.number(key)? > newest.into() {
             return Err(format!(
-                "its format {version} is newer than format {newest}, the newest this program knows; update senesce"
+                "its format {version} is newer than format {newest}, the newest that this program supports; \
+                 update senesce"
             ));
         }
         Ok(())

@@ -41,7 +41,7 @@ impl TraceReader {
         let opened = input::open(&path).map_err(failed("opening"))?;
         if !seal::is_whole(&opened).map_err(failed("reading"))? {
             return Err(foreign(
-                "it is cut short, damaged or of another program; make or fetch it again".into(),
+                "it is truncated, damaged or from another program; create or fetch it again".into(),
             ));
         }
         let file = SerializedFileReader::new(opened).map_err(|e| parquet_error(&path, e))?;
@@ -49,12 +49,12 @@ impl TraceReader {
         let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
         let (info, summary) = from_pairs(pairs).map_err(foreign)?;
         if *metadata.schema() != **SCHEMA {
-            return Err(foreign("its columns are not those of a trace".into()));
+            return Err(foreign("it does not have the columns of a trace".into()));
         }
         let rows = file.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
         let rows = rows.reduce(|a, b| a?.checked_add(b?)).unwrap_or(Some(0));
         if rows != Some(summary.operations) {
-            return Err(foreign("it does not hold as many operations as it says; it is damaged".into()));
+            return Err(foreign("it contains fewer operations than its header says; it is damaged".into()));
         }
         let digest = TraceDigest::new();
         Ok(Self { path, file, info, summary, group: None, next_group: 0, done: 0, digest })
@@ -107,7 +107,7 @@ impl Source for TraceReader {
         self.done += batch.len() as u64;
         // Checked before the last operations are handed out, not after: whoever counts them may ask no more.
         if self.done == self.summary.operations && self.digest.clone().finish() != self.summary.sha256 {
-            return Err(self.foreign("its operations are not those that were written; it is damaged".into()));
+            return Err(self.foreign("its digest does not match its operations; it is damaged".into()));
         }
         Ok(())
     }
@@ -134,5 +134,5 @@ fn parquet_error(path: &Path, error: ParquetError) -> Error {
 }
 
 fn damaged(path: PathBuf, error: impl std::fmt::Display) -> Error {
-    Error::Foreign { path, why: format!("it is cut short, damaged or of another program ({error})") }
+    Error::Foreign { path, why: format!("it is truncated, damaged or from another program ({error})") }
 }

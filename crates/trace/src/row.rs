@@ -107,10 +107,10 @@ impl Row<'_> {
             "delete" => Op::Delete { file: self.file()?, parent: self.parent()? },
             "fsync" => Op::Fsync { file: self.file()?, parent: self.parent()? },
             "checkpoint" => Op::Checkpoint { number: self.size()? },
-            unknown => return Err(format!("there is no operation {unknown:?}")),
+            unknown => return Err(format!("unknown operation {unknown:?}")),
         };
         // A field too many would be lost without a word; whoever wrote it meant something by it.
-        if Row::from(&op) == self { Ok(op) } else { Err(format!("{} has a field too many", self.op)) }
+        if Row::from(&op) == self { Ok(op) } else { Err(format!("{} has an extra field", self.op)) }
     }
 
     fn file(self) -> Result<FileId, String> {
@@ -142,7 +142,7 @@ impl Row<'_> {
         Content::ALL
             .into_iter()
             .find(|content| content.name() == name)
-            .ok_or_else(|| format!("there is no content {name:?}"))
+            .ok_or_else(|| format!("unknown content {name:?}"))
     }
 
     fn lacks(self, field: &str) -> String {

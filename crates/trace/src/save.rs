@@ -82,7 +82,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let contents =
-            self.labels.contents(blob).map_err(whole::failed("getting contents for", self.path))?;
+            self.labels.contents(blob).map_err(whole::failed("reading contents for", self.path))?;
         contents.map_or(Ok(()), |contents| blobs.add(blob, &contents))
     }
 }

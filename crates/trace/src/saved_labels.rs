@@ -143,7 +143,7 @@ impl SavedLabels {
             opened => opened.map_err(whole::failed("opening", &path))?,
         };
         let foreign = |why: String| Error::Labels { path: path.clone(), why };
-        let blank = "it is cut short, damaged or of another program; make or fetch it again";
+        let blank = "it is truncated, damaged or from another program; create or fetch it again";
         if !seal::is_whole(&file).map_err(whole::failed("reading", &path))? {
             return Err(foreign(blank.into()));
         }
@@ -162,7 +162,7 @@ impl SavedLabels {
     }
 
     fn read(&mut self, file: File, trace_sha256: &str) -> Result<(), String> {
-        let text = |e: ParquetError| format!("it is damaged or of another program ({e})");
+        let text = |e: ParquetError| format!("it is damaged or from another program ({e})");
         let file = SerializedFileReader::new(file).map_err(text)?;
         let metadata = file.metadata().file_metadata();
         let pairs = Pairs(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice));
@@ -174,7 +174,9 @@ impl SavedLabels {
             _ => return Err("it is a Parquet file of another program".into()),
         }
         if pairs.text("sha256").as_deref() != Some(trace_sha256) {
-            return Err("it belongs to another trace; put it beside that one, or make both again".into());
+            return Err(
+                "it belongs to another trace; move it next to that trace, or create both again".into()
+            );
         }
         for group in 0..file.num_row_groups() {
             let group = file.get_row_group(group).map_err(text)?;
@@ -209,13 +211,13 @@ impl SavedLabels {
         blob: Option<&[u8]>,
     ) -> Result<(), String> {
         let number = number.ok_or("a label has no number")?;
-        let name = name.filter(|name| is_name(name)).ok_or_else(|| {
-            format!("number {number} has a name that no file can have inside its directory")
-        })?;
+        let name = name
+            .filter(|name| is_name(name))
+            .ok_or_else(|| format!("number {number} has an invalid file name"))?;
         let name = name.to_vec();
         let blob = match blob {
             Some(digits) => {
-                Some(BlobId::parse(digits).ok_or_else(|| format!("file {number} has no blob's name"))?)
+                Some(BlobId::parse(digits).ok_or_else(|| format!("file {number} has an invalid blob name"))?)
             }
             None => None,
         };

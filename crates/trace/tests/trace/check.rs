@@ -76,33 +76,36 @@ fn what_can_be_done_passes() {
 fn what_cannot_be_done_is_named() {
     let there = [mkdir(D, ROOT), mkdir(E, ROOT), create(A, D), link(A, D, B, D)];
     for (op, said) in [
-        (mkdir(D, ROOT), "mkdir d1 in d0, cannot be done: there is a directory d1 already"),
-        (mkdir(ROOT, ROOT), "mkdir d0 in d0, cannot be done: there is a directory d0 already"),
-        (mkdir(DirId(3), DirId(4)), "mkdir d3 in d4, cannot be done: there is no directory d4"),
-        (rmdir(D, ROOT), "rmdir d1 in d0, cannot be done: d1 is not empty, it has 2 entries"),
-        (rmdir(E, D), "rmdir d2 in d1, cannot be done: d2 is in d0"),
-        (rmdir(DirId(3), ROOT), "rmdir d3 in d0, cannot be done: there is no directory d3"),
-        (rmdir(ROOT, ROOT), "rmdir d0 in d0, cannot be done: d0 is the root, which stays"),
-        (create(A, E), "create fa in d2 size 1 Auto, cannot be done: there is a file fa already, in d1"),
+        (mkdir(D, ROOT), "mkdir d1 in d0, is impossible: directory d1 already exists"),
+        (mkdir(ROOT, ROOT), "mkdir d0 in d0, is impossible: directory d0 already exists"),
+        (mkdir(DirId(3), DirId(4)), "mkdir d3 in d4, is impossible: directory d4 does not exist"),
+        (rmdir(D, ROOT), "rmdir d1 in d0, is impossible: d1 is not empty, it has 2 entries"),
+        (rmdir(E, D), "rmdir d2 in d1, is impossible: d2 is in d0"),
+        (rmdir(DirId(3), ROOT), "rmdir d3 in d0, is impossible: directory d3 does not exist"),
+        (rmdir(ROOT, ROOT), "rmdir d0 in d0, is impossible: d0 is the root and cannot be changed"),
+        (create(A, E), "create fa in d2 size 1 Auto, is impossible: file fa already exists, in d1"),
         (
             create(FileId(1), DirId(3)),
-            "create f1 in d3 size 1 Auto, cannot be done: there is no directory d3",
+            "create f1 in d3 size 1 Auto, is impossible: directory d3 does not exist",
         ),
-        (delete(FileId(1), D), "delete f1 in d1, cannot be done: there is no file f1"),
-        (delete(A, E), "delete fa in d2, cannot be done: fa is in d1"),
-        (Op::Append { file: A, parent: E, len: 1 }, "append fa in d2 length 1, cannot be done: fa is in d1"),
-        (link(A, D, B, E), "link fa in d1 to fb in d2, cannot be done: there is a file fb already, in d1"),
-        (rename(A, D, B, E), "rename fa in d1 to fb in d2, cannot be done: fb is in d1"),
-        (rename(A, D, A, DirId(3)), "rename fa in d1 to fa in d3, cannot be done: there is no directory d3"),
+        (delete(FileId(1), D), "delete f1 in d1, is impossible: file f1 does not exist"),
+        (delete(A, E), "delete fa in d2, is impossible: fa is in d1"),
+        (Op::Append { file: A, parent: E, len: 1 }, "append fa in d2 length 1, is impossible: fa is in d1"),
+        (link(A, D, B, E), "link fa in d1 to fb in d2, is impossible: file fb already exists, in d1"),
+        (rename(A, D, B, E), "rename fa in d1 to fb in d2, is impossible: fb is in d1"),
+        (
+            rename(A, D, A, DirId(3)),
+            "rename fa in d1 to fa in d3, is impossible: directory d3 does not exist",
+        ),
         (
             rename(A, D, B, D),
-            "rename fa in d1 to fb in d1, cannot be done: fa and fb are hard links to one file, \
-             a rename would do nothing",
+            "rename fa in d1 to fb in d1, is impossible: fa and fb are hard links to one file, \
+             so a rename has no effect",
         ),
     ] {
         let ops = there.into_iter().chain([op]).collect::<Vec<_>>();
         let error = drain(Checked::new(ops.into_iter())).unwrap_err().to_string();
-        assert_eq!(error, format!("making operations: operation 4, {said}"));
+        assert_eq!(error, format!("generating operations: operation 4, {said}"));
     }
 }
 

@@ -62,13 +62,13 @@ fn a_file_written_by_hand_is_read() {
 #[test]
 fn what_is_wrong_is_named_with_its_line() {
     for (line, why) in [
-        (r#"{"op":"shred","file":1,"dir":0}"#, "there is no operation \"shred\""),
+        (r#"{"op":"shred","file":1,"dir":0}"#, "unknown operation \"shred\""),
         (r#"{"op":"delete","dir":0}"#, "delete has no file"),
-        (r#"{"op":"delete","file":1,"dir":0,"size":1}"#, "delete has a field too many"),
+        (r#"{"op":"delete","file":1,"dir":0,"size":1}"#, "delete has an extra field"),
         (r#"{"op":"delete","file":1,"dir":4294967296}"#, "invalid value: integer `4294967296`, expected u32"),
         (r#"{"op":"delete","file":-1,"dir":0}"#, "invalid value: integer `-1`, expected u64"),
         (r#"{"op":"delete","file":1,"dir":0,"mood":1}"#, "unknown field `mood`"),
-        (r#"{"op":"create","file":1,"dir":0,"size":1,"content":"lead"}"#, "there is no content \"lead\""),
+        (r#"{"op":"create","file":1,"dir":0,"size":1,"content":"lead"}"#, "unknown content \"lead\""),
         (r#"{"file":1}"#, "missing field `op` at column 10"),
         (r#"{"op":"delete","fi"#, "EOF while parsing"),
         ("delete 1", "expected value at column 1"),
@@ -84,7 +84,7 @@ fn a_file_of_another_kind_does_not_fill_the_memory() {
     // It would read for ever if it looked for the end of the line.
     let endless = io::BufReader::new(io::repeat(b'{'));
     let error = drain(JsonlReader::new(endless, "a.jsonl")).unwrap_err().to_string();
-    assert!(error.ends_with("line 1: it is longer than 1024 bytes"), "{error}");
+    assert!(error.ends_with("line 1: it exceeds 1024 bytes"), "{error}");
 }
 
 #[test]

@@ -104,10 +104,10 @@ fn an_impossible_path_is_named() {
 fn rows_that_are_no_operations_are_named() {
     assert_eq!(refusal("delete", Some(1), Some(2), None), "");
     for (row, why) in [
-        (("shred", Some(1), Some(2), None), "row 0: there is no operation \"shred\""),
+        (("shred", Some(1), Some(2), None), "row 0: unknown operation \"shred\""),
         (("delete", None, Some(2), None), "row 0: delete has no file"),
         (("delete", Some(1), None, None), "row 0: delete has no dir"),
-        (("delete", Some(1), Some(2), Some("auto")), "row 0: delete has a field too many"),
+        (("delete", Some(1), Some(2), Some("auto")), "row 0: delete has an extra field"),
         (("create", Some(1), Some(2), Some("lead")), "row 0: create has no size"),
     ] {
         let refusal = refusal(row.0, row.1, row.2, row.3);
@@ -124,7 +124,7 @@ fn a_table_of_others_is_refused() {
     SerializedFileWriter::new(out, schema, Arc::default()).unwrap().close().unwrap();
     let error = TraceReader::open(&path).err().unwrap().to_string();
     assert!(
-        error.ends_with("it is cut short, damaged or of another program; make or fetch it again"),
+        error.ends_with("it is truncated, damaged or from another program; create or fetch it again"),
         "{error}"
     );
 }
@@ -134,11 +134,11 @@ fn files_of_others_and_of_the_future_are_refused_in_one_line() {
     for (change, why) in [
         (("senesce.version", None), "it is a Parquet file of another program"),
         (("senesce.version", Some("2")), "its format 2 is newer than format 1, the newest"),
-        (("senesce.version", Some("x")), "its senesce.version is \"x\" and not a number"),
-        (("senesce.tool", None), "its metadata have no senesce.tool"),
-        (("senesce.seed", Some("-1")), "its senesce.seed is \"-1\" and not a number"),
-        (("senesce.operations", Some("2")), "it does not hold as many operations as it says"),
-        (("senesce.sha256", Some("00")), "its operations are not those that were written"),
+        (("senesce.version", Some("x")), "its senesce.version is \"x\", which is not a number"),
+        (("senesce.tool", None), "its metadata has no senesce.tool"),
+        (("senesce.seed", Some("-1")), "its senesce.seed is \"-1\", which is not a number"),
+        (("senesce.operations", Some("2")), "it contains fewer operations than its header says"),
+        (("senesce.sha256", Some("00")), "its digest does not match its operations"),
     ] {
         let refusal = refusal_with("delete", Some(1), Some(2), None, Some(change));
         assert!(refusal.contains(why), "{refusal}");
