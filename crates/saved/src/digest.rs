@@ -66,7 +66,7 @@ impl Serialize for Digest {
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Digest, D::Error> {
         let text = String::deserialize(from)?;
-        Digest::parse(&text).ok_or_else(|| de::Error::custom("a SHA-256 has 64 hexadecimal digits"))
+        Digest::parse(&text).ok_or_else(|| de::Error::custom("a SHA-256 must have 64 hexadecimal digits"))
     }
 }
 

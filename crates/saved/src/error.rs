@@ -25,7 +25,7 @@ pub enum Error {
         why: String,
     },
     /// The file is not what was saved.
-    #[error("the saved image {} is damaged: {why}; take another copy of it", path.display())]
+    #[error("saved image {} is damaged: {why}; use another copy of it", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -33,10 +33,11 @@ pub enum Error {
         why: String,
     },
     /// Another process is making the file.
-    #[error("cannot make {}: another process is making it; wait for it, or choose another name", .0.display())]
+    #[error("cannot create {}: another process is creating it; wait for it, or choose another \
+             name", .0.display())]
     Busy(PathBuf),
     /// A signal asked the run to end.
-    #[error("interrupted; nothing was made")]
+    #[error("interrupted; nothing was created")]
     Interrupted,
 }
 
@@ -51,8 +52,8 @@ impl Error {
 /// What to do about the failures that users meet most.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => "; nothing is overwritten, so choose another name",
-        io::ErrorKind::StorageFull => "; free some space or choose another place",
+        io::ErrorKind::AlreadyExists => "; existing files are not overwritten, so choose another name",
+        io::ErrorKind::StorageFull => "; free some space or choose another directory",
         _ => "",
     }
 }

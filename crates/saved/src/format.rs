@@ -38,14 +38,16 @@ pub fn header() -> [u8; HEADER_BYTES] {
 /// Refuses what is no header of this format.
 pub fn check_header(bytes: &[u8; HEADER_BYTES]) -> Result<(), String> {
     if bytes[..8] != MAGIC {
-        return Err("it does not begin like one".to_owned());
+        return Err("it does not start with the header of a saved image".to_owned());
     }
     let version = u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes"));
     if version > VERSION {
-        return Err(format!("it has format {version}, this program knows {VERSION}; use a newer senesce"));
+        return Err(format!(
+            "it has format {version}, but this program supports {VERSION}; use a newer senesce"
+        ));
     }
     if *bytes != header() {
-        return Err("its header makes no sense".to_owned());
+        return Err("its header is invalid".to_owned());
     }
     Ok(())
 }
@@ -70,13 +72,13 @@ impl Trailer {
 
     pub fn decode(bytes: &[u8; TRAILER_BYTES]) -> Result<Trailer, &'static str> {
         if bytes[48..] != MAGIC {
-            return Err("it does not end as it should");
+            return Err("its end marker is missing");
         }
         let manifest = Digest(bytes[16..48].try_into().expect("32 bytes"));
         let trailer = Trailer { index_bytes: u64_at(bytes, 0), manifest_bytes: u64_at(bytes, 8), manifest };
         let most = trailer.index_bytes <= MOST_INDEX_BYTES && trailer.manifest_bytes <= MOST_MANIFEST_BYTES;
         if !most || !trailer.index_bytes.is_multiple_of(ENTRY_BYTES as u64) {
-            return Err("its trailer makes no sense");
+            return Err("its trailer is invalid");
         }
         Ok(trailer)
     }

@@ -81,7 +81,7 @@ pub fn content(number: u64, bytes: &[u8]) -> Digest {
 
 /// The `len` bytes of a frame that `stored` holds.
 pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
-    const CUT: &str = "a frame is cut off";
+    const CUT: &str = "a frame is truncated";
     let body =
         zstd::bulk::decompress(stored, most_body(len)).map_err(|_| "a frame cannot be decompressed")?;
     let (count, rest) = body.split_at_checked(4).ok_or(CUT)?;
@@ -95,7 +95,7 @@ pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
         list = rest;
         let piece = u32::from_le_bytes(head[1..].try_into().expect("four bytes")) as usize;
         let end =
-            at.checked_add(piece).filter(|end| *end <= len).ok_or("a frame is longer than it may be")?;
+            at.checked_add(piece).filter(|end| *end <= len).ok_or("a frame exceeds the maximum length")?;
         match head[0] {
             ZEROS => {}
             CONTENTS => {
@@ -105,7 +105,7 @@ pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
                 position.contents(&mut bytes[at..end]);
             }
             BYTES => kept.push(at..end),
-            _ => return Err("a frame holds a piece of an unknown kind"),
+            _ => return Err("a frame contains a piece of an unknown kind"),
         }
         at = end;
     }
@@ -115,7 +115,7 @@ pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
         list = rest;
     }
     if at != len || !list.is_empty() {
-        return Err("a frame is not as long as it should be");
+        return Err("a frame does not have its stated length");
     }
     Ok(bytes)
 }

@@ -30,7 +30,7 @@ impl<'p> Kept<'p> {
     /// Of what lies at `path`, all but holes and the extents in `unused`, of which only whole blocks count.
     pub fn of(path: &'p Path, unused: &[Extent]) -> Result<Kept<'p>> {
         let mut file = input::open_disk(path).map_err(Error::io("opening", path))?;
-        let size_bytes = file.seek(From::End(0)).map_err(Error::io("asking for the size of", path))?;
+        let size_bytes = file.seek(From::End(0)).map_err(Error::io("reading the size of", path))?;
         let data = data(&file, size_bytes).map_err(Error::io("looking for holes in", path))?;
         let unused = whole_blocks(unused, size_bytes);
         let unused_bytes = unused.iter().map(|range| range.end - range.start).sum();

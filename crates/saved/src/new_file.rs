@@ -38,7 +38,7 @@ impl NewFile {
                 let (file, part) = begin_part(dir, path)?;
                 (file, Some(part))
             }
-            Err(error) => return Err(Error::io("making", path)(error)),
+            Err(error) => return Err(Error::io("creating", path)(error)),
         };
         Ok(NewFile { path: path.to_owned(), file, part })
     }
@@ -99,7 +99,7 @@ fn begin_part(dir: &Path, path: &Path) -> Result<(File, PathBuf)> {
     let part = dir.join(name);
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file =
-        rustix::fs::open(&part, flags, Mode::from_raw_mode(0o666)).map_err(Error::io("making", &part))?;
+        rustix::fs::open(&part, flags, Mode::from_raw_mode(0o666)).map_err(Error::io("creating", &part))?;
     let file = File::from(file);
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
         Errno::WOULDBLOCK => Error::Busy(path.to_owned()),
@@ -116,7 +116,7 @@ fn begin_part(dir: &Path, path: &Path) -> Result<(File, PathBuf)> {
 }
 
 fn taken(path: &Path) -> Error {
-    Error::io("making", path)(std::io::Error::from(std::io::ErrorKind::AlreadyExists))
+    Error::io("creating", path)(std::io::Error::from(std::io::ErrorKind::AlreadyExists))
 }
 
 #[cfg(test)]

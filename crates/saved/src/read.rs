@@ -42,15 +42,15 @@ impl Saved {
         let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
         let damaged = |why: &str| Error::Damaged { path: path.to_owned(), why: why.to_owned() };
         let file = input::open(path).map_err(Error::io("opening", path))?;
-        let about = file.metadata().map_err(Error::io("looking at", path))?;
+        let about = file.metadata().map_err(Error::io("checking", path))?;
         if !about.is_file() {
-            return Err(foreign("it is no file".to_owned()));
+            return Err(foreign("it is not a file".to_owned()));
         }
         let read =
             |at: u64, bytes: &mut [u8]| file.read_exact_at(bytes, at).map_err(Error::io("reading", path));
         let file_bytes = about.len();
         if file_bytes < (HEADER_BYTES + TRAILER_BYTES) as u64 {
-            return Err(foreign("it is too short to be one".to_owned()));
+            return Err(foreign("it is too short for a saved image".to_owned()));
         }
         let mut header = [0; HEADER_BYTES];
         read(0, &mut header)?;
@@ -62,20 +62,20 @@ impl Saved {
         let manifest_at = trailer_at.checked_sub(trailer.manifest_bytes);
         let index_at = manifest_at.and_then(|at| at.checked_sub(trailer.index_bytes));
         let (Some(manifest_at), Some(index_at)) = (manifest_at, index_at) else {
-            return Err(damaged("its trailer makes no sense"));
+            return Err(damaged("its trailer is invalid"));
         };
         let mut text = vec![0; trailer.manifest_bytes as usize];
         read(manifest_at, &mut text)?;
         if Digest::of(&text) != trailer.manifest {
-            return Err(damaged("the checksum of its manifest is wrong"));
+            return Err(damaged("the checksum of its manifest does not match"));
         }
-        let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|e| foreign(format!("its manifest makes no sense: {e}")))?;
+        let manifest: Manifest =
+            serde_json::from_slice(&text).map_err(|e| foreign(format!("its manifest is invalid: {e}")))?;
         check_sizes(&manifest, trailer.index_bytes).map_err(damaged)?;
         let mut index = vec![0; trailer.index_bytes as usize];
         read(index_at, &mut index)?;
         if Digest::of(&index) != manifest.contents.index_sha256 {
-            return Err(damaged("the checksum of its index is wrong"));
+            return Err(damaged("the checksum of its index does not match"));
         }
         let entries = Entry::decode_all(&index);
         let frames = places(&manifest, &entries, index_at).map_err(damaged)?;
@@ -126,7 +126,7 @@ impl Saved {
         let (a, b) = (&self.manifest.contents, &other.manifest.contents);
         if (a.size_bytes, a.frame_bytes) != (b.size_bytes, b.frame_bytes) {
             let why = format!(
-                "it is of {} bytes and {} of {}, so blocks cannot be compared",
+                "it has {} bytes and {} has {}, so blocks cannot be compared",
                 b.size_bytes,
                 self.path.display(),
                 a.size_bytes
@@ -171,16 +171,16 @@ impl Saved {
         let place = entry.number * self.manifest.contents.frame_bytes;
         let damaged = |why: &str| Error::Damaged {
             path: self.path.clone(),
-            why: format!("what belongs at byte {place} of the image, at byte {at} of the file: {why}"),
+            why: format!("data for byte {place} of the image, at byte {at} of the file: {why}"),
         };
         let mut stored = vec![0; entry.stored_bytes as usize];
         self.file.read_exact_at(&mut stored, *at).map_err(Error::io("reading", &self.path))?;
         if Digest::of(&stored) != entry.stored {
-            return Err(damaged("the checksum is wrong"));
+            return Err(damaged("checksum mismatch"));
         }
         let bytes = frame::decode(&stored, self.frame_len(entry.number)).map_err(damaged)?;
         if frame::content(entry.number, &bytes) != entry.content {
-            return Err(damaged("it is made anew to something else than was saved"));
+            return Err(damaged("regenerated data differs from the saved data"));
         }
         Ok(bytes)
     }
@@ -230,7 +230,7 @@ fn check_sizes(manifest: &Manifest, index_bytes: u64) -> Result<(), &'static str
         || contents.frames.checked_mul(format::ENTRY_BYTES as u64) != Some(index_bytes)
         || contents.frames > contents.size_bytes.div_ceil(contents.frame_bytes)
     {
-        return Err("its manifest does not fit its index");
+        return Err("its manifest does not match its index");
     }
     Ok(())
 }
@@ -239,7 +239,7 @@ fn check_sizes(manifest: &Manifest, index_bytes: u64) -> Result<(), &'static str
 fn places(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<Placed>, &'static str> {
     let contents = &manifest.contents;
     if format::content_of(contents.size_bytes, entries) != contents.content_sha256 {
-        return Err("the checksum of the image in its manifest is not that in its index");
+        return Err("the image checksums of its manifest and index differ");
     }
     let mut at = HEADER_BYTES as u64;
     let mut least = 0;
@@ -250,14 +250,14 @@ fn places(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<P
             return Err("its index is out of order");
         }
         if entry.stored_bytes > frame::most_stored(contents.frame_bytes as usize) as u64 {
-            return Err("a frame takes more bytes than any can");
+            return Err("a frame exceeds the maximum stored size");
         }
         frames.push((at, *entry));
         least = entry.number + 1;
         at = at
             .checked_add(entry.stored_bytes)
             .filter(|at| *at <= index_at)
-            .ok_or("its index leads too far")?;
+            .ok_or("its index points past its end")?;
     }
-    if at != index_at { Err("its index leaves something out") } else { Ok(frames) }
+    if at != index_at { Err("its index is incomplete") } else { Ok(frames) }
 }

@@ -108,7 +108,7 @@ fn what_is_cut_off_longer_or_newer_is_refused() {
     newer[8] = 2;
     std::fs::write(&other, newer).unwrap();
     let message = Saved::open(&other).unwrap_err().to_string();
-    assert!(message.contains("format 2, this program knows 1; use a newer senesce"), "{message}");
+    assert!(message.contains("format 2, but this program supports 1; use a newer senesce"), "{message}");
     assert!(Saved::open(dir.path()).is_err());
 }
 
