@@ -212,13 +212,13 @@ fn what_is_no_betreefs_is_left_alone() {
     let lab = Lab::new();
     std::fs::write(lab.path().join("text"), vec![b'x'; 1 << 20]).unwrap();
     std::fs::create_dir(lab.path().join("mnt")).unwrap();
-    lab.refused("betreefs mkfs text", "erases all that is in it; confirm with --erase text");
+    lab.refused("betreefs mkfs text", "erases all data on it; confirm with --erase text");
     lab.refused("betreefs mkfs new.img", "give --size");
     lab.refused("betreefs mkfs new.img --size 1MiB", "at least 16 MiB");
     lab.refused("betreefs check text", "text");
     lab.refused("betreefs stat text", "text");
     lab.refused("betreefs mount text mnt", "text");
-    lab.refused("betreefs mount text mnt -o compress", "compress is no option of betreefs");
+    lab.refused("betreefs mount text mnt -o compress", "unknown betreefs option compress");
     lab.refused("betreefs mount nothing mnt", "nothing");
     assert_eq!(std::fs::read(lab.path().join("text")).unwrap(), vec![b'x'; 1 << 20]);
 }

@@ -132,7 +132,7 @@ impl Walk<'_> {
                 _ if key == key::SUPER => {}
                 (Some(key::META), Ok(entry)) => {
                     let Some((prefix, name)) = key::split_meta(key) else {
-                        self.wrong(format!("{}: no key of a record", show(key)));
+                        self.wrong(format!("{}: not a valid record key", show(key)));
                         continue;
                     };
                     if *parent != *prefix {
@@ -142,7 +142,7 @@ impl Walk<'_> {
                     self.entry(&parent, &name, entry);
                 }
                 (_, Ok(Entry::Record(record, place))) if key == key::ROOT => {
-                    self.record(&record, &place, None, "the root");
+                    self.record(&record, &place, None, "root");
                 }
                 (Some(kind @ (key::LINKED | key::ORPHAN)), Ok(Entry::Record(record, place))) => {
                     let what = format!("inode {}", record.ino);
@@ -155,13 +155,13 @@ impl Walk<'_> {
                         self.found.orphans += 1;
                     }
                     if !matches!(place, Place::Away(_)) || record.is_dir() {
-                        self.wrong(format!("{what}: it cannot be there without a name"));
+                        self.wrong(format!("{what}: it is displaced but has no name"));
                         continue;
                     }
                     self.record(&record, &place, None, &what);
                 }
                 (_, Err(error)) => self.wrong(format!("{}: {error}", show(key))),
-                _ => self.wrong(format!("{}: no such key may be", show(key))),
+                _ => self.wrong(format!("{}: invalid key", show(key))),
             }
         }
         Ok(())
@@ -170,7 +170,7 @@ impl Walk<'_> {
     fn entry(&mut self, parent: &Arc<[u8]>, name: &[u8], entry: Entry) {
         let what = format!("{}{}", show(parent), show(name));
         if name.is_empty() || name.len() > key::NAME_MAX || name.iter().any(|byte| matches!(byte, 0 | b'/')) {
-            self.wrong(format!("{what}: no name is like that"));
+            self.wrong(format!("{what}: invalid name"));
         }
         let held = self.state.held.entry(Arc::clone(parent)).or_default();
         held.entries += 1;
@@ -185,7 +185,7 @@ impl Walk<'_> {
 
     fn record(&mut self, record: &Record, place: &Place, home: Option<(&Arc<[u8]>, &[u8])>, what: &str) {
         if record.ino >= self.header.next_number || !self.state.numbers.insert(record.ino) {
-            self.wrong(format!("{what}: its number {} is another's, or none's", record.ino));
+            self.wrong(format!("{what}: its number {} is duplicate or unassigned", record.ino));
         }
         let prefix: Arc<[u8]> = match (place, home) {
             (Place::Away(prefix), _) => {
@@ -207,7 +207,7 @@ impl Walk<'_> {
                 links: record.links,
             };
             if self.state.directories.insert(prefix, directory).is_some() {
-                self.wrong(format!("{what}: its prefix is another's"));
+                self.wrong(format!("{what}: its prefix belongs to another record"));
             }
             return;
         }
@@ -218,7 +218,7 @@ impl Walk<'_> {
         let blocks = record.size.div_ceil(self.header.block_bytes.into());
         let sum = self.state.hasher.hash_one(&*prefix);
         match self.state.files.entry(sum) {
-            Slot::Occupied(_) => self.wrong(format!("{what}: its prefix is another's")),
+            Slot::Occupied(_) => self.wrong(format!("{what}: its prefix belongs to another record")),
             Slot::Vacant(slot) => {
                 slot.insert(File { blocks, stored: record.stored, seen: 0 });
             }
@@ -230,7 +230,7 @@ impl Walk<'_> {
         let state = std::mem::take(&mut self.state);
         for (prefix, held) in &state.held {
             if !state.directories.contains_key(prefix) {
-                self.wrong(format!("{}: {} entries lie in no directory", show(prefix), held.entries));
+                self.wrong(format!("{}: {} entries have no directory", show(prefix), held.entries));
             }
         }
         let none = Held::default();
@@ -241,7 +241,7 @@ impl Walk<'_> {
             let links = 2 + held.directories;
             if (directory.entries, directory.links) != (held.entries, links) {
                 self.wrong(format!(
-                    "{}: it says {} entries and {} links, and has {} and {links}",
+                    "{}: recorded {} entries and {} links, found {} and {links}",
                     show(prefix),
                     directory.entries,
                     directory.links,
@@ -260,7 +260,7 @@ impl Walk<'_> {
             if rooted.contains(at) {
                 rooted.extend(path);
             } else {
-                self.wrong(format!("{}: no way leads there from the root", show(prefix)));
+                self.wrong(format!("{}: not reachable from the root", show(prefix)));
             }
         }
         self.state = state;
@@ -276,7 +276,7 @@ impl Walk<'_> {
                 let next = ends.get(i + 1).and_then(|next| state.directories.get(&away[..*next]));
                 if !directory.displaced && !next.is_some_and(|next| next.home) {
                     let (at, away) = (show(&away[..*end]), show(away));
-                    self.wrong(format!("{at}: it is not displaced, though {away} lives elsewhere"));
+                    self.wrong(format!("{at}: not marked as displaced, but {away} is elsewhere"));
                 }
             }
         }
@@ -287,7 +287,7 @@ impl Walk<'_> {
     fn links(&mut self) {
         let links = std::mem::take(&mut self.state.links);
         for (ino, missing) in links.into_iter().filter(|(_, missing)| *missing != 0) {
-            self.wrong(format!("inode {ino}: it says {missing} names more than it has"));
+            self.wrong(format!("inode {ino}: its link count is {missing} too high"));
         }
     }
 
@@ -303,13 +303,13 @@ impl Walk<'_> {
             let file = place.and_then(|(sum, block)| Some((self.state.files.get_mut(&sum)?, block)));
             match file {
                 Some((file, block)) if block < file.blocks && value.len() <= block_bytes => file.seen += 1,
-                Some(_) => self.wrong(format!("{}: data behind the end of the file", show(key))),
-                None => self.wrong(format!("{}: data of no file", show(key))),
+                Some(_) => self.wrong(format!("{}: data beyond the end of the file", show(key))),
+                None => self.wrong(format!("{}: data without a file", show(key))),
             }
         }
         let files = std::mem::take(&mut self.state.files);
         for file in files.into_values().filter(|file| file.seen != file.stored) {
-            self.wrong(format!("a file says {} stored blocks and has {}", file.stored, file.seen));
+            self.wrong(format!("a file records {} stored blocks and has {}", file.stored, file.seen));
         }
         Ok(())
     }

@@ -12,11 +12,11 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] betree::Error),
     /// The store holds no file system, or another kind of one.
-    #[error("this store holds no betreefs: {0}; make one with `senesce betreefs mkfs`")]
+    #[error("no betreefs in this store: {0}; create one with `senesce betreefs mkfs`")]
     Foreign(String),
     /// A file system of a later version.
     #[error(
-        "this file system has version {found} of the layout and this program knows {known}; use a newer program"
+        "this file system has layout version {found}, but this program supports {known}; use a newer program"
     )]
     Future {
         /// The version it says.
@@ -25,7 +25,7 @@ pub enum Error {
         known: u32,
     },
     /// A value that is not as it should be, though it is what was written.
-    #[error("the file system is damaged: {0}; `senesce betreefs check` says more")]
+    #[error("the file system is damaged: {0}; run `senesce betreefs check` for details")]
     Damaged(String),
     /// An image or device that cannot be used, or a mount that failed.
     #[error(transparent)]

@@ -139,7 +139,7 @@ impl Fs {
         let root = fs.store.get(key::ROOT)?.ok_or_else(|| Error::Damaged("the root is missing".into()))?;
         let (record, place) = Entry::decode_record(&root)?;
         if record.ino != ROOT || !record.is_dir() {
-            return Err(Error::Damaged("the root is no directory".into()));
+            return Err(Error::Damaged("the root is not a directory".into()));
         }
         let root = fs
             .table
@@ -245,7 +245,9 @@ impl Fs {
                     return Ok(Some(inode));
                 }
                 let Some(value) = self.store.get(&key::number(key::LINKED, ino))? else {
-                    return Err(Error::Damaged(format!("a name leads to inode {ino}, which is not there")));
+                    return Err(Error::Damaged(format!(
+                        "a name refers to inode {ino}, which does not exist"
+                    )));
                 };
                 let (record, place) = Entry::decode_record(&value)?;
                 Ok(self.table.enter(ino, forgotten, || Inode::new(record, Spot::Linked(Vec::new()), place)))

@@ -18,7 +18,7 @@ use crate::overlay::Overlay;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is said where another process has it open.
-const IN_USE: &str = "another process has it open; end that one first";
+const IN_USE: &str = "another process has it open; end that process first";
 
 /// Takes an image or device to make a file system on. An image that is not there is made, `size` bytes long. What is there, and so is
 /// lost, must be named once more as `erase`; a device that holds anything else is refused all the same. Of a device the first
@@ -33,7 +33,8 @@ pub fn create(path: &Path, size: Option<u64>, erase: Option<&Path>) -> Result<Ar
         found => Some(found.context("opening", path)?),
     };
     let Some(there) = there else {
-        let size = size.ok_or_else(|| refuse("it is not there; give --size to make an image".to_owned()))?;
+        let size =
+            size.ok_or_else(|| refuse("it does not exist; give --size to create an image".to_owned()))?;
         crate::superblock::large_enough(size)?;
         return Ok(Arc::new(FileStorage::create(path, size).context("creating the image", path)?));
     };
@@ -42,11 +43,11 @@ pub fn create(path: &Path, size: Option<u64>, erase: Option<&Path>) -> Result<Ar
         BlockDevice::claim(path, erase.as_deref())?;
     } else if erase != Some(path) {
         let why =
-            format!("making a file system erases all that is in it; confirm with --erase {}", path.display());
+            format!("creating a file system erases all data on it; confirm with --erase {}", path.display());
         return Err(refuse(why).into());
     }
     let storage = FileStorage::open(path).context("opening", path)?;
-    let len = storage.len().context("asking for the size of", path)?;
+    let len = storage.len().context("reading the size of", path)?;
     match size {
         Some(size) if size > len => {
             Err(refuse(format!("it has {len} bytes, less than the {size} of the file system")).into())
@@ -65,7 +66,7 @@ pub(crate) fn open(path: &Path) -> Result<Arc<dyn Storage>> {
                 let mounted = mount_points("self")?.into_iter().find(|mount| mount.source == path);
                 if let Some(mount) = mounted {
                     let dir = mount.dir.display();
-                    let why = format!("it is mounted on {dir}; first `umount {dir}`");
+                    let why = format!("it is mounted on {dir}; run `umount {dir}` first");
                     return Err(disk::Error::Device { device: path.to_owned(), why }.into());
                 }
                 if start.elapsed() >= PATIENCE {

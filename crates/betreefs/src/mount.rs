@@ -82,7 +82,7 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
     let unmount = || {
         // What is in use stays until it is not: a second signal tries again.
         if let Err(error) = unmount(&dir) {
-            let why = "close what has files open there";
+            let why = "close its open files";
             let _ = writeln!(std::io::stderr(), "unmounting {}: {error}; {why}", dir.display());
         }
     };

@@ -73,7 +73,7 @@ impl MountOptions {
                     // As the kernel shows them, and `mount` gives them back when options change.
                     Some(("user_id" | "group_id" | "max_read", _)) => continue,
                     _ if MEANINGLESS.contains(&option) || option.starts_with("x-") => continue,
-                    _ => return Err(format!("{option} is no option of betreefs")),
+                    _ => return Err(format!("unknown betreefs option {option}")),
                 },
             };
             this.flags = Some(this.flags() | flag);
@@ -88,7 +88,7 @@ impl MountOptions {
 
 fn number(option: &str, n: &str, within: std::ops::RangeInclusive<usize>) -> Result<usize, String> {
     let parsed = n.parse().ok().filter(|n| within.contains(n));
-    parsed.ok_or_else(|| format!("{option}: it takes a number from {} to {}", within.start(), within.end()))
+    parsed.ok_or_else(|| format!("{option}: must be a number from {} to {}", within.start(), within.end()))
 }
 
 #[cfg(test)]
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(MountOptions::parse("nodev,ro").unwrap().flags(), MountFlags::NODEV | MountFlags::RDONLY);
         assert_eq!(
             MountOptions::parse("compress=zstd").unwrap_err(),
-            "compress=zstd is no option of betreefs"
+            "unknown betreefs option compress=zstd"
         );
         assert!(MountOptions::parse("threads=none").unwrap_err().contains("a number from 1"));
     }

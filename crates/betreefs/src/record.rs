@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
             0 => Place::Home,
             1 => Place::Tagged,
             2 => Place::Away(self.short()?.into()),
-            _ => return Err(wrong("is at no known place")),
+            _ => return Err(wrong("has an unknown place")),
         };
         record.target = self.short()?.into();
         for _ in 0..self.u16()? {

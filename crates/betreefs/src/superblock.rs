@@ -30,12 +30,15 @@ pub(crate) struct Super {
 
 impl Super {
     pub fn read(store: &Store) -> Result<Self> {
-        let value = store.get(key::SUPER)?.ok_or_else(|| Error::Foreign("it has other keys".into()))?;
+        let value =
+            store.get(key::SUPER)?.ok_or_else(|| Error::Foreign("it has no superblock record".into()))?;
         Self::decode(&value)
     }
 
     fn decode(value: &[u8]) -> Result<Self> {
-        let rest = value.strip_prefix(MAGIC).ok_or_else(|| Error::Foreign("its record says so".into()))?;
+        let rest = value
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| Error::Foreign("its superblock has another magic number".into()))?;
         let (version, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let version = u32::from_le_bytes(*version);
         if version != VERSION {
@@ -44,7 +47,7 @@ impl Super {
         let (block, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let (number, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let (bytes, label) = rest.split_first_chunk().ok_or_else(short)?;
-        let label = std::str::from_utf8(label).map_err(|_| Error::Damaged("its label is no text".into()))?;
+        let label = std::str::from_utf8(label).map_err(|_| Error::Damaged("its label is not text".into()))?;
         let found = Self {
             block_bytes: u32::from_le_bytes(*block),
             next_number: u64::from_le_bytes(*number),
@@ -115,7 +118,7 @@ pub(crate) fn large_enough(bytes: u64) -> Result<()> {
     if bytes >= MIN_BYTES {
         return Ok(());
     }
-    let why = format!("{bytes} bytes; a file system takes at least {} MiB", MIN_BYTES >> 20);
+    let why = format!("{bytes} bytes; a file system needs at least {} MiB", MIN_BYTES >> 20);
     Err(betree::Error::Params(why).into())
 }
 

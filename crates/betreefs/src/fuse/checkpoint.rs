@@ -16,7 +16,7 @@ pub(super) const COMMAND: u32 = (b'B' as u32) << 8 | 1;
 /// # Errors
 /// If it is no betreefs, or its disk fails.
 pub fn checkpoint(dir: &Path) -> Result<()> {
-    let doing = "making a checkpoint of";
+    let doing = "creating a checkpoint of";
     let file = File::open(dir).context(doing, dir)?;
     // SAFETY: the request takes no argument and gives none back.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), COMMAND as libc::Ioctl) };
