@@ -135,7 +135,7 @@ impl Batch {
 
     /// Its writes, in order.
     pub(crate) fn ops(&self) -> impl Iterator<Item = Op<'_>> {
-        let mut reader = Reader::new(&self.bytes, "a batch", 0);
+        let mut reader = Reader::new(&self.bytes, "batch", 0);
         let mut shared = self.shared.iter();
         std::iter::from_fn(move || {
             let op = (!reader.is_empty())
@@ -153,7 +153,7 @@ impl Batch {
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
         if self.bytes() > params.max_batch_bytes() {
             return Err(Error::Limit(format!(
-                "a batch of {} bytes; this store takes {}",
+                "batch of {} bytes; this store accepts {}",
                 self.bytes(),
                 params.max_batch_bytes()
             )));
@@ -166,12 +166,12 @@ impl Batch {
 pub(crate) fn check(op: &Op<'_>, params: &Params) -> Result<()> {
     let key = |key: &[u8]| match params.max_key_bytes() {
         max if key.len() > max => {
-            Err(Error::Limit(format!("a key of {} bytes; this store takes {max}", key.len())))
+            Err(Error::Limit(format!("key of {} bytes; this store accepts {max}", key.len())))
         }
         _ => Ok(()),
     };
     let value = |bytes: usize| match params.max_value_bytes() {
-        max if bytes > max => Err(Error::Limit(format!("a value of {bytes} bytes; this store takes {max}"))),
+        max if bytes > max => Err(Error::Limit(format!("value of {bytes} bytes; this store accepts {max}"))),
         _ => Ok(()),
     };
     match *op {
@@ -198,7 +198,7 @@ fn encode(kind: u8, (a, b): (&[u8], usize), offset: Option<u32>, out: &mut Vec<u
 
 /// The writes in `bytes`, which are as the log has them.
 pub(crate) fn ops(bytes: &[u8]) -> impl Iterator<Item = Result<Op<'_>>> {
-    let mut reader = Reader::new(bytes, "a record of the log", 0);
+    let mut reader = Reader::new(bytes, "log record", 0);
     std::iter::from_fn(move || (!reader.is_empty()).then(|| next(&mut reader, || None)))
 }
 
@@ -220,6 +220,6 @@ fn next<'a>(reader: &mut Reader<'a>, shared: impl FnOnce() -> Option<Value<'a>>)
         2 if matches!(b.len(), 0 | 4) => Ok(Op::Delete(a, b)),
         3 => Ok(Op::Patch(a, offset, b)),
         4 => Ok(Op::DeleteRange(a, b)),
-        _ => Err(reader.wrong("a write of no known kind")),
+        _ => Err(reader.wrong("a write of an unknown kind")),
     }
 }

@@ -60,14 +60,15 @@ pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
         && walk.found.problems.is_empty()
         && !map.same(&walk.marked)
     {
-        walk.wrong("map", "it marks other extents than those of the tree".into());
+        walk.wrong("map", "it does not match the extents of the tree".into());
     }
     if walk.found.problems.is_empty() && walk.buffered != superblock.buffered {
-        let why = format!("{} bytes in buffers and {} in the superblock", walk.buffered, superblock.buffered);
+        let why =
+            format!("{} bytes in buffers, but {} in the superblock", walk.buffered, superblock.buffered);
         walk.wrong("count", why);
     }
     if walk.found.problems.is_empty() && walk.inner != superblock.inner {
-        let why = format!("{} inner nodes and {} in the superblock", walk.inner, superblock.inner);
+        let why = format!("{} inner nodes, but {} in the superblock", walk.inner, superblock.inner);
         walk.wrong("count", why);
     }
     if let Err(error) = inspect(&*pager.storage, &ring(&superblock)) {
@@ -103,7 +104,7 @@ impl Walk<'_> {
         if !self.marked.mark(pointer.at, pointer.bytes, map) {
             self.wrong(
                 "map",
-                format!("the extent at {} overlaps another, or is not where it may be", pointer.at),
+                format!("the extent at {} overlaps another, or is at an invalid position", pointer.at),
             );
         }
     }
@@ -158,7 +159,7 @@ impl Walk<'_> {
     ) -> std::result::Result<(), (&'static str, &'static str)> {
         let within = |key: &[u8]| key >= lower && upper.is_none_or(|upper| key < upper);
         if run.is_empty() {
-            return Err(("run", "there is nothing"));
+            return Err(("run", "it is empty"));
         }
         if run.messages() > 0 && !(within(run.key(0)) && within(run.key(run.messages() - 1))) {
             return Err(("order", "a message is not within the bounds"));
@@ -175,14 +176,14 @@ impl Walk<'_> {
         for i in 0..run.messages() {
             let kind = run.kind(i);
             if leaf && kind != Kind::Insert {
-                return Err(("leaf", "there is a message that is no value"));
+                return Err(("leaf", "a message is not a value"));
             }
             let long = kind == Kind::Insert && run.payload(i).len() > self.params.max_value_bytes();
             if long || run.key(i).len() > self.params.max_key_bytes() {
                 return Err(("leaf", "a key or value is too long"));
             }
             if kind == Kind::Patch && run.deletes(run.key(i)) {
-                return Err(("run", "a patch lies inside a range"));
+                return Err(("run", "a patch is inside a range"));
             }
         }
         Ok(())
@@ -202,7 +203,7 @@ impl Checked {
     pub fn result(&self) -> Result<()> {
         match self.problems.first() {
             None => Ok(()),
-            Some(first) => Err(Error::damaged("the store", 0, first.clone())),
+            Some(first) => Err(Error::damaged("store", 0, first.clone())),
         }
     }
 }

@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if n > rest.len() {
-            return Err(self.wrong(format!("{n} bytes are said to follow and {} do", rest.len())));
+            return Err(self.wrong(format!("{n} bytes are expected, but {} follow", rest.len())));
         }
         self.at += n;
         Ok(&rest[..n])

@@ -20,12 +20,10 @@ pub enum Error {
         errno: Option<i32>,
     },
     /// What lies on the disk is no store.
-    #[error("this is no Bε-tree store: {0}; make one, or name another image")]
+    #[error("not a Bε-tree store: {0}; create one, or name another image")]
     Foreign(String),
     /// A store of a later version of the format.
-    #[error(
-        "this store has version {found} of the format and this program knows {known}; use a newer program"
-    )]
+    #[error("this store has format version {found}, but this program supports {known}; use a newer program")]
     Future {
         /// The version it says.
         found: u32,
@@ -33,7 +31,9 @@ pub enum Error {
         known: u32,
     },
     /// The image is shorter than the store in it.
-    #[error("the image has {found} bytes and its store {expected}: it was truncated; bring the rest back")]
+    #[error(
+        "the image has {found} bytes, but its store {expected}: it was truncated; restore the missing part"
+    )]
     Truncated {
         /// What the superblock says.
         expected: u64,
@@ -41,7 +41,7 @@ pub enum Error {
         found: u64,
     },
     /// Bytes that are not what was written.
-    #[error("{what} at {offset} is damaged: {why}; copy off what can be read, and restore from a backup")]
+    #[error("{what} at {offset} is damaged: {why}; copy the readable data, and restore from a backup")]
     Damaged {
         /// What lies there.
         what: &'static str,
@@ -54,16 +54,16 @@ pub enum Error {
     #[error("{0}")]
     Limit(String),
     /// Sizes of which no store can be made.
-    #[error("no store can be made so: {0}")]
+    #[error("invalid store parameters: {0}")]
     Params(String),
     /// The disk is full.
-    #[error("the store is full: no room for {bytes} bytes more; delete something first")]
+    #[error("the store is full: no space for {bytes} more bytes; delete something first")]
     NoSpace {
         /// What was to be written.
         bytes: u64,
     },
     /// Writing failed before, and nothing has been written since.
-    #[error("the store is read-only since this happened: {0}; mend the disk and open it again")]
+    #[error("the store is read-only since an error: {0}; repair the disk and open it again")]
     ReadOnly(String),
 }
 

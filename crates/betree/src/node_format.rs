@@ -81,9 +81,9 @@ impl Layout {
     pub fn decode(&self, pointer: &Pointer, bytes: &[u8]) -> Result<Node> {
         let header = &bytes[..pointer.header as usize];
         if self.header_sum(pointer.at, pointer.birth, header) != pointer.sum {
-            return Err(Error::damaged("a node", pointer.at, "its header does not match its sum"));
+            return Err(Error::damaged("node", pointer.at, "checksum mismatch"));
         }
-        let mut reader = Reader::new(header, "a node", pointer.at);
+        let mut reader = Reader::new(header, "node", pointer.at);
         let magic = reader.take(4)?;
         let level = reader.u8()?;
         reader.take(3)?;
@@ -94,12 +94,12 @@ impl Layout {
             && reader.u32()? == pointer.bytes
             && reader.u32()? == pointer.header;
         if !same {
-            return Err(reader.wrong("it is not the one that its parent means"));
+            return Err(reader.wrong("it is not the node that its parent refers to"));
         }
         let count = reader.u32()? as usize;
         reader.u32()?;
         if count > reader.left() / entry_bytes(level) {
-            return Err(reader.wrong(format!("{count} parts do not fit its header")));
+            return Err(reader.wrong(format!("{count} parts do not fit into its header")));
         }
         if level > 0 && count == 0 {
             return Err(reader.wrong("it has no children"));
@@ -111,10 +111,10 @@ impl Layout {
         }
         let rising = entries.windows(2).all(|pair| pair[0].key < pair[1].key);
         if !rising || !entries.first().is_none_or(|first| first.key.is_empty()) || !reader.is_empty() {
-            return Err(reader.wrong("its keys do not rise, or do not fill its header"));
+            return Err(reader.wrong("its keys are not ascending, or do not match its header"));
         }
         if free != pointer.bytes as usize {
-            return Err(reader.wrong("its parts do not fill it"));
+            return Err(reader.wrong("its parts do not match its size"));
         }
         Ok(Node { level, entries })
     }
@@ -126,14 +126,14 @@ impl Layout {
             if let Part::Disk(place) = &entry.part {
                 let start = (place.at - pointer.at) as usize;
                 if bytes[end..start].iter().any(|byte| *byte != 0) {
-                    return Err(Error::damaged("a node", pointer.at, "there is something between its parts"));
+                    return Err(Error::damaged("node", pointer.at, "there is data between its parts"));
                 }
                 end = start + place.bytes as usize;
             }
         }
         match bytes[end..].iter().all(|byte| *byte == 0) {
             true => Ok(()),
-            false => Err(Error::damaged("a node", pointer.at, "there is something behind its parts")),
+            false => Err(Error::damaged("node", pointer.at, "there is data after its parts")),
         }
     }
 
@@ -162,14 +162,14 @@ impl Layout {
             Part::Empty
         } else {
             if offset as usize != *free || bytes > pointer.bytes {
-                return Err(reader.wrong("a part is not where it should be"));
+                return Err(reader.wrong("a part is at the wrong position"));
             }
             *free += self.params.blocks(bytes as usize);
             let (node, birth) = (pointer.at, pointer.birth);
             Part::Disk(PartPlace { at: node + u64::from(offset), bytes, sum, node, birth, number })
         };
         if *free > pointer.bytes as usize {
-            return Err(reader.wrong("its parts are longer than it is"));
+            return Err(reader.wrong("its parts are longer than the node"));
         }
         Ok(Entry { key, part, child })
     }

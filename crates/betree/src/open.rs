@@ -173,7 +173,7 @@ impl Shared {
             for op in ops(record) {
                 let op = op?;
                 check(&op, &self.params)
-                    .map_err(|e| Error::damaged("a record of the log", ring.start, e.to_string()))?;
+                    .map_err(|e| Error::damaged("log record", ring.start, e.to_string()))?;
                 memtable.write().apply(number, &op);
             }
             if memtable.read().bytes() >= self.memtable_bytes {
@@ -215,7 +215,7 @@ pub(crate) fn read_map(pager: &Pager, superblock: &Superblock) -> Result<Space> 
     pager.storage.read_at(&mut bytes, map.at).map_err(|e| Error::io("reading", map.at, bytes.len(), &e))?;
     let header = &bytes[..map.header as usize];
     if pager.layout.header_sum(map.at, map.birth, header) != map.sum {
-        return Err(Error::damaged("the map of space", map.at, "it does not match its sum"));
+        return Err(Error::damaged("space map", map.at, "checksum mismatch"));
     }
     Space::decode(header, map.at, superblock.params, superblock.area)
 }

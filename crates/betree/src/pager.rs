@@ -66,7 +66,7 @@ impl Pager {
         };
         match self.cache.get_or((pointer.at, pointer.birth), load)? {
             Item::Header(node) => Ok(node),
-            Item::Run(_) => Err(Error::damaged("a node", pointer.at, "a part of another lies there")),
+            Item::Run(_) => Err(Error::damaged("node", pointer.at, "it contains a part of another node")),
         }
     }
 
@@ -123,7 +123,7 @@ impl Pager {
                 };
                 match self.cache.get_or(name(place), load)? {
                     Item::Run(run) => Ok(run),
-                    Item::Header(_) => Err(Error::damaged("a part", place.at, "a node lies there")),
+                    Item::Header(_) => Err(Error::damaged("node part", place.at, "it contains a node")),
                 }
             }
         }
@@ -136,7 +136,7 @@ impl Pager {
 
     fn parse_in(&self, place: &PartPlace, bytes: Bytes) -> Result<Run> {
         if self.layout.part_sum(place.node, place.birth, place.number, &bytes) != place.sum {
-            return Err(Error::damaged("a part of a node", place.at, "it does not match its sum"));
+            return Err(Error::damaged("node part", place.at, "checksum mismatch"));
         }
         Run::parse(bytes, place.at, &self.cache.gauge)
     }

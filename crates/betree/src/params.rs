@@ -73,17 +73,17 @@ impl Params {
         let start = SUPER_AREA
             .checked_add(self.log_bytes)
             .and_then(|end| end.checked_next_multiple_of(self.node()))
-            .ok_or_else(|| Error::Params("the log has too many bytes".into()))?;
+            .ok_or_else(|| Error::Params("the log is too large".into()))?;
         let slots = image_bytes.saturating_sub(start) / self.node();
         if slots < 32 {
             return Err(Error::Params(format!(
-                "{image_bytes} bytes hold {slots} nodes of {} bytes beside the log, and 32 are the least; \
-                 take a larger image or smaller nodes",
+                "{image_bytes} bytes hold {slots} nodes of {} bytes beside the log, but at least 32 are \
+                 needed; use a larger image or smaller nodes",
                 self.node_bytes
             )));
         }
         if slots > 1 << 24 {
-            return Err(Error::Params(format!("{slots} nodes are too many; take larger nodes")));
+            return Err(Error::Params(format!("{slots} nodes are too many; use larger nodes")));
         }
         Ok((start, slots))
     }
@@ -93,26 +93,26 @@ impl Params {
         let Self { block_bytes: block, node_bytes: node, basement_bytes: basement, fanout, log_bytes: log } =
             *self;
         if !block.is_power_of_two() || !(512..=4096).contains(&block) {
-            return wrong(format!("blocks of {block} bytes; a power of two from 512 to 4096 is needed"));
+            return wrong(format!("block size {block} must be a power of two from 512 to 4096"));
         }
         if !node.is_power_of_two() || !(4 << 10..=16 << 20).contains(&node) || node < 8 * block {
             return wrong(format!(
-                "nodes of {node} bytes; a power of two from 4 KiB to 16 MiB and at least 8 blocks"
+                "node size {node} must be a power of two from 4 KiB to 16 MiB and at least 8 blocks"
             ));
         }
         if basement < block || basement > node / 4 {
-            return wrong(format!("basements of {basement} bytes; from a block to a quarter of a node"));
+            return wrong(format!("basement size {basement} must be from a block to a quarter of a node"));
         }
         if !(4..=64).contains(&fanout) {
-            return wrong(format!("{fanout} children of a node; 4 to 64"));
+            return wrong(format!("fanout {fanout} must be from 4 to 64"));
         }
         // A header holds a key of each child; it must leave most of the node to the buffers.
         if u64::from(fanout) * (u64::from(node / 64) + 80) > u64::from(node) / 2 {
-            return wrong(format!("{fanout} children are too many for nodes of {node} bytes"));
+            return wrong(format!("fanout {fanout} is too large for nodes of {node} bytes"));
         }
         if !log.is_multiple_of(4096) || log < 4 * u64::from(node) || log > 1 << 40 {
             return wrong(format!(
-                "a log of {log} bytes; a multiple of 4096, at least four nodes, at most 1 TiB"
+                "log size {log} must be a multiple of 4096, at least four nodes and at most 1 TiB"
             ));
         }
         Ok(())

@@ -55,6 +55,6 @@ impl Pointer {
             && pointer.header > 0
             && pointer.header <= pointer.bytes
             && zero.iter().all(|b| *b == 0);
-        if sound { Ok(pointer) } else { Err(reader.wrong("a pointer points nowhere")) }
+        if sound { Ok(pointer) } else { Err(reader.wrong("a pointer is out of range")) }
     }
 }

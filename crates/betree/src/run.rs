@@ -63,14 +63,14 @@ impl Run {
     /// # Errors
     /// If it is not in order, so that whoever uses it can rely on that.
     pub fn parse(bytes: Bytes, offset: u64, gauge: &Arc<Gauge>) -> Result<Self> {
-        let wrong = |why: &str| Error::damaged("a run", offset, why);
+        let wrong = |why: &str| Error::damaged("run", offset, why);
         if bytes.len() < HEAD {
-            return Err(wrong("it is shorter than its head"));
+            return Err(wrong("it is shorter than its header"));
         }
         let (messages, ranges) = (get_u32(&bytes, 0) as usize, get_u32(&bytes, 4) as usize);
         let body = HEAD as u64 + 4 * (messages as u64 + ranges as u64);
         if body + u64::from(get_u32(&bytes, 8)) != bytes.len() as u64 || get_u32(&bytes, 12) != 0 {
-            return Err(wrong("its lengths contradict each other"));
+            return Err(wrong("its lengths are inconsistent"));
         }
         let own = if let Bytes::Own(bytes) = &bytes { bytes.len() } else { 0 };
         let charge = Charge::new(gauge, own);
@@ -94,7 +94,7 @@ impl Run {
         for i in 0..self.messages + self.ranges {
             let at = self.at(i);
             if at != end || body.len() - at < 8 {
-                return Err("a message does not start where the one before ends");
+                return Err("a message does not start at the end of the previous one");
             }
             let (first, second) = (get_u32(body, at), get_u32(body, at + 4));
             let first = if i < self.messages { first & 0x00ff_ffff } else { first };
@@ -105,14 +105,14 @@ impl Run {
             end = at + len as usize;
         }
         if end != body.len() {
-            return Err("there is more than its messages");
+            return Err("there is data after its messages");
         }
         for i in 0..self.messages {
             if i > 0 && self.key(i - 1) >= self.key(i) {
-                return Err("its keys do not rise");
+                return Err("its keys are not ascending");
             }
             let Some(kind) = Kind::of(self.bytes[self.body + self.at(i) + 3]) else {
-                return Err("a message is of no known kind");
+                return Err("a message is of an unknown kind");
             };
             match kind {
                 Kind::Patch if !message::is_patch(self.payload(i)) => return Err("a patch is not in order"),
@@ -126,7 +126,7 @@ impl Run {
         for i in 0..self.ranges {
             let (from, to) = self.range(i);
             if from >= to || (i > 0 && self.range(i - 1).1 >= from) {
-                return Err("its ranges do not rise");
+                return Err("its ranges are not ascending");
             }
         }
         Ok(freed)

@@ -311,7 +311,7 @@ impl Space {
     /// The map in `bytes`, which lie at `at`.
     pub fn decode(bytes: &[u8], at: u64, params: Params, area: (u64, u64)) -> Result<Self> {
         let mut space = Self::new(params, area);
-        let mut reader = Reader::new(bytes, "the map of space", at);
+        let mut reader = Reader::new(bytes, "space map", at);
         if reader.u64()? != space.slots {
             return Err(reader.wrong("it is of an area of another size"));
         }
@@ -321,7 +321,7 @@ impl Space {
             let bytes = reader.take(bits.div_ceil(64) as usize * 8)?;
             let row = Bits(bytes.chunks_exact(8).map(|word| get_u64(word, 0)).collect());
             if (bits..bits.next_multiple_of(64)).any(|i| row.get(i)) {
-                return Err(reader.wrong("it marks more than there is"));
+                return Err(reader.wrong("it marks space beyond its end"));
             }
             Ok(row)
         };
@@ -330,13 +330,13 @@ impl Space {
         for _ in 0..zones {
             let slot = reader.u64()?;
             if slot >= space.slots || !space.used.get(slot) || space.zones.contains_key(&slot) {
-                return Err(reader.wrong("a zone is no slot in use"));
+                return Err(reader.wrong("a zone is not a used slot"));
             }
             let bits = row(&mut reader, params.node() / params.block())?;
             space.zones.insert(slot, bits);
         }
         if !reader.is_empty() || space.zones.len() > space.most_zones {
-            return Err(reader.wrong("it is longer than it should be"));
+            return Err(reader.wrong("it is too long"));
         }
         Ok(space)
     }

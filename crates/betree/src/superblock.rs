@@ -91,12 +91,12 @@ impl Superblock {
 
     /// The copy in `bytes`, which lie at `at`; its sum is right.
     fn decode(bytes: &[u8], at: u64) -> Result<Self> {
-        let wrong = |why: &str| Error::damaged("a superblock", at, why);
-        let mut reader = Reader::new(&bytes[12..BYTES - 8], "a superblock", at);
+        let wrong = |why: &str| Error::damaged("superblock", at, why);
+        let mut reader = Reader::new(&bytes[12..BYTES - 8], "superblock", at);
         let closed = match reader.u32()? {
             0 => false,
             1 => true,
-            _ => return Err(wrong("its state is none that there is")),
+            _ => return Err(wrong("its state is invalid")),
         };
         let uuid = reader.take(16)?.try_into().expect("16 bytes");
         let image_bytes = reader.u64()?;
@@ -110,9 +110,9 @@ impl Superblock {
         let log_start = reader.u64()?;
         params.log_bytes = reader.u64()?;
         let area = (reader.u64()?, reader.u64()?);
-        let right = params.area(image_bytes).map_err(|_| wrong("no store can have its sizes"))?;
+        let right = params.area(image_bytes).map_err(|_| wrong("its sizes are invalid for a store"))?;
         if area != right || log_start != crate::params::SUPER_AREA {
-            return Err(wrong("its places do not follow from its sizes"));
+            return Err(wrong("its positions do not match its sizes"));
         }
         let (generation, tail) = (reader.u64()?, reader.u64()?);
         let epoch = reader.u32()?;
@@ -132,7 +132,7 @@ impl Superblock {
             || !tail.is_multiple_of(sectors_per_block)
             || Self::place(generation) != at
         {
-            return Err(wrong("its numbers contradict each other"));
+            return Err(wrong("its numbers are inconsistent"));
         }
         Ok(Self {
             closed,
@@ -171,13 +171,13 @@ impl Superblock {
         storage.read_at(&mut area, 0).map_err(|e| Error::io("reading", 0, area.len(), &e))?;
         let copies = [&area[..BYTES], &area[SPREAD as usize..SPREAD as usize + BYTES]];
         if copies.iter().all(|copy| &copy[..8] != MAGIC) {
-            return Err(Error::Foreign("its first bytes are others".into()));
+            return Err(Error::Foreign("its magic number does not match".into()));
         }
         let mut found: Vec<Self> = Vec::new();
         for (i, copy) in copies.into_iter().enumerate() {
             let at = i as u64 * SPREAD;
             if sum(at, &copy[..BYTES - 8]) != get_u64(copy, BYTES - 8) || &copy[..8] != MAGIC {
-                return Err(Error::damaged("a superblock", at, "it does not match its sum"));
+                return Err(Error::damaged("superblock", at, "checksum mismatch"));
             }
             let version = get_u32(copy, 8);
             if version > VERSION {
@@ -190,7 +190,7 @@ impl Superblock {
             || first.params != second.params
             || first.image_bytes != second.image_bytes
         {
-            return Err(Error::damaged("a superblock", 0, "its copies are of two stores"));
+            return Err(Error::damaged("superblock", 0, "its copies are of two stores"));
         }
         let newer = if first.generation > second.generation { first } else { second };
         if len < newer.image_bytes {
@@ -199,7 +199,7 @@ impl Superblock {
         let padding =
             (BYTES..SPREAD as usize).chain(SPREAD as usize + BYTES..area.len()).find(|i| area[*i] != 0);
         match padding {
-            Some(at) => Err(Error::damaged("what follows a superblock", at as u64, "it is not zero")),
+            Some(at) => Err(Error::damaged("padding of a superblock", at as u64, "it is not zero")),
             None => Ok(newer),
         }
     }

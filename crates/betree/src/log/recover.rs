@@ -60,8 +60,8 @@ fn scan(
             let identity = ring.identify(sector);
             let belongs = identity.is_some_and(|(found, _)| found % ring.sectors == number % ring.sectors);
             if !belongs && sector.iter().any(|byte| *byte != 0) {
-                let why = "it is neither what was written nor what was there before";
-                return Err(Error::damaged("a sector of the log", ring.place(number), why));
+                let why = "it contains neither new nor old data";
+                return Err(Error::damaged("log sector", ring.place(number), why));
             }
             each(number, sector, identity)?;
             number += 1;
@@ -97,11 +97,7 @@ impl Stream {
                 continue;
             }
             if len > most {
-                return Err(Error::damaged(
-                    "a record of the log",
-                    ring.start,
-                    format!("it says {len} bytes"),
-                ));
+                return Err(Error::damaged("log record", ring.start, format!("its length is {len} bytes")));
             }
             let Some(record) = self.bytes.get(self.at + 4..self.at + 4 + len) else { break };
             each(record)?;

@@ -37,7 +37,7 @@ impl FileStorage {
             Err(error) => return Err(error),
         };
         flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| io::Error::other("another process has it open; end that one first"))?;
+            .map_err(|_| io::Error::other("another process has it open; end that process first"))?;
         let len = file.seek(SeekFrom::End(0))?;
         Ok(Self { file, len, direct })
     }

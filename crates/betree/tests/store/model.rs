@@ -311,7 +311,7 @@ proptest! {
 fn a_disk_of_zeros_is_no_store() {
     let disk = Arc::new(MemoryStorage::new(1 << 20));
     let error = Store::open(disk.clone() as Arc<dyn Storage>, Options::default()).err().unwrap();
-    assert!(error.to_string().contains("no Bε-tree store"), "{error}");
+    assert!(error.to_string().contains("not a Bε-tree store"), "{error}");
 }
 
 mod soak {
