@@ -46,9 +46,9 @@ fn a_trace_is_allocated_by_policies_side_by_side() {
 fn what_cannot_be_simulated_is_refused() {
     let lab = Lab::new();
     write_trace(&lab);
-    lab.refused("ffs small.jsonl --policy smart", "there is no policy smart on ffs; there are baseline");
+    lab.refused("ffs small.jsonl --policy smart", "no policy smart on ffs; known: baseline");
     lab.refused("ffs small.jsonl --size 1MiB", "give another size");
     lab.refused("ffs small.jsonl --disk fast --sequential", "fast");
     std::fs::write(lab.path().join("wrong.jsonl"), "{\"op\":\"delete\",\"file\":1,\"dir\":0}\n").unwrap();
-    lab.refused("ffs wrong.jsonl", "operation 0, delete f1 in d0, cannot be done: there is no such file");
+    lab.refused("ffs wrong.jsonl", "operation 0, delete f1 in d0, is impossible: no such file");
 }

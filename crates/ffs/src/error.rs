@@ -6,15 +6,15 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The image cannot be that small or large.
-    #[error("a simulated disk has {least} to {most} bytes, not {size_bytes}; give another size")]
+    #[error("a simulated disk must have {least} to {most} bytes, not {size_bytes}; give another size")]
     #[allow(missing_docs, reason = "the message explains them")]
     Size { size_bytes: u64, least: u64, most: u64 },
     /// There is no policy of that name.
-    #[error("there is no policy {name} on {file_system}; there are {known}")]
+    #[error("no policy {name} on {file_system}; known: {known}")]
     #[allow(missing_docs, reason = "the message explains them")]
     Policy { name: String, file_system: &'static str, known: String },
     /// The trace has an operation that cannot be done.
-    #[error("operation {index}, {op}, cannot be done: {why}; check the trace with `senesce trace stat`")]
+    #[error("operation {index}, {op}, is impossible: {why}; check the trace with `senesce trace stat`")]
     #[allow(missing_docs, reason = "the message explains them")]
     Impossible { index: u64, op: String, why: &'static str },
     /// The trace cannot be read.

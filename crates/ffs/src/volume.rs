@@ -173,7 +173,7 @@ impl<A: Allocator> Volume<A> {
         let directory = self.directory(parent)?;
         let added =
             if self.links.has(file.0) { None } else { self.files.add(file.0, parent.0, 0, self.today()) };
-        let slot = added.ok_or("there is such a file already")?;
+        let slot = added.ok_or("the file already exists")?;
         let near = self.directories.get(directory).inode;
         let Some(inode) = self.allocator.take_inode(Some(near), false) else {
             self.files.remove(slot);

@@ -41,17 +41,17 @@ impl<A: Allocator> Volume<A> {
     }
 
     pub(super) fn slot(&self, file: FileId) -> Result<u32, &'static str> {
-        self.find(file).ok_or("there is no such file")
+        self.find(file).ok_or("no such file")
     }
 
     pub(super) fn directory(&self, dir: DirId) -> Result<u32, &'static str> {
-        self.directories.find_in_order(u64::from(dir.0)).ok_or("there is no such directory")
+        self.directories.find_in_order(u64::from(dir.0)).ok_or("no such directory")
     }
 
     pub(super) fn mkdir(&mut self, dir: DirId, parent: DirId) -> Outcome {
         let above = self.directory(parent)?;
         if self.directory(dir).is_ok() {
-            return Err("there is such a directory already");
+            return Err("the directory already exists");
         }
         let near = self.directories.get(above).inode;
         let Some(inode) = self.allocator.take_inode(Some(near), true) else { return Ok(Err(NoSpace)) };
@@ -114,7 +114,7 @@ impl<A: Allocator> Volume<A> {
         let slot = self.slot(file)?;
         let directory = self.directory(to_parent)?;
         if self.find(to_file).is_some() {
-            return Err("there is such a file already");
+            return Err("the file already exists");
         }
         if let Err(full) = self.enter(directory) {
             return Ok(Err(full));
@@ -152,7 +152,7 @@ impl<A: Allocator> Volume<A> {
         if !self.links.names.is_empty() {
             return self.unlink(file, parent);
         }
-        let slot = self.files.unname(file.0).ok_or("there is no such file")?;
+        let slot = self.files.unname(file.0).ok_or("no such file")?;
         self.leave(parent);
         self.forget(slot);
         Ok(())

@@ -178,5 +178,5 @@ fn holes_have_no_blocks_and_links_keep_a_file() {
 fn what_cannot_be_done_is_said() {
     let mut volume = fast(Baseline);
     let error = volume.apply(&delete(7)).unwrap_err().to_string();
-    assert!(error.contains("operation 0, delete f7 in d0, cannot be done: there is no such file"), "{error}");
+    assert!(error.contains("operation 0, delete f7 in d0, is impossible: no such file"), "{error}");
 }
