@@ -63,13 +63,13 @@ impl Client {
         request: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Failure> {
         if self.given_up {
-            return Err(Failure("given up: the service did not answer before".to_owned()));
+            return Err(Failure("skipped: the service did not answer an earlier request".to_owned()));
         }
         let (begun, patience) = (Instant::now(), self.patience.answer);
         let answered = self.runtime().block_on(async { tokio::time::timeout(patience, request).await });
         let result = match answered {
             Ok(answer) => answer.map_err(|error| self.failure(&error)),
-            Err(_) => Err(Failure(format!("the service has not answered for {} s", patience.as_secs()))),
+            Err(_) => Err(Failure(format!("no answer from the service for {} s", patience.as_secs()))),
         };
         self.given_up = result.is_err() && begun.elapsed() > self.patience.futile;
         result

@@ -29,7 +29,7 @@ impl Variables {
                 // The line is not repeated, for it may hold a secret.
                 let (name, value) = line
                     .split_once('=')
-                    .ok_or_else(|| fail(&format!("line {} is not of the form NAME=VALUE", number + 1)))?;
+                    .ok_or_else(|| fail(&format!("line {} does not have the form NAME=VALUE", number + 1)))?;
                 variables.insert(name.trim().to_owned(), value.trim().trim_matches(['"', '\'']).to_owned());
             }
         }
@@ -58,7 +58,7 @@ pub fn private(path: &Path) -> Result<String, Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure(format!("{}: {why}", path.display()));
     let mode = std::fs::metadata(path).map_err(|e| fail(&e))?.mode();
     if mode & 0o077 != 0 {
-        return Err(fail(&"others may read or change it; `chmod 600` it"));
+        return Err(fail(&"other users can read or change it; run `chmod 600` on it"));
     }
     input::read_to_string(path).map_err(|e| fail(&e))
 }

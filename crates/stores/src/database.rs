@@ -72,7 +72,7 @@ impl Database {
             }
             Type::FLOAT8 => row.try_get::<_, Option<f64>>(column).map(|value| value.map(Cell::Real)),
             Type::TEXT => row.try_get::<_, Option<String>>(column).map(|value| value.map(Cell::Text)),
-            _ => return Err(Failure(format!("a column is of the type {kind}, which is not expected"))),
+            _ => return Err(Failure(format!("a column has the unexpected type {kind}"))),
         };
         cell.map(|cell| cell.unwrap_or(Cell::Null)).map_err(|error| self.client.failure(&error))
     }

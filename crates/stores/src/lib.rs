@@ -39,7 +39,7 @@ pub fn open_with(remote: &Remote, patience: Patience) -> Result<Box<dyn Interfac
         #[cfg(feature = "mongodb")]
         Service::Mongodb => Box::new(mongodb::Collections::open(client, &variables, url)?),
         #[cfg(not(all(feature = "object-store", feature = "mongodb")))]
-        _ => return Err(Failure("the client of this service is not built in".to_owned())),
+        _ => return Err(Failure("this senesce is built without the client of this service".to_owned())),
     })
 }
 

@@ -27,13 +27,13 @@ impl Collections {
         url: Option<&str>,
     ) -> Result<Collections, Failure> {
         let uri = url.or_else(|| variables.get("MONGODB_URI")).ok_or_else(|| {
-            Failure("give a database by --url mongodb://HOST:PORT/DATABASE, or by MONGODB_URI".to_owned())
+            Failure("give a database with --url mongodb://HOST:PORT/DATABASE, or with MONGODB_URI".to_owned())
         })?;
         // What it says of a URI that it cannot read may repeat a part of it.
         let parsed = client.wait(told(ClientOptions::parse(uri)));
         let mut options = parsed.map_err(|failure| match url {
             Some(_) => failure,
-            None => Failure("MONGODB_URI cannot be understood, or its host not be found".to_owned()),
+            None => Failure("MONGODB_URI is invalid, or its host was not found".to_owned()),
         })?;
         if let Some(password) = options.credential.as_ref().and_then(|who| who.password.as_deref()) {
             client.hide(password);
@@ -93,7 +93,8 @@ impl Interface for Collections {
             return Ok(());
         }
         Err(Failure(format!(
-            "the database {} is not empty; name another, or delete what an earlier run left with `--phases cleanup`",
+            "database {} is not empty; name another, or delete the objects of an earlier run with `--phases \
+             cleanup`",
             self.database.name()
         )))
     }
@@ -103,7 +104,7 @@ impl Interface for Collections {
         if self.is_empty()? {
             Ok(())
         } else {
-            Err(Failure("not all collections could be removed".to_owned()))
+            Err(Failure("some collections could not be removed".to_owned()))
         }
     }
 

@@ -60,7 +60,7 @@ impl Objects {
     }
 }
 
-const HOW: &str = "give an object store by --url: s3://BUCKET/PREFIX, file:///DIRECTORY or memory:///";
+const HOW: &str = "give an object store with --url: s3://BUCKET/PREFIX, file:///DIRECTORY or memory:///";
 
 fn s3(client: &Client, variables: &Variables, bucket: &str) -> Result<impl ObjectStore, Failure> {
     let mut builder = AmazonS3Builder::new();
@@ -88,15 +88,15 @@ impl Interface for Objects {
             return Ok(());
         }
         Err(Failure(
-            "the place that the URL names is not empty; name another, \
-             or delete what an earlier run left with `--phases cleanup`"
+            "the location of the URL is not empty; name another, or delete the objects of an earlier run \
+             with `--phases cleanup`"
                 .to_owned(),
         ))
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
         // There is no place to take away. What could not be deleted is found by this run's successor.
-        if self.is_empty()? { Ok(()) } else { Err(Failure("not all objects could be deleted".to_owned())) }
+        if self.is_empty()? { Ok(()) } else { Err(Failure("some objects could not be deleted".to_owned())) }
     }
 
     fn make_set(&mut self, _: Set) -> Result<(), Failure> {

@@ -64,7 +64,9 @@ pub(crate) fn connect(
         })
     } else {
         let tls = MakeRustlsConnect::with_native_certs().map_err(|errors| {
-            Failure(format!("no certificates are known here to trust: {errors:?}; install ca-certificates, or set PGSSLMODE=disable"))
+            Failure(format!(
+                "no trusted certificates found: {errors:?}; install ca-certificates, or set PGSSLMODE=disable"
+            ))
         })?;
         client.wait(config.connect(tls.0)).map(|(database, connection)| {
             client.spawn(async { connection.await.unwrap_or_default() });
@@ -91,7 +93,7 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
         }
         Some(_) => {
             return Err(Failure(
-                "give a database by --url postgres://HOST:PORT/DATABASE, or by PGHOST and PGDATABASE"
+                "give a database with --url postgres://HOST:PORT/DATABASE, or with PGHOST and PGDATABASE"
                     .to_owned(),
             ));
         }
@@ -103,7 +105,7 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
     if config.get_ports().is_empty()
         && let Some(port) = variables.get("PGPORT")
     {
-        config.port(port.parse().map_err(|_| Failure(format!("PGPORT={port} is no port")))?);
+        config.port(port.parse().map_err(|_| Failure(format!("PGPORT={port} is not a port")))?);
     }
     if config.get_dbname().is_none()
         && let Some(name) = variables.get("PGDATABASE")
@@ -117,7 +119,7 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
         "disable" => config.ssl_mode(SslMode::Disable),
         "allow" | "prefer" => config.ssl_mode(SslMode::Prefer),
         "require" | "verify-ca" | "verify-full" => config.ssl_mode(SslMode::Require),
-        other => return Err(Failure(format!("PGSSLMODE={other} is none that PostgreSQL knows"))),
+        other => return Err(Failure(format!("PGSSLMODE={other} is not a mode of PostgreSQL"))),
     };
     config.application_name("senesce").connect_timeout(client.patience().min(CONNECT));
     match variables.get("PGPASSWORD") {
@@ -174,8 +176,8 @@ impl Interface for Tables {
         let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'senesce' LIMIT 1";
         if !self.client.wait(self.database.query_typed(tables, &[]))?.is_empty() {
             return Err(Failure(
-                "the schema senesce of this database is not empty; name another database, \
-                 or delete what an earlier run left with `--phases cleanup`"
+                "schema senesce of this database is not empty; name another database, or delete the objects \
+                 of an earlier run with `--phases cleanup`"
                     .to_owned(),
             ));
         }
