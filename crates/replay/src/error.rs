@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// The directory to work in could not be opened.
     #[error(
-        "opening {path} to {purpose}: {source}; is the file system mounted there, and may you write to it?"
+        "opening {path} to {purpose}: {source}; check that the file system is mounted there and writable"
     )]
     Root {
         /// The directory.
@@ -19,18 +19,19 @@ pub enum Error {
         source: io::Error,
     },
     /// The source of operations failed.
-    #[error("getting operations to replay: {0}")]
+    #[error("reading operations to replay: {0}")]
     Source(#[from] trace::Error),
     /// Several processes share the replay, and this operation is not one that one of them can do alone.
     #[error(
-        "{op}: processes that share a trace cannot keep the order of this among them; replay it with one process"
+        "{op}: processes that share a trace cannot keep the order of this operation; replay it with one \
+         process"
     )]
     NotShared {
         /// The operation.
         op: String,
     },
     /// What was written could not be forced to disk.
-    #[error("forcing {path} to disk: {source}; the kernel's log says what the device did")]
+    #[error("syncing {path}: {source}; see the kernel log for device errors")]
     Sync {
         /// The directory.
         path: PathBuf,

@@ -51,7 +51,7 @@ pub fn fill_share(
     share: Share,
     watch: &mut dyn FnMut(u64) -> Flow,
 ) -> Result<Filled> {
-    let (opened, walk) = walk::begin(root, "fill the files in it")?;
+    let (opened, walk) = walk::begin(root, "fill its files")?;
     let tally = Tally::default();
     thread::scope(|scope| {
         let (to, loads) = bounded(2 * threads.max(1));

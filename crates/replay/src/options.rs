@@ -87,7 +87,7 @@ impl FromStr for Data {
             "auto" => Ok(Data::Auto),
             "fallocate" => Ok(Data::Fallocate),
             "write" => Ok(Data::Write),
-            _ => Err(format!("there is no way `{word}` to give files blocks; take auto, fallocate or write")),
+            _ => Err(format!("unknown allocation method `{word}`; use auto, fallocate or write")),
         }
     }
 }
@@ -109,9 +109,7 @@ impl FromStr for OnFull {
         match word {
             "skip" => Ok(OnFull::Skip),
             "stop" => Ok(OnFull::Stop),
-            _ => Err(format!(
-                "there is nothing `{word}` to do when the file system is full; take skip or stop"
-            )),
+            _ => Err(format!("unknown action `{word}` on a full file system; use skip or stop")),
         }
     }
 }

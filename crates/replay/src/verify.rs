@@ -43,7 +43,7 @@ const BTRFS: u64 = 0x9123_683e;
 /// files whose blocks have changed places would not be noticed; and pieces of less than 15 bytes written under an
 /// earlier name cannot be known, and count as wrong where something else follows them.
 pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
-    let (opened, mut walk) = walk::begin(root, "verify the files in it")?;
+    let (opened, mut walk) = walk::begin(root, "verify its files")?;
     let mut verified = Verified::default();
     let zeros_pass = fstatfs(&opened).is_ok_and(|stat| stat.f_type as u64 == BTRFS);
     let mut reader = Reader { seed, zeros_pass, read: vec![0; CHUNK], expected: vec![0; CHUNK] };
@@ -56,11 +56,11 @@ pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
                     match reader.check(&directory.fd, file, &mut verified) {
                         Ok(None) => {}
                         Ok(Some(offset)) => verified.count(|| format!("{path}{file} at byte {offset}")),
-                        Err(errno) => verified.count(|| format!("{path}{file} cannot be read: {errno}")),
+                        Err(errno) => verified.count(|| format!("cannot read {path}{file}: {errno}")),
                     }
                 }
             }
-            Err(errno) => verified.count(|| format!("a directory in {path} cannot be read: {errno}")),
+            Err(errno) => verified.count(|| format!("cannot read a directory in {path}: {errno}")),
         }
     }
     Ok(verified)

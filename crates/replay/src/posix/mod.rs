@@ -47,7 +47,7 @@ impl Posix {
         names: Names,
         made: Directories,
     ) -> crate::Result<(Vec<Posix>, Arc<Tree>)> {
-        let purpose = "replay a trace into it";
+        let purpose = "replay a trace";
         let opened = walk::open_root(root, purpose)?;
         let again =
             opened.try_clone().map_err(|source| Error::Root { path: root.into(), purpose, source })?;
