@@ -28,7 +28,7 @@ impl Profile {
         self.check_size().map_err(|why| self.wrong("size", why))?;
         self.check_depth().map_err(|why| self.wrong("depth", why))?;
         if let Some(fullness) = self.fullness.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
-            return Err(self.wrong("fullness", format!("{fullness} is not above 0 and at most 1")));
+            return Err(self.wrong("fullness", format!("{fullness} must be above 0 and at most 1")));
         }
         Ok(())
     }
@@ -40,14 +40,14 @@ impl Profile {
     fn check_age(&self) -> Result<(), String> {
         let upper = &self.age.upper;
         if upper.iter().any(|e| !e.is_finite() || *e <= 0.0) || !rises(upper) {
-            return Err("upper edges must be numbers above 0 that rise".to_owned());
+            return Err("upper edges must be ascending numbers above 0".to_owned());
         }
         check_weights("upper", upper.len(), &self.age.weight)?;
         let bound = self.bound_operations_per_file();
         if bound.is_nan() || bound > MOST_OPERATIONS_A_FILE {
             return Err(format!(
-                "it takes {bound:.0e} operations for each live file to reach these ages, at most {MOST_OPERATIONS_A_FILE:.0e} are planned; \
-                 widen the bins"
+                "these ages need {bound:.0e} operations per live file, but at most \
+                 {MOST_OPERATIONS_A_FILE:.0e} can be planned; widen the bins"
             ));
         }
         Ok(())
@@ -56,10 +56,10 @@ impl Profile {
     fn check_size(&self) -> Result<(), String> {
         let upper = &self.size.upper_bytes;
         if !rises(upper) {
-            return Err("upper_bytes must rise".to_owned());
+            return Err("upper_bytes must be ascending".to_owned());
         }
         if upper.last().is_some_and(|&last| last > i64::MAX as u64) {
-            return Err("upper_bytes must be below 2^63, the largest size of a file".to_owned());
+            return Err("upper_bytes must be below 2^63, the maximum file size".to_owned());
         }
         check_weights("upper_bytes", upper.len(), &self.size.weight)
     }
@@ -67,11 +67,11 @@ impl Profile {
     fn check_depth(&self) -> Result<(), String> {
         let depth = &self.depth.depth;
         if !rises(depth) || depth.last().is_some_and(|&d| d > DEEPEST) {
-            return Err(format!("depths must rise and be at most {DEEPEST}"));
+            return Err(format!("depths must be ascending and at most {DEEPEST}"));
         }
         if self.depth.subdirectories.len() != depth.len() {
             let (n, m) = (self.depth.subdirectories.len(), depth.len());
-            return Err(format!("{n} numbers of subdirectories for {m} depths; there must be one for each"));
+            return Err(format!("{n} numbers of subdirectories for {m} depths; give one for each"));
         }
         if self.depth.subdirectories.iter().any(|&n| n > u64::from(u32::MAX)) {
             return Err("subdirectories must be below 2^32".to_owned());
@@ -107,23 +107,20 @@ fn rises<T: PartialOrd>(values: &[T]) -> bool {
 
 fn check_weights(edges_name: &str, edges: usize, weights: &[f64]) -> Result<(), String> {
     if edges == 0 || edges > MOST_BINS {
-        return Err(format!("a histogram has 1 to {MOST_BINS} bins, this one has {edges}"));
+        return Err(format!("a histogram must have 1 to {MOST_BINS} bins, but this one has {edges}"));
     }
     if weights.len() != edges {
-        return Err(format!(
-            "{} weights for {edges} bins of {edges_name}; there must be one for each",
-            weights.len()
-        ));
+        return Err(format!("{} weights for {edges} bins of {edges_name}; give one for each", weights.len()));
     }
     if let Some(bad) = weights.iter().find(|w| !w.is_finite() || **w < 0.0) {
-        return Err(format!("weight {bad} is not a number of at least 0"));
+        return Err(format!("weight {bad} must be a number of at least 0"));
     }
     if let Some(bad) = weights.iter().find(|w| **w > MOST_WEIGHT) {
-        return Err(format!("weight {bad:e} is above {MOST_WEIGHT:e}; give counts of files, or shares"));
+        return Err(format!("weight {bad:e} exceeds {MOST_WEIGHT:e}; give counts of files, or shares"));
     }
     let total: f64 = weights.iter().sum();
     if total <= 0.0 {
-        return Err("all weights are 0; at least one must be more".to_owned());
+        return Err("all weights are 0; at least one must be above 0".to_owned());
     }
     Ok(())
 }

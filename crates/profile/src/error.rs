@@ -42,6 +42,6 @@ pub enum Error {
         why: String,
     },
     /// A tree without files.
-    #[error("{}: no regular file that can be seen, so there is nothing to capture", .0.display())]
+    #[error("{}: no readable regular file, so there is nothing to capture", .0.display())]
     Nothing(PathBuf),
 }

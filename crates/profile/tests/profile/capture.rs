@@ -135,7 +135,10 @@ mod soak {
 fn a_tree_without_files_or_no_tree_at_all_is_refused() {
     let root = tempfile::tempdir().unwrap();
     assert!(
-        capture(root.path(), "mine", AgeBy::Birth, 1).unwrap_err().to_string().contains("no regular file")
+        capture(root.path(), "mine", AgeBy::Birth, 1)
+            .unwrap_err()
+            .to_string()
+            .contains("no readable regular file")
     );
     let missing = root.path().join("missing");
     assert!(capture(&missing, "mine", AgeBy::Birth, 1).unwrap_err().to_string().contains("No such file"));
