@@ -29,7 +29,7 @@ fn without_mpi_several_copies_do_not_fight_over_one_directory() {
         let output = as_rank(&lab, line);
         assert_eq!(output.status.code(), Some(1), "{line}");
         let said = text(&output.stderr);
-        assert!(said.contains("built without MPI: build it with `--features mpi`"), "{line}: {said}");
+        assert!(said.contains("built without MPI: rebuild it with `--features mpi`"), "{line}: {said}");
         assert!(output.stdout.is_empty());
     }
     assert_eq!(lab.entries(), Vec::<String>::new(), "something was made");

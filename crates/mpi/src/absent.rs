@@ -47,7 +47,7 @@ impl Group for World {
 
 /// Objects in files below `root`, reached by MPI-IO: not without MPI.
 pub fn mpi_io(_: &Path) -> Result<Box<dyn Interface>, Failure> {
-    Err(Failure("this program was built without MPI; build it with `--features mpi`".to_owned()))
+    Err(Failure("this program is built without MPI; rebuild it with `--features mpi`".to_owned()))
 }
 
 /// Ends the world that was joined, if any.

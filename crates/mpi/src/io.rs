@@ -47,7 +47,7 @@ impl Interface for MpiIo {
         let mut left = contents;
         while !left.is_empty() {
             match file.write(left)? {
-                0 => return Err(Failure("nothing more could be written".to_owned())),
+                0 => return Err(Failure("cannot write more".to_owned())),
                 written => left = &left[written..],
             }
         }
@@ -159,7 +159,7 @@ fn check(code: c_int) -> Result<(), Failure> {
     // SAFETY: there is as much room as any text takes.
     let known = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
     if known != ffi::MPI_SUCCESS as c_int {
-        return Err(Failure(format!("error {code} of MPI")));
+        return Err(Failure(format!("MPI error {code}")));
     }
     let text = &text[..(length.max(0) as usize).min(text.len())];
     Err(Failure(String::from_utf8_lossy(text).trim().to_owned()))

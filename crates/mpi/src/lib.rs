@@ -26,8 +26,8 @@ pub use world::{World, end};
 pub enum Error {
     /// The program was built without MPI.
     #[error(
-        "{ranks} copies of this program were started as the ranks of one run, but it was built without MPI: build it with \
-         `--features mpi`, or start it alone"
+        "{ranks} copies of this program were started as the ranks of one run, but it is built without MPI: \
+         rebuild it with `--features mpi`, or start it alone"
     )]
     NotBuilt {
         /// How many were started.
@@ -43,7 +43,7 @@ pub enum Error {
         ranks: u32,
     },
     /// MPI would not begin.
-    #[error("MPI cannot be initialized; does the program run with the MPI that it was built with?")]
+    #[error("cannot initialize MPI; check that the program runs with the MPI that it was built with")]
     Init,
 }
 

@@ -48,7 +48,7 @@ impl World {
             }
             std::thread::sleep(PATIENCE);
             eprintln!(
-                "senesce: rank {rank} on {host}: interrupted; the other ranks do not end by themselves"
+                "senesce: rank {rank} on {host}: interrupted; the other ranks did not end by themselves"
             );
             // The launcher ends them all when one exits that has not left MPI.
             std::process::exit(FAILED);
