@@ -128,7 +128,7 @@ impl Place {
             mount.mount()?;
         }
         limit.remove()?;
-        let (seconds, kib) = said.trim().split_once(' ').context("a phase said nothing")?;
+        let (seconds, kib) = said.trim().split_once(' ').context("no output of a phase")?;
         Ok(Took {
             seconds: seconds.parse::<f64>()? + written,
             memory_mib: kib.parse::<u64>()? >> 10,

@@ -23,7 +23,8 @@ impl Row {
 
     pub fn line(&self, count: u64) -> String {
         let mut line = format!(
-            "{:<8?} inserts {:>8.0}/s, {:.2} written and {:.2} read for each byte, {} MiB; scan {:>8.0}/s, {:.2} read for each byte, {} MiB",
+            "{:<8?} inserts {:>8.0}/s, {:.2} written and {:.2} read per byte, {} MiB; scan {:>8.0}/s, {:.2} \
+             read per byte, {} MiB",
             self.store,
             count as f64 / self.inserts.seconds,
             self.amplification(count),
@@ -50,19 +51,19 @@ pub fn verdicts(rows: &[Row]) {
         println!("{} {what}: {ratio:.2}, limit {limit}", if ratio >= limit { "PASS" } else { "MISS" });
     };
     if let Some(other) = find(Kind::RocksDb) {
-        say("inserts/s over those of RocksDB", other.inserts.seconds / ours.inserts.seconds, 1.0);
+        say("inserts/s relative to RocksDB", other.inserts.seconds / ours.inserts.seconds, 1.0);
         let written = |row: &Row| row.inserts.moved.written_bytes as f64;
-        say("write amplification of RocksDB over ours", written(other) / written(ours), 1.0);
+        say("write amplification of RocksDB relative to betree", written(other) / written(ours), 1.0);
         for (ours, other) in ours.inserts.priced.iter().zip(&other.inserts.priced) {
-            let what = format!("inserts/s over those of RocksDB on {}", ours.model);
+            let what = format!("inserts/s relative to RocksDB on {}", ours.model);
             say(&what, other.total_s() / ours.total_s(), 1.0);
         }
     }
     for kind in [Kind::RocksDb, Kind::Redb] {
         let Some(other) = find(kind) else { continue };
-        say(&format!("scan over that of {kind:?}"), other.scan.seconds / ours.scan.seconds, 2.0);
+        say(&format!("scan relative to {kind:?}"), other.scan.seconds / ours.scan.seconds, 2.0);
         for (ours, other) in ours.scan.priced.iter().zip(&other.scan.priced) {
-            let what = format!("scan over that of {kind:?} on {}", ours.model);
+            let what = format!("scan relative to {kind:?} on {}", ours.model);
             say(&what, other.total_s() / ours.total_s(), 2.0);
         }
     }
