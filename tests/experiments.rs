@@ -118,7 +118,7 @@ fn bad_experiments_are_refused() {
     broken("rounds = [0, 100]", "rounds = [100, 0]");
     lab.refused("run broken.toml --work work", "ascending");
     broken("y = \"modelled_s_per_gib\"", "y = \"modeled_s_per_gib\"");
-    lab.refused("run broken.toml --work work", "no measure \"modeled_s_per_gib\"");
+    lab.refused("run broken.toml --work work", "unknown measure \"modeled_s_per_gib\"");
     broken("disks = [\"hdd-7200\"]", "disks = [\"hdd-72000\"]");
     lab.refused("run broken.toml --work work", "the disk \"hdd-72000\"");
     broken("{ grows_above = 1.0 }", "{ at_round = 100 }");

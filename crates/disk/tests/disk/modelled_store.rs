@@ -302,7 +302,7 @@ fn after_a_crash_of_the_machine_a_snapshot_is_whole() {
         let refused = Store::open(dir.path()).unwrap_err().to_string();
         assert!(refused.contains("crashed while it was in use"), "{refused}");
         let unknown = Store::open_at(dir.path(), "bad").unwrap_err().to_string();
-        assert!(unknown.contains("no snapshot bad; there are good"), "{unknown}");
+        assert!(unknown.contains("no snapshot bad; existing snapshots: good"), "{unknown}");
         let mut store = Store::open_at(dir.path(), "good").unwrap();
         assert!(contents(&store) == good);
         store.close().unwrap();

@@ -249,7 +249,7 @@ mod tests {
     fn what_is_not_of_one_history_is_refused() {
         let (one, other) = (file_system(&[(5, false), (9, false)]), file_system(&[(5, false), (12, false)]));
         let error = agree("a", &[one.clone(), one], &[other.clone(), other]).unwrap_err().to_string();
-        assert!(error.contains("place 0") && error.contains("50.0 %"), "{error}");
+        assert!(error.contains("position 0") && error.contains("50.0 %"), "{error}");
         assert!(agree("a", &[], &[]).is_err());
     }
 }
