@@ -23,7 +23,7 @@ pub enum ActivityError {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// The file is not a set of activity profiles, not a whole one, or a newer one.
+    /// The file is not a set of activity profiles, incomplete, or of a newer version.
     #[error("cannot read {} as activity profiles: {why}", path.display())]
     Foreign {
         /// The file.

@@ -22,7 +22,7 @@ pub enum Error {
         /// Why it failed and what to do.
         why: String,
     },
-    /// Snapshots that no workload can be made of.
+    /// Snapshots that cannot be turned into a workload.
     #[error("cannot create a workload from the snapshots: {0}")]
     Snapshots(String),
     /// A snapshot that cannot be read.

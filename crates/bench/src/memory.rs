@@ -17,13 +17,13 @@ const PIECE_BYTES: usize = 16 << 20;
 /// Why free memory cannot be limited.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Too little would be left.
+    /// The limit leaves too little memory.
     #[error("{limit_bytes} bytes of free memory are too few; leave at least {LEAST_FREE_BYTES}")]
     TooLittle {
         /// What was asked for.
         limit_bytes: u64,
     },
-    /// The control group of this process would not allow it.
+    /// The control group of this process does not allow it.
     #[error(
         "{needed_bytes} bytes of memory need to be occupied, but the control group of this process allows \
          only {allowed_bytes} more; limit the memory of the group instead"

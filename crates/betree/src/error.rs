@@ -19,10 +19,10 @@ pub enum Error {
         /// Its number, where it has one.
         errno: Option<i32>,
     },
-    /// What lies on the disk is no store.
+    /// The disk does not contain a store.
     #[error("not a Bε-tree store: {0}; create one, or name another image")]
     Foreign(String),
-    /// A store of a later version of the format.
+    /// A store of a newer format version.
     #[error("this store has format version {found}, but this program supports {known}; use a newer program")]
     Future {
         /// The version it says.
@@ -30,7 +30,7 @@ pub enum Error {
         /// The newest version known here.
         known: u32,
     },
-    /// The image is shorter than the store in it.
+    /// The image is shorter than its store.
     #[error(
         "the image has {found} bytes, but its store {expected}: it was truncated; restore the missing part"
     )]
@@ -40,7 +40,7 @@ pub enum Error {
         /// What is there.
         found: u64,
     },
-    /// Bytes that are not what was written.
+    /// Data differs from what was written.
     #[error("{what} at {offset} is damaged: {why}; copy the readable data, and restore from a backup")]
     Damaged {
         /// What lies there.
@@ -53,7 +53,7 @@ pub enum Error {
     /// A key, value, patch or batch that is too long, or a range that is the wrong way round.
     #[error("{0}")]
     Limit(String),
-    /// Sizes of which no store can be made.
+    /// Invalid sizes for a store.
     #[error("invalid store parameters: {0}")]
     Params(String),
     /// The disk is full.
@@ -62,7 +62,7 @@ pub enum Error {
         /// What was to be written.
         bytes: u64,
     },
-    /// Writing failed before, and nothing has been written since.
+    /// A write failed earlier; nothing has been written since.
     #[error("the store is read-only since an error: {0}; repair the disk and open it again")]
     ReadOnly(String),
 }

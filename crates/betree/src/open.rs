@@ -37,7 +37,7 @@ impl Store {
         let write = |bytes: &[u8], at: u64| {
             storage.write_at(bytes, at).map_err(|e| Error::io("writing", at, bytes.len(), &e))
         };
-        let flush = || storage.flush().map_err(|e| Error::io("flushing what was written,", 0, 0, &e));
+        let flush = || storage.flush().map_err(|e| Error::io("flushing writes,", 0, 0, &e));
         // Old superblocks go first, so that a half-made store is none.
         write(&Aligned::zeroed(SUPER_AREA as usize), 0)?;
         flush()?;

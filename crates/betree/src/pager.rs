@@ -279,7 +279,7 @@ impl Pager {
     /// If one could not be written, or the disk refuses.
     pub fn flush(&self) -> Result<()> {
         self.behind.drain()?;
-        self.storage.flush().map_err(|e| Error::io("flushing what was written,", 0, 0, &e))
+        self.storage.flush().map_err(|e| Error::io("flushing writes,", 0, 0, &e))
     }
 
     /// Writes a node, whose parts are all in memory, and keeps it in the cache. It is on the disk after the next

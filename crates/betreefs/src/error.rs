@@ -11,10 +11,10 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] betree::Error),
-    /// The store holds no file system, or another kind of one.
+    /// The store contains no file system, or one of another kind.
     #[error("no betreefs in this store: {0}; create one with `senesce betreefs mkfs`")]
     Foreign(String),
-    /// A file system of a later version.
+    /// A file system of a newer version.
     #[error(
         "this file system has layout version {found}, but this program supports {known}; use a newer program"
     )]
@@ -24,7 +24,7 @@ pub enum Error {
         /// The newest version known here.
         known: u32,
     },
-    /// A value that is not as it should be, though it is what was written.
+    /// A value is invalid, although its checksum matches.
     #[error("the file system is damaged: {0}; run `senesce betreefs check` for details")]
     Damaged(String),
     /// An image or device that cannot be used, or a mount that failed.

@@ -17,7 +17,7 @@ use crate::overlay::Overlay;
 /// How long is waited for a server that is just ending.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is said where another process has it open.
+/// The message if another process has it open.
 const IN_USE: &str = "another process has it open; end that process first";
 
 /// Takes an image or device to make a file system on. An image that is not there is made, `size` bytes long. What is there, and so is

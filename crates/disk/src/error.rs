@@ -34,10 +34,10 @@ pub enum Error {
         /// The process, as it wrote itself down.
         pid: String,
     },
-    /// Another run works on the same image.
+    /// Another run uses the same image.
     #[error("image {} is in use by another run; wait for it or choose another image", .0.display())]
     ImageInUse(PathBuf),
-    /// A modelled disk that cannot be used, or cannot do what was asked.
+    /// A modelled disk is unusable, or does not support the request.
     #[error("modelled disk {}: {why}", dir.display())]
     Store {
         /// The directory of its store.
@@ -66,7 +66,7 @@ pub enum Error {
         /// The kernel's own words where it has any.
         why: String,
     },
-    /// A file system that does not come off.
+    /// A file system cannot be unmounted.
     #[error(
         "unmounting {0}: it is still in use; close its open files (`fuser -vm {0}` lists them), then run \
          `senesce cleanup`", dir.display()
@@ -101,13 +101,13 @@ pub enum Error {
         /// The parameter that is wrong, and how it should be.
         why: String,
     },
-    /// The kernel lets nobody limit the memory of a process.
+    /// The kernel does not support limiting the memory of a process.
     #[error(
         "limiting the memory of a process: no memory controller for control groups; mount that of cgroup v1, \
          or add `memory` to cgroup.subtree_control of a parent group (v2)"
     )]
     NoMemoryController,
-    /// The file is not a log of requests, not a whole one, or a newer one.
+    /// The file is not a request log, incomplete, or of a newer version.
     #[error("cannot read {} as a request log: {why}", path.display())]
     Log {
         /// The file.
@@ -115,7 +115,7 @@ pub enum Error {
         /// What is wrong with it and what to do.
         why: String,
     },
-    /// A record of what a run made cannot be understood.
+    /// The record of a run cannot be parsed.
     #[error("{} is not a record of a run ({why}); check the paths in it, then delete it", path.display())]
     Journal {
         /// The file.

@@ -5,15 +5,15 @@ use thiserror::Error;
 /// What can go wrong in the laboratory. Want of space is counted and is no error.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The image cannot be that small or large.
+    /// The image is too small or too large.
     #[error("a simulated disk must have {least} to {most} bytes, not {size_bytes}; give another size")]
     #[allow(missing_docs, reason = "the message explains them")]
     Size { size_bytes: u64, least: u64, most: u64 },
-    /// There is no policy of that name.
+    /// Unknown policy.
     #[error("no policy {name} on {file_system}; known: {known}")]
     #[allow(missing_docs, reason = "the message explains them")]
     Policy { name: String, file_system: &'static str, known: String },
-    /// The trace has an operation that cannot be done.
+    /// The trace contains an impossible operation.
     #[error("operation {index}, {op}, is impossible: {why}; check the trace with `senesce trace stat`")]
     #[allow(missing_docs, reason = "the message explains them")]
     Impossible { index: u64, op: String, why: &'static str },

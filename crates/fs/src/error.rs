@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 /// An error of making, measuring, walking or copying a file system.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Making and mounting file systems is for root.
+    /// Creating and mounting file systems needs root.
     #[error("creating and mounting {0} needs root: run as root, or age a directory with --dir")]
     NeedsRoot(&'static str),
-    /// Another kernel has it.
+    /// Another kernel supports it.
     #[error(
         "this kernel does not support {0}, and this command runs on this kernel only: `senesce age`, \
          `compare` and `probe` can run another kernel in a virtual machine (see `senesce doctor`); or choose \
@@ -24,7 +24,7 @@ pub enum Error {
         /// Where to get it.
         get: &'static str,
     },
-    /// Part of a file system.
+    /// One device of a file system on several devices.
     #[error(
         "{} is one of {devices} devices of a bcachefs file system: file systems on several devices are not \
          supported", path.display()
@@ -35,7 +35,7 @@ pub enum Error {
         /// The devices that there are.
         devices: u8,
     },
-    /// No superblock that is known.
+    /// No known superblock.
     #[error("{} contains no supported file system", .0.display())]
     NoFileSystem(PathBuf),
     /// The disk below.
@@ -91,7 +91,7 @@ pub enum Error {
     /// Snapshots are for modelled disks.
     #[error("{} is not a modelled disk, so it has no snapshots; age with --disk MODEL", .0.display())]
     NotModelled(PathBuf),
-    /// Written data can be limited, but not here.
+    /// Written data cannot be limited here.
     #[error("cannot limit the written data that waits for {}: {why}", path.display())]
     NoDirtyLimit {
         /// The root of the tree.
@@ -124,7 +124,7 @@ pub enum Error {
         /// Bytes of data copied until then.
         copied_bytes: u64,
     },
-    /// Ctrl-C during a copy.
+    /// A copy was interrupted.
     #[error("copying to {}: interrupted; the copy is incomplete, start it again", .0.display())]
     Interrupted(PathBuf),
     /// Btrfs without the tree that lists free space.

@@ -349,7 +349,7 @@ fn wait_until_free(device: &Path) -> Result<(), disk::Error> {
 
 /// Writes back all that is delayed on the file system that holds `root`.
 pub fn settle(root: &Path) -> Result<(), Error> {
-    let doing = "writing back the file system of";
+    let doing = "syncing the file system of";
     let file = File::open(root).map_err(Error::io(doing, root))?;
     rustix::fs::syncfs(file).map_err(Error::io(doing, root))
 }

@@ -42,7 +42,7 @@ pub enum Error {
         /// How many were started.
         ranks: u32,
     },
-    /// MPI would not begin.
+    /// MPI cannot be initialized.
     #[error("cannot initialize MPI; check that the program runs with the MPI that it was built with")]
     Init,
 }

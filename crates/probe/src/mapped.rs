@@ -14,7 +14,7 @@ use std::path::Path;
 pub(crate) fn each_mapped(root: &Path, mut visit: impl FnMut(&Entry, u64, &[FileExtent])) -> Result<u64> {
     let fd = openat(CWD, root, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         .map_err(Error::io("opening", root))?;
-    syncfs(&fd).map_err(Error::io("writing back the file system of", root))?;
+    syncfs(&fd).map_err(Error::io("syncing the file system of", root))?;
     let mut links = Links::default();
     let mut skipped = 0;
     walk(root, |entry| {

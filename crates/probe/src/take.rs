@@ -50,7 +50,7 @@ fn take(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = openat(CWD, root, flags, Mode::empty()).map_err(Error::io("opening", root))?;
     let settled_ns = now_ns();
-    syncfs(&fd).map_err(Error::io("writing back the file system of", root))?;
+    syncfs(&fd).map_err(Error::io("syncing the file system of", root))?;
     let begun_ns = now_ns();
     let path = root.canonicalize().map_err(Error::io("finding", root))?;
     let mount = disk::mount_holding(&path)?;

@@ -58,7 +58,7 @@ pub(crate) fn write(
 
 /// Has all on disk that was written to the file system of `root`.
 pub(crate) fn make_durable(root: &Path) -> Result<()> {
-    let doing = "writing back the file system of";
+    let doing = "syncing the file system of";
     let opened = File::open(root).map_err(Error::io(doing, root))?;
     syncfs(opened).map_err(Error::io(doing, root))
 }

@@ -62,7 +62,7 @@ impl Level {
 /// Calls `visit` for every name below `root` in scan order, a directory before what lies in it.
 pub fn walk(root: &Path, mut visit: impl FnMut(&Entry) -> Result<()>) -> Result<()> {
     let start = CString::new(root.as_os_str().as_bytes())
-        .map_err(|_| Error::cannot("walking a tree", "its path holds a NUL byte"))?;
+        .map_err(|_| Error::cannot("walking a tree", "its path contains a NUL byte"))?;
     let mut path = root.to_path_buf();
     let mut levels = vec![Level::open(CWD, &start, &path)?];
     while let Some(level) = levels.last_mut() {

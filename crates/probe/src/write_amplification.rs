@@ -54,7 +54,7 @@ pub fn write_amplification(changed_bytes: u64, requests: &[Request]) -> WriteAmp
 pub fn command_write_amplification(root: &Path, command: &mut Command) -> Result<WriteAmplification> {
     let devices = devices_below(root)?;
     let file_system = File::open(root).map_err(Error::io("opening", root))?;
-    let settle = || syncfs(&file_system).map_err(Error::io("writing back the file system of", root));
+    let settle = || syncfs(&file_system).map_err(Error::io("syncing the file system of", root));
     let written = || -> Result<u64> {
         devices.iter().try_fold(0, |sum, device| Ok(sum + DeviceCounters::read(*device)?.written_bytes))
     };

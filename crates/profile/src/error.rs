@@ -41,7 +41,7 @@ pub enum Error {
         /// What is wrong and how it should be.
         why: String,
     },
-    /// A tree without files.
+    /// The tree contains no files.
     #[error("{}: no readable regular file, so there is nothing to capture", .0.display())]
     Nothing(PathBuf),
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// An error that leaves nothing to go on with.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The directory to work in could not be opened.
+    /// The work directory cannot be opened.
     #[error(
         "opening {path} to {purpose}: {source}; check that the file system is mounted there and writable"
     )]
@@ -21,7 +21,7 @@ pub enum Error {
     /// The source of operations failed.
     #[error("reading operations to replay: {0}")]
     Source(#[from] trace::Error),
-    /// Several processes share the replay, and this operation is not one that one of them can do alone.
+    /// Several processes share the replay, and this operation needs their order.
     #[error(
         "{op}: processes that share a trace cannot keep the order of this operation; replay it with one \
          process"
@@ -30,7 +30,7 @@ pub enum Error {
         /// The operation.
         op: String,
     },
-    /// What was written could not be forced to disk.
+    /// Written data cannot be synced.
     #[error("syncing {path}: {source}; see the kernel log for device errors")]
     Sync {
         /// The directory.

@@ -24,7 +24,7 @@ pub enum Error {
         /// What is wrong with it and what to do.
         why: String,
     },
-    /// The file is not what was saved.
+    /// The file differs from the saved one.
     #[error("saved image {} is damaged: {why}; use another copy of it", path.display())]
     Damaged {
         /// The file.
@@ -32,11 +32,11 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// Another process is making the file.
+    /// Another process is creating the file.
     #[error("cannot create {}: another process is creating it; wait for it, or choose another \
              name", .0.display())]
     Busy(PathBuf),
-    /// A signal asked the run to end.
+    /// A signal interrupted the run.
     #[error("interrupted; nothing was created")]
     Interrupted,
 }

@@ -16,7 +16,7 @@ pub enum Error {
         /// Why it failed.
         source: io::Error,
     },
-    /// The name of a new file is taken.
+    /// The new file already exists.
     #[error("writing {}: it already exists; give another name, or --force to replace it", .0.display())]
     Exists(PathBuf),
     /// The file is not a snapshot, not a whole one, or a newer one.

@@ -115,7 +115,7 @@ mod tests {
         assert_ne!(made.name(b"a"), made.name(b"b"));
         let secret = std::fs::read_to_string(&path).unwrap();
         assert!(!secret.contains(&made.id()) && made.id().len() == 32);
-        // It is never made over another, and never used when others can read it.
+        // A key is never overwritten, and never used if other users can read it.
         assert!(Key::make(&path).err().unwrap().to_string().contains("already exists"));
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         assert!(Key::load(&path).err().unwrap().to_string().contains("chmod 600"));

@@ -8,7 +8,7 @@ use std::fmt;
 /// Why a snapshot is of no use, or two are not together.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Mismatch {
-    /// The clock was set back while it was taken.
+    /// The clock was set back while the snapshot was taken.
     #[error(
         "it ended at {}, before it began at {}: the clock was set back; take it again",
         utc(*ended_ns), utc(*begun_ns)
@@ -19,32 +19,32 @@ pub enum Mismatch {
         /// When it ended.
         ended_ns: i64,
     },
-    /// They are of two file systems.
+    /// The snapshots are of two file systems.
     #[error("the snapshots are of two file systems, {0} and {1}; give snapshots of one")]
     OtherFs(String, String),
-    /// They are of two trees of one file system.
+    /// The snapshots are of two trees of one file system.
     #[error("the snapshots are of two directories, inodes {0} and {1}; give snapshots of one")]
     OtherRoot(u64, u64),
-    /// One was made of a listing without inode numbers.
+    /// One snapshot is from a listing without inode numbers.
     #[error(
         "one snapshot identifies files by inode numbers, the other, from a listing without these, by paths; \
          give snapshots of the same kind"
     )]
     OtherIdentity,
-    /// The root was made anew.
+    /// The root was recreated.
     #[error(
         "their roots have the same inode number, {0}, but different creation times: the file system was \
          created anew, or they are of two subvolumes; give snapshots of one"
     )]
     NewRoot(u64),
-    /// One has names and the other hashes, or their keys differ.
+    /// One snapshot has names and the other hashed names, or their keys differ.
     #[error("{}; give snapshots taken with one key, or all without", keys(.0, .1))]
     OtherKey(Option<String>, Option<String>),
-    /// The second was taken first.
+    /// The second snapshot is older than the first.
     #[error("the first snapshot is later than the second ({} and {}); give the older one \
              first", utc(*.0), utc(*.1))]
     Order(i64, i64),
-    /// The second was begun before the first was ended.
+    /// The second snapshot began before the first ended.
     #[error(
         "the second snapshot began at {}, before the first ended at {}; give snapshots that do not overlap \
          in time",

@@ -95,7 +95,7 @@ impl Interface for Objects {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        // There is no place to take away. What could not be deleted is found by this run's successor.
+        // There is no location to remove. The next run finds objects that could not be deleted.
         if self.is_empty()? { Ok(()) } else { Err(Failure("some objects could not be deleted".to_owned())) }
     }
 

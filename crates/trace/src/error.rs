@@ -15,7 +15,7 @@ pub enum Error {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// Operations could not be written out.
+    /// Operations cannot be written.
     #[error("writing operations as JSON lines: {0}; check the free space, or the reader of the pipe")]
     Output(std::io::Error),
     /// The file is not a trace, not a whole one, or a newer one.
@@ -34,7 +34,7 @@ pub enum Error {
         /// What is wrong with it and what to do.
         why: String,
     },
-    /// A source that makes operations failed.
+    /// A source of operations failed.
     #[error("generating operations: {0}")]
     Source(String),
 }

@@ -109,7 +109,7 @@ impl Row<'_> {
             "checkpoint" => Op::Checkpoint { number: self.size()? },
             unknown => return Err(format!("unknown operation {unknown:?}")),
         };
-        // A field too many would be lost without a word; whoever wrote it meant something by it.
+        // An extra field is refused, as it would be lost silently.
         if Row::from(&op) == self { Ok(op) } else { Err(format!("{} has an extra field", self.op)) }
     }
 

@@ -16,7 +16,7 @@ pub enum Error {
         /// Why it failed.
         source: io::Error,
     },
-    /// Another processor than that of the kernels.
+    /// The processor does not match the kernels.
     #[error("virtual machines need an x86-64 processor, but this one is {}", std::env::consts::ARCH)]
     Architecture,
     /// A program is missing.
@@ -33,7 +33,7 @@ pub enum Error {
         /// Where kernels are looked for first.
         dir: PathBuf,
     },
-    /// A file that is no kernel, or modules that are not its own.
+    /// A file that is not a kernel, or modules of another kernel.
     #[error("kernel {}: {why}", image.display())]
     Kernel {
         /// Its file.
@@ -41,7 +41,7 @@ pub enum Error {
         /// What is wrong, and what to do.
         why: String,
     },
-    /// The machine came to an end, or was ended, before the command did.
+    /// The machine ended, or was stopped, before its command.
     #[error("virtual machine ({what}) {why}{}", said(console))]
     Machine {
         /// What ran it.
@@ -51,7 +51,7 @@ pub enum Error {
         /// What its console said of it.
         console: Option<String>,
     },
-    /// A file that cannot be memory of the machine.
+    /// A file that cannot be used as memory of the machine.
     #[error("using {} as persistent memory of the virtual machine: {why}", path.display())]
     Memory {
         /// The file.

@@ -40,7 +40,7 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// A signal asked the run to end.
+    /// A signal interrupted the run.
     #[error("interrupted; the objects still exist: delete them with `--phases cleanup`")]
     Interrupted,
 }

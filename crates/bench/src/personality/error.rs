@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// An error that leaves nothing to go on with.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no such personality.
+    /// Unknown personality.
     #[error("no personality {name:?}; built in: {known}; or name a TOML file")]
     Unknown {
         /// What was asked for.
@@ -13,7 +13,7 @@ pub enum Error {
         /// Those that are built in.
         known: String,
     },
-    /// A personality makes no sense.
+    /// Invalid personality.
     #[error("{place} is not a personality: {why}")]
     Unsound {
         /// Where it came from.
@@ -51,7 +51,7 @@ pub enum Error {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// Whole loops went by without an operation.
+    /// Whole loops passed without an operation.
     #[error(
         "no work left: no file of its sets can be chosen any more; a loop must create as many files as it \
          deletes"

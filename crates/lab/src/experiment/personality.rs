@@ -75,7 +75,7 @@ pub(super) fn operations_on(disk: &str) -> String {
     format!("{OPERATIONS}{ON}{disk}")
 }
 
-/// The measures, as a reader of a message is told them.
+/// The measures, as listed in messages.
 pub(super) const MEASURES: &str = "operations_per_s, operations_ratio, mib_per_s, disk_share, and for each \
                                    kind of operation of a personality, such as read, read_per_s and \
                                    read_median_us, read_p99_us, read_p999_us, read_max_us";

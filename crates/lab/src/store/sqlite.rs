@@ -206,7 +206,7 @@ impl Sql for Sqlite {
                 ValueRef::Integer(value) => Ok(Value::Int(value)),
                 ValueRef::Real(value) => Ok(Value::Real(value)),
                 ValueRef::Text(text) => Ok(Value::Text(std::str::from_utf8(text)?.to_owned())),
-                ValueRef::Blob(_) => Err("the store holds no blobs".into()),
+                ValueRef::Blob(_) => Err("the store contains no blobs".into()),
             });
             rows.push(Row(values.collect::<Result<_, Failure>>()?));
         }
