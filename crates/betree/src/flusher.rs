@@ -181,18 +181,33 @@ impl Flusher {
             return Ok(());
         }
         let mut from: Option<Key> = Some(Arc::from([]));
-        while let Some(key) = from {
+        while let Some(mut key) = from {
             let packing = if shared.in_rows { Packing::Rows } else { Packing::Tight };
-            from = self.purge_step(shared, &key, packing)?.0;
+            // A row that takes in inserts may need a slot more, and all rows may at the same time: what is kept for copies is not for that.
+            let only_deletes = shared.in_rows && self.spare_slots() < reserve(shared);
+            if only_deletes {
+                let writer = Writer::new(&shared.pager, packing);
+                let Some(deleting) = writer.next_deleting(&self.root, &key)? else { break };
+                key = deleting;
+            }
+            from = self.purge_step(shared, &key, packing, only_deletes)?.0;
         }
         self.purged = self.superblock.buffered;
         Ok(())
     }
 
-    /// Sends messages from `from` on down to some leaves. Tells where to go on, and how many bytes of leaves were made anew in rows.
-    fn purge_step(&mut self, shared: &Shared, from: &[u8], packing: Packing) -> Result<(Option<Key>, u64)> {
+    /// Sends messages from `from` on down to some leaves, all or deletes alone. Tells where to go on, and how many bytes of leaves were made
+    /// anew in rows.
+    fn purge_step(
+        &mut self,
+        shared: &Shared,
+        from: &[u8],
+        packing: Packing,
+        only_deletes: bool,
+    ) -> Result<(Option<Key>, u64)> {
         self.have_room(shared)?;
         let mut writer = Writer::new(&shared.pager, packing);
+        writer.only_deletes = only_deletes;
         let (root, next) = writer.purge(&self.root, from)?;
         self.root = root;
         let Writer { dropped, buffered, inner, made, .. } = writer;
@@ -210,7 +225,7 @@ impl Flusher {
         {
             let writer = Writer::new(&shared.pager, Packing::Rows);
             let Some(key) = writer.next_waiting(&self.root, &key, &mut { VISITS })? else { break };
-            let (next, made) = self.purge_step(shared, &key, Packing::Rows)?;
+            let (next, made) = self.purge_step(shared, &key, Packing::Rows, false)?;
             from = next;
             left = left.saturating_sub(made);
         }

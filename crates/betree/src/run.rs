@@ -197,6 +197,11 @@ impl Run {
         self.messages
     }
 
+    /// Whether it deletes anything.
+    pub fn has_deletes(&self) -> bool {
+        self.ranges > 0 || (0..self.messages).any(|message| self.kind(message) == Kind::Delete)
+    }
+
     /// How many ranges it deletes.
     pub fn ranges(&self) -> usize {
         self.ranges

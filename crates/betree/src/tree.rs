@@ -44,6 +44,8 @@ pub(crate) struct Writer<'a> {
     /// By how much the number of inner nodes changed.
     pub inner: i64,
     pub packing: Packing,
+    /// Whether a purge of rows sends deletes down alone.
+    pub only_deletes: bool,
     /// Bytes of leaves that were made anew in rows.
     pub made: u64,
     /// Slots that rows of leaves may take which could also be made later.
@@ -54,7 +56,17 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub fn new(pager: &'a Pager, packing: Packing) -> Self {
-        Self { pager, dropped: Vec::new(), buffered: 0, inner: 0, packing, made: 0, spare: 0, share: 1 }
+        Self {
+            pager,
+            dropped: Vec::new(),
+            buffered: 0,
+            inner: 0,
+            packing,
+            only_deletes: false,
+            made: 0,
+            spare: 0,
+            share: 1,
+        }
     }
 
     /// A node to change, with all its parts in memory. What lies on the disk is dropped; it counts again when it is done.

@@ -97,7 +97,7 @@ impl Writer<'_> {
         out.finish(&self.pager.cache.gauge)
     }
 
-    fn set_buffer(&mut self, entry: &mut Entry, run: Run) {
+    pub(super) fn set_buffer(&mut self, entry: &mut Entry, run: Run) {
         self.buffered -= entry.part.bytes() as i64;
         entry.part = Part::of(run);
         self.buffered += entry.part.bytes() as i64;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::apply::inner_bounds;
 use super::{Bounds, Nodes, Packing, Writer};
 use crate::error::Result;
-use crate::node::{Key, Link, Node, Part};
+use crate::node::{Entry, Key, Link, Node, Part};
+use crate::run::{Kind, Run, RunBuilder, Slice};
 
 /// Leaves that one step changes at most, and a few more where they are divided.
 const STEP: usize = 4;
@@ -48,11 +49,53 @@ impl Writer<'_> {
         Ok(None)
     }
 
+    /// The least key from `from` on below which deletes wait, if there is one.
+    pub fn next_deleting(&self, link: &Link, from: &[u8]) -> Result<Option<Key>> {
+        let node = self.pager.node(link)?;
+        if node.level == 0 {
+            return Ok(None);
+        }
+        let first = node.entry_of(from);
+        for (i, entry) in node.entries.iter().enumerate().skip(first) {
+            let from = if i == first { from } else { &entry.key };
+            if self.pager.run(&entry.part)?.has_deletes() {
+                return Ok(Some(from.into()));
+            }
+            if node.level > 1
+                && let Some(key) = self.next_deleting(&entry.child, from)?
+            {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+
     /// Sends messages down to some leaves, the first of them that of `from`. Gives the tree and where to go on.
     pub fn purge(&mut self, root: &Link, from: &[u8]) -> Result<(Link, Option<Key>)> {
         let root = self.open(root)?;
         let (nodes, next) = self.purge_node(root, from, (None, None))?;
         Ok((self.grow(nodes)?, next))
+    }
+
+    /// Takes what does not go down now out of buffers: all but deletes where they go alone, or nothing.
+    fn take_kept(&mut self, entries: &mut [Entry]) -> Result<Run> {
+        let mut kept = RunBuilder::default();
+        let parted = if self.only_deletes { entries } else { &mut [] };
+        for entry in parted {
+            let run = self.pager.run(&entry.part)?;
+            let mut deletes = RunBuilder::default();
+            for message in 0..run.messages() {
+                let to = if run.kind(message) == Kind::Delete { &mut deletes } else { &mut kept };
+                to.copy(&run, message, message + 1);
+            }
+            (0..run.ranges()).for_each(|range| {
+                let (from, to) = run.range(range);
+                deletes.push_range(from, to);
+            });
+            let deletes = deletes.finish(&self.pager.cache.gauge);
+            self.set_buffer(entry, deletes);
+        }
+        Ok(kept.finish(&self.pager.cache.gauge))
     }
 
     fn purge_node(
@@ -71,16 +114,20 @@ impl Writer<'_> {
             let own = inner_bounds(&node, i, bounds);
             let (lower, upper) = (own.0.map(Key::from), own.1.map(Key::from));
             let mut child = self.open(&node.entries[i].child)?;
+            let kept = self.take_kept(&mut node.entries[i..=i])?;
             if let Part::Memory(run) = std::mem::replace(&mut node.entries[i].part, Part::Empty) {
                 self.buffered -= run.bytes().len() as i64;
-                child = self.buffer(child, &crate::run::Slice::all(&run))?;
+                child = self.buffer(child, &Slice::all(&run))?;
                 self.drop_deleted_children(&mut child, (lower.as_deref(), upper.as_deref()))?;
             }
             let (children, below) = self.purge_node(child, from, (lower.as_deref(), upper.as_deref()))?;
             next = below.or(next);
             self.replace_child(&mut node, i, children)?;
+            node = self.buffer(node, &Slice::all(&kept))?;
         } else if self.packing == Packing::Rows {
+            let kept = self.take_kept(&mut node.entries)?;
             let fill = self.flush_row(&mut node)?;
+            node = self.buffer(node, &Slice::all(&kept))?;
             return Ok((self.divide_inner(node, fill), next));
         } else {
             // From the last to the first, so that what is divided or joined does not move what is still to come.

@@ -44,8 +44,11 @@ fn fill_and_empty(len: usize, key: impl Fn(u32) -> [u8; 8], options: Options) {
             }
         };
         assert!(matches!(error, Error::NoSpace { .. }), "{options:?}, round {round}: {error}");
+        store.sync().unwrap_or_else(|e| {
+            panic!("{options:?}, {len} bytes, round {round}: what is full is not broken: {e}")
+        });
         assert!(
-            count as usize * (len + 8) > 3 << 20,
+            count as usize * (len + 16) > 3 << 20,
             "{options:?}: only {count} values of {len} bytes fit into 8 MiB"
         );
         assert!(round == 0 || count * 10 >= last * 7, "{options:?}: room is lost: {last}, then {count}");
@@ -158,6 +161,26 @@ fn a_full_store_waits_for_readers_as_long_as_it_is_told() {
             let again = fill(1);
             assert!(again * 10 < count * 9, "{count} fitted at first, {again} beside a snapshot of them");
             assert_eq!(snapshot.scan(b"", None).count() as u32, count);
+        }
+    }
+}
+
+/// All leaves grow alike, so that each row of them comes to need a slot more at about the same time: the fewer bytes a value has, the more rows.
+#[test]
+fn rows_that_grow_at_the_same_time_leave_room_for_copies() {
+    for len in [21, 22] {
+        fill_and_empty(len, key, Options { in_rows: true, ..options(256 << 10) });
+    }
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    #[ignore = "minutes; make soak"]
+    fn a_disk_full_of_values_of_any_size_recovers_by_deletes() {
+        for len in (20..100).step_by(3) {
+            fill_empty_and_fill_again(len, key);
         }
     }
 }
