@@ -61,7 +61,7 @@ fn a_directory_is_measured_and_nothing_stays_in_it() {
     lab.refused("probe sequential", "required");
     lab.refused("probe sequential dir --on work/a.img", "cannot be used with");
     lab.refused("probe sequential nowhere", "nowhere");
-    lab.refused("probe sequential dir --sizes 64MiB", "at most 33554432");
+    lab.refused("probe sequential dir --sizes 64MiB", "1 to 33554432 bytes");
     lab.refused("probe sequential dir --total 1000TiB", "of free space");
     lab.refused("probe sequential dir --disk drum", "no device model named");
     lab.refused("probe sequential --on none --work work", "no aged file system named none");

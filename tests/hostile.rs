@@ -242,7 +242,7 @@ fn absurd_numbers_are_refused() {
     refused(&mut lab.command(words("probe hot-files . --now NaN")), "must be a number of seconds since 1970");
     let good = lab.run("profile show agrawal");
     for (from, to, said) in [
-        ("weight = [1.0,", "weight = [1e308,", "[age] weight 1e308 is above 1e15"),
+        ("weight = [1.0,", "weight = [1e308,", "[age] weight 1e308 exceeds 1e15"),
         ("weight = [1.0,", "weight = [inf,", "weight inf"),
         ("weight = [1.0,", "weight = [nan,", "weight NaN"),
     ] {

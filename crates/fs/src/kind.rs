@@ -291,7 +291,7 @@ mod tests {
         let message = find("hammer").err().unwrap().to_string();
         assert_eq!(
             message,
-            "no file system named \"hammer\"; there are ext4, xfs, btrfs, betreefs, f2fs, nilfs2, bcachefs, \
+            "no file system named \"hammer\"; supported: ext4, xfs, btrfs, betreefs, f2fs, nilfs2, bcachefs, \
              ext4-dax, zfs"
         );
     }

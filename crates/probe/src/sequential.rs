@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(counts(16384), (2, 1, 32 << 20));
         assert!(plan.sizes_bytes.is_sorted());
         let refused = plan.files_of(64 << 20).unwrap_err().to_string();
-        assert!(refused.contains("at most 33554432"), "{refused}");
+        assert!(refused.contains("1 to 33554432 bytes"), "{refused}");
         assert!(plan.files_of(0).is_err());
     }
 

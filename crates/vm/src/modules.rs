@@ -141,7 +141,7 @@ mod tests {
             modules.load_order(&["a", "z"]).unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(order, ["c", "b_b", "d_generic", "a"]);
         let said = modules.load_order(&["f2fs"]).unwrap_err().to_string();
-        assert!(said.starts_with("the kernel vmlinuz: it has no f2fs, neither built in nor in /"), "{said}");
+        assert!(said.starts_with("kernel vmlinuz: it has no f2fs, neither built in nor in /"), "{said}");
     }
 
     proptest! {
