@@ -25,7 +25,7 @@
 //! ```
 //!
 //! One process has a store open; its threads share a [`Store`] by reference. Writers take turns in memory; readers never wait for
-//! the disk that a writer uses. What lies on the disk is described in the book, in "The format of a Bε-tree store".
+//! the disk that a writer uses. `FORMAT.md` describes the format.
 
 mod aligned;
 mod arena;

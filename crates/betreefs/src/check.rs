@@ -1,4 +1,4 @@
-//! Walks a whole file system and proves what the book says is always true.
+//! Walks a whole file system and proves the invariants of `FORMAT.md`.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};

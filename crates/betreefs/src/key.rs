@@ -1,4 +1,4 @@
-//! Keys, which are paths: see the table in the book ("betreefs").
+//! Keys, which are paths: see the table in `FORMAT.md`.
 
 /// The file system's own record.
 pub(crate) const SUPER: &[u8] = b"s";

@@ -1,7 +1,7 @@
 //! A POSIX file system that does not age: files and directories as keys of a Bε-tree, served through FUSE.
 //!
-//! Keys are full paths, so that what tools read one after the other lies one behind the other. What keys and values are, what is always true
-//! of them, and what a crash leaves is in the book, in "betreefs: a file system that does not age".
+//! Keys are full paths, so that what tools read one after the other lies one behind the other. `FORMAT.md` describes keys, values and the
+//! invariants.
 //!
 //! [`mkfs`] makes a file system on a [`Storage`](betree::Storage), [`Fs`] is one that is open, with an operation for each of the
 //! system calls.

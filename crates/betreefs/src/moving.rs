@@ -1,4 +1,4 @@
-//! Giving things other keys with their other names: see "Moving" in the book.
+//! Giving things other keys with their other names: see `FORMAT.md`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

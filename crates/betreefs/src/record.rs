@@ -1,4 +1,4 @@
-//! What is known of an inode, and how it lies in the store: see the table in the book ("betreefs").
+//! What is known of an inode, and how it lies in the store: see the table in `FORMAT.md`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ pub(crate) struct Record {
     pub mtime: Time,
     pub ctime: Time,
     pub birth: Time,
-    /// See "displaced" in the book.
+    /// See "displaced" in `FORMAT.md`.
     pub displaced: bool,
     /// Of a symbolic link.
     pub target: Box<[u8]>,

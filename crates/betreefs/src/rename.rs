@@ -1,4 +1,4 @@
-//! Renaming: see "Moving" in the book.
+//! Renaming: see `FORMAT.md`.
 
 use std::sync::Arc;
 

@@ -189,7 +189,7 @@ fn head(device: &Path) -> Result<Vec<u8>, Error> {
     Ok(head)
 }
 
-/// How a Bε-tree store begins (`docs/betree-format.md`).
+/// How a Bε-tree store begins (`crates/betree/FORMAT.md`).
 pub const BETREE_MAGIC: &[u8] = b"SNSCBETR";
 
 /// What the superblock of a bcachefs has 24 bytes after its beginning, which is in the ninth sector (`struct bch_sb`).

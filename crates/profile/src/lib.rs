@@ -14,7 +14,7 @@ pub use plot::plot;
 
 use serde::{Deserialize, Serialize};
 
-/// A profile: three histograms of the files of a file system. See `docs/src/profiles.md` for the TOML form.
+/// A profile: three histograms of the files of a file system. See `docs/src/aging.md` for the TOML form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {

@@ -2,8 +2,8 @@
 //!
 //! What is not kept: blocks of zeros, blocks that the file system does not use, and what aging has written to files, of which
 //! only is said where it starts, for it can be made again ([`replay::Position`]). The rest is compressed. The file holds a manifest,
-//! which can be read alone, and whose checksums cover every byte; so a signature of the manifest is one of all. The format is described
-//! in the book, in "The format of saved images".
+//! which can be read alone, and whose checksums cover every byte; so a signature of the manifest is one of all. The book describes the
+//! format, in "File formats".
 
 mod digest;
 mod error;

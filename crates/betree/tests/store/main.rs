@@ -1,5 +1,5 @@
 //! The store against a `BTreeMap`, against power cuts, damage, full and failing disks. The tests of the `soak` modules do the same at
-//! length; `SENESCE_TEST_TIMES` says how many times as long: see the book, "Bε-tree stores".
+//! length; `SENESCE_TEST_TIMES` says how many times as long.
 
 mod crash;
 mod damage;
