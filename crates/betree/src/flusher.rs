@@ -224,7 +224,7 @@ impl Flusher {
             && !self.is_tight(shared)
         {
             let writer = Writer::new(&shared.pager, Packing::Rows);
-            let Some(key) = writer.next_waiting(&self.root, &key, &mut { VISITS })? else { break };
+            let Some(key) = writer.next_waiting(&self.root, &key, VISITS)? else { break };
             let (next, made) = self.purge_step(shared, &key, Packing::Rows, false)?;
             from = next;
             left = left.saturating_sub(made);

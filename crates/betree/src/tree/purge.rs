@@ -13,16 +13,27 @@ const STEP: usize = 4;
 
 impl Writer<'_> {
     /// The least key from `from` on below which messages wait that a scan would notice, if there is one among the next `visits` nodes.
-    pub fn next_waiting(&self, root: &Link, from: &[u8], visits: &mut u32) -> Result<Option<Key>> {
-        self.next_waiting_below(root, from, (None, None), visits)
+    pub fn next_waiting(&self, root: &Link, from: &[u8], visits: u32) -> Result<Option<Key>> {
+        let noticed =
+            |node: &Node, i, bounds: Bounds<'_>| Ok(self.waiting(node, i, bounds)? > self.few(node));
+        self.next_where(root, from, (None, None), &mut { visits }, &noticed)
     }
 
-    fn next_waiting_below(
+    /// The least key from `from` on below which deletes wait, if there is one.
+    pub fn next_deleting(&self, root: &Link, from: &[u8]) -> Result<Option<Key>> {
+        let deletes =
+            |node: &Node, i: usize, _: Bounds<'_>| Ok(self.pager.run(&node.entries[i].part)?.has_deletes());
+        self.next_where(root, from, (None, None), &mut { u32::MAX }, &deletes)
+    }
+
+    /// The least key from `from` on of a child for which what waits in its buffer is `wanted`, among the next `visits` nodes.
+    fn next_where(
         &self,
         link: &Link,
         from: &[u8],
         bounds: Bounds<'_>,
         visits: &mut u32,
+        wanted: &dyn Fn(&Node, usize, Bounds<'_>) -> Result<bool>,
     ) -> Result<Option<Key>> {
         let level = match link {
             Link::Disk(pointer) => pointer.level,
@@ -35,35 +46,13 @@ impl Writer<'_> {
         *visits -= 1;
         let node = self.pager.node(link)?;
         let first = node.entry_of(from);
-        let few = self.few(&node);
         for (i, entry) in node.entries.iter().enumerate().skip(first) {
             let from = if i == first { from } else { &entry.key };
-            if self.waiting(&node, i, bounds)? > few {
+            if wanted(&node, i, bounds)? {
                 return Ok(Some(from.into()));
             }
             let own = inner_bounds(&node, i, bounds);
-            if let Some(key) = self.next_waiting_below(&entry.child, from, own, visits)? {
-                return Ok(Some(key));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The least key from `from` on below which deletes wait, if there is one.
-    pub fn next_deleting(&self, link: &Link, from: &[u8]) -> Result<Option<Key>> {
-        let node = self.pager.node(link)?;
-        if node.level == 0 {
-            return Ok(None);
-        }
-        let first = node.entry_of(from);
-        for (i, entry) in node.entries.iter().enumerate().skip(first) {
-            let from = if i == first { from } else { &entry.key };
-            if self.pager.run(&entry.part)?.has_deletes() {
-                return Ok(Some(from.into()));
-            }
-            if node.level > 1
-                && let Some(key) = self.next_deleting(&entry.child, from)?
-            {
+            if let Some(key) = self.next_where(&entry.child, from, own, visits, wanted)? {
                 return Ok(Some(key));
             }
         }
