@@ -10,7 +10,7 @@ use senesce_ager::snapshots::{Options, Workload};
 use senesce_ager::{Conditions, Method, begin, mail};
 use trace::{Op, Source, TraceDigest};
 
-use crate::snapshots::history::{History, Keeps};
+use crate::snapshots::history::three_days;
 
 const SEED: u64 = 42;
 
@@ -120,12 +120,7 @@ fn micro() {
 
 #[test]
 fn snapshots() {
-    let mut history = History::new(Keeps::Birth);
-    let mut snapshots = Vec::new();
-    for day in 0..3u64 {
-        (0..80).for_each(|step| history.step((day * 80 + step + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        snapshots.push(history.snapshot());
-    }
+    let snapshots = three_days();
     let mut golden = Golden::new("snapshots.txt");
     for (name, options) in [("told", Options::told(SEED)), ("published", Options::published(SEED))] {
         let workload = Workload::new(Box::new(snapshots.clone()), options).unwrap();

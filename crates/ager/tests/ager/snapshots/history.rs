@@ -59,6 +59,17 @@ pub struct History {
     keeps: Keeps,
 }
 
+/// Snapshots of three days, on each of which 80 things were done.
+pub fn three_days() -> Vec<Snapshot> {
+    let mut history = History::new(Keeps::Birth);
+    let mut snapshots = Vec::new();
+    for day in 0..3u64 {
+        (0..80).for_each(|step| history.step((day * 80 + step + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        snapshots.push(history.snapshot());
+    }
+    snapshots
+}
+
 impl History {
     pub fn new(keeps: Keeps) -> History {
         let mut history = History {

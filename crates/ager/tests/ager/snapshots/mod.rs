@@ -5,7 +5,7 @@ pub mod history;
 mod model;
 
 use activity::{Action, ActivityProfile, ActivitySet, Event};
-use history::{BLOCK, DAY_NS, History, Keeps};
+use history::{BLOCK, DAY_NS, History, Keeps, three_days};
 use model::Model;
 use proptest::prelude::*;
 use senesce_ager::Error;
@@ -269,12 +269,7 @@ fn a_seed_gives_one_workload_and_another_seed_another() {
 
 #[test]
 fn what_took_long_is_written_in_pieces_and_is_whole_in_the_end() {
-    let mut history = History::new(Keeps::Birth);
-    let mut snapshots = Vec::new();
-    for day in 0..3u64 {
-        (0..80).for_each(|step| history.step((day * 80 + step + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        snapshots.push(history.snapshot());
-    }
+    let snapshots = three_days();
     let appends = |write_back_ns| {
         let options = Options { write_back_ns, ..Options::told(1) };
         let mut witness = Witness::new(&snapshots, true);
