@@ -121,6 +121,41 @@ fn a_directory_on_an_image_of_the_users_is_aged_and_probed() {
     lab.nothing_left();
 }
 
+/// In a chroot the paths of what is mounted, started and attached differ from those of the mount namespace. It is the root directory again, but
+/// for /mnt, which is the lab's.
+#[test]
+fn in_a_chroot_all_is_found_where_its_paths_lead_there() {
+    needs!("ext4");
+    needs!("FUSE");
+    let lab = Lab::new();
+    let (root, inside) = (lab.path().join("root"), lab.path().join("inside"));
+    std::fs::create_dir(&root).unwrap();
+    std::fs::create_dir(&inside).unwrap();
+    let enter =
+        r#"mount --rbind / "$1" && mount --bind "$2" "$1/mnt" && exec chroot "$1" sh -c "cd /mnt && $3""#;
+    let chrooted = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", enter, "sh"]).args([&root, &inside]).arg(script);
+        command.env("SENESCE", env!("CARGO_BIN_EXE_senesce")).env("SENESCE_RUN_DIR", "/mnt/run");
+        succeeds(&mut command);
+    };
+    chrooted(
+        "$SENESCE age --fs ext4 --size 200MiB --profile meyer --overwrites 1 --name a --work work --disk hdd-7200",
+    );
+    chrooted(
+        "$SENESCE bench metadata --root o --data-sets 3 --precreate 40 --iterations 20 --ranks 2 --processes",
+    );
+    chrooted(
+        "$SENESCE age --fs ext4 --size 64MiB --fullness 0.5 --overwrites 1 --no-fill --name b --work work",
+    );
+    chrooted(
+        "device=$(losetup --find --show work/b.img) && \
+         ! $SENESCE image save b --work work --to c.aged 2>said; losetup --detach $device; grep 'already attached' said",
+    );
+    assert!(!inside.join("c.aged").exists());
+    lab.nothing_left();
+}
+
 const EXPERIMENT: &str = r#"
 figure = "small-one"
 title = "Files that grow together"

@@ -11,16 +11,38 @@ mod follow;
 use crate::error::{Error, IoContext};
 use crate::mount_table::{MountPoint, mount_points};
 use follow::Inherited;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::process::{chroot, fchdir};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The namespace that the process came from.
-static OUTSIDE: OnceLock<File> = OnceLock::new();
+/// What the process came from.
+static OUTSIDE: OnceLock<Outside> = OnceLock::new();
+
+struct Outside {
+    namespace: File,
+    /// In a chroot not the root of the namespace, which is what a process gets that moves there.
+    root: OwnedFd,
+    /// Of this program. In a chroot the kernel gives its path from the root of the namespace, once that is another.
+    program: PathBuf,
+}
+
+impl Outside {
+    fn now() -> Result<Outside, Error> {
+        let (namespace, root) = (Path::new("/proc/thread-self/ns/mnt"), Path::new("/"));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Outside {
+            namespace: File::open(namespace).context("opening", namespace)?,
+            root: openat(CWD, root, flags, Mode::empty()).context("opening", root)?,
+            program: std::env::current_exe().context("reading", Path::new("/proc/self/exe"))?,
+        })
+    }
+}
 
 /// Moves the process into a mount namespace of its own; to be called before threads start. Without root it does
 /// nothing: then nothing can be mounted either.
@@ -30,8 +52,7 @@ pub fn isolate() -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    let path = Path::new("/proc/thread-self/ns/mnt");
-    let outside = File::open(path).context("opening", path)?;
+    let outside = Outside::now()?;
     let outer = follow::Outer::open()?;
     // SAFETY: of all that can be unshared, the mount namespace touches neither memory nor file descriptors.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }
@@ -44,10 +65,20 @@ pub fn isolate() -> Result<(), Error> {
 }
 
 /// Moves a child that was just forked back to the namespace that its parent came from, so that it does not keep the
-/// parent's own alive.
+/// parent's own alive. Its working directory is then the root.
 pub(crate) fn leave() -> io::Result<()> {
     let Some(outside) = OUTSIDE.get() else { return Ok(()) };
-    Ok(move_into_link_name_space(outside.as_fd(), Some(LinkNameSpaceType::Mount))?)
+    move_into_link_name_space(outside.namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
+    fchdir(&outside.root)?;
+    Ok(chroot(".")?)
+}
+
+/// The path of this program.
+///
+/// # Errors
+/// If the kernel does not tell it.
+pub fn program() -> io::Result<PathBuf> {
+    OUTSIDE.get().map_or_else(std::env::current_exe, |outside| Ok(outside.program.clone()))
 }
 
 /// The mounts of the system, which after [`isolate`] are not ours, and our own.

@@ -6,16 +6,18 @@ use crate::read_ahead::ReadAhead;
 use crate::registry::{Entry, Recorded, Session};
 use rustix::fs::{fstat, major, minor};
 use rustix::io::Errno;
-use rustix::ioctl::{Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
+use rustix::ioctl::{Getter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
 use std::ffi::c_void;
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 // From <linux/loop.h>.
 const LOOP_CLR_FD: Opcode = 0x4C01;
+const LOOP_GET_STATUS64: Opcode = 0x4C05;
 const LOOP_CONFIGURE: Opcode = 0x4C0A;
 const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
 const LO_FLAGS_READ_ONLY: u32 = 1;
@@ -168,11 +170,22 @@ fn attached(backing: &Path) -> Result<Vec<PathBuf>, Error> {
         let entry = entry.context("reading", block)?;
         let Ok(file) = std::fs::read_to_string(entry.path().join("loop/backing_file")) else { continue };
         let file = file.trim_end_matches('\n');
-        if Path::new(file.strip_suffix(" (deleted)").unwrap_or(file)) == backing {
-            devices.push(Path::new("/dev").join(entry.file_name()));
+        let path = Path::new(file.strip_suffix(" (deleted)").unwrap_or(file));
+        let device = Path::new("/dev").join(entry.file_name());
+        if path == backing || (path.file_name() == backing.file_name() && is_backed_by(&device, backing)) {
+            devices.push(device);
         }
     }
     Ok(devices)
+}
+
+/// Whether a loop device has this file, whose path may be another one for who attached it, as in a chroot. One that is not attached
+/// any more has none.
+fn is_backed_by(device: &Path, backing: &Path) -> bool {
+    let (Ok(handle), Ok(backing)) = (File::open(device), std::fs::metadata(backing)) else { return false };
+    // SAFETY: the structure is laid out as the kernel's `loop_info64`, which the request fills.
+    let status = unsafe { ioctl(&handle, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) };
+    status.is_ok_and(|status| (status.device, status.inode) == (backing.dev(), backing.ino()))
 }
 
 /// Finds a free loop device and gives it the image.
@@ -243,11 +256,18 @@ unsafe impl Ioctl for GetFree {
     }
 }
 
-/// `struct loop_config` with the `struct loop_info64` in it.
+/// `struct loop_config`.
 #[repr(C)]
 struct LoopConfig {
     fd: u32,
     block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+/// `struct loop_info64`.
+#[repr(C)]
+struct LoopInfo {
     device: u64,
     inode: u64,
     rdevice: u64,
@@ -261,7 +281,6 @@ struct LoopConfig {
     crypt_name: [u8; 64],
     encrypt_key: [u8; 32],
     init: [u64; 2],
-    reserved: [u64; 8],
 }
 
 const _: () = assert!(size_of::<LoopConfig>() == 304);
@@ -272,9 +291,7 @@ impl LoopConfig {
         let bytes = image.as_os_str().as_encoded_bytes();
         let len = bytes.len().min(file_name.len() - 1);
         file_name[..len].copy_from_slice(&bytes[..len]);
-        LoopConfig {
-            fd: backing.as_raw_fd() as u32,
-            block_size: BLOCK_BYTES,
+        let info = LoopInfo {
             device: 0,
             inode: 0,
             rdevice: 0,
@@ -288,7 +305,7 @@ impl LoopConfig {
             crypt_name: [0; 64],
             encrypt_key: [0; 32],
             init: [0; 2],
-            reserved: [0; 8],
-        }
+        };
+        LoopConfig { fd: backing.as_raw_fd() as u32, block_size: BLOCK_BYTES, info, reserved: [0; 8] }
     }
 }

@@ -119,7 +119,7 @@ impl ServedMount {
         let mut command = Command::new(&program);
         command.args(&self.serving.args).current_dir("/").process_group(0);
         command.stdin(Stdio::from(device)).stdout(Stdio::piped()).stderr(Stdio::null());
-        // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
+        // SAFETY: between fork and exec the closure makes system calls and allocates nothing.
         unsafe { command.pre_exec(isolate::leave) };
         let mut child = command.spawn().context("starting", &program)?;
         let says = BufReader::new(child.stdout.take().expect("standard output is a pipe"));

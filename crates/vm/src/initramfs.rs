@@ -13,7 +13,7 @@ const LIBRARIES: &str = "lib";
 /// Writes the archive.
 pub fn write(to: impl Write, job: &Job, modules: &[(String, Vec<u8>)]) -> std::result::Result<(), Error> {
     let program = &job.program;
-    let parts = || -> Result<_> { Ok((std::fs::read(program)?, libraries()?)) };
+    let parts = || -> Result<_> { Ok((std::fs::read(program)?, libraries(program)?)) };
     let (code, libraries) = parts().map_err(Error::io("reading", program))?;
     let job = serde_json::to_vec(job).expect("plain data");
     write_all(to, &code, &libraries, &job, modules)
@@ -50,15 +50,24 @@ fn write_all(
 }
 
 /// The files of the libraries of this process, the loader of programs among them.
-fn libraries() -> Result<Vec<PathBuf>> {
+fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let maps = std::fs::read_to_string("/proc/self/maps")?;
+    Ok(libraries_in(&maps, &std::env::current_exe()?, program))
+}
+
+/// The libraries in a table of what is mapped. In a chroot whose mount namespace was left, the table and `mapped`, the path of the program, begin
+/// at the root of that namespace; `program` tells where the same file is for us.
+fn libraries_in(maps: &str, mapped: &Path, program: &Path) -> Vec<PathBuf> {
+    let (mapped, program) = (mapped.to_string_lossy(), program.to_string_lossy());
+    let root = mapped.strip_suffix(&*program).unwrap_or_default();
     let paths: BTreeSet<&str> =
         maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).collect();
     let is_library = |path: &&&str| {
         let name = file_name(Path::new(path));
         name.ends_with(".so") || name.contains(".so.")
     };
-    Ok(paths.iter().filter(is_library).map(PathBuf::from).collect())
+    let ours = |path: &&str| PathBuf::from(path.strip_prefix(root).unwrap_or(path));
+    paths.iter().filter(is_library).map(ours).collect()
 }
 
 /// The symbolic links to a library in its directory. The loader looks for `libz.so.1`, which links to `libz.so.1.2.13`.
@@ -82,6 +91,19 @@ fn file_name(path: &Path) -> String {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn libraries_are_found_in_a_chroot_whose_namespace_was_left() {
+        let maps = |root: &str| {
+            ["bin/senesce", "lib/libz.so.1", "lib/libz.so.1", "lib/ld.so"]
+                .map(|file| format!("7f00-7f10 r--p 0 fe:00 7      {root}/{file}\n"))
+                .concat()
+        };
+        let program = Path::new("/bin/senesce");
+        let found = ["/lib/ld.so", "/lib/libz.so.1"].map(PathBuf::from);
+        assert_eq!(libraries_in(&maps(""), program, program), found);
+        assert_eq!(libraries_in(&maps("/old root"), Path::new("/old root/bin/senesce"), program), found);
+    }
 
     #[test]
     fn a_library_has_all_names_that_link_to_it() {
