@@ -278,10 +278,10 @@ fn devices_are_looked_at_before_anything_is_planned() {
     // Anyone may choose that label.
     for kind in ["ext4", "xfs", "btrfs"] {
         run(&format!("mkfs.{kind}"), &["-q", "-L", "senesce", name]);
-        let before = disk::Digest::of(&image).unwrap();
+        let before = disk::checksum(&image).unwrap();
         refused(&mut age(name, "ext4", "64MiB"), &format!("it contains data ({kind}, labelled senesce)"));
         disk::drop_device_cache(Path::new(name)).unwrap();
-        assert_eq!(disk::Digest::of(&image).unwrap(), before, "{kind} was written to");
+        assert_eq!(disk::checksum(&image).unwrap(), before, "{kind} was written to");
         let probe = format!("probe new-file {name} --size 1MiB");
         refused(&mut lab.command(words(&probe)), "Read-only file system");
         run("wipefs", &["--all", "--quiet", name]);

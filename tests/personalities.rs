@@ -1,7 +1,6 @@
 //! Personalities and job files of fio: what they print and keep, and that what they ran on is afterwards what it was.
 
 use crate::common::{Lab, LoopDevice, Running, document, text};
-use disk::Digest;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -42,7 +41,7 @@ fn tiny(lab: &Lab) {
 }
 
 fn digest(path: &Path) -> String {
-    Digest::of(path).unwrap().to_string()
+    disk::checksum(path).unwrap().to_string()
 }
 
 #[test]

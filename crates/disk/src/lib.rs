@@ -7,9 +7,9 @@
 mod block_device;
 mod cache;
 mod cgroup;
+mod checksum;
 mod child;
 mod counters;
-mod digest;
 mod dirty;
 mod dirty_limit;
 mod error;
@@ -38,6 +38,7 @@ mod uuid;
 pub use block_device::{BCACHEFS_MAGIC, BETREE_MAGIC, BlockDevice};
 pub use cache::{Residue, drop_device_cache, drop_file_cache, drop_inode_cache, drop_pages};
 pub use cgroup::MemoryLimit;
+pub use checksum::checksum;
 pub use child::ended_within;
 pub use counters::DeviceCounters;
 pub use digest::Digest;

@@ -1,4 +1,4 @@
-//! Logs of requests on disk: Parquet, whole or not at all, sealed as traces are (see [`trace::seal`]).
+//! Logs of requests on disk: Parquet, whole or not at all, sealed as traces are (see [`parquet_file::seal`]).
 //!
 //! | column | type | holds |
 //! |---|---|---|

@@ -2,10 +2,11 @@
 //! images, Kadekodi, Nagarajan and Gibson, CMU-PDL-17-106), or all that differs.
 
 use crate::cache::drop_device_cache;
-use crate::digest::{Digest, Digesting};
+use crate::checksum::Digesting;
 use crate::error::{Error, IoContext};
 use crate::image::read_data;
 use crate::{Request, RequestKind, SECTOR_BYTES};
+use digest::Digest;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::ops::Range;

@@ -3,15 +3,15 @@
 //! Data goes through read and write, never by sharing blocks, for the copy is to be laid out anew.
 
 use crate::Error;
-use crate::tree_fds::TreeFds;
-use crate::walk::{Entry, walk_sorted};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, openat};
+use crate::walk::walk;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, openat};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use tree::{Entry, TreeFds};
 
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -38,7 +38,7 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<Copied, Error> {
         copied: Copied::default(),
         buffer: vec![0; BUFFER_BYTES],
     };
-    match walk_sorted(from, &mut |entry| copy.entry(entry)) {
+    match walk(from, |entry| copy.entry(entry)) {
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
             return Err(Error::Full { to: to.to_owned(), copied_bytes: copy.copied.bytes });
         }
@@ -71,16 +71,18 @@ impl Copy {
         while self.to.depth() > entry.depth as usize {
             self.to.leave()?;
         }
-        match entry.kind {
+        let stat = entry.stat()?;
+        let mode = Mode::from_raw_mode(stat.st_mode);
+        match entry.file_type {
             FileType::Directory => {
                 rustix::fs::mkdirat(self.to.here(), entry.name, Mode::RWXU)?;
                 self.to.enter(entry.name)?;
                 // We must be able to write there even if others may not.
-                rustix::fs::fchmod(self.to.here(), entry.mode | Mode::RWXU)?;
+                rustix::fs::fchmod(self.to.here(), mode | Mode::RWXU)?;
                 self.copied.directories += 1;
             }
             FileType::RegularFile => {
-                self.file(entry)?;
+                self.file(entry, &stat)?;
                 self.copied.files += 1;
             }
             FileType::Symlink => {
@@ -93,17 +95,16 @@ impl Copy {
         Ok(())
     }
 
-    fn file(&mut self, entry: &Entry) -> io::Result<()> {
-        if entry.links > 1 {
-            if let Some(first) = self.linked.get(&entry.ino) {
+    fn file(&mut self, entry: &Entry, stat: &Stat) -> io::Result<()> {
+        if stat.st_nlink > 1 {
+            if let Some(first) = self.linked.get(&stat.st_ino) {
                 rustix::fs::linkat(&self.root, first, self.to.here(), entry.name, AtFlags::empty())?;
                 return Ok(());
             }
-            self.linked.insert(entry.ino, entry.path.to_owned());
+            self.linked.insert(stat.st_ino, entry.path.to_owned());
         }
-        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let from = File::from(openat(entry.dir, entry.name, OFlags::RDONLY | flags, Mode::empty())?);
-        let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | flags;
+        let from = File::from(entry.open()?);
+        let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let to = File::from(openat(self.to.here(), entry.name, create, Mode::RUSR | Mode::WUSR)?);
         let mut at = 0;
         while let Some((start, end)) = data_from(&from, at)? {
@@ -113,10 +114,11 @@ impl Copy {
                 break;
             }
         }
-        if at < entry.size_bytes {
-            to.set_len(entry.size_bytes)?;
+        let size = stat.st_size as u64;
+        if at < size {
+            to.set_len(size)?;
         }
-        Ok(rustix::fs::fchmod(&to, entry.mode)?)
+        Ok(rustix::fs::fchmod(&to, Mode::from_raw_mode(stat.st_mode))?)
     }
 
     /// Copies what lies between `at` and `end`. Returns how far it came.

@@ -2,10 +2,10 @@
 
 use crate::target::{Check, Target};
 use crate::volume::settle;
-use crate::walk::walk_sorted;
+use crate::walk::walk;
 use crate::{Error, find, ioctl};
 use disk::{Extent, MARKER, Residue, drop_inode_cache, drop_pages, mount_holding};
-use rustix::fs::{FileType, Mode, OFlags, openat};
+use rustix::fs::FileType;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -87,10 +87,9 @@ impl Target for DirTarget {
     fn chill(&mut self) -> Result<Vec<String>, Error> {
         self.settle()?;
         let (mut files, mut stayed, mut unknown) = (0_u64, 0, false);
-        walk_sorted(&self.tree, &mut |entry| {
-            if entry.kind == FileType::RegularFile {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                match drop_pages(&File::from(openat(entry.dir, entry.name, flags, Mode::empty())?))? {
+        walk(&self.tree, |entry| {
+            if entry.file_type == FileType::RegularFile {
+                match drop_pages(&File::from(entry.open()?))? {
                     Residue::Bytes(n) => stayed += n,
                     Residue::Unknown => unknown = true,
                 }

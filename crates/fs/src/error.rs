@@ -140,6 +140,12 @@ pub enum Error {
     },
 }
 
+impl From<tree::Error> for Error {
+    fn from(error: tree::Error) -> Error {
+        Error::Io { doing: error.doing, path: error.path, source: error.source }
+    }
+}
+
 impl Error {
     /// For `map_err` on operations on one path.
     pub(crate) fn io<E: Into<io::Error>>(doing: &'static str, path: &Path) -> impl FnOnce(E) -> Error {

@@ -11,7 +11,6 @@ mod ioctl;
 mod kind;
 mod mounted;
 mod target;
-mod tree_fds;
 mod volume;
 mod walk;
 
@@ -23,4 +22,4 @@ pub use dir::DirTarget;
 pub use error::Error;
 pub use kind::{FileSystem, find, has_tools, in_kernel, kinds, ready};
 pub use target::{Check, Place, Spec, Target, can_make, check, make, open};
-pub use walk::{Entry, walk_sorted};
+pub use walk::walk;

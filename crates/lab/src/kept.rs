@@ -399,7 +399,7 @@ impl Exact {
 impl Whole {
     fn digest(&self) -> Result<Digest, Error> {
         match self {
-            Whole::File(path) => Ok(Digest::of(path)?),
+            Whole::File(path) => Ok(disk::checksum(path)?),
             Whole::Store(dir) => {
                 let mut store = Store::open(dir)?;
                 let digest = store.digest()?;

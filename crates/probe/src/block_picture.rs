@@ -1,8 +1,8 @@
 //! Which blocks of a small tree lie where, whole and by name: the picture of Conway et al. 2017, Figure 3.
 
 use crate::Result;
-use crate::fiemap::pieces;
 use crate::mapped::each_mapped;
+use crate::pieces::pieces;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -23,8 +23,7 @@ pub fn block_picture(root: &Path, limit: usize) -> Result<Vec<FileBlocks>> {
     let mut files = Vec::new();
     each_mapped(root, |entry, size_bytes, extents| {
         if files.len() < limit {
-            let path = entry.path();
-            let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+            let name = entry.path.to_string_lossy().into_owned();
             let run = |piece: &snapshot::Extent| (piece.logical, piece.physical, piece.len);
             files.push(FileBlocks { name, size_bytes, extents: pieces(extents).iter().map(run).collect() });
         }

@@ -1,11 +1,11 @@
 //! Counts a tree: its files, their sizes and the space they take, hard links once, as `du` does.
 
 use crate::Result;
-use crate::walk::walk;
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::Path;
+use tree::walk;
 
 /// How much a tree holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Census {
 pub fn census(root: &Path) -> Result<Census> {
     let mut counts = Census::default();
     let mut seen = Links::default();
-    walk(root, |entry| {
+    walk(root, |entry| -> Result<()> {
         match entry.file_type {
             FileType::Directory => counts.directories += 1,
             FileType::RegularFile => {

@@ -29,6 +29,12 @@ pub enum Error {
     },
 }
 
+impl From<tree::Error> for Error {
+    fn from(error: tree::Error) -> Error {
+        Error::Io { doing: error.doing, path: error.path, source: error.source }
+    }
+}
+
 impl Error {
     /// Turns a system error into one that says what was tried on which path; for `map_err`.
     pub(crate) fn io<E: Into<std::io::Error>>(doing: &'static str, path: &Path) -> impl FnOnce(E) -> Error {

@@ -6,7 +6,6 @@ use crate::census::Links;
 use crate::incompressible::Incompressible;
 use crate::static_layout::Survey;
 use crate::transfer::{self, Transfer};
-use crate::walk::{Entry, walk};
 use crate::{Error, Result, file_extents};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, StatxFlags, openat, seek, statx};
 use rustix::io::Errno;
@@ -17,6 +16,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
+use tree::{Entry, walk};
 
 /// Most bytes moved by one call, as published.
 const UNIT_BYTES: usize = 4 << 20;
@@ -236,7 +236,7 @@ fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
     let mut links = Links::default();
     let mut dir: Rc<Path> = Path::new("").into();
     let mut all = Vec::new();
-    walk(root, |entry| {
+    walk(root, |entry| -> Result<()> {
         if entry.file_type != FileType::RegularFile {
             return Ok(());
         }
@@ -244,8 +244,7 @@ fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
         if !links.first_name(&stat) {
             return Ok(());
         }
-        let path = entry.path();
-        let here = path.parent().and_then(|dir| dir.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+        let here = entry.path.parent().unwrap_or(Path::new(""));
         // The files of a directory mostly come together, and share its path.
         if here != &*dir {
             dir = here.into();
@@ -255,7 +254,7 @@ fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
             name: entry.name.to_owned(),
             size_bytes: stat.st_size as u64,
             allocated_bytes: stat.st_blocks as u64 * 512,
-            time_ns: time_ns(entry, by, &path)?,
+            time_ns: time_ns(entry, by)?,
         });
         Ok(())
     })?;
@@ -263,10 +262,10 @@ fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
 }
 
 /// When the file was modified or born.
-fn time_ns(entry: &Entry, by: Age, path: &Path) -> Result<i128> {
+fn time_ns(entry: &Entry, by: Age) -> Result<i128> {
     let wanted = StatxFlags::MTIME | StatxFlags::BTIME;
     let stat = statx(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW, wanted)
-        .map_err(Error::io("examining", path))?;
+        .map_err(|errno| entry.error("examining", errno.into()))?;
     let born = by == Age::Born && stat.stx_mask & StatxFlags::BTIME.bits() != 0;
     let time = if born { stat.stx_btime } else { stat.stx_mtime };
     Ok(i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec))

@@ -1,11 +1,11 @@
 //! Visits the files of a tree with their extent maps.
 
 use crate::census::Links;
-use crate::walk::{Entry, walk};
 use crate::{Error, FileExtent, Result, file_extents};
 use rustix::fs::{CWD, FileType, Mode, OFlags, openat, syncfs};
 use rustix::io::Errno;
 use std::path::Path;
+use tree::{Entry, walk};
 
 /// Calls `visit` with each regular file below `root`, its size and its extents, in scan order; a file with several
 /// names once. Delayed data is written back first, so that all of it has a place; a file that is written to meanwhile is
@@ -17,7 +17,7 @@ pub(crate) fn each_mapped(root: &Path, mut visit: impl FnMut(&Entry, u64, &[File
     syncfs(&fd).map_err(Error::io("syncing the file system of", root))?;
     let mut links = Links::default();
     let mut skipped = 0;
-    walk(root, |entry| {
+    walk(root, |entry| -> Result<()> {
         if entry.file_type != FileType::RegularFile {
             return Ok(());
         }
@@ -38,10 +38,10 @@ pub(crate) fn each_mapped(root: &Path, mut visit: impl FnMut(&Entry, u64, &[File
 fn unmapped(entry: &Entry, error: Errno) -> Error {
     match error {
         Errno::OPNOTSUPP | Errno::NOTTY => Error::cannot(
-            format!("mapping the extents of {}", entry.path().display()),
+            format!("mapping the extents of {}", entry.full_path().display()),
             "its file system does not report file extents (no FIEMAP): layout can be measured on ext4, XFS, \
              Btrfs and others that do",
         ),
-        _ => Error::io("mapping the extents of", &entry.path())(error),
+        _ => entry.error("mapping the extents of", error.into()).into(),
     }
 }

@@ -1,8 +1,8 @@
 //! Into how many pieces a new file falls: what the free space of a file system is worth (Kadekodi et al.
 //! 2017, Figure 3, copies in a file of 2 GB).
 
-use crate::fiemap::pieces;
 use crate::incompressible::Incompressible;
+use crate::pieces::pieces;
 use crate::{Error, Result, file_extents};
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;

@@ -1,6 +1,5 @@
 //! The scan: what reading every file of a tree costs (DESIGN §3; Conway et al. 2017, §3.2).
 
-use crate::walk::walk;
 use crate::{Census, Error, Result};
 use disk::MemoryLimit;
 use rustix::fs::FileType;
@@ -11,6 +10,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use tree::walk;
 
 /// What reads the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub enum Reader {
     /// `grep -r` for a string that does not occur, as published. It takes the names of a directory in the
     /// order in which the file system lists them.
     Grep,
-    /// Reads each regular file whole, in scan order (see [`crate::walk`]), 1 MiB at a time.
+    /// Reads each regular file whole, in scan order (see [`tree::walk`]), 1 MiB at a time.
     Builtin,
 }
 
@@ -161,10 +161,10 @@ fn random_string() -> Result<String> {
 fn read_all(root: &Path) -> Result<Spent> {
     let (start, cpu) = (Instant::now(), thread_cpu());
     let mut buffer = vec![0; 1 << 20];
-    walk(root, |entry| {
+    walk(root, |entry| -> Result<()> {
         if entry.file_type == FileType::RegularFile {
-            let mut file = File::from(entry.open().map_err(Error::io("opening", &entry.path()))?);
-            while file.read(&mut buffer).map_err(Error::io("reading", &entry.path()))? > 0 {}
+            let mut file = File::from(entry.open().map_err(|errno| entry.error("opening", errno.into()))?);
+            while file.read(&mut buffer).map_err(|error| entry.error("reading", error))? > 0 {}
         }
         Ok(())
     })?;

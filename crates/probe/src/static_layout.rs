@@ -1,9 +1,9 @@
 //! The static layout of a tree: how its files lie on disk, from their extent maps alone (DESIGN §3; the
 //! layout score is from Smith & Seltzer 1997).
 
-use crate::fiemap::pieces;
 use crate::free_space::{Bins, ExtentBin};
 use crate::mapped::each_mapped;
+use crate::pieces::pieces;
 use crate::sample::{FileMap, Sample};
 use crate::{FileExtent, Result};
 use disk::Extent;

@@ -8,7 +8,6 @@
 mod assemble;
 mod bulk;
 mod identity;
-mod list;
 mod look;
 mod walk;
 

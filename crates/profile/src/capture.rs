@@ -50,13 +50,13 @@ pub const MOST_OPERATIONS: f64 = 100.0;
 
 /// Walks the tree at `path` with `threads` threads and makes its profile, named `name`.
 pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result<Captured, Error> {
-    let io = |e: rustix::io::Errno| Error::Io { path: path.to_owned(), source: e.into() };
+    let io = |source| Error::Io { path: path.to_owned(), source };
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
     let tally = walk::walk(path, age_by, now, threads).map_err(io)?;
     if tally.files == 0 {
         return Err(Error::Nothing(path.to_owned()));
     }
-    let space = rustix::fs::statvfs(path).map_err(io)?;
+    let space = rustix::fs::statvfs(path).map_err(|errno| io(errno.into()))?;
     let used = space.f_blocks.saturating_sub(space.f_bfree);
     let fullness = (space.f_blocks > 0).then(|| round(used as f64 / space.f_blocks as f64, 4));
     let (age, merged_ages) = ages(&tally);

@@ -4,7 +4,7 @@ use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl, ftruncate};
 use rustix::io::{self, Errno, retry_on_intr};
 
-use crate::fiemap::{UNWRITTEN, extents};
+use fiemap::{ExtentFlags, each_extent};
 
 /// Has the file system set blocks aside for `len` bytes at `offset`.
 pub(crate) fn preallocate(fd: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
@@ -40,10 +40,10 @@ pub(crate) fn allocate_as_written(fd: BorrowedFd<'_>, size: u64, block: u64) -> 
         }
         // What was allocated lies together; there may be more to allocate behind it.
         let before = at;
-        extents(fd, |extent| {
-            let follows = extent.flags & UNWRITTEN != 0 && extent.logical <= at;
-            at = if follows { at.max(extent.logical + extent.length) } else { at };
-            Ok(())
+        each_extent(fd, |extent| {
+            if extent.flags.any(ExtentFlags::UNWRITTEN) && extent.logical <= at {
+                at = at.max(extent.logical_end());
+            }
         })?;
         if at == before {
             // Takes back the zeros, and the blocks of a beginning.

@@ -7,13 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
+use fiemap::{ExtentFlags, each_extent};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, fstat, openat, syncfs};
 use rustix::io::{self, Errno};
 use trace::FileId;
 
 use crate::data::Filler;
-use crate::fiemap::{UNWRITTEN, extents};
 use crate::walk::{self, Directory, Walk};
 use crate::{Error, Flow, Result, Share};
 
@@ -145,12 +145,11 @@ fn fill_file(dir: &OwnedFd, file: FileId, seed: u64, filler: &mut Filler, tally:
     // First all that is unwritten, then the writing, which changes the map that is being read.
     let size = stat.st_size as u64;
     let mut ranges: Vec<(u64, u64)> = Vec::new();
-    let mapped = extents(&fd, |extent| {
-        let end = (extent.logical + extent.length).min(size);
-        if extent.flags & UNWRITTEN != 0 && extent.logical < end {
+    let mapped = each_extent(&fd, |extent| {
+        let end = extent.logical_end().min(size);
+        if extent.flags.any(ExtentFlags::UNWRITTEN) && extent.logical < end {
             ranges.push((extent.logical, end));
         }
-        Ok(())
     });
     match mapped {
         // Without extent maps (tmpfs) it is not known what is unwritten, and writing all again gives the same.

@@ -11,7 +11,6 @@ mod dirs;
 mod engine;
 mod error;
 mod failures;
-mod fiemap;
 mod fill;
 mod judge;
 mod lanes;

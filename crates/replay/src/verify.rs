@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use fiemap::{ExtentFlags, each_extent};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, fstat, fstatfs, openat};
 use rustix::io::{self, Errno, pread, retry_on_intr};
 use trace::FileId;
 
-use crate::fiemap::{UNWRITTEN, extents};
 use crate::judge::first_wrong;
 use crate::walk;
 use crate::{Result, contents};
@@ -88,15 +88,14 @@ impl Reader {
         let size = fstat(&fd)?.st_size as u64;
         let (mut written, mut unwritten, mut holes, mut reached) = (Vec::new(), 0, 0, 0);
         // Delayed data is written back first, so what is in no extent was not written.
-        let mapped = extents(&fd, |extent| {
-            let (start, end) = (extent.logical.min(size), (extent.logical + extent.length).min(size));
+        let mapped = each_extent(&fd, |extent| {
+            let (start, end) = (extent.logical.min(size), extent.logical_end().min(size));
             holes += start.saturating_sub(reached);
             reached = reached.max(end);
-            match extent.flags & UNWRITTEN {
-                0 => written.push((start, end)),
-                _ => unwritten += end - start,
+            match extent.flags.any(ExtentFlags::UNWRITTEN) {
+                false => written.push((start, end)),
+                true => unwritten += end - start,
             }
-            Ok(())
         });
         let zeros_pass = self.zeros_pass || mapped == Err(Errno::OPNOTSUPP);
         match mapped {

@@ -4,7 +4,7 @@
 //! header | frames | index | manifest | trailer
 //! ```
 
-use crate::digest::Digest;
+use digest::Digest;
 
 /// The format that this program writes and reads.
 pub const VERSION: u32 = 1;

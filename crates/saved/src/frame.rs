@@ -3,8 +3,8 @@
 //! A frame is cut into pieces: zeros, contents that can be made again, and bytes as they are. The list of pieces and then the
 //! bytes of the last kind are compressed together.
 
-use crate::digest::Digest;
 use crate::runs::runs;
+use digest::Digest;
 use replay::{Position, find_contents};
 
 /// Bytes of the image in a frame; the last one may be shorter.

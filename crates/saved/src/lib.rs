@@ -5,7 +5,6 @@
 //! which can be read alone, and whose checksums cover every byte; so a signature of the manifest is one of all. The book describes the
 //! format, in "File formats".
 
-mod digest;
 mod error;
 mod format;
 mod frame;

@@ -1,6 +1,6 @@
 //! The manifest of a saved image.
 
-use crate::digest::Digest;
+use digest::Digest;
 use serde::{Deserialize, Serialize};
 
 /// What a saved image is; JSON in the file, a signature of which is one of the whole file.

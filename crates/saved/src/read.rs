@@ -1,6 +1,5 @@
 //! Reading a saved image: its manifest alone, or all of it.
 
-use crate::digest::Digest;
 use crate::error::Error;
 use crate::format::{self, Entry, HEADER_BYTES, TRAILER_BYTES, Trailer};
 use crate::frame::{self, FRAME_BYTES};
@@ -8,6 +7,7 @@ use crate::manifest::Manifest;
 use crate::runs::runs;
 use crate::write::{Progress, at_once};
 use crate::{BLOCK_BYTES, NewFile, Result};
+use digest::Digest;
 use rayon::prelude::*;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;

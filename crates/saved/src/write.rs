@@ -1,12 +1,12 @@
 //! Writing a saved image, in one pass.
 
-use crate::digest::Digest;
 use crate::error::Error;
 use crate::format::{self, Entry, Trailer, VERSION};
 use crate::frame::{self, Encoded, FRAME_BYTES};
 use crate::keep::Kept;
 use crate::manifest::{Contents, Manifest};
 use crate::{NewFile, Result};
+use digest::Digest;
 use rayon::prelude::*;
 use std::io::{BufWriter, Write as _};
 

@@ -5,9 +5,9 @@ use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, T
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet_file::pairs::{Pairs, pair};
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
-use trace::pairs::{Pairs, pair};
 
 /// The version of the format that this program writes, and the newest that it reads.
 const VERSION: u32 = 1;

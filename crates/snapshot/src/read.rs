@@ -8,10 +8,10 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Typ
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{FileReader as _, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
+use parquet_file::column::ColumnReader;
+use parquet_file::seal;
 use std::fs::File;
 use std::path::Path;
-use trace::column::ColumnReader;
-use trace::seal;
 
 impl Snapshot {
     /// Reads the snapshot file at `path`.

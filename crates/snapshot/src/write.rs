@@ -9,13 +9,13 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Typ
 use parquet::errors::Result as ParquetResult;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::SerializedFileWriter;
+use parquet_file::column::io_error;
+use parquet_file::seal;
 use rayon::prelude::*;
 use std::io::{ErrorKind, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use trace::column::io_error;
-use trace::seal;
 
 impl Snapshot {
     /// Writes it to the file `path`, which gets its name only when it is whole and on disk. A file that has the name

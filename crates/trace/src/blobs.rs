@@ -1,6 +1,6 @@
 //! Contents of files beside a trace: every blob once, compressed with zstd, found by what it is called.
 //!
-//! A file `FILE.blobs` is the mark `SNB1`, a [seal](crate::seal), the compressed blobs one behind the other, an index
+//! A file `FILE.blobs` is the mark `SNB1`, a [seal](parquet_file::seal), the compressed blobs one behind the other, an index
 //! of them in ascending order of name (name, offset, compressed and uncompressed size: 20 + 3 × 8 bytes,
 //! little-endian), and the number of blobs in 8 bytes.
 
@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::labels::BlobId;
-use crate::{Error, seal, whole};
+use crate::{Error, whole};
+use parquet_file::seal;
 
 const MARK: &[u8; 4] = b"SNB1";
 /// Bytes of an entry of the index.

@@ -9,8 +9,8 @@ use parquet::errors::Result;
 use parquet::file::reader::RowGroupReader;
 use parquet::file::writer::SerializedRowGroupWriter;
 
-use crate::column::{Column, ColumnReader};
 use crate::row::Row;
+use parquet_file::column::{Column, ColumnReader};
 
 /// Some rows of a trace, by column.
 #[derive(Default)]

@@ -4,7 +4,6 @@
 
 mod blobs;
 mod check;
-pub mod column;
 mod columns;
 mod digest;
 mod error;
@@ -14,12 +13,10 @@ mod meta;
 mod namespace;
 mod op;
 mod open;
-pub mod pairs;
 mod reader;
 mod row;
 mod save;
 mod saved_labels;
-pub mod seal;
 mod source;
 mod stat;
 mod whole;

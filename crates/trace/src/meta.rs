@@ -7,7 +7,7 @@ use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::file::metadata::KeyValue;
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::pairs::{Pairs, pair};
+use parquet_file::pairs::{Pairs, pair};
 
 /// The version of the format that this program writes, and the newest that it reads.
 const VERSION: u32 = 1;

@@ -12,8 +12,8 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use crate::columns::RowReader;
 use crate::meta::{SCHEMA, from_pairs};
 use crate::row::Row;
-use crate::seal;
 use crate::{BATCH, Error, Op, Source, TraceDigest, TraceInfo, TraceSummary};
+use parquet_file::seal;
 
 /// A source over the operations of a trace file.
 pub struct TraceReader {

@@ -19,11 +19,12 @@ use parquet::schema::types::{Type, TypePtr};
 use tempfile::NamedTempFile;
 
 use crate::blobs::BlobPack;
-use crate::column::{Column, ColumnReader, io_error};
 use crate::labels::{BlobId, FileLabel, Labels, is_name};
-use crate::pairs::Pairs;
 use crate::whole;
-use crate::{DirId, Error, FileId, seal};
+use crate::{DirId, Error, FileId};
+use parquet_file::column::{Column, ColumnReader, io_error};
+use parquet_file::pairs::Pairs;
+use parquet_file::seal;
 
 /// The version of the format that this program writes, and the only one so far.
 const VERSION: &str = "1";

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::{Error, seal};
+use crate::Error;
+use parquet_file::seal;
 
 /// A file without a name in the directory of `path`.
 pub(crate) fn begin(path: &Path) -> Result<NamedTempFile, Error> {

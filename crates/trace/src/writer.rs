@@ -9,13 +9,13 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use tempfile::NamedTempFile;
 
-use crate::column::io_error;
 use crate::columns::Columns;
 use crate::meta::{SCHEMA, to_pairs};
 use crate::row::Row;
-use crate::seal;
 use crate::whole;
 use crate::{Error, Op, TraceDigest, TraceInfo, TraceSummary};
+use parquet_file::column::io_error;
+use parquet_file::seal;
 
 /// Rows in a row group: enough to compress well, few enough that the buffers stay at some tens of megabytes.
 const GROUP_ROWS: usize = 256 << 10;

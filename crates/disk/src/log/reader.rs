@@ -10,9 +10,9 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{FileReader as _, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
+use parquet_file::pairs::Pairs;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use trace::pairs::Pairs;
 
 /// The requests of a log, a row group at a time.
 pub struct LogReader {
@@ -28,7 +28,7 @@ impl LogReader {
     pub fn open(path: &Path) -> Result<LogReader, Error> {
         let foreign = |why: String| Error::Log { path: path.to_owned(), why };
         let file = input::open(path).context("opening the request log", path)?;
-        if !trace::seal::is_whole(&file).context("reading the request log", path)? {
+        if !parquet_file::seal::is_whole(&file).context("reading the request log", path)? {
             return Err(foreign(
                 "it is truncated, damaged or from another program; create or fetch it again".to_owned(),
             ));

@@ -9,11 +9,11 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
+use parquet_file::pairs::pair;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::NamedTempFile;
-use trace::pairs::pair;
 
 /// Requests in a row group: enough to compress well, few enough to hold at once.
 const GROUP_ROWS: usize = 128 << 10;
@@ -29,11 +29,11 @@ pub struct LogWriter {
 impl LogWriter {
     /// Starts a log that will be `path`, and will replace what is there.
     pub fn create(path: &Path, info: &LogInfo) -> Result<LogWriter, Error> {
-        let temporary = trace::seal::begin(path).context("creating the request log", path)?;
+        let temporary = parquet_file::seal::begin(path).context("creating the request log", path)?;
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(io_error)
             .context("creating the request log", path)?;
-        file.write_all(&trace::seal::BLANK).context("writing the request log", path)?;
+        file.write_all(&parquet_file::seal::BLANK).context("writing the request log", path)?;
         for (key, value) in [
             ("log", VERSION.to_string()),
             ("model", info.model.clone()),
@@ -66,7 +66,7 @@ impl LogWriter {
         let path = self.path;
         let temporary =
             self.file.into_inner().map_err(io_error).context("finishing the request log", &path)?;
-        trace::seal::finish(temporary, &path).context("finishing the request log", &path)?;
+        parquet_file::seal::finish(temporary, &path).context("finishing the request log", &path)?;
         Ok(self.requests)
     }
 

@@ -89,10 +89,10 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
 /// files are numbered as they are created. Their creations are about to be done again, and until then the space they
 /// take would be missing.
 pub(super) fn roll_back(root: &Path, next: u64) -> Result<(), Error> {
-    fs::walk_sorted(root, &mut |entry| {
+    fs::walk(root, |entry| {
         let number = entry.name.to_str().ok().and_then(|name| name.strip_prefix('f'));
         let number = number.and_then(|hex| u64::from_str_radix(hex, 16).ok());
-        if entry.kind == FileType::RegularFile && number.is_some_and(|number| number >= next) {
+        if entry.file_type == FileType::RegularFile && number.is_some_and(|number| number >= next) {
             unlinkat(entry.dir, entry.name, AtFlags::empty())?;
         }
         Ok(())

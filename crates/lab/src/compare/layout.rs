@@ -11,10 +11,10 @@ pub fn copy_layout(from: &Path, to: &Path) -> Result<(), Error> {
     let dir_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     // Open directories of the copy on the way down to the present entry.
     let mut open: Vec<OwnedFd> = vec![rustix::fs::open(to, dir_flags, Mode::empty()).map_err(fail)?];
-    fs::walk_sorted(from, &mut |entry| {
+    fs::walk(from, |entry| {
         open.truncate(entry.depth as usize + 1);
         let dir = &open[open.len() - 1];
-        match entry.kind {
+        match entry.file_type {
             FileType::Directory => {
                 rustix::fs::mkdirat(dir, entry.name, Mode::from_raw_mode(0o755))?;
                 let made = rustix::fs::openat(dir, entry.name, dir_flags, Mode::empty())?;
@@ -23,9 +23,10 @@ pub fn copy_layout(from: &Path, to: &Path) -> Result<(), Error> {
             FileType::RegularFile => {
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
                 let file = rustix::fs::openat(dir, entry.name, flags, Mode::from_raw_mode(0o644))?;
-                match entry.size_bytes {
+                let stat = entry.stat()?;
+                match stat.st_size as u64 {
                     0 => {}
-                    size if entry.allocated_bytes == 0 => rustix::fs::ftruncate(&file, size)?,
+                    size if stat.st_blocks == 0 => rustix::fs::ftruncate(&file, size)?,
                     size => rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, size)?,
                 }
             }

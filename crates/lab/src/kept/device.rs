@@ -39,7 +39,8 @@ impl Device {
         let checksum = image.with_extension("sha256");
         disk::drop_device_cache(path)?;
         let earlier = input::read_to_string(&checksum).ok().filter(|_| image.exists());
-        let same = earlier.map(|saved| Digest::of(path).map(|now| (saved == now.to_string()).then_some(now)));
+        let same =
+            earlier.map(|saved| disk::checksum(path).map(|now| (saved == now.to_string()).then_some(now)));
         let saved = match same.transpose()?.flatten() {
             Some(saved) => saved,
             None => {

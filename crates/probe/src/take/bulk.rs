@@ -1,6 +1,5 @@
 //! Facts in bulk, where the file system gives them.
 
-use super::list::Listed;
 use disk::MountPoint;
 use rustix::fs::FileType;
 use snapshot::{Entry, Extent, Kind};
@@ -8,6 +7,7 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use tree::Listed;
 
 /// Tells facts of files of the file system that is walked.
 pub struct Bulk {

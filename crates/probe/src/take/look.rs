@@ -2,7 +2,7 @@
 //! regular files and directories, and never waits for a pipe or a device that has taken the place of one.
 
 use crate::FileExtent;
-use crate::fiemap::{Fiemap, append_pieces};
+use crate::pieces::append_pieces;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Statx, StatxAttributes, StatxFlags, StatxTimestamp, openat, statx,
 };
@@ -35,16 +35,12 @@ pub enum Found {
 }
 
 /// Looks at files, one after another.
+#[derive(Default)]
 pub struct Looker {
-    fiemap: Fiemap,
     extents: Vec<FileExtent>,
 }
 
 impl Looker {
-    pub fn new() -> Looker {
-        Looker { fiemap: Fiemap::new(), extents: Vec::new() }
-    }
-
     /// Looks at `name` in `dir`, where it was listed as `listed`; appends its extents to `extents`. `device` is the
     /// file system that is walked.
     pub fn look(
@@ -89,7 +85,7 @@ impl Looker {
             return false;
         }
         self.extents.clear();
-        match self.fiemap.extents(file, &mut self.extents) {
+        match fiemap::each_extent(file, |extent| self.extents.push(extent)) {
             Ok(()) => {
                 append_pieces(extents, &self.extents);
                 true
@@ -112,16 +108,6 @@ fn open_file(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<OwnedFd>, Errno>
         Ok(file) => Ok(Some(file)),
         Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(error),
         Err(_) => Ok(None),
-    }
-}
-
-/// Opens a directory without leaving a mark on it, where the system permits that.
-pub fn open_dir(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    // To its owner and to root.
-    match openat(dir, name, flags | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM) => openat(dir, name, flags, Mode::empty()),
-        opened => opened,
     }
 }
 

@@ -1,23 +1,18 @@
-//! Walks a tree with several threads: one task a directory, and one for each further thousand names of a large one.
-//! Everything is looked up relative to open directories, so paths may be of any length.
+//! Looks at every name of a tree in parallel.
 
 use super::bulk::Bulk;
-use super::list::{LISTING_BYTES, Listed, Listing, Names, list};
-use super::look::{Found, Looker, Silent, look_at_dir, open_dir};
+use super::look::{Found, Looker, Silent, look_at_dir};
 use crate::{Error, Result};
-use rayon::Scope;
 use rustix::io::Errno;
 use snapshot::{Entry, Extent, Key};
 use std::ffi::{CStr, CString, OsStr};
 use std::ops::Range;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
-
-/// Names that one task looks at.
-const CHUNK: usize = 1024;
+use std::sync::{Mutex, MutexGuard};
+use tree::{Listed, Names, PerThread, Step, Visitor, open_dir, walk_parallel};
 
 /// What a walk has found.
 pub struct Walked {
@@ -99,20 +94,18 @@ pub fn walk(
         key,
         silent: Silent::default(),
         dirs: Mutex::new(vec![dir]),
-        workers: (0..threads).map(|_| Mutex::new(Worker::new())).collect(),
+        workers: PerThread::new(threads, Worker::default),
         failed: AtomicBool::new(false),
         failure: Mutex::new(None),
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::cannot("starting the threads of a walk", e.to_string()))?;
-    pool.scope(|scope| walk.directory(scope, 0, fd));
+    walk_parallel(fd, 0, threads, &walk)
+        .map_err(|e| Error::cannot("starting the threads of a walk", e.to_string()))?;
     let dirs = walk.dirs.into_inner().expect("no thread panics with the lock");
     if let Some(failure) = walk.failure.into_inner().expect("no thread panics with the lock") {
         return Err(failure.error(path, &dirs));
     }
     let mut walked = Walked { dirs, parts: Vec::new(), vanished: 0, unmapped: 0, other_fs: 0 };
-    for worker in walk.workers {
-        let worker = worker.into_inner().expect("no thread panics with the lock");
+    for worker in walk.workers.into_values() {
         walked.parts.push(worker.part);
         walked.vanished += worker.vanished;
         walked.unmapped += worker.unmapped;
@@ -129,34 +122,19 @@ struct Walk<'k> {
     key: Option<&'k Key>,
     silent: Silent,
     dirs: Mutex<Vec<Dir>>,
-    /// One a thread, so that its lock is never waited for.
-    workers: Vec<Mutex<Worker>>,
+    workers: PerThread<Worker>,
     failed: AtomicBool,
     failure: Mutex<Option<Failure>>,
 }
 
-/// What a thread has, and what it has found.
+/// What a thread has found.
+#[derive(Default)]
 struct Worker {
     looker: Looker,
-    /// Room for a piece of a directory's listing.
-    listing: Vec<u8>,
     part: Part,
     vanished: u64,
     unmapped: u64,
     other_fs: u64,
-}
-
-impl Worker {
-    fn new() -> Worker {
-        Worker {
-            looker: Looker::new(),
-            listing: Vec::with_capacity(LISTING_BYTES),
-            part: Part::default(),
-            vanished: 0,
-            unmapped: 0,
-            other_fs: 0,
-        }
-    }
 }
 
 /// Why the walk ended early.
@@ -167,12 +145,7 @@ struct Failure {
     errno: Errno,
 }
 
-impl<'k> Walk<'k> {
-    fn worker(&self) -> MutexGuard<'_, Worker> {
-        let thread = rayon::current_thread_index().expect("tasks run in the pool");
-        self.workers[thread].lock().expect("no thread panics with the lock")
-    }
-
+impl Walk<'_> {
     fn dirs(&self) -> MutexGuard<'_, Vec<Dir>> {
         self.dirs.lock().expect("no thread panics with the lock")
     }
@@ -182,83 +155,53 @@ impl<'k> Walk<'k> {
         let mut failure = self.failure.lock().expect("no thread panics with the lock");
         failure.get_or_insert_with(|| Failure { doing, dir, name: name.map(CStr::to_owned), errno });
     }
+}
 
-    /// Walks the open directory `fd`, which has that number.
-    fn directory<'s>(&'s self, scope: &Scope<'s>, number: u32, fd: OwnedFd) {
+/// A directory is known by its number in the list of all.
+impl Visitor for Walk<'_> {
+    type Dir = u32;
+
+    fn subdirectories(&self, &parent: &u32, names: &[CString]) -> Vec<u32> {
+        let mut dirs = self.dirs();
+        let first = dirs.len() as u32;
+        dirs.extend(names.iter().map(|name| Dir { parent, name: name.clone(), entry: None }));
+        (first..dirs.len() as u32).collect()
+    }
+
+    fn directory(&self, &number: &u32, fd: &OwnedFd) -> bool {
         // Only the root may be the root of a mount.
         let device = (number != 0).then_some(self.device);
-        match look_at_dir(&fd, device, &self.silent) {
-            Ok(Some(entry)) => self.dirs()[number as usize].entry = Some(entry),
-            Ok(None) => return self.worker().other_fs += 1,
-            Err(errno) => return self.fail("examining directory", number, None, errno),
-        }
-        let listed = list(&fd, &mut self.worker().listing);
-        let listed = match listed {
-            Ok(listed) => listed,
-            // Removed meanwhile.
-            Err(Errno::NOENT) if number != 0 => {
-                self.dirs()[number as usize].entry = None;
-                return self.worker().vanished += 1;
+        match look_at_dir(fd, device, &self.silent) {
+            Ok(Some(entry)) => {
+                self.dirs()[number as usize].entry = Some(entry);
+                return true;
             }
-            Err(errno) => return self.fail("reading directory", number, None, errno),
-        };
-        let Listing { dirs, mut files, names } = listed;
-        let (fd, names) = (Arc::new(fd), Arc::new(names));
-        self.enter(scope, number, &fd, dirs);
-        // Disks are read in the order of inodes.
-        files.sort_unstable_by_key(|listed| listed.inode);
-        while files.len() > CHUNK {
-            let chunk = files.split_off(files.len() - CHUNK);
-            let (fd, names) = (fd.clone(), names.clone());
-            scope.spawn(move |scope| self.files(scope, number, &fd, &names, &chunk));
+            Ok(None) => self.workers.own().other_fs += 1,
+            Err(errno) => self.fail("examining directory", number, None, errno),
         }
-        self.files(scope, number, &fd, &names, &files);
+        false
     }
 
-    /// Starts a task for each of these directories in the directory with that number.
-    fn enter<'s>(&'s self, scope: &Scope<'s>, parent: u32, fd: &Arc<OwnedFd>, names: Vec<CString>) {
-        let first = {
-            let mut dirs = self.dirs();
-            let first = dirs.len() as u32;
-            dirs.extend(names.iter().map(|name| Dir { parent, name: name.clone(), entry: None }));
-            first
-        };
-        for (number, name) in (first..).zip(names) {
-            let above = fd.clone();
-            scope.spawn(move |scope| {
-                if self.failed.load(Relaxed) {
-                    return;
-                }
-                match open_dir(above.as_fd(), &name) {
-                    Ok(fd) => {
-                        drop(above);
-                        self.directory(scope, number, fd);
-                    }
-                    // Gone, or no directory any more.
-                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE) => {
-                        self.worker().vanished += 1;
-                    }
-                    Err(errno) => self.fail("opening directory", number, None, errno),
-                }
-            });
+    fn failed(&self, &number: &u32, step: Step, errno: Errno) {
+        match (step, errno) {
+            // Removed meanwhile, or no directory any more.
+            (Step::Open, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE) => {
+                self.workers.own().vanished += 1;
+            }
+            (Step::Read, Errno::NOENT) if number != 0 => {
+                self.dirs()[number as usize].entry = None;
+                self.workers.own().vanished += 1;
+            }
+            (Step::Open, errno) => self.fail("opening directory", number, None, errno),
+            (Step::Read, errno) => self.fail("reading directory", number, None, errno),
         }
     }
 
-    /// Looks at names in the directory with that number: in bulk where that is possible, by calls otherwise.
-    fn files<'s>(
-        &'s self,
-        scope: &Scope<'s>,
-        number: u32,
-        fd: &Arc<OwnedFd>,
-        names: &Names,
-        listed: &[Listed],
-    ) {
-        if listed.is_empty() || self.failed.load(Relaxed) {
-            return;
-        }
+    /// Looks at the files in bulk where that is possible, by calls otherwise.
+    fn files(&self, &number: &u32, fd: BorrowedFd<'_>, names: &Names, listed: &[Listed]) -> Vec<CString> {
         let mut dirs = Vec::new();
-        let mut locked = self.worker();
-        let Worker { looker, part, vanished, unmapped, other_fs, .. } = &mut *locked;
+        let mut locked = self.workers.own();
+        let Worker { looker, part, vanished, unmapped, other_fs } = &mut *locked;
         let first_file = part.files.len();
         let mut by_calls = Vec::new();
         match &self.bulk {
@@ -280,7 +223,7 @@ impl<'k> Walk<'k> {
             let name = names.of(listed);
             let start = part.extents.len();
             let extents = &mut part.extents;
-            match looker.look(fd.as_fd(), name, listed.file_type, self.device, &self.silent, extents) {
+            match looker.look(fd, name, listed.file_type, self.device, &self.silent, extents) {
                 Ok(Found::File { entry, mapped }) => {
                     *unmapped += u64::from(!mapped);
                     *vanished += u64::from(is_another(listed.inode, entry.inode));
@@ -294,8 +237,11 @@ impl<'k> Walk<'k> {
         }
         let Part { files, names, .. } = part;
         files[first_file..].sort_unstable_by(|a, b| names[a.name.clone()].cmp(&names[b.name.clone()]));
-        drop(locked);
-        self.enter(scope, number, fd, dirs);
+        dirs
+    }
+
+    fn is_over(&self) -> bool {
+        self.failed.load(Relaxed)
     }
 }
 

@@ -62,9 +62,11 @@ impl Tally {
         *slot(&mut self.depth, depth) += 1;
     }
 
-    /// Counts a directory whose parent lies at `depth`.
-    pub fn subdirectory(&mut self, depth: usize) {
-        *slot(&mut self.subdirectories, depth) += 1;
+    /// Counts a directory whose parent is at `depth`; the root has none.
+    pub fn subdirectory_of(&mut self, depth: Option<usize>) {
+        if let Some(depth) = depth {
+            *slot(&mut self.subdirectories, depth) += 1;
+        }
     }
 
     /// Counts an entry that could not be looked at.

@@ -1,142 +1,108 @@
-//! Walking a tree in parallel: one task a directory, and one for each further thousand files of a large one.
-//! Everything is looked up relative to open directories, so paths of any length and trees that change meanwhile
-//! are no trouble.
+//! Counts a tree in parallel.
 
 use super::AgeBy;
 use super::tally::Tally;
-use rayon::Scope;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Statx, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
+use tree::{Listed, Names, PerThread, Step, Visitor, walk_parallel};
 
-/// Files that one task looks at.
-const CHUNK: usize = 1024;
-
-/// Bytes of directory entries read at once.
-const ENTRIES_BYTES: usize = 64 * 1024;
-
-/// What all tasks share.
-struct Walk {
+struct Count {
     age_by: AgeBy,
     now: i64,
-    /// The file system that is walked: device numbers of its root.
+    /// Device numbers of the root: the only file system that is walked.
     device: (u32, u32),
-    /// One tally a thread, so that its lock is never waited for.
-    tallies: Vec<Mutex<Tally>>,
+    tallies: PerThread<Tally>,
     /// Inodes of files with several names that were counted.
     linked: Mutex<HashSet<u64>>,
 }
 
-/// An open directory, and how it was reached: for messages only.
+/// A directory. The names up to the root make its path for messages.
 struct Dir {
-    fd: OwnedFd,
     name: CString,
     depth: usize,
     parent: Option<Arc<Dir>>,
 }
 
 /// Counts everything below `path`.
-pub fn walk(path: &Path, age_by: AgeBy, now: i64, threads: usize) -> Result<Tally, Errno> {
-    raise_descriptor_limit();
+pub fn walk(path: &Path, age_by: AgeBy, now: i64, threads: usize) -> io::Result<Tally> {
     let fd = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let root = stat(&fd, c"", AtFlags::EMPTY_PATH)?;
-    let walk = Walk {
+    let count = Count {
         age_by,
         now,
-        device: (root.stx_dev_major, root.stx_dev_minor),
-        tallies: (0..threads).map(|_| Mutex::new(Tally::new())).collect(),
+        device: device(&fd)?,
+        tallies: PerThread::new(threads, Tally::new),
         linked: Mutex::new(HashSet::new()),
     };
-    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
-    let root = Arc::new(Dir { fd, name, depth: 0, parent: None });
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|_| Errno::AGAIN)?;
-    pool.scope(|scope| walk.directory(scope, root));
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    walk_parallel(fd, Arc::new(Dir { name, depth: 0, parent: None }), threads, &count)?;
     let mut sum = Tally::new();
-    for tally in walk.tallies {
-        sum.add(tally.into_inner().expect("no thread panics with the lock"));
-    }
+    count.tallies.into_values().for_each(|tally| sum.add(tally));
     Ok(sum)
 }
 
-impl Walk {
-    fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
-        let thread = rayon::current_thread_index().expect("tasks run in the pool");
-        self.tallies[thread].lock().expect("no thread panics with the lock")
+impl Visitor for Count {
+    type Dir = Arc<Dir>;
+
+    fn subdirectories(&self, parent: &Arc<Dir>, names: &[CString]) -> Vec<Arc<Dir>> {
+        let depth = parent.depth + 1;
+        let dir = |name: &CString| Arc::new(Dir { name: name.clone(), depth, parent: Some(parent.clone()) });
+        names.iter().map(dir).collect()
     }
 
-    /// Counts the directory, and starts tasks for the directories in it.
-    fn directory<'s>(&'s self, scope: &Scope<'s>, dir: Arc<Dir>) {
-        self.tally().directories += 1;
-        let mut buffer = Vec::with_capacity(ENTRIES_BYTES);
-        let mut entries = RawDir::new(&dir.fd, buffer.spare_capacity_mut() as &mut [MaybeUninit<u8>]);
-        let mut files = Vec::new();
-        while let Some(entry) = entries.next() {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(e) => {
-                    self.tally().unreadable(dir.path(None), e);
-                    break;
-                }
-            };
-            let name = entry.file_name();
-            if name == c"." || name == c".." {
-                continue;
-            }
-            match entry.file_type() {
-                FileType::RegularFile | FileType::Unknown => files.push(name.to_owned()),
-                FileType::Directory => self.enter(scope, &dir, name),
-                _ => self.tally().other += 1,
-            }
-            if files.len() == CHUNK {
-                let (dir, files) = (dir.clone(), std::mem::take(&mut files));
-                scope.spawn(move |scope| self.files(scope, &dir, &files));
+    fn directory(&self, dir: &Arc<Dir>, fd: &OwnedFd) -> bool {
+        match device(fd) {
+            Err(errno) => self.failed(dir, Step::Open, errno),
+            Ok(device) if device != self.device => self.tally().other_file_systems += 1,
+            Ok(_) => {
+                let mut tally = self.tally();
+                tally.directories += 1;
+                tally.subdirectory_of(dir.parent.as_deref().map(|parent| parent.depth));
+                return true;
             }
         }
-        self.files(scope, &dir, &files);
+        false
     }
 
-    fn enter<'s>(&'s self, scope: &Scope<'s>, parent: &Arc<Dir>, name: &CStr) {
-        let (parent, name) = (parent.clone(), name.to_owned());
-        scope.spawn(move |scope| {
-            let opened = open_directory(&parent.fd, &name)
-                .and_then(|fd| stat(&fd, c"", AtFlags::EMPTY_PATH).map(|stat| (fd, stat)));
-            match opened {
-                // The directory is there, though what it holds is not known.
-                Err(e) => {
-                    let mut tally = self.tally();
-                    tally.subdirectory(parent.depth);
-                    tally.unreadable(parent.path(Some(&name)), e);
-                }
-                Ok((_, stat)) if (stat.stx_dev_major, stat.stx_dev_minor) != self.device => {
-                    self.tally().other_file_systems += 1;
-                }
-                Ok((fd, _)) => {
-                    self.tally().subdirectory(parent.depth);
-                    let depth = parent.depth + 1;
-                    self.directory(scope, Arc::new(Dir { fd, name, depth, parent: Some(parent) }));
-                }
+    fn failed(&self, dir: &Arc<Dir>, step: Step, errno: Errno) {
+        let mut tally = self.tally();
+        // The directory exists, though its contents are not known.
+        if step == Step::Open {
+            tally.subdirectory_of(dir.parent.as_deref().map(|parent| parent.depth));
+        }
+        tally.unreadable(dir.path(None), errno);
+    }
+
+    fn files(&self, dir: &Arc<Dir>, fd: BorrowedFd<'_>, names: &Names, files: &[Listed]) -> Vec<CString> {
+        let mut dirs = Vec::new();
+        for listed in files {
+            if !matches!(listed.file_type, FileType::RegularFile | FileType::Unknown) {
+                self.tally().other += 1;
+                continue;
             }
-        });
-    }
-
-    fn files<'s>(&'s self, scope: &Scope<'s>, dir: &Arc<Dir>, names: &[CString]) {
-        for name in names {
-            match stat(&dir.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(e) => self.tally().unreadable(dir.path(Some(name)), e),
+            let name = names.of(listed);
+            match stat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(errno) => self.tally().unreadable(dir.path(Some(name)), errno),
                 Ok(stat) => match FileType::from_raw_mode(stat.stx_mode.into()) {
                     FileType::RegularFile => self.file(dir.depth, &stat),
-                    // Some file systems do not tell the type in the directory.
-                    FileType::Directory => self.enter(scope, dir, name),
+                    FileType::Directory => dirs.push(name.to_owned()),
                     _ => self.tally().other += 1,
                 },
             }
         }
+        dirs
+    }
+}
+
+impl Count {
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tallies.own()
     }
 
     fn file(&self, depth: usize, stat: &Statx) {
@@ -169,12 +135,12 @@ impl Dir {
     }
 }
 
-fn open_directory(parent: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    rustix::fs::openat(parent, name, flags, Mode::empty())
+fn device(dir: &OwnedFd) -> Result<(u32, u32), Errno> {
+    let stat = stat(dir.as_fd(), c"", AtFlags::EMPTY_PATH)?;
+    Ok((stat.stx_dev_major, stat.stx_dev_minor))
 }
 
-fn stat(dir: &OwnedFd, name: &CStr, flags: AtFlags) -> Result<Statx, Errno> {
+fn stat(dir: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> Result<Statx, Errno> {
     let wanted = StatxFlags::TYPE
         | StatxFlags::SIZE
         | StatxFlags::NLINK
@@ -182,13 +148,4 @@ fn stat(dir: &OwnedFd, name: &CStr, flags: AtFlags) -> Result<Statx, Errno> {
         | StatxFlags::MTIME
         | StatxFlags::BTIME;
     rustix::fs::statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, wanted)
-}
-
-/// Wide trees keep a descriptor open for each directory whose children wait to be walked.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // If it cannot be raised, directories that then cannot be opened are reported.
-    let _ = setrlimit(Resource::Nofile, limit);
 }

@@ -5,9 +5,9 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use crate::common::fiemap::extents;
 use crate::common::image::Image;
 use crate::common::{creates, dir, replay};
+use fiemap::each_extent;
 use senesce_replay::{Data, Flow, Options, contents, fill, verify};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
@@ -50,11 +50,10 @@ fn files(root: &Path) -> Vec<PathBuf> {
 fn blocks(root: &Path) -> BTreeMap<(PathBuf, u64), u64> {
     let mut blocks = BTreeMap::new();
     for path in files(root) {
-        extents(File::open(&path).unwrap(), |extent| {
-            for at in (0..extent.length).step_by(BLOCK as usize) {
+        each_extent(File::open(&path).unwrap(), |extent| {
+            for at in (0..extent.len).step_by(BLOCK as usize) {
                 blocks.insert((path.clone(), extent.logical + at), extent.physical + at);
             }
-            Ok(())
         })
         .unwrap();
     }

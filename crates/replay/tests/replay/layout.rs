@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use crate::common::churn::churn;
-use crate::common::fiemap::extents;
 use crate::common::image::Image;
 use crate::common::replay;
+use fiemap::each_extent;
 use senesce_replay::{Data, Options};
 use trace::Op;
 
@@ -16,10 +16,9 @@ fn extents_per_file(root: &Path) -> f64 {
     for dir in fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()) {
         for file in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
             let mut end = 0;
-            extents(File::open(file).unwrap(), |extent| {
+            each_extent(File::open(file).unwrap(), |extent| {
                 pieces += u64::from(extent.physical != end);
-                end = extent.physical + extent.length;
-                Ok(())
+                end = extent.physical_end();
             })
             .unwrap();
             files += 1;

@@ -46,9 +46,9 @@ fn later_versions_and_other_programs_are_told_apart() {
         bytes.splice(place..place + from.len(), to.bytes());
         fs::write(at("reworded"), &bytes).unwrap();
         // Sealed again, as a program that writes so would have done.
-        let mut file = trace::seal::begin(&at("sealed")).unwrap();
+        let mut file = parquet_file::seal::begin(&at("sealed")).unwrap();
         std::io::Write::write_all(&mut file, &bytes).unwrap();
-        trace::seal::finish(file, &at("sealed")).unwrap();
+        parquet_file::seal::finish(file, &at("sealed")).unwrap();
         Snapshot::load(&at("sealed")).unwrap_err().to_string()
     };
     let version = "senesce.snapshot_version\u{18}\u{1}1";

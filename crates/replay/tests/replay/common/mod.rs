@@ -1,9 +1,6 @@
 //! What the tests share: valid traces, trees to compare, file systems of their own.
 
 pub mod churn;
-#[expect(dead_code, reason = "the tests use a part")]
-#[path = "../../../src/fiemap.rs"]
-pub mod fiemap;
 pub mod image;
 
 use std::collections::BTreeMap;

@@ -1,38 +1,41 @@
-//! SHA-256, as bytes and in the letters of a manifest.
+//! SHA-256 checksums: computed, printed and parsed as 64 hexadecimal digits.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
 /// A SHA-256.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// That of `bytes`.
+    /// The digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// That of parts one after another.
+    /// The digest of the concatenation of `parts`.
     pub fn of_all<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
         let mut sha = Sha256::new();
         parts.into_iter().for_each(|part| sha.update(part));
-        Digest(sha.finalize().into())
+        sha.into()
     }
 
-    /// That of all that is left in `file`.
+    /// The digest of everything that can still be read from `file`.
+    ///
+    /// # Errors
+    /// If reading fails.
     pub fn of_file(file: &mut impl std::io::Read) -> std::io::Result<Digest> {
         let (mut sha, mut buffer) = (Sha256::new(), vec![0; 1 << 20]);
         loop {
             match file.read(&mut buffer)? {
-                0 => return Ok(Digest(sha.finalize().into())),
+                0 => return Ok(sha.into()),
                 read => sha.update(&buffer[..read]),
             }
         }
     }
 
-    /// The one that 64 hexadecimal digits name.
+    /// Parses 64 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Digest> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -42,6 +45,12 @@ impl Digest {
             *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
         }
         Some(Digest(bytes))
+    }
+}
+
+impl From<Sha256> for Digest {
+    fn from(sha: Sha256) -> Digest {
+        Digest(sha.finalize().into())
     }
 }
 
@@ -76,8 +85,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn it_is_the_one_that_others_print() {
-        // FIPS 180-4, of "abc".
+    fn digests_match_fips_180_4() {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), abc);
         assert_eq!(Digest::of_all([&b"a"[..], b"bc"]), Digest::of(b"abc"));
@@ -86,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn digits_come_back_and_any_text_is_survived(bytes: [u8; 32], text in "\\PC{0,70}") {
+        fn digits_round_trip_and_other_text_is_refused(bytes: [u8; 32], text in "\\PC{0,70}") {
             prop_assert_eq!(Digest::parse(&Digest(bytes).to_string()), Some(Digest(bytes)));
             prop_assert!(Digest::parse(&text).is_none_or(|digest| digest.to_string() == text.to_lowercase()));
         }

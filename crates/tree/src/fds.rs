@@ -1,5 +1,4 @@
-//! The way from the root of a tree down to a directory, as open descriptors: so paths may be of any length, and
-//! nobody can lead us elsewhere by renaming. However deep the tree, few descriptors are open.
+//! A path from the root of a tree down to a directory, as open descriptors.
 
 use rustix::fs::{Mode, OFlags, fstat, openat};
 use std::collections::VecDeque;
@@ -8,13 +7,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// Descriptors that stay open; those above are opened again on the way up.
+/// Descriptors that stay open. Those above are opened again on the way up, so that depth costs no descriptors.
 const OPEN: usize = 64;
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Where in the tree we are.
+/// The directories from the root of a tree down to the current one.
 pub struct TreeFds {
     /// The deepest directories, at least one.
     open: VecDeque<OwnedFd>,
@@ -24,12 +23,15 @@ pub struct TreeFds {
 
 impl TreeFds {
     /// Starts at `root`, which may be a symbolic link.
+    ///
+    /// # Errors
+    /// If `root` is no directory, or cannot be opened.
     pub fn new(root: &Path) -> io::Result<TreeFds> {
         let root = rustix::fs::open(root, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())?;
         Ok(TreeFds { open: VecDeque::from([root]), closed: Vec::new() })
     }
 
-    /// The present directory.
+    /// The current directory.
     pub fn here(&self) -> BorrowedFd<'_> {
         self.open.back().expect("one is always open").as_fd()
     }
@@ -39,7 +41,10 @@ impl TreeFds {
         self.closed.len() + self.open.len() - 1
     }
 
-    /// Goes down into a directory of the present one.
+    /// Descends into a subdirectory.
+    ///
+    /// # Errors
+    /// If it is no directory, or cannot be opened.
     pub fn enter(&mut self, name: &CStr) -> io::Result<()> {
         let below = openat(self.here(), name, DIRECTORY, Mode::empty())?;
         self.open.push_back(below);
@@ -50,7 +55,10 @@ impl TreeFds {
         Ok(())
     }
 
-    /// Goes up; not from the root.
+    /// Ascends to the parent; not from the root.
+    ///
+    /// # Errors
+    /// If the directory was moved meanwhile.
     pub fn leave(&mut self) -> io::Result<()> {
         let left = self.open.pop_back().expect("one is always open");
         if self.open.is_empty() {

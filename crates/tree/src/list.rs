@@ -1,4 +1,4 @@
-//! What a directory lists.
+//! Directory listings.
 
 use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
@@ -7,32 +7,34 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
 /// Bytes of directory entries read at once.
-pub const LISTING_BYTES: usize = 64 * 1024;
+pub(crate) const LISTING_BYTES: usize = 64 * 1024;
 
 /// A listing, without `.` and `..`.
 #[derive(Default)]
-pub struct Listing {
-    /// Names of directories.
+pub(crate) struct Listing {
+    /// Names of subdirectories.
     pub dirs: Vec<CString>,
-    /// What else there is.
+    /// All other entries.
     pub files: Vec<Listed>,
     pub names: Names,
 }
 
-/// Names, one behind the other.
+/// Names of the files of a directory. They lie one behind the other: an allocation for each would cost more than the listing.
 #[derive(Default)]
 pub struct Names(Vec<u8>);
 
-/// Something other than a directory, as its directory listed it.
+/// An entry other than a directory.
 pub struct Listed {
+    /// Its type, which some file systems do not tell.
     pub file_type: FileType,
+    /// Its inode. File systems in user space may tell none.
     pub inode: u64,
     /// Where its name begins and ends, with the zero behind it.
     name: (u32, u32),
 }
 
 impl Names {
-    /// The name of something listed.
+    /// The name of an entry of the same listing.
     pub fn of(&self, listed: &Listed) -> &CStr {
         let (start, end) = listed.name;
         let name = CStr::from_bytes_with_nul(&self.0[start as usize..end as usize]);
@@ -47,10 +49,9 @@ impl Names {
     }
 }
 
-/// Lists a directory, read piece by piece into the spare room of `buffer`.
-pub fn list(fd: &OwnedFd, buffer: &mut Vec<u8>) -> Result<Listing, Errno> {
+/// Appends the entries of a directory to `listing`; reads them through the spare capacity of `buffer`.
+pub(crate) fn list(fd: &OwnedFd, buffer: &mut Vec<u8>, listing: &mut Listing) -> Result<(), Errno> {
     let mut entries = RawDir::new(fd, buffer.spare_capacity_mut() as &mut [MaybeUninit<u8>]);
-    let mut listing = Listing::default();
     while let Some(entry) = entries.next() {
         let entry = entry?;
         let name = entry.file_name();
@@ -63,5 +64,5 @@ pub fn list(fd: &OwnedFd, buffer: &mut Vec<u8>) -> Result<Listing, Errno> {
             }
         }
     }
-    Ok(listing)
+    Ok(())
 }
