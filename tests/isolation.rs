@@ -1,6 +1,6 @@
 //! Mounts of others during a run: they can be unmounted, and then their disks are free, whether the run uses them or not.
 
-use crate::common::{Lab, Mounted, signal};
+use crate::common::{Lab, Mounted, Running, signal};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -177,7 +177,7 @@ axis = { label = "cost", unit = "s/GiB" }
 
 /// The directories in which a process keeps images of an experiment.
 fn cells(lab: &Lab, process: u32) -> Vec<PathBuf> {
-    let names = [PathBuf::from("/dev/shm"), lab.path().join("killed"), lab.path().join("living")]
+    let names = [PathBuf::from("/dev/shm"), lab.work()]
         .into_iter()
         .filter_map(|dir| std::fs::read_dir(dir).ok())
         .flat_map(|entries| entries.flatten().map(|entry| entry.path()));
@@ -185,36 +185,28 @@ fn cells(lab: &Lab, process: u32) -> Vec<PathBuf> {
     names.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(&of)).collect()
 }
 
+/// Starts the experiment, which stops when its file system is mounted.
+fn stopped(lab: &Lab) -> Running {
+    std::fs::write(lab.path().join("one.toml"), EXPERIMENT).unwrap();
+    lab.stopped("run one.toml --work work", "round 0, aging")
+}
+
 #[test]
 fn what_a_killed_experiment_left_goes_when_it_goes_on_and_what_a_living_one_has_stays() {
     needs!("ext4");
-    let lab = Lab::new();
-    std::fs::write(lab.path().join("one.toml"), EXPERIMENT).unwrap();
-    let start = |work: &str| {
-        let mut command = lab.command(["run", "one.toml", "--work", work]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        wait_until("an image of the experiment", || {
-            assert!(child.try_wait().unwrap().is_none(), "the experiment has ended");
-            cells(&lab, child.id()).iter().any(|cell| cell.join("aged.img").exists())
-        });
-        // It is as it was then for as long as it takes.
-        signal(&child, Signal::STOP);
-        child
-    };
-    let (mut living, mut killed) = (start("living"), start("killed"));
-    signal(&killed, Signal::KILL);
-    killed.wait().unwrap();
-    let left = cells(&lab, killed.id());
+    let (lab, other) = (Lab::new(), Lab::new());
+    let (living, killed) = (stopped(&other), stopped(&lab));
+    let (living_id, killed_id) = (living.id(), killed.id());
+    killed.kill();
+    let left = cells(&lab, killed_id);
     assert!(left.len() == 1 && left[0].join("aged.img").exists(), "{left:?}");
-    let resumed = lab.try_run("run one.toml --work killed --resume");
+    let resumed = lab.try_run("run one.toml --work work --resume");
     let told = String::from_utf8_lossy(&resumed.stderr).into_owned();
     assert!(resumed.status.success(), "{told}");
     assert!(told.contains(&format!("removed {}", left[0].display())), "{told}");
-    assert_eq!(cells(&lab, killed.id()), [] as [PathBuf; 0]);
-    assert_eq!(cells(&lab, living.id()).len(), 1, "a process that lives has it");
-    signal(&living, Signal::CONT);
-    signal(&living, Signal::INT);
-    living.wait().unwrap();
-    assert_eq!(cells(&lab, living.id()), [] as [PathBuf; 0]);
+    assert_eq!(cells(&lab, killed_id), [] as [PathBuf; 0]);
+    assert_eq!(cells(&other, living_id).len(), 1, "a process that lives has it");
+    other.interrupts(living);
+    assert_eq!(cells(&other, living_id), [] as [PathBuf; 0]);
     lab.nothing_left();
 }
