@@ -1,5 +1,5 @@
-//! What FUSE itself costs: a file system that hands each request to a directory of another one, in as few steps as that takes, with the settings
-//! of betreefs. It is the floor that betreefs is measured against, and does only what that takes.
+//! Measures the overhead of FUSE: a file system that passes each request to a directory of another file system, in as few steps as possible,
+//! with the settings of betreefs. It is the baseline for measurements of betreefs and does nothing else.
 //!
 //!     cargo run --release -p senesce-betreefs --example passthrough DIRECTORY MOUNTPOINT
 
@@ -26,7 +26,7 @@ const FLAGS: FopenFlags = FopenFlags::FOPEN_KEEP_CACHE
     .union(FopenFlags::FOPEN_NOFLUSH)
     .union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
 
-/// An inode below: by a handle that only names it.
+/// An inode of the underlying file system, by an `O_PATH` handle.
 struct Below {
     path: OwnedFd,
     lookups: u64,

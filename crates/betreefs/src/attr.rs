@@ -1,4 +1,4 @@
-//! Attributes: what `stat` shows, and how they are changed.
+//! Inode attributes: `getattr` and `setattr`.
 
 use betree::Batch;
 
@@ -7,7 +7,7 @@ use crate::fs::{Caller, Fs};
 use crate::inode::Inode;
 use crate::record::{Record, Time};
 
-/// What `stat` shows of an inode.
+/// The attributes of an inode that `stat` shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attr {
     /// Inode number.
@@ -18,25 +18,25 @@ pub struct Attr {
     pub uid: u32,
     /// Group.
     pub gid: u32,
-    /// Names; of a directory 2 and its subdirectories.
+    /// Link count; of a directory, 2 plus its number of subdirectories.
     pub links: u32,
     /// Device number of a device, as the kernel packs it.
     pub rdev: u32,
-    /// Bytes; of a directory how many entries it has.
+    /// Size in bytes; of a directory, its number of entries.
     pub size: u64,
-    /// Bytes that are stored, in units of 512.
+    /// Stored bytes, in units of 512.
     pub sectors: u64,
     /// Last access.
     pub atime: Time,
-    /// Last change of what is in it.
+    /// Last change of the content.
     pub mtime: Time,
-    /// Last change of anything.
+    /// Last change of the content or the attributes.
     pub ctime: Time,
     /// Creation.
     pub birth: Time,
 }
 
-/// What is to be changed.
+/// The attributes to change.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SetAttr {
     /// Permissions.
@@ -45,13 +45,13 @@ pub struct SetAttr {
     pub uid: Option<u32>,
     /// Group.
     pub gid: Option<u32>,
-    /// Length in bytes, of a file.
+    /// Length of a file in bytes.
     pub size: Option<u64>,
     /// Last access.
     pub atime: Option<Time>,
-    /// Last change of what is in it.
+    /// Last change of the content.
     pub mtime: Option<Time>,
-    /// Last change of anything; now unless told.
+    /// Last change of the content or the attributes; default: now.
     pub ctime: Option<Time>,
 }
 
@@ -59,7 +59,7 @@ impl Fs {
     /// The attributes of an inode.
     ///
     /// # Errors
-    /// `ESTALE` if there is no such inode.
+    /// `ESTALE` if the inode does not exist.
     pub fn attr(&self, ino: u64) -> Result<Attr> {
         let inode = self.inode(ino)?;
         let state = inode.state.lock();
@@ -84,10 +84,10 @@ impl Fs {
         }
     }
 
-    /// Changes attributes. Who may do that was checked by the caller.
+    /// Changes attributes. The caller has already checked permissions.
     ///
     /// # Errors
-    /// `EFBIG` and `ENOSPC` for lengths, `EINVAL` for the length of what is no file.
+    /// `EFBIG` and `ENOSPC` for lengths, `EINVAL` for the length of an inode that is not a file.
     pub fn set_attr(&self, caller: Caller, ino: u64, set: &SetAttr) -> Result<Attr> {
         let _tree = self.tree.read();
         let inode = self.inode(ino)?;
@@ -137,12 +137,12 @@ impl Fs {
             batch.insert(&key, &record.encode(&inode.place()));
             return Ok(());
         }
-        // What was deleted can be asked about as long as somebody knows it, and is nowhere.
+        // A deleted inode has no record in the store, but its attributes remain readable while it is in memory.
         fail(libc::ESTALE)
     }
 }
 
-/// What a change by somebody without the right to it takes away: set-user-id, set-group-id of programs, capabilities.
+/// Drops the privileges that a change without `CAP_FSETID` revokes: set-user-id, set-group-id of programs, capabilities.
 pub(crate) fn drop_privileges(record: &mut Record) {
     record.mode &= !libc::S_ISUID;
     if record.mode & libc::S_IXGRP != 0 {

@@ -13,32 +13,32 @@ use crate::overlay::Overlay;
 use crate::record::{Entry, Place, Record};
 use crate::superblock::Super;
 
-/// Problems that are told one by one; what comes after is only counted.
+/// The number of problems that are listed; further ones are only counted.
 const TOLD: usize = 100;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// What is wrong with the store, and then with the file system; none where all is sound.
+    /// Problems of the store, then of the file system; empty if both are valid.
     pub problems: Vec<String>,
-    /// How many problems there are beyond those.
+    /// Number of problems that are not listed.
     pub more_problems: u64,
-    /// Whether the file system was unmounted, and not cut off.
+    /// Whether the file system was unmounted cleanly.
     pub closed: bool,
-    /// Directories, with the root.
+    /// Number of directories, including the root.
     pub directories: u64,
-    /// Everything else that has a name, or more.
+    /// Number of other inodes with at least one name.
     pub files: u64,
-    /// Files without a name, which go at the next mount.
+    /// Number of files without a name; the next mount deletes them.
     pub orphans: u64,
-    /// Bytes of data.
+    /// Bytes of file data.
     pub data_bytes: u64,
 }
 
-/// Checks the file system on `storage`, without changing it. Nobody may have it open.
+/// Checks the file system on `storage` without changing it. No other process may have it open.
 ///
 /// # Errors
-/// If there is none that could be checked.
+/// If `storage` has no file system that can be checked.
 pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
     let store = betree::check(Arc::clone(&storage))?;
     let mut found = Checked {
@@ -50,7 +50,7 @@ pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
     if !found.problems.is_empty() {
         return Ok(found);
     }
-    // What the log holds is brought back, in memory.
+    // Replays the log in memory.
     let store = Store::open(Arc::new(Overlay::new(storage)), Options::default())?;
     let header = Super::read(&store)?;
     let mut walk = Walk { store: &store, header, found, state: State::default() };
@@ -66,7 +66,7 @@ pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
 struct Directory {
     displaced: bool,
     home: bool,
-    /// The prefix of the directory that it is in, which the root has not.
+    /// The prefix of the parent directory; none for the root.
     parent: Option<Arc<[u8]>>,
     entries: u64,
     links: u32,
@@ -89,12 +89,12 @@ struct State {
     hasher: RandomState,
     numbers: HashSet<u64>,
     directories: HashMap<Arc<[u8]>, Directory>,
-    /// What the entries under a prefix are.
+    /// Entry and subdirectory counts of each prefix with entries.
     held: HashMap<Arc<[u8]>, Held>,
-    /// Files with data, by the sum of their prefixes, which are too many to keep.
+    /// Files with data, keyed by the hash of their prefix; the prefixes themselves would need too much memory.
     files: HashMap<u64, File>,
     away: Vec<Arc<[u8]>>,
-    /// Links of files under `i`, less redirects to them.
+    /// Link counts of files under `i`, minus the redirects to them.
     links: HashMap<u64, i64>,
 }
 
@@ -114,10 +114,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Invariants 1 to 3, but for data.
+    /// Invariants 1 to 3, except for data keys.
     fn records(&mut self) -> Result<()> {
         let mut scan = self.store.scan(&[], None);
-        // Data is long and comes by itself.
+        // `data` scans the data keys.
         let (data, behind) = key::below(key::DATA, &[]);
         let mut parent: Arc<[u8]> = Arc::from([]);
         let mut skipped = false;
@@ -225,7 +225,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Invariants 1 and 4 of directories.
+    /// Invariants 1 and 4 for directories.
     fn directories(&mut self) {
         let state = std::mem::take(&mut self.state);
         for (prefix, held) in &state.held {
@@ -234,7 +234,7 @@ impl Walk<'_> {
             }
         }
         let none = Held::default();
-        // Those that lead to the root.
+        // Directories that are connected to the root.
         let mut rooted: HashSet<&[u8]> = HashSet::from([&[][..]]);
         for (prefix, directory) in &state.directories {
             let held = state.held.get(prefix).unwrap_or(&none);
@@ -283,7 +283,7 @@ impl Walk<'_> {
         self.state = state;
     }
 
-    /// Invariant 4 of files.
+    /// Invariant 4 for files.
     fn links(&mut self) {
         let links = std::mem::take(&mut self.state.links);
         for (ino, missing) in links.into_iter().filter(|(_, missing)| *missing != 0) {
@@ -315,7 +315,7 @@ impl Walk<'_> {
     }
 }
 
-/// A key for people: names as they are, the rest escaped.
+/// A printable form of a key: printable characters as they are, others escaped.
 fn show(key: &[u8]) -> String {
     format!("\"{}\"", key.escape_ascii())
 }

@@ -1,4 +1,4 @@
-//! Looking names up and making them.
+//! Looking up, creating and linking names.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,15 +12,15 @@ use crate::inode::{At, Inode, Name, Spot};
 use crate::key::{self, NAME_MAX};
 use crate::record::{Entry, Place, Record, Time, Xattrs};
 
-/// The most names of a file.
+/// The highest link count of a file.
 const LINK_MAX: u32 = 65_000;
-/// The longest target of a symbolic link, as the kernel has it.
+/// The longest target of a symbolic link, the same as the kernel's limit.
 const TARGET_MAX: usize = 4095;
 
-/// What is to be made.
+/// The inode to create.
 #[derive(Debug, Clone, Copy)]
 pub struct New<'a> {
-    /// Type and permissions, the umask taken off.
+    /// Type and permissions, with the umask already applied.
     pub mode: u32,
     /// Device number of a device, as the kernel packs it.
     pub rdev: u32,
@@ -38,10 +38,10 @@ pub(crate) fn check_name(name: &[u8]) -> Result<()> {
 }
 
 impl Fs {
-    /// What `name` in a directory is.
+    /// Looks up `name` in a directory.
     ///
     /// # Errors
-    /// `ENOENT` if it is not there, `ENOTDIR` if the parent is no directory.
+    /// `ENOENT` if the name does not exist, `ENOTDIR` if the parent is not a directory.
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Attr> {
         if name.len() > NAME_MAX {
             return fail(libc::ENAMETOOLONG);
@@ -54,10 +54,10 @@ impl Fs {
         }
     }
 
-    /// Makes a file, directory, symbolic link, device, pipe or socket.
+    /// Creates a file, directory, symbolic link, device, pipe or socket.
     ///
     /// # Errors
-    /// `EEXIST` if the name is there, `ENOSPC`, `ENAMETOOLONG`, `EINVAL` for names that cannot be.
+    /// `EEXIST` if the name exists, `ENOSPC`, `ENAMETOOLONG`, `EINVAL` for invalid names.
     pub fn make(&self, caller: Caller, parent: u64, name: &[u8], new: New<'_>) -> Result<Attr> {
         check_name(name)?;
         if new.target.len() > TARGET_MAX {
@@ -112,13 +112,13 @@ impl Fs {
         Ok(self.known(&inode))
     }
 
-    /// Gives a file one more name.
+    /// Adds a hard link to a file.
     ///
     /// # Errors
     /// `EPERM` for directories, `EEXIST`, `EMLINK`, `ENOSPC`, `ENAMETOOLONG`.
     pub fn link(&self, ino: u64, parent: u64, name: &[u8]) -> Result<Attr> {
         check_name(name)?;
-        // For writing, because the file's record goes to another key.
+        // Takes the write lock, because the record of the file moves to another key.
         let _tree = self.tree.write();
         let parent = self.directory(parent)?;
         let inode = self.inode(ino)?;
@@ -152,7 +152,7 @@ impl Fs {
                 (Spot::Linked(vec![first]), Place::Away(inode.prefix(epoch)?))
             }
             linked @ Spot::Linked(_) => (linked, at.place),
-            // Without a name it cannot be linked: nobody has the right to name it (`AT_EMPTY_PATH`) here.
+            // A file without a name cannot be linked: `AT_EMPTY_PATH` is not supported.
             Spot::Orphan | Spot::Gone | Spot::Root => return fail(libc::ENOENT),
         };
         batch.insert(&key, &redirect);
@@ -167,7 +167,7 @@ impl Fs {
         }
         changes.put(self, &mut batch)?;
         self.grow(&batch)?;
-        // The directory that it was in is told, too.
+        // Before `at` changes, so that the old parent directory is marked as changed as well.
         self.settle(&inode, &mut state, record);
         *inode.at.write() = At { spot: spot.renamed(None, Some(&name)), place };
         drop(state);
@@ -175,10 +175,10 @@ impl Fs {
         Ok(self.known(&inode))
     }
 
-    /// The target of a symbolic link.
+    /// Reads the target of a symbolic link.
     ///
     /// # Errors
-    /// `EINVAL` if it is none.
+    /// `EINVAL` if the inode is not a symbolic link.
     pub fn read_link(&self, ino: u64) -> Result<Vec<u8>> {
         let inode = self.inode(ino)?;
         if inode.kind != libc::S_IFLNK {
@@ -188,14 +188,14 @@ impl Fs {
         Ok(state.record.target.to_vec())
     }
 
-    /// Makes an inode known once more.
+    /// Increments the lookup count of an inode and returns its attributes.
     pub(crate) fn known(&self, inode: &Arc<Inode>) -> Attr {
         self.table.hold(inode);
         self.attr_of(&inode.state.lock().record)
     }
 }
 
-/// Changes of the records of directories, for operations on several, which may be the same. `Fs::tree` is held for writing.
+/// Pending changes of directory records, for operations on several directories, which may be the same one. The caller holds `Fs::tree` for writing.
 #[derive(Default)]
 pub(crate) struct Changes(Vec<(Arc<Inode>, Record)>);
 
@@ -209,18 +209,18 @@ impl Changes {
         change(&mut self.0[i].1);
     }
 
-    /// Whether a directory is displaced, or will be.
+    /// Whether a directory is displaced, including pending changes.
     pub fn displaced(&self, inode: &Inode) -> bool {
         let found = self.0.iter().find(|(other, _)| other.ino == inode.ino);
         found.map_or_else(|| inode.state.lock().record.displaced, |(_, record)| record.displaced)
     }
 
-    /// Adds them to a batch.
+    /// Adds the changed records to a batch.
     pub fn put(&self, fs: &Fs, batch: &mut Batch) -> Result<()> {
         self.0.iter().try_for_each(|(inode, record)| fs.put(batch, inode, record))
     }
 
-    /// They were written.
+    /// Updates the inodes in memory, after the batch was written.
     pub fn settle(self, fs: &Fs) {
         for (inode, record) in self.0 {
             fs.settle(&inode, &mut inode.state.lock(), record);

@@ -1,4 +1,4 @@
-//! What is in files: reading, writing and cutting.
+//! File data: reading, writing and truncating.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,16 +11,16 @@ use crate::inode::{Inode, State};
 use crate::key;
 use crate::record::{Record, Time};
 
-/// The longest file.
+/// The largest file, in bytes.
 pub const FILE_MAX: u64 = 16 << 40;
-/// Reads of so many blocks look each up; longer ones scan.
+/// Reads of up to this many blocks look up each block; longer reads scan.
 const FEW_BLOCKS: u64 = 4;
 
 impl Fs {
-    /// Appends to `out` what a file holds from `offset` on, at most `len` bytes, fewer only at its end.
+    /// Appends up to `len` bytes of a file, starting at `offset`, to `out`; fewer only at the end of the file.
     ///
     /// # Errors
-    /// `EISDIR`, `EINVAL` if it is no file; `EIO` if the disk fails.
+    /// `EISDIR`, `EINVAL` if the inode is not a file; `EIO` if the disk fails.
     pub fn read(&self, ino: u64, offset: u64, len: u32, out: &mut Vec<u8>) -> Result<()> {
         let inode = self.inode(ino)?;
         if inode.kind != libc::S_IFREG {
@@ -42,7 +42,7 @@ impl Fs {
                 self.read_blocks(&prefix, offset, end, out)?;
             }
             out.resize(start + (end - offset) as usize, 0);
-            // If its keys have changed meanwhile, what was read is not there any more.
+            // If the keys changed in the meantime, the data read is stale; read again.
             let _tree = self.tree.read();
             if keys() == before {
                 return Ok(());
@@ -51,7 +51,7 @@ impl Fs {
         }
     }
 
-    /// Appends the bytes from `offset` to `end`, but for zeros at their end.
+    /// Appends the bytes from `offset` to `end`, without trailing zeros.
     fn read_blocks(&self, prefix: &[u8], offset: u64, end: u64, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let mut add = |block: u64, value: &[u8]| {
@@ -85,10 +85,10 @@ impl Fs {
         Ok(())
     }
 
-    /// Writes `data` at `offset`. `unprivileged` says that set-user-id and the like are to go.
+    /// Writes `data` at `offset`. `unprivileged` clears set-user-id, set-group-id and capabilities.
     ///
     /// # Errors
-    /// `EFBIG`, `ENOSPC`; `ESTALE` if it was deleted.
+    /// `EFBIG`, `ENOSPC`; `ESTALE` if the file was deleted.
     pub fn write(&self, ino: u64, offset: u64, data: &[u8], unprivileged: bool) -> Result<()> {
         let inode = self.inode(ino)?;
         if inode.kind != libc::S_IFREG {
@@ -101,7 +101,7 @@ impl Fs {
         let mut state = inode.state.lock();
         let written = self.write_locked(&inode, &mut state, offset, data, unprivileged);
         if written.is_err() {
-            // Blocks that were to be stored are not.
+            // The blocks added to `known` were not written.
             state.known.clear();
         }
         written
@@ -141,7 +141,7 @@ impl Fs {
         Ok(())
     }
 
-    /// Adds to a batch what writes within one block.
+    /// Adds a write within one block to a batch.
     fn write_piece(
         &self,
         state: &mut State,
@@ -174,13 +174,13 @@ impl Fs {
         }
         record.size = record.size.max(end);
         if record.stored == record.size.div_ceil(self.block) {
-            // No longer sparse: nothing need be looked up.
+            // The file is no longer sparse: lookups are unnecessary.
             state.known.clear();
         }
         Ok(())
     }
 
-    /// Whether a block of a file is in the store, or in the batch that `record` goes with.
+    /// Whether a block of a file is in the store, or in the batch that contains `record`.
     pub(crate) fn is_stored(
         &self,
         state: &mut State,
@@ -202,7 +202,7 @@ impl Fs {
         Ok(found)
     }
 
-    /// Adds to a batch what makes a file `size` bytes long.
+    /// Adds a change of the file size to a batch.
     pub(crate) fn resize(
         &self,
         inode: &Inode,
@@ -221,7 +221,7 @@ impl Fs {
             self.delete_blocks(&prefix, keep..end, record.size, batch);
             state.known.split_off(&keep);
             let within = (size % self.block) as usize;
-            // What is cut off must not come back when the file grows again.
+            // Truncated bytes must not reappear when the file grows again.
             if within > 0
                 && let key = key::data(&prefix, keep - 1)
                 && let Some(value) = self.store.get(&key)?
@@ -234,7 +234,7 @@ impl Fs {
         Ok(())
     }
 
-    /// How many of these blocks, which are below the file's end, are stored.
+    /// Counts the stored blocks in `blocks`, which is below the end of the file.
     pub(crate) fn count_stored(
         &self,
         record: &Record,

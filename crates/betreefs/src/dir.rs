@@ -1,7 +1,7 @@
 //! Reading directories.
 //!
-//! Entries come in the order of their names. An offset is the number of a name that an open directory has given out; so it
-//! means the same place whatever is made or removed meanwhile. The names are kept as long as the directory is open.
+//! Entries are returned in the order of their names. An offset is the number of a name that the open directory has returned, so it keeps its
+//! meaning while entries are created and removed. The names are kept until the directory is closed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use crate::inode::{Inode, Spot};
 use crate::key;
 use crate::record::Entry;
 
-/// Entries that are read at a time: first few, for whoever looks only at the first, then more.
+/// Entries read per scan: few at first, for callers that look at the first entries only, then more.
 const FIRST: usize = 32;
 const MOST: usize = 1024;
 
-/// The offset of `..`, which follows `.`; those of names follow it.
+/// The offset of `..`, which follows `.`; the offsets of names are larger.
 const DOT_DOT: u64 = 2;
 
-/// An entry of a directory.
+/// A directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry<'a> {
     /// Its name.
     pub name: &'a [u8],
-    /// Where to go on from behind it.
+    /// The offset at which to continue behind this entry.
     pub offset: u64,
     /// Inode number.
     pub ino: u64,
     /// Type, as in the mode.
     pub kind: u32,
-    /// Attributes, where they were asked for, but not of `.` and `..`. The inode is known once more then, if the entry is taken.
+    /// Attributes, if requested; none for `.` and `..`. Accepting an entry with attributes increments the lookup count of the inode.
     pub attr: Option<Attr>,
 }
 
-/// Names that were given out, one behind the other.
+/// The names that were returned, concatenated.
 #[derive(Default)]
 struct Names {
     bytes: Vec<u8>,
@@ -62,19 +62,19 @@ impl Names {
 struct Stream {
     inode: Arc<Inode>,
     names: Names,
-    /// Entries that were read and not given out yet, the next one last, and the version of the directory that they are of.
+    /// Entries that were read but not yet returned, in reverse order, and the directory version at which they were read.
     ahead: Vec<(Box<[u8]>, Entry)>,
     version: u64,
     epoch: u64,
-    /// What was forgotten when they were read.
+    /// The value of `Table::forgotten` before they were read.
     forgotten: u64,
-    /// The name that the next of them follows.
+    /// The name that precedes the next of them.
     behind: Option<Box<[u8]>>,
-    /// How many are read next time.
+    /// Number of entries of the next scan.
     batch: usize,
 }
 
-/// The open directories.
+/// The open directory streams.
 #[derive(Default)]
 pub(crate) struct Streams {
     open: Mutex<HashMap<u64, Arc<Mutex<Stream>>>>,
@@ -82,7 +82,7 @@ pub(crate) struct Streams {
 }
 
 impl Fs {
-    /// Opens a directory; gives the handle to read it by.
+    /// Opens a directory and returns a handle.
     ///
     /// # Errors
     /// `ENOTDIR`, `ESTALE`.
@@ -111,10 +111,10 @@ impl Fs {
         self.directories.open.lock().remove(&handle);
     }
 
-    /// Gives the entries behind `offset` (0 at first) to `take` until that says that it took one no more.
+    /// Passes the entries behind `offset` (0 at first) to `take` until it rejects one.
     ///
     /// # Errors
-    /// `EBADF`, `EINVAL` for an offset that was never given out.
+    /// `EBADF`, `EINVAL` for an offset that was never returned.
     pub fn read_dir(
         &self,
         handle: u64,
@@ -141,7 +141,7 @@ impl Fs {
         if stream.inode.is_gone() {
             return Ok(());
         }
-        // Which name was given out last, and its number.
+        // The last returned name and its number.
         let mut at = offset - DOT_DOT;
         let mut behind: Option<Box<[u8]>> = match at {
             0 => None,
@@ -160,13 +160,13 @@ impl Fs {
             if attrs {
                 inode = self.instantiate(&stream.inode, &name, entry, stream.forgotten)?;
                 if inode.is_none() {
-                    // It may have changed: once more from the store.
+                    // The entry may have changed: read it from the store again.
                     stream.behind = None;
                     stream.ahead.clear();
                     continue;
                 }
             }
-            // The number that follows may have this name already, if one went back.
+            // After seeking back, the next number may already have this name.
             let number = if stream.names.get(at as usize) == Some(&*name) {
                 at + 1
             } else {
@@ -189,7 +189,7 @@ impl Fs {
         Ok(())
     }
 
-    /// Sees to it that entries behind a name are ahead, as they are now; false if there are none.
+    /// Fills `ahead` with up-to-date entries behind a name; returns false if none exist.
     fn read_ahead(&self, stream: &mut Stream, behind: &Option<Box<[u8]>>) -> Result<bool> {
         let epoch = self.epoch();
         let version = stream.inode.version.load(Relaxed);

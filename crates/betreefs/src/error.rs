@@ -1,17 +1,17 @@
-//! What can go wrong: an error number for the caller of a system call, or a sentence for whoever makes, mounts or checks.
+//! Errors: a number for the caller of a system call, or a message for the user of `mkfs`, `mount` or `check`.
 
 use std::io;
 
 /// An error of a file system.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What a system call fails with: a number of `errno.h`.
+    /// An error number of `errno.h`, returned by a system call.
     #[error("{}", io::Error::from_raw_os_error(*.0))]
     Number(i32),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] betree::Error),
-    /// The store contains no file system, or one of another kind.
+    /// The store contains no file system, or one of another type.
     #[error("no betreefs in this store: {0}; create one with `senesce betreefs mkfs`")]
     Foreign(String),
     /// A file system of a newer version.
@@ -19,12 +19,12 @@ pub enum Error {
         "this file system has layout version {found}, but this program supports {known}; use a newer program"
     )]
     Future {
-        /// The version it says.
+        /// The version of the file system.
         found: u32,
-        /// The newest version known here.
+        /// The newest supported version.
         known: u32,
     },
-    /// A value is invalid, although its checksum matches.
+    /// A value is invalid although its checksum matches.
     #[error("the file system is damaged: {0}; run `senesce betreefs check` for details")]
     Damaged(String),
     /// An image or device that cannot be used, or a mount that failed.
@@ -32,11 +32,11 @@ pub enum Error {
     Disk(#[from] disk::Error),
 }
 
-/// What operations give.
+/// The result of an operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The number that a system call fails with.
+    /// The error number that the system call returns.
     pub fn errno(&self) -> i32 {
         match self {
             Self::Number(number) => *number,
@@ -47,13 +47,13 @@ impl Error {
         }
     }
 
-    /// Whether it is about the disk and not about what was asked.
+    /// Whether the disk caused the error, not the request.
     pub fn is_of_disk(&self) -> bool {
         self.errno() == libc::EIO
     }
 }
 
-/// The error of a system call.
+/// Returns a system call error.
 pub(crate) fn fail<T>(number: i32) -> Result<T> {
     Err(Error::Number(number))
 }

@@ -1,4 +1,4 @@
-//! The file system: what all operations share.
+//! The file system: state and functions that all operations share.
 
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -22,56 +22,56 @@ use crate::table::Table;
 /// The inode number of the root.
 pub const ROOT: u64 = 1;
 
-/// How much of a tree is copied so that what is moved comes to lie in order: the zones of BetrFS 0.3.
+/// The largest tree that a move copies, to keep it in order: the zone size of BetrFS 0.3.
 const ZONE_BYTES: u64 = 512 << 10;
 /// The longest prefix of a directory.
 const PREFIX_MAX: usize = 2048;
-/// The share of the store that only deleting and moving may use.
+/// The fraction of the store reserved for deletes and moves.
 const RESERVE: u64 = 50;
-/// Inode numbers that are reserved at a time.
+/// Inode numbers reserved at a time.
 const NUMBERS: u64 = 4096;
-/// Bytes of entries that are read with one request: whoever walks a tree asks for those beside them next, with data between.
+/// Bytes of entries that one request reads: a tree walk also needs the neighbouring entries, between reads of data.
 pub(crate) const ENTRIES_AHEAD: usize = 1 << 20;
 
-/// How long is waited between two looks for room in a full store, unless told.
+/// Default interval between two searches for free space in a full store.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// It is looked at once more when such a part of all that fits in was deleted or waits: that much may become room.
+/// A new search is due once this fraction of the capacity was deleted or is pending in buffers: it may become free space.
 const MUCH: u64 = 64;
-/// How often at most for one write.
+/// Maximum number of searches per write.
 const LOOKS: u32 = 8;
 
-/// Who asks.
+/// The caller of a system call.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Caller {
-    /// The user.
+    /// User number.
     pub uid: u32,
-    /// The group.
+    /// Group number.
     pub gid: u32,
 }
 
 #[derive(Default)]
 struct Numbers {
     next: u64,
-    /// From here on the store says that none are in use.
+    /// The store records numbers from here on as unused.
     reserved: u64,
 }
 
-/// An open file system. Operations are named as the system calls that they serve; any number of threads may call them.
+/// An open file system. Operations are named after the system calls they serve; any number of threads may call them.
 ///
-/// Inodes are named by numbers. Every operation that gives an [`Attr`](crate::Attr) of an inode by its name makes the inode known once
-/// more; [`forget`](Self::forget) takes that back.
+/// Inodes are named by numbers. Every operation that returns the [`Attr`](crate::Attr) of a name increments the lookup count of the
+/// inode; [`forget`](Self::forget) decrements it.
 pub struct Fs {
     pub(crate) store: Store,
-    /// Bytes of a block of data.
+    /// Bytes of a data block.
     pub(crate) block: u64,
-    /// The largest tree that is copied when it is moved.
+    /// The largest tree that a move copies.
     pub(crate) zone: u64,
-    /// The largest file that is: a leaf's worth.
+    /// The largest file that a move copies: one leaf.
     pub(crate) leaf: u64,
-    /// Held for reading by operations that use keys, for writing by those that change what has which prefix.
+    /// Held for reading by operations that use keys, for writing by operations that change prefixes.
     pub(crate) tree: RwLock<()>,
-    /// How often prefixes of what may be in memory have changed.
+    /// Counts changes of the prefixes of inodes that may be in memory.
     epoch: AtomicU64,
     pub(crate) table: Table,
     pub(crate) directories: Streams,
@@ -79,31 +79,31 @@ pub struct Fs {
     numbers: Mutex<Numbers>,
     prefix_max: usize,
     read_only: bool,
-    /// What its own record says; inode numbers in it are older than those in `numbers`.
+    /// The file system's own record; `numbers` has newer inode numbers.
     found: Super,
-    /// Bytes that only deleting may use.
+    /// Bytes reserved for deletes.
     pub(crate) reserve: u64,
-    /// When the full store was last looked at for room, and how long until it is looked at again.
+    /// The time of the last search for free space in the full store, and the interval until the next one.
     looked: Mutex<Option<Instant>>,
     look_again: Duration,
-    /// Bytes of blocks that were deleted since then, about.
+    /// Approximate bytes of the blocks deleted since then.
     pub(crate) freed: AtomicU64,
-    /// Whether something was written since the last look.
+    /// Whether anything was written since the last search.
     changed: AtomicBool,
 }
 
 impl Fs {
-    /// Opens the file system on a disk, and deletes files that were open without a name when it was last in use.
+    /// Opens the file system on a disk, and deletes files that were open without a name when it was last used.
     ///
     /// # Errors
-    /// If there is none, it is of a later version, or damaged, or in use.
+    /// If the disk has no file system, or one that is of a later version, damaged, or in use.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
         let fs = Self::start(storage, options, false)?;
         fs.delete_orphans()?;
         Ok(fs)
     }
 
-    /// The same, but every operation that would write fails with `EROFS`.
+    /// Opens the file system for reading: every operation that would write fails with `EROFS`.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -149,12 +149,12 @@ impl Fs {
         Ok(fs)
     }
 
-    /// Sets how long a full file system waits between two looks for room that was deleted: 1 s unless told, for each look is a checkpoint.
+    /// Sets the interval between two searches for free space in a full file system (default 1 s); each search is a checkpoint.
     pub fn look_for_room_every(&mut self, interval: Duration) {
         self.look_again = interval;
     }
 
-    /// Ends with all on the disk.
+    /// Closes the file system, with all changes on the disk.
     ///
     /// # Errors
     /// If writing failed, now or before.
@@ -167,7 +167,7 @@ impl Fs {
         Ok(self.store.close()?)
     }
 
-    /// Makes all that was done before last through a crash.
+    /// Makes all completed operations durable.
     ///
     /// # Errors
     /// If writing failed, now or before.
@@ -175,12 +175,12 @@ impl Fs {
         Ok(self.store.sync()?)
     }
 
-    /// Whether anything was written since this was last asked.
+    /// Whether anything was written since the last call.
     pub fn take_changed(&self) -> bool {
         self.changed.swap(false, Relaxed)
     }
 
-    /// Empties the log into the tree.
+    /// Writes a checkpoint, which empties the log into the tree.
     ///
     /// # Errors
     /// If writing failed, now or before.
@@ -188,7 +188,7 @@ impl Fs {
         Ok(self.store.checkpoint()?)
     }
 
-    /// The kernel forgets `n` times that it was told of an inode.
+    /// Decrements the lookup count of an inode by `n`.
     pub fn forget(&self, ino: u64, n: u64) {
         self.table.forget(ino, n);
     }
@@ -197,17 +197,17 @@ impl Fs {
         self.epoch.load(SeqCst)
     }
 
-    /// To be called with `tree` held for writing.
+    /// The caller holds `tree` for writing.
     pub(crate) fn next_epoch(&self) {
         self.epoch.fetch_add(1, SeqCst);
     }
 
-    /// The inode with a number that the kernel was told of.
+    /// The inode with a number that the kernel knows.
     pub(crate) fn inode(&self, ino: u64) -> Result<Arc<Inode>> {
         self.table.get(ino).map_or_else(|| fail(libc::ESTALE), Ok)
     }
 
-    /// The same, of a directory that is there.
+    /// The directory with a number that the kernel knows, unless it was deleted.
     pub(crate) fn directory(&self, ino: u64) -> Result<Arc<Inode>> {
         let inode = self.inode(ino)?;
         if !inode.is_dir() {
@@ -216,7 +216,7 @@ impl Fs {
         if inode.is_gone() { fail(libc::ENOENT) } else { Ok(inode) }
     }
 
-    /// What `name` in `parent` is, if it is there. `tree` is held.
+    /// Looks up `name` in `parent`. The caller holds `tree`.
     pub(crate) fn child(&self, parent: &Arc<Inode>, name: &[u8]) -> Result<Option<Arc<Inode>>> {
         let key = key::meta(&parent.prefix(self.epoch())?, name);
         loop {
@@ -228,7 +228,7 @@ impl Fs {
         }
     }
 
-    /// The inode of an entry that was read after `forgotten` was asked; `None` if it has to be read again.
+    /// The inode of an entry that was read after the call of `forgotten`; `None` if the entry must be read again.
     pub(crate) fn instantiate(
         &self,
         parent: &Arc<Inode>,
@@ -255,7 +255,7 @@ impl Fs {
         }
     }
 
-    /// Where something that comes to `name` in a directory has its home.
+    /// The home of an object that gets the name `name` in a directory.
     pub(crate) fn place_in(&self, prefix: &[u8], displaced: bool, name: &[u8], ino: u64, dir: bool) -> Place {
         if dir && prefix.len() + name.len() + 10 > self.prefix_max {
             return Place::Away(key::far_prefix(ino).into());
@@ -267,7 +267,7 @@ impl Fs {
         Super { next_number, label: self.found.label.clone(), ..self.found }
     }
 
-    /// A number for a new inode.
+    /// Allocates an inode number.
     pub(crate) fn new_number(&self) -> Result<u64> {
         let mut numbers = self.numbers.lock();
         if numbers.next == numbers.reserved {
@@ -279,13 +279,13 @@ impl Fs {
         Ok(numbers.next - 1)
     }
 
-    /// Writes a batch that takes more room, if there is more than what is kept back.
+    /// Writes a batch that needs more space, if the space beyond the reserve suffices.
     pub(crate) fn grow(&self, batch: &Batch) -> Result<()> {
         let needed = self.reserve + batch.bytes() as u64;
         let mut looks = 0;
         while self.store.room_bytes() < needed {
             let mut looked = self.looked.lock();
-            // Others may have found it meanwhile.
+            // Another thread may have found space in the meantime.
             if self.store.room_bytes() >= needed {
                 break;
             }
@@ -297,7 +297,7 @@ impl Fs {
             }
             looks += 1;
             self.freed.store(0, Relaxed);
-            // What waits may need less than it seems, or give room. Others may take it before this one does: then it is looked at again.
+            // Messages in buffers may need less space than they seem to, or free some. Another thread may take it first: then search again.
             self.store.reclaim()?;
             *looked = Some(Instant::now());
         }
@@ -315,14 +315,14 @@ impl Fs {
         Ok(())
     }
 
-    /// The record of an inode is now this one, which was written.
+    /// Updates the record of an inode in memory, after it was written.
     pub(crate) fn settle(&self, inode: &Inode, state: &mut State, record: Record) {
         state.record = record;
         inode.changed.store(true, Relaxed);
         inode.touched();
     }
 
-    /// The longest batch that operations should make.
+    /// The size limit of a batch.
     pub(crate) fn batch_max(&self) -> usize {
         self.store.params().max_batch_bytes() / 2
     }

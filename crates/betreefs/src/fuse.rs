@@ -1,4 +1,4 @@
-//! The file system as the kernel sees it: each request is one call of [`Fs`], and one answer.
+//! The FUSE server: each kernel request is one call of [`Fs`] and one reply.
 
 mod checkpoint;
 mod convert;
@@ -29,26 +29,26 @@ use crate::xattr::SetXattr;
 pub use checkpoint::checkpoint;
 use convert::{attr, file_type, nothing, time};
 
-/// The longest read or write that the kernel asks for at once.
+/// The longest read or write request of the kernel.
 pub(crate) const REQUEST_MAX_BYTES: u32 = 1 << 20;
-/// How far the kernel may read ahead, if it lets itself be told.
+/// The kernel's read-ahead, if the kernel accepts the setting.
 pub(crate) const READ_AHEAD_BYTES: u32 = 1 << 20;
-/// Requests that the kernel may have under way without anybody waiting: reading ahead, writing back.
+/// Background requests of the kernel: read-ahead and write-back.
 const BACKGROUND_MAX: u16 = 64;
-/// Nobody but the kernel changes anything, so what it knows stays true.
+/// Cache lifetime: only the kernel changes the file system, so its caches never expire.
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 const GENERATION: Generation = Generation(0);
 const FILE_FLAGS: FopenFlags = FopenFlags::FOPEN_KEEP_CACHE
     .union(FopenFlags::FOPEN_NOFLUSH)
     .union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
 
-/// Serves a file system to the kernel.
+/// The FUSE session of a file system.
 pub(crate) struct Served {
     pub fs: Arc<Fs>,
-    /// What messages call it.
+    /// The name of the file system in messages.
     pub name: String,
     said: AtomicBool,
-    /// What was read into before: the last used is taken first, since it is still in the processor's cache.
+    /// Read buffers: the last used one is taken first, since it is still in the processor's cache.
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -64,10 +64,10 @@ impl Served {
         self.buffers.lock().push(buffer);
     }
 
-    /// What the caller is told of an error. What is wrong with the disk is said once.
+    /// The error number for the caller. A disk error is logged once.
     fn errno(&self, error: &Error) -> Errno {
         if error.is_of_disk() && !self.said.swap(true, Relaxed) {
-            // In the background nobody may listen.
+            // Without a terminal the message may be lost.
             let _ = writeln!(io::stderr(), "{}: {error}", self.name);
         }
         Errno::from_i32(error.errno())
@@ -103,7 +103,7 @@ fn caller(request: &Request) -> Caller {
 
 impl Filesystem for Served {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // What the kernel does not know of these it does without.
+        // The kernel ignores flags that it does not support.
         for capability in [
             InitFlags::FUSE_ASYNC_DIO,
             InitFlags::FUSE_PARALLEL_DIROPS,
@@ -124,7 +124,7 @@ impl Filesystem for Served {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.fs.lookup(parent.0, name.as_bytes()) {
-            // The kernel remembers what is not there, too.
+            // A negative entry: the kernel caches missing names as well.
             Err(Error::Number(libc::ENOENT)) => reply.entry(&FOR_EVER, &nothing(), GENERATION),
             result => self.entry(result, reply),
         }
@@ -302,7 +302,7 @@ impl Filesystem for Served {
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // Closing has nothing to report, because writing waits for its result.
+        // `write` has already reported all errors.
         reply.error(Errno::ENOSYS);
     }
 
@@ -349,7 +349,7 @@ impl Filesystem for Served {
         mut reply: ReplyDirectoryPlus,
     ) {
         let read = self.fs.read_dir(handle.0, offset, true, |entry| {
-            // Without a number the kernel takes the name and learns nothing of the inode.
+            // With inode number 0, the kernel takes the name only.
             let (ino, found) = match &entry.attr {
                 Some(found) => (INodeNo(entry.ino), attr(found)),
                 None => (INodeNo(0), convert::known_only_by_name(entry.ino, entry.kind)),
@@ -374,7 +374,7 @@ impl Filesystem for Served {
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         const UNIT: u64 = 4096;
         let room = self.fs.room();
-        // There is no table of inodes: as many as there is room for.
+        // There is no inode table: the limit is the free space.
         let (files, free) = (room.bytes / UNIT, room.available / UNIT);
         reply.statfs(
             room.bytes / UNIT,

@@ -1,4 +1,4 @@
-//! The image or device that a file system lies on: made, opened for use, or looked at.
+//! Access to the image or device of a file system: creating, opening, and opening for reading.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom};
@@ -14,18 +14,18 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use crate::error::Result;
 use crate::overlay::Overlay;
 
-/// How long is waited for a server that is just ending.
+/// How long to wait for a server that is shutting down.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The message if another process has it open.
+/// The message if another process has the image open.
 const IN_USE: &str = "another process has it open; end that process first";
 
-/// Takes an image or device to make a file system on. An image that is not there is made, `size` bytes long. What is there, and so is
-/// lost, must be named once more as `erase`; a device that holds anything else is refused all the same. Of a device the first
-/// `size` bytes are taken, all unless told.
+/// Prepares an image or device for a new file system. A missing image is created with `size` bytes. Existing content is destroyed, so it
+/// must be confirmed by the same path as `erase`; a device with other content is refused even then. Of a device the first `size` bytes are
+/// used, by default all.
 ///
 /// # Errors
-/// If it is not to be used, or cannot be.
+/// If the image or device is refused or cannot be used.
 pub fn create(path: &Path, size: Option<u64>, erase: Option<&Path>) -> Result<Arc<dyn Storage>> {
     let refuse = |why: String| disk::Error::Device { device: path.to_owned(), why };
     let there = match std::fs::metadata(path) {
@@ -57,7 +57,7 @@ pub fn create(path: &Path, size: Option<u64>, erase: Option<&Path>) -> Result<Ar
     }
 }
 
-/// Opens it to be used by this process alone. A server that is just ending is waited for; one whose file system is mounted is not.
+/// Opens the image for exclusive use. Waits for a server that is shutting down, but not for one whose file system is mounted.
 pub(crate) fn open(path: &Path) -> Result<Arc<dyn Storage>> {
     let start = Instant::now();
     loop {
@@ -79,13 +79,13 @@ pub(crate) fn open(path: &Path) -> Result<Arc<dyn Storage>> {
     }
 }
 
-/// Another process has the lock, or the device.
+/// Whether another process holds the lock or the device.
 fn is_in_use(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Other || error.kind() == ErrorKind::ResourceBusy
 }
 
-/// Opens it to be looked at: what is written to it stays in memory, and so does what its log brings back. Others may look too, but
-/// not use it.
+/// Opens the image for reading: writes and the replayed log stay in memory. Other readers may open it at the same time, other writers may
+/// not.
 ///
 /// # Errors
 /// If it cannot be read, or is in use.
@@ -93,7 +93,7 @@ pub fn open_read_only(path: &Path) -> Result<Arc<dyn Storage>> {
     Ok(Arc::new(Overlay::new(Arc::new(Looked::open(path).context("opening", path)?))))
 }
 
-/// The first bytes of a disk.
+/// The first bytes of a storage.
 struct Front {
     of: FileStorage,
     len: u64,
@@ -117,7 +117,7 @@ impl Storage for Front {
     }
 }
 
-/// A file or device that is open for reading.
+/// A file or device opened for reading.
 struct Looked {
     file: File,
     len: u64,
@@ -127,7 +127,7 @@ impl Looked {
     fn open(path: &Path) -> io::Result<Self> {
         drop(input::open_disk(path)?);
         let open = |flags: OFlags| OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-        // Past the page cache where that can be, as what is used is.
+        // Bypasses the page cache if possible, as opening for writing does.
         let mut file = open(OFlags::DIRECT).or_else(|_| open(OFlags::empty()))?;
         flock(&file, FlockOperation::NonBlockingLockShared).map_err(|_| io::Error::other(IN_USE))?;
         let len = file.seek(SeekFrom::End(0))?;

@@ -1,7 +1,7 @@
-//! An inode in memory: one for each that the kernel, or an operation under way, knows.
+//! An inode in memory: one for each inode that the kernel or a running operation uses.
 //!
-//! Locks are taken in this order: `Fs::tree`, then `state` of a directory before that of what is in it, then `at`. Where an inode
-//! is changes only with `Fs::tree` held for writing, or together with its own and its directory's `state`.
+//! Lock order: `Fs::tree`, then `state` of a directory before `state` of its entries, then `at`. The location of an inode changes only while
+//! `Fs::tree` is held for writing, or while its own and its directory's `state` are held.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::{Result, fail};
 use crate::key;
 use crate::record::{Place, Record};
 
-/// So many names are known of a file that has several.
+/// The number of names remembered of a file with several names.
 const KNOWN: usize = 4;
 
 /// A name in a directory.
@@ -28,7 +28,7 @@ impl Name {
         Self { parent: Arc::clone(parent), name: name.into() }
     }
 
-    /// The key of what lies at it.
+    /// The key of the record with this name.
     ///
     /// # Errors
     /// `ESTALE` if the directory was deleted.
@@ -43,22 +43,22 @@ impl PartialEq for Name {
     }
 }
 
-/// Where the record of an inode is.
+/// The location of the record of an inode.
 #[derive(Clone)]
 pub(crate) enum Spot {
     Root,
     /// In a directory.
     Name(Name),
-    /// By its number: it had several names. Those that were given to it lately are known, as long as it is in memory.
+    /// Under its number: it has, or had, several names. The most recent ones are remembered while the inode is in memory.
     Linked(Vec<Name>),
-    /// By its number: it has no name, but is open.
+    /// Under its number: it has no name, but is open.
     Orphan,
-    /// Nowhere: it was deleted.
+    /// Nowhere: the inode was deleted.
     Gone,
 }
 
 impl Spot {
-    /// The same, of a file of several names that has lost one and got another.
+    /// The location after a file with several names has lost or gained one.
     pub fn renamed(mut self, lost: Option<&Name>, got: Option<&Name>) -> Self {
         if let Self::Linked(names) = &mut self {
             names.retain(|name| Some(name) != lost);
@@ -79,9 +79,9 @@ pub(crate) struct At {
 
 pub(crate) struct State {
     pub record: Record,
-    /// How many handles are open.
+    /// Number of open handles.
     pub opens: u32,
-    /// Blocks of a sparse file that are known to be stored.
+    /// Blocks of a sparse file that are known to be in the store.
     pub known: BTreeSet<u64>,
 }
 
@@ -91,11 +91,11 @@ pub(crate) struct Inode {
     pub kind: u32,
     pub at: RwLock<At>,
     pub state: Mutex<State>,
-    /// Whether the record was changed since it was read from the store.
+    /// Whether the record changed since it was read from the store.
     pub changed: AtomicBool,
-    /// Of a directory: rises with every change of its entries and of their records. Of a file: rises when its data gets other keys.
+    /// Of a directory: incremented when its entries or their records change. Of a file: incremented when its data gets other keys.
     pub version: AtomicU64,
-    /// Of a directory: its prefix, and in which epoch that was so.
+    /// Of a directory: its prefix, and the epoch in which it was computed.
     prefix: Mutex<Option<(u64, Arc<[u8]>)>>,
 }
 
@@ -116,10 +116,10 @@ impl Inode {
         self.kind == libc::S_IFDIR
     }
 
-    /// What keys of its data, or of what is in it, begin with.
+    /// The prefix of the keys of its data or its entries.
     ///
     /// # Errors
-    /// `ESTALE` if it was deleted.
+    /// `ESTALE` if the inode was deleted.
     pub fn prefix(&self, epoch: u64) -> Result<Arc<[u8]>> {
         if let Some((of, prefix)) = &*self.prefix.lock()
             && *of == epoch
@@ -144,7 +144,7 @@ impl Inode {
     /// The key of its record.
     ///
     /// # Errors
-    /// `ESTALE` if it was deleted.
+    /// `ESTALE` if the inode was deleted.
     pub fn key(&self, epoch: u64) -> Result<Vec<u8>> {
         match &self.at.read().spot {
             Spot::Root => Ok(key::ROOT.to_vec()),
@@ -167,7 +167,7 @@ impl Inode {
         matches!(self.at.read().spot, Spot::Gone)
     }
 
-    /// Whether it is known to have a name.
+    /// Whether it is known to have this name.
     pub fn has(&self, name: &Name) -> bool {
         match &self.at.read().spot {
             Spot::Name(only) => only == name,
@@ -176,7 +176,7 @@ impl Inode {
         }
     }
 
-    /// The name that is left to a file of so many `links` when it loses one of them, if it is known and no other is left.
+    /// The remaining name of a file with `links` names after it loses one of them, if it is known and the only one.
     pub fn left_without(&self, lost: &Name, links: u32) -> Option<Name> {
         match &self.at.read().spot {
             Spot::Linked(names) if links == 2 && names.len() == 2 && names.contains(lost) => {
@@ -186,7 +186,7 @@ impl Inode {
         }
     }
 
-    /// Says to the directory that it is in that its record has changed.
+    /// Marks the parent directory as changed, after the record of this inode changed.
     pub fn touched(&self) {
         if let Spot::Name(at) = &self.at.read().spot {
             at.parent.version.fetch_add(1, Relaxed);

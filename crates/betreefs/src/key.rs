@@ -1,16 +1,16 @@
-//! Keys, which are paths: see the table in `FORMAT.md`.
+//! Keys, which encode paths: see the table in `FORMAT.md`.
 
 /// The file system's own record.
 pub(crate) const SUPER: &[u8] = b"s";
 /// The record of the root.
 pub(crate) const ROOT: &[u8] = b"r";
-/// What keys of data begin with.
+/// Kind of data keys.
 pub(crate) const DATA: u8 = b'd';
-/// What keys of records below directories begin with.
+/// Kind of the records of directory entries.
 pub(crate) const META: u8 = b'm';
-/// What keys of records of files with several names begin with.
+/// Kind of the records of files that have, or had, several names.
 pub(crate) const LINKED: u8 = b'i';
-/// What keys of records of files without a name begin with.
+/// Kind of the records of files without a name.
 pub(crate) const ORPHAN: u8 = b'o';
 
 /// Bytes of the longest name.
@@ -26,14 +26,14 @@ pub(crate) fn push_component(prefix: &mut Vec<u8>, name: &[u8], tag: u64) {
     prefix.extend_from_slice(&bytes[skip..]);
 }
 
-/// The prefix of a directory whose place in the tree is too long for a key.
+/// The prefix of a directory whose path is too long for a key.
 pub(crate) fn far_prefix(ino: u64) -> Vec<u8> {
     let mut prefix = vec![b'/'];
     prefix.extend_from_slice(&ino.to_be_bytes());
     prefix
 }
 
-/// Whether a prefix is of that kind.
+/// Whether a prefix is from [`far_prefix`].
 pub(crate) fn is_far(prefix: &[u8]) -> bool {
     prefix.first() == Some(&b'/')
 }
@@ -48,7 +48,7 @@ pub(crate) fn meta(prefix: &[u8], name: &[u8]) -> Vec<u8> {
     key
 }
 
-/// The end of the keys of the entries of the directory with this prefix.
+/// The end of the key range of the entries of the directory with this prefix.
 pub(crate) fn entries_end(prefix: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(2 + prefix.len());
     key.push(META);
@@ -66,14 +66,14 @@ pub(crate) fn data(prefix: &[u8], block: u64) -> Vec<u8> {
     key
 }
 
-/// The key of the record of an inode that has no place in a directory; `kind` is [`LINKED`] or [`ORPHAN`].
+/// The key of the record of an inode outside its directory; `kind` is [`LINKED`] or [`ORPHAN`].
 pub(crate) fn number(kind: u8, ino: u64) -> Vec<u8> {
     let mut key = vec![kind];
     key.extend_from_slice(&ino.to_be_bytes());
     key
 }
 
-/// All keys that begin with `kind` and then `prefix`, as bounds of a scan.
+/// The scan bounds of all keys that begin with `kind` and then `prefix`.
 pub(crate) fn below(kind: u8, prefix: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut from = Vec::with_capacity(1 + prefix.len());
     from.push(kind);
@@ -93,7 +93,7 @@ pub(crate) fn split_meta(key: &[u8]) -> Option<(&[u8], &[u8])> {
     if is_far(rest) {
         at = 9;
     }
-    // Components first, then a zero byte where the next name would begin.
+    // Components come first, then a zero byte instead of the next name.
     while *rest.get(at)? != 0 {
         let zero = at + rest[at..].iter().position(|byte| *byte == 0)?;
         match component_end(rest, zero) {
@@ -104,14 +104,14 @@ pub(crate) fn split_meta(key: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&rest[..at], &rest[at + 1..]))
 }
 
-/// Where the component ends whose zero byte is at `zero`.
+/// The end of the component whose zero byte is at `zero`.
 fn component_end(rest: &[u8], zero: usize) -> Option<usize> {
     let tag = usize::from(*rest.get(zero + 1)?);
     let end = zero + 2 + tag;
     (tag <= 8 && end <= rest.len()).then_some(end)
 }
 
-/// Where the prefixes of directories end that a prefix may lie in, the root's first. Only that of the root does not count where the prefix does
+/// The lengths of the prefixes of all directories that may contain this prefix, the root's first; only the root's if the prefix does
 /// not begin with a name.
 pub(crate) fn component_ends(prefix: &[u8]) -> Vec<usize> {
     let mut ends = vec![if is_far(prefix) { 9 } else { 0 }];
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_before_what_is_deeper_and_in_the_order_of_names() {
+    fn entries_sort_by_name_before_deeper_keys() {
         let dir = prefix(&[("a", 0)]);
         let entry = meta(&dir, b"z");
         let deeper = meta(&prefix(&[("a", 0), ("b", 0)]), b"c");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_apart_again() {
+    fn split_reverses_key_construction() {
         for parts in [&[][..], &[("a", 0)], &[("a", 0x1_0000), ("b c", 0)], &[("x", 256), ("y", u64::MAX)]] {
             let prefix = prefix(parts);
             assert_eq!(split_meta(&meta(&prefix, b"name")), Some((&prefix[..], &b"name"[..])));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_is_the_beginning_of_another_but_of_what_is_in_it() {
+    fn only_ancestor_prefixes_are_prefixes_of_a_prefix() {
         let a = prefix(&[("a", 0)]);
         for other in [prefix(&[("a", 5)]), prefix(&[("ab", 0)]), prefix(&[("b", 0)])] {
             assert!(!other.starts_with(&a) && !a.starts_with(&other));

@@ -1,10 +1,8 @@
 //! A POSIX file system that does not age: files and directories as keys of a Bε-tree, served through FUSE.
 //!
-//! Keys are full paths, so that what tools read one after the other lies one behind the other. `FORMAT.md` describes keys, values and the
-//! invariants.
+//! Keys are full paths, so data that tools read in sequence is adjacent on disk. `FORMAT.md` describes keys, values and invariants.
 //!
-//! [`mkfs`] makes a file system on a [`Storage`](betree::Storage), [`Fs`] is one that is open, with an operation for each of the
-//! system calls.
+//! [`mkfs`] creates a file system on a [`Storage`](betree::Storage). [`Fs`] is an open file system, with one operation per system call.
 
 mod attr;
 mod check;

@@ -1,4 +1,4 @@
-//! Serving a file system from its mount to its end.
+//! Serving a file system from mount to unmount.
 
 use std::ffi::CString;
 use std::fs::OpenOptions;
@@ -24,41 +24,41 @@ use crate::options::MountOptions;
 use crate::prune::Pruner;
 use crate::read_ahead::read_ahead;
 
-/// How often the log is written if something changed.
+/// Interval of log writes while changes occur.
 const LOG: Duration = Duration::from_secs(1);
-/// How often all that changed is brought into the tree.
+/// Interval of checkpoints while changes occur.
 const CHECKPOINT: Duration = Duration::from_secs(60);
-/// How often what was freed is given back if something changed: checkpoints of the store let go of much at once.
+/// Interval at which freed memory is returned to the system while changes occur: checkpoints free much memory at once.
 const GIVE_BACK: Duration = Duration::from_secs(5);
 
-/// The share of the machine's memory that everything together takes, unless told,
+/// Default memory budget of the server, as a fraction of the machine's memory,
 const MEMORY: usize = 16;
-/// and the least of that.
+/// and its minimum.
 const LEAST_MEMORY: usize = 256 << 20;
-/// The share of it that inodes may take which the kernel knows.
+/// The fraction of the memory budget for inodes that the kernel references.
 const INODES: usize = 8;
-/// What such an inode takes, about.
+/// Approximate memory of one such inode, in bytes.
 const INODE_BYTES: usize = 768;
-/// What takes memory beside what the store counts: requests, nodes that are taken apart and put together.
+/// Memory that the store does not count: requests, and nodes while they are decoded and encoded.
 const UNCOUNTED: usize = 24 << 20;
 
-/// How long is waited for what FUSE lets go of later.
+/// How long to wait for delayed FUSE requests.
 const LETTING_GO: Duration = Duration::from_secs(2);
 
-/// The type that the mount table shows.
+/// The file system type in the mount table.
 pub const KIND: &str = "fuse.betreefs";
 
 enum Event {
-    /// A signal asks for the end.
+    /// A signal requested the unmount.
     Signal,
-    /// The file system is not mounted any longer.
+    /// The file system is no longer mounted.
     Ended(std::io::Result<()>),
 }
 
-/// Mounts the file system in `image` on `dir` and serves it until it is unmounted, or a signal asks for that. Calls `ready` when it can be used.
+/// Mounts the file system in `image` on `dir` and serves it until an unmount or a signal. Calls `ready` once it is usable.
 ///
 /// # Errors
-/// If there is no file system, it is in use, or cannot be mounted; if the disk fails while it is closed.
+/// If `image` has no file system, is in use, or cannot be mounted; if the disk fails during close.
 pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnce()) -> Result<()> {
     let dir = std::fs::canonicalize(dir).context("mounting on", dir)?;
     if options.remount {
@@ -76,11 +76,11 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
     let (session, device) = attach(served, &image, &dir, options)?;
     run(session, tell);
     let pruner = Pruner::start(Arc::clone(&fs), device, inodes(options));
-    // Without root it stays as the kernel has it.
+    // Without root the kernel's default remains.
     let _ = read_ahead(&dir);
     ready();
     let unmount = || {
-        // What is in use stays until it is not: a second signal tries again.
+        // A busy file system stays mounted: a second signal tries again.
         if let Err(error) = unmount(&dir) {
             let why = "close its open files";
             let _ = writeln!(std::io::stderr(), "unmounting {}: {error}; {why}", dir.display());
@@ -91,7 +91,7 @@ pub fn mount(image: &Path, dir: &Path, options: &MountOptions, ready: impl FnOnc
     ended
 }
 
-/// Changes the options of what is mounted. Files that were closed without a name a moment ago, which FUSE lets go of later, are waited for.
+/// Changes the options of a mount. Waits for files that were just closed without a name, which FUSE releases later.
 fn remount(dir: &Path, options: &MountOptions) -> std::io::Result<()> {
     let start = Instant::now();
     loop {
@@ -104,7 +104,7 @@ fn remount(dir: &Path, options: &MountOptions) -> std::io::Result<()> {
     }
 }
 
-/// Serves the file system in `image`, which is mounted already by `device`, until it is unmounted. Calls `ready` when it can be used.
+/// Serves the file system in `image`, already mounted through `device`, until it is unmounted. Calls `ready` once it is usable.
 ///
 /// # Errors
 /// As [`mount`].
@@ -127,7 +127,7 @@ fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     spare_memory();
     let memory = memory(options);
     let cache_bytes = (memory - memory / INODES).saturating_sub(UNCOUNTED).max(memory / 2);
-    // Files are read in the order of their keys far more often than in random order.
+    // Reads in key order are far more frequent than random reads.
     let store = Options { cache_bytes, in_rows: true, ..Options::default() };
     Ok(Arc::new(if options.read_only {
         Fs::open_read_only(storage, store)?
@@ -142,26 +142,26 @@ fn memory(options: &MountOptions) -> usize {
     options.cache_bytes.unwrap_or((all / MEMORY).max(LEAST_MEMORY))
 }
 
-/// How many inodes the kernel may know, if it lets itself be told.
+/// The maximum number of inodes that the kernel references, if the kernel accepts prune notifications.
 fn inodes(options: &MountOptions) -> usize {
     memory(options) / INODES / INODE_BYTES
 }
 
-/// Has the C library give back what was freed: it would keep large pieces, in as many heaps as there are threads, half as much again as is in use.
+/// Makes the C library return freed memory: by default it keeps large pieces, in as many heaps as threads, up to half of the used memory in addition.
 fn spare_memory() {
     #[cfg(target_env = "gnu")]
     for (what, bytes) in
         [(libc::M_ARENA_MAX, 1), (libc::M_MMAP_THRESHOLD, 1 << 20), (libc::M_TRIM_THRESHOLD, 16 << 20)]
     {
-        // SAFETY: it sets a number of the allocator; what it does not know it leaves alone.
+        // SAFETY: it sets a number of the allocator, which ignores unknown ones.
         unsafe { libc::mallopt(what, bytes) };
     }
 }
 
-/// Has the C library give back what was freed in the midst of its heap, too, which it does only when it is told.
+/// Makes the C library return freed memory from the middle of its heap as well, which it does on request only.
 fn give_back_memory() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: what is in use stays as it is.
+    // SAFETY: memory in use is unchanged.
     unsafe {
         libc::malloc_trim(0);
     }
@@ -192,7 +192,7 @@ fn config(options: &MountOptions) -> Config {
     config
 }
 
-/// Mounts, and gives the connection once more. Root does it by itself, others by `fusermount3`.
+/// Mounts, and returns a duplicate of the connection. Root mounts directly, other users through `fusermount3`.
 fn attach(
     served: Served,
     image: &Path,
@@ -231,30 +231,30 @@ fn attach(
         .map_err(Into::into)
 }
 
-/// The connection that was just made, which is the only one of this process.
+/// The FUSE connection just opened, the only one of this process.
 fn connection() -> std::io::Result<OwnedFd> {
     for entry in std::fs::read_dir("/proc/self/fd")?.flatten() {
         if std::fs::read_link(entry.path()).is_ok_and(|to| to == Path::new("/dev/fuse"))
             && let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok())
         {
-            // SAFETY: it is open, and stays so until the session is dropped, which is not in use yet.
+            // SAFETY: the descriptor is open, and stays open until the session, which is not in use yet, is dropped.
             return unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned();
         }
     }
     Err(std::io::Error::from_raw_os_error(libc::ENOENT))
 }
 
-/// What the kernel is told when it mounts, beside the device.
+/// The options of the mount system call, besides the device.
 pub fn kernel_options() -> String {
     format!("default_permissions,allow_other,max_read={REQUEST_MAX_BYTES}")
 }
 
-/// A thread that waits for the disk must not keep those that do not.
+/// The number of threads: a thread that waits for the disk must not block the others.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(4, |n| (2 * n.get()).clamp(4, 16))
 }
 
-/// Writes the log now and then until it is not mounted any more, and closes the store.
+/// Writes the log at intervals until the unmount, then closes the store.
 fn serve_until_end(
     fs: Arc<Fs>,
     pruner: Pruner,
@@ -264,7 +264,7 @@ fn serve_until_end(
 ) -> Result<()> {
     let ended = write_now_and_then(&fs, unmount, events);
     pruner.stop();
-    // The thread that served has dropped what it had before it said that it ended.
+    // The session thread drops its reference before it signals the end.
     let closed = Arc::into_inner(fs).expect("nobody else has it").close();
     ended.context("serving", image)?;
     closed
@@ -278,7 +278,7 @@ fn write_now_and_then(fs: &Fs, unmount: impl Fn(), events: &Receiver<Event>) -> 
             Ok(Event::Ended(ended)) => return tolerate(ended),
             Ok(Event::Signal) => unmount(),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                // A failure is told to whoever writes next.
+                // The next writer receives the error.
                 if fs.take_changed() {
                     since = true;
                     let _ = fs.sync();
@@ -297,7 +297,7 @@ fn write_now_and_then(fs: &Fs, unmount: impl Fn(), events: &Receiver<Event>) -> 
     }
 }
 
-/// What is mounted may go while a request is handed over.
+/// Ignores errors of a request that was interrupted by the unmount.
 fn tolerate(ended: std::io::Result<()>) -> std::io::Result<()> {
     match ended {
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => Ok(()),

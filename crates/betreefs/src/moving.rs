@@ -1,4 +1,4 @@
-//! Giving things other keys with their other names: see `FORMAT.md`.
+//! Moving inodes between names and their keys: see `FORMAT.md`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,17 +12,17 @@ use crate::inode::{At, Inode, Name, Spot};
 use crate::key;
 use crate::record::{Entry, Place, Record, Time};
 
-/// An inode that comes to another name.
+/// An inode that moves to another name.
 pub(crate) struct Moved {
     inode: Arc<Inode>,
     record: Record,
     at: At,
-    /// Whether keys of what belongs to it have changed.
+    /// Whether keys of its data or its entries changed.
     copied: bool,
 }
 
 impl Fs {
-    /// Adds to a batch what brings a file that loses one of two names home to the one that is left.
+    /// Adds to a batch: a file with two names loses one and moves home to the other.
     pub(crate) fn come_home(
         &self,
         inode: &Arc<Inode>,
@@ -37,7 +37,7 @@ impl Fs {
         self.relocate(inode, record, left, true, changes, batch)
     }
 
-    /// Adds to a batch what changes one of several names of a file, which is where it was.
+    /// Adds to a batch: one of several names of a file changes; its data stays.
     pub(crate) fn redirect(
         &self,
         inode: &Arc<Inode>,
@@ -52,8 +52,8 @@ impl Fs {
         Ok(Moved { inode: Arc::clone(inode), record, at, copied: false })
     }
 
-    /// Adds to a batch what gives an inode a name that is its only one: by copying it home if it `may` be and is small, else as a zone. What it had at
-    /// its old name is not touched but for what is copied.
+    /// Adds to a batch: an inode gets `to` as its only name, by a copy to its new home if `may_copy` is set and it is small, else as a zone.
+    /// Except for copied keys, the batch leaves the old name untouched.
     pub(crate) fn relocate(
         &self,
         inode: &Arc<Inode>,
@@ -67,7 +67,7 @@ impl Fs {
         let at = inode.at.read().clone();
         let old = inode.prefix(epoch)?;
         let parent = to.parent.prefix(epoch)?;
-        // Where its keys are already, nobody else's are.
+        // If its keys are already at this home, no other inode uses them.
         let there = |place: &Place| place.prefix(&parent, &to.name, inode.ino) == old;
         let mut place = [Place::Home, Place::Tagged].into_iter().find(there).unwrap_or_else(|| {
             let displaced = changes.displaced(&to.parent);
@@ -93,10 +93,10 @@ impl Fs {
         Ok(Moved { inode: Arc::clone(inode), record, at: At { spot: Spot::Name(to.clone()), place }, copied })
     }
 
-    /// What was added to a batch was written.
+    /// Updates the inode in memory, after the batch was written.
     pub(crate) fn moved(&self, moved: Moved) {
         *moved.inode.at.write() = moved.at;
-        // Also where nothing was copied, for an empty directory has a prefix too.
+        // Also if no key was copied: an empty directory has a prefix too.
         if moved.copied && moved.inode.is_dir() {
             self.next_epoch();
         } else if moved.copied {
@@ -105,8 +105,8 @@ impl Fs {
         self.settle(&moved.inode, &mut moved.inode.state.lock(), moved.record);
     }
 
-    /// Adds to a batch what copies all below one prefix to another and deletes it there; or nothing, and says so, if it is too much, finds no room or
-    /// something in it is displaced.
+    /// Adds to a batch: all keys below prefix `old` move to prefix `new`. Returns false, without changing the batch, if they are too many,
+    /// space is short or an entry is displaced.
     fn copy(&self, record: &Record, old: &[u8], new: &[u8], batch: &mut Batch) -> Result<bool> {
         let kinds = kinds(record);
         if kinds.is_empty() {
@@ -133,7 +133,7 @@ impl Fs {
             Ok(true)
         })?;
         let Some(bytes) = found else { return Ok(false) };
-        // On a full disk deleting has to work, which moving must not hinder.
+        // A move must not take the space that deletes need on a full disk.
         if self.store.room_bytes() < self.reserve + bytes {
             return Ok(false);
         }
@@ -151,7 +151,7 @@ impl Fs {
         Ok(true)
     }
 
-    /// Reads what a move may have to copy, so that it need not read it from the disk while it keeps others waiting. `tree` is held for reading.
+    /// Reads the keys that a move may copy into the cache, so that the move does not block others on disk reads. The caller holds `tree` for reading.
     pub(crate) fn warm(&self, inode: &Inode) {
         let record = inode.state.lock().record.clone();
         let most = self.copied_at_most(&record);
@@ -159,12 +159,12 @@ impl Fs {
             return;
         }
         let Ok(prefix) = inode.prefix(self.epoch()) else { return };
-        // What fails here fails again where it counts.
+        // An error here occurs again in the move itself.
         let _ = self.each_below(kinds(&record), &prefix, most, |_, _, _| Ok(true));
     }
 
-    /// Goes through what these kinds of keys hold below a prefix, as long as `each` says so and it is at most so many bytes; how many they are, if it
-    /// came to the end.
+    /// Visits the keys of these kinds below a prefix until `each` returns false or their size exceeds the limit; returns their total bytes
+    /// if all were visited.
     fn each_below(
         &self,
         kinds: &[u8],
@@ -190,13 +190,13 @@ impl Fs {
         if record.is_file() { self.leaf } else { self.zone }
     }
 
-    /// Bytes of a file that are stored, at most; of a directory nobody knows. Of a sparse file the blocks lie apart, but for their number it is the same.
+    /// An upper bound of the stored bytes of a file; unknown for a directory. The blocks of a sparse file are scattered; only their number counts.
     fn bytes(&self, record: &Record) -> u64 {
         if record.is_file() { record.stored.saturating_mul(self.block).min(record.size) } else { 0 }
     }
 }
 
-/// What the keys begin with that have an inode's prefix.
+/// The kinds of the keys that contain the prefix of an inode.
 fn kinds(record: &Record) -> &'static [u8] {
     match record.kind() {
         libc::S_IFDIR if record.size > 0 => &[key::META, key::DATA],
@@ -242,8 +242,8 @@ mod tests {
             self.1.unlink(ROOT, name.as_bytes()).unwrap();
         }
 
-        /// The names that data lies at, all of it in the root, in the order of keys.
-        fn laid(&self) -> Vec<String> {
+        /// The names of the files whose data is below the root, in key order.
+        fn data_order(&self) -> Vec<String> {
             let (from, to) = key::below(key::DATA, &[]);
             let mut names: Vec<String> = Vec::new();
             for found in self.1.store.scan(&from, Some(&to)) {
@@ -255,8 +255,8 @@ mod tests {
             names
         }
 
-        /// How many records lie apart from their names.
-        fn apart(&self) -> usize {
+        /// The number of records stored under inode numbers.
+        fn numbered_records(&self) -> usize {
             let (from, to) = key::below(key::LINKED, &[]);
             self.1.store.scan(&from, Some(&to)).count()
         }
@@ -268,21 +268,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_linked_into_place_lies_in_the_order_of_names() {
+    fn linked_and_unlinked_files_are_in_name_order() {
         let mounted = Mounted::new();
         for i in 0..20 {
-            // As git writes its objects, for which the order of the first names means nothing.
+            // As git writes its objects: the order of the first names is arbitrary.
             let ino = mounted.file(&format!("tmp_{}", i * 7 % 20), 40_000);
             mounted.link(ino, &format!("{i:02}"));
             mounted.unlink(&format!("tmp_{}", i * 7 % 20));
         }
-        assert_eq!(mounted.laid(), (0..20).map(|i| format!("{i:02}")).collect::<Vec<_>>());
-        assert_eq!(mounted.apart(), 0);
+        assert_eq!(mounted.data_order(), (0..20).map(|i| format!("{i:02}")).collect::<Vec<_>>());
+        assert_eq!(mounted.numbered_records(), 0);
         mounted.end();
     }
 
     #[test]
-    fn a_file_that_keeps_its_first_name_stays_where_it_was() {
+    fn file_that_keeps_its_first_name_stays_in_place() {
         let mounted = Mounted::new();
         let ino = mounted.file("a", 100_000);
         let old = mounted.1.inode(ino).unwrap().prefix(mounted.1.epoch()).unwrap();
@@ -290,40 +290,43 @@ mod tests {
         mounted.unlink("b");
         let inode = mounted.1.inode(ino).unwrap();
         assert!(inode.is_home() && inode.prefix(mounted.1.epoch()).unwrap() == old);
-        assert_eq!((mounted.laid(), mounted.apart()), (vec!["a".to_owned()], 0));
+        assert_eq!((mounted.data_order(), mounted.numbered_records()), (vec!["a".to_owned()], 0));
         mounted.end();
     }
 
     #[test]
-    fn the_last_of_three_names_is_home() {
+    fn last_of_three_names_is_home() {
         for left in ["a", "b", "c"] {
             let mounted = Mounted::new();
             let ino = mounted.file("a", 30_000);
             mounted.link(ino, "b");
             mounted.link(ino, "c");
             for name in ["a", "b", "c"].into_iter().filter(|name| *name != left) {
-                assert_eq!((mounted.laid(), mounted.apart()), (vec!["a".to_owned()], 1));
+                assert_eq!((mounted.data_order(), mounted.numbered_records()), (vec!["a".to_owned()], 1));
                 mounted.unlink(name);
             }
-            assert_eq!((mounted.laid(), mounted.apart()), (vec![left.to_owned()], 0));
+            assert_eq!((mounted.data_order(), mounted.numbered_records()), (vec![left.to_owned()], 0));
             mounted.end();
         }
     }
 
     #[test]
-    fn a_name_that_is_renamed_or_replaced_is_left_like_any_other() {
+    fn renaming_or_replacing_a_link_moves_the_file_home() {
         let mounted = Mounted::new();
         let ino = mounted.file("a", 30_000);
         mounted.link(ino, "b");
         mounted.1.rename((ROOT, b"b"), (ROOT, b"c"), Rename::Replace).unwrap();
         mounted.file("d", 30_000);
         mounted.1.rename((ROOT, b"d"), (ROOT, b"a"), Rename::Replace).unwrap();
-        assert_eq!((mounted.laid(), mounted.apart()), (vec!["a".to_owned(), "c".to_owned()], 0));
+        assert_eq!(
+            (mounted.data_order(), mounted.numbered_records()),
+            (vec!["a".to_owned(), "c".to_owned()], 0)
+        );
         mounted.end();
     }
 
     #[test]
-    fn only_the_record_of_what_is_larger_than_a_leaf_comes_home() {
+    fn file_larger_than_a_leaf_moves_home_by_record_only() {
         let mounted = Mounted::new();
         let leaf = mounted.1.leaf;
         for (name, bytes) in [("large", leaf + 1), ("small", leaf / 2)] {
@@ -334,13 +337,13 @@ mod tests {
             mounted.file(&lock, bytes);
             mounted.1.rename((ROOT, lock.as_bytes()), (ROOT, new.as_bytes()), Rename::Replace).unwrap();
         }
-        assert_eq!(mounted.laid(), ["lock_large", "new_small", "small", "tmp_large"]);
-        assert_eq!(mounted.apart(), 0);
+        assert_eq!(mounted.data_order(), ["lock_large", "new_small", "small", "tmp_large"]);
+        assert_eq!(mounted.numbered_records(), 0);
         mounted.end();
     }
 
     #[test]
-    fn a_full_disk_takes_no_copies() {
+    fn full_disk_makes_no_copies() {
         let mounted = Mounted::new();
         let ino = mounted.file("a", 60_000);
         mounted.link(ino, "b");
@@ -350,7 +353,10 @@ mod tests {
             at += 16 << 10;
         }
         mounted.unlink("a");
-        assert_eq!((mounted.laid(), mounted.apart()), (vec!["a".to_owned(), "z".to_owned()], 0));
+        assert_eq!(
+            (mounted.data_order(), mounted.numbered_records()),
+            (vec!["a".to_owned(), "z".to_owned()], 0)
+        );
         mounted.end();
     }
 }

@@ -1,24 +1,24 @@
-//! Options of a mount, as `mount -o` takes them.
+//! Mount options in the syntax of `mount -o`.
 
 use rustix::mount::MountFlags;
 
-/// How a file system is mounted.
+/// The options of a mount.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MountOptions {
-    /// Bytes of memory for the store; what is its default unless told.
+    /// Memory of the store in bytes; `None` is its default.
     pub cache_bytes: Option<usize>,
-    /// Threads that answer the kernel.
+    /// Threads that serve kernel requests.
     pub threads: Option<usize>,
-    /// Nothing is written, not even to recover from a crash: that is done in memory.
+    /// Read-only: nothing is written, and crash recovery happens in memory.
     pub read_only: bool,
-    /// What is mounted there gets these options instead of those that it has.
+    /// Changes the options of an existing mount.
     pub remount: bool,
-    /// Whether other users may use what somebody without root has mounted; `/etc/fuse.conf` must allow it. What root mounts they may.
+    /// Whether other users may access a mount of a user without root; `/etc/fuse.conf` must allow it. Mounts of root always allow it.
     pub allow_other: bool,
     flags: Option<MountFlags>,
 }
 
-/// Options that say nothing about this: to `mount`, to the system's start, or what is so anyway.
+/// Ignored options: meant for `mount` or for system start, or always true.
 const MEANINGLESS: [&str; 14] = [
     "relatime",
     "defaults",
@@ -40,7 +40,7 @@ impl MountOptions {
     /// Reads options separated by commas.
     ///
     /// # Errors
-    /// Names an option that there is not.
+    /// Names an unknown option.
     pub fn parse(options: &str) -> Result<Self, String> {
         let mut this = Self::default();
         for option in options.split(',').filter(|option| !option.is_empty()) {
@@ -70,7 +70,7 @@ impl MountOptions {
                         this.threads = Some(number(option, n, 1..=256)?);
                         continue;
                     }
-                    // As the kernel shows them, and `mount` gives them back when options change.
+                    // The kernel shows these options, and `mount` returns them on a remount.
                     Some(("user_id" | "group_id" | "max_read", _)) => continue,
                     _ if MEANINGLESS.contains(&option) || option.starts_with("x-") => continue,
                     _ => return Err(format!("unknown betreefs option {option}")),
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_mount_gives_is_understood() {
+    fn options_of_mount_are_parsed() {
         let options =
             MountOptions::parse("rw,nosuid,noatime,x-systemd.automount,cache_mib=64,threads=3").unwrap();
         assert_eq!(

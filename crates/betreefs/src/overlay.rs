@@ -1,4 +1,4 @@
-//! A disk that is only read: what is written to it stays in memory. So a check can bring back what the log holds.
+//! A read-only storage whose writes stay in memory, so that a check can replay the log.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use betree::Storage;
 use parking_lot::RwLock;
 
-/// The unit that writes are kept in; those of a store are multiples of it.
+/// The unit of overlaid writes; store writes are multiples of it.
 const UNIT: u64 = 512;
 
 pub(crate) struct Overlay {

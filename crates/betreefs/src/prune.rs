@@ -1,6 +1,7 @@
-//! Has the kernel forget inodes, so that what is kept of each does not grow without bound: by itself it forgets only when its own memory is short.
+//! Limits the number of inodes that the kernel references, which bounds memory: by itself the kernel forgets inodes only when its memory is short.
 //!
-//! From Linux 6.18 on it can be told which (`FUSE_NOTIFY_PRUNE` of `linux/fuse.h`); those that anybody uses it keeps. An older one refuses the first time.
+//! Linux 6.18 and later can prune given inodes (`FUSE_NOTIFY_PRUNE` of `linux/fuse.h`); it keeps those in use. Older kernels refuse the first
+//! notification.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -12,23 +13,23 @@ use std::time::Duration;
 
 use crate::fs::Fs;
 
-/// Inodes of one notification.
+/// Inodes per notification.
 const BATCH: usize = 512;
-/// How long the kernel gets to answer with what it has forgotten.
+/// How long to wait for the kernel's forget requests.
 const ANSWER: Duration = Duration::from_millis(1);
-/// How long is waited where it forgets nothing, because all is in use.
+/// How long to wait if the kernel forgets none, because all are in use.
 const IN_USE: Duration = Duration::from_millis(100);
 /// The code of the notification.
 const NOTIFY_PRUNE: i32 = 9;
 
-/// A thread that keeps the number of inodes that the kernel knows at about a limit.
+/// A thread that keeps the number of inodes the kernel references near a limit.
 pub(crate) struct Pruner {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
 impl Pruner {
-    /// Begins; `device` is one of the file system's connection.
+    /// Starts the thread; `device` is a duplicate of the FUSE connection.
     pub fn start(fs: Arc<Fs>, device: OwnedFd, most: usize) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, mut device) = (Arc::clone(&stop), File::from(device));
@@ -40,7 +41,7 @@ impl Pruner {
                     park();
                     continue;
                 }
-                // After a refusal memory is as it was without this.
+                // If the kernel refuses, memory stays unlimited.
                 if device.write_all(&notification(&fs.table.oldest(BATCH))).is_err() {
                     return;
                 }
@@ -54,7 +55,7 @@ impl Pruner {
         Self { stop, thread }
     }
 
-    /// Ends the thread.
+    /// Stops the thread.
     pub fn stop(self) {
         self.stop.store(true, Relaxed);
         self.thread.thread().unpark();

@@ -1,5 +1,4 @@
-//! How far the kernel reads ahead of who reads a file. It does so from the server's memory; what the server reads ahead from the disk is
-//! the store's own affair.
+//! The kernel's read-ahead of mounted files. It reads from the memory of the server; the store has its own read-ahead from the disk.
 
 use std::os::linux::fs::MetadataExt;
 use std::path::Path;
@@ -9,7 +8,7 @@ use disk::IoContext;
 use crate::error::Result;
 use crate::fuse::READ_AHEAD_BYTES;
 
-/// Lets the kernel read as far ahead in what is mounted on `dir` as the longest request goes; its own 128 KiB cost eight times the requests.
+/// Sets the kernel's read-ahead of the file system mounted on `dir` to the longest request; the default of 128 KiB needs eight times the requests.
 ///
 /// # Errors
 /// Without root.

@@ -1,4 +1,4 @@
-//! What is known of an inode, and how it lies in the store: see the table in `FORMAT.md`.
+//! Inode records and their encoding: see the table in `FORMAT.md`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::key;
 const RECORD: u8 = 1;
 const REDIRECT: u8 = 2;
 const DISPLACED: u8 = 1;
-/// Bytes of a record before its place.
+/// Bytes of a record before its place field.
 pub(crate) const FIXED: usize = 96;
 
-/// A moment, as the system calls have it.
+/// A time stamp as in system calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time {
     /// Seconds since 1970.
@@ -23,7 +23,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// Now.
+    /// The current time.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
@@ -51,19 +51,19 @@ impl From<Time> for SystemTime {
     }
 }
 
-/// Where the keys of what belongs to an inode begin.
+/// The location of the keys of an inode's data or entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// At its directory's prefix and one component.
+    /// At home: the prefix of its directory and one component.
     Home,
-    /// The same, with its number as a tag.
+    /// At home, with its number as a tag.
     Tagged,
-    /// At a prefix of its own.
+    /// Under a prefix of its own.
     Away(Arc<[u8]>),
 }
 
 impl Place {
-    /// What the keys of inode `ino` begin with, `name` in the directory with the prefix `parent`.
+    /// The prefix of inode `ino`, named `name` in the directory with the prefix `parent`.
     pub fn prefix(&self, parent: &[u8], name: &[u8], ino: u64) -> Arc<[u8]> {
         let tag = match self {
             Self::Home => 0,
@@ -80,19 +80,19 @@ impl Place {
 /// Extended attributes, by name.
 pub(crate) type Xattrs = BTreeMap<Box<[u8]>, Box<[u8]>>;
 
-/// What is known of an inode, but for where it is.
+/// An inode record, without its location.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Record {
     pub ino: u64,
-    /// With the type.
+    /// Type and permissions.
     pub mode: u32,
     pub uid: u32,
     pub gid: u32,
     pub links: u32,
     pub rdev: u32,
-    /// Bytes; of a directory the number of its entries.
+    /// Size in bytes; of a directory, its number of entries.
     pub size: u64,
-    /// Blocks that are stored.
+    /// Stored blocks.
     pub stored: u64,
     pub atime: Time,
     pub mtime: Time,
@@ -100,7 +100,7 @@ pub(crate) struct Record {
     pub birth: Time,
     /// See "displaced" in `FORMAT.md`.
     pub displaced: bool,
-    /// Of a symbolic link.
+    /// Target of a symbolic link.
     pub target: Box<[u8]>,
     pub xattrs: Xattrs,
 }
@@ -118,7 +118,7 @@ impl Record {
         self.kind() == libc::S_IFREG
     }
 
-    /// As the store has it.
+    /// Encodes the record for the store.
     pub fn encode(&self, place: &Place) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED + 8 + self.target.len());
         out.extend_from_slice(&[RECORD, if self.displaced { DISPLACED } else { 0 }, 0, 0]);
@@ -157,11 +157,11 @@ impl Record {
     }
 }
 
-/// What lies at the key of a name.
+/// The value of a name's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
     Record(Record, Place),
-    /// The name is one of several of this inode, of this type.
+    /// A redirect: one of several names of this inode, of this type.
     Redirect {
         kind: u32,
         ino: u64,
@@ -169,7 +169,7 @@ pub(crate) enum Entry {
 }
 
 impl Entry {
-    /// A redirect as the store has it.
+    /// Encodes a redirect for the store.
     pub fn redirect(kind: u32, ino: u64) -> Vec<u8> {
         let mut out = vec![REDIRECT];
         out.extend_from_slice(&kind.to_le_bytes());
@@ -177,7 +177,7 @@ impl Entry {
         out
     }
 
-    /// Reads what [`Record::encode`] or [`Entry::redirect`] made.
+    /// Decodes the result of [`Record::encode`] or [`Entry::redirect`].
     pub fn decode(value: &[u8]) -> Result<Self> {
         let mut reader = Reader(value);
         let entry = match reader.u8()? {
@@ -188,7 +188,7 @@ impl Entry {
         if reader.0.is_empty() { Ok(entry) } else { Err(wrong("is too long")) }
     }
 
-    /// The same, of a key at which no redirect may be.
+    /// Decodes the value of a key that cannot have a redirect.
     pub fn decode_record(value: &[u8]) -> Result<(Record, Place)> {
         match Self::decode(value)? {
             Self::Record(record, place) => Ok((record, place)),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_back_as_it_was() {
+    fn decode_reverses_encode() {
         for place in [Place::Home, Place::Tagged, Place::Away(b"x\0\0"[..].into())] {
             let value = sample().encode(&place);
             assert_eq!(Entry::decode(&value).unwrap(), Entry::Record(sample(), place));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn times_before_1970_come_back_too() {
+    fn times_before_1970_are_preserved() {
         for (s, ns) in [(0, 0), (-1, 1), (-1, 0), (i64::from(i32::MIN), 5), (1 << 33, 999_999_999)] {
             let time = Time { s, ns };
             assert_eq!(Time::from(SystemTime::from(time)), time);
@@ -309,7 +309,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_is_an_error_and_no_panic(value in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..120) {
+        fn damage_is_an_error_not_a_panic(value in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..120) {
             let _ = Entry::decode(&value);
             let mut whole = sample().encode(&Place::Home);
             whole.truncate(cut);

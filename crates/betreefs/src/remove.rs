@@ -1,4 +1,4 @@
-//! Taking names away, and what happens to what has none any more.
+//! Removing names, and deleting inodes without a name.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,20 +12,20 @@ use crate::inode::{At, Inode, Name, Spot, State};
 use crate::key;
 use crate::record::{Entry, Place, Record, Time};
 
-/// Files with so many blocks are deleted block by block; range deletes are for larger ones.
+/// Files with up to this many blocks are deleted block by block; larger ones by range deletes.
 const FEW_BLOCKS: u64 = 4;
 
-/// What becomes of an inode that loses a name.
+/// The effect of losing a name on an inode.
 pub(crate) struct Loss {
     pub inode: Arc<Inode>,
     record: Record,
     at: At,
-    /// Whether the directory that it was at home in is displaced from now on.
+    /// Whether the directory in which it was at home becomes displaced.
     pub displaces: bool,
 }
 
 impl Fs {
-    /// Takes away a name of what is no directory.
+    /// Removes a name of an inode that is not a directory.
     ///
     /// # Errors
     /// `ENOENT`, `EISDIR`.
@@ -33,7 +33,7 @@ impl Fs {
         self.remove(parent, name, false)
     }
 
-    /// Takes away an empty directory.
+    /// Removes an empty directory.
     ///
     /// # Errors
     /// `ENOENT`, `ENOTDIR`, `ENOTEMPTY`.
@@ -77,13 +77,13 @@ impl Fs {
         Ok(())
     }
 
-    /// Takes away one of the two names of a file, which comes home to the other.
+    /// Removes one of the two names of a file, which moves home to the other.
     fn remove_one_of_two(&self, inode: &Arc<Inode>, name: &Name) -> Result<()> {
-        // For writing, because the file gets other keys.
+        // Takes the write lock, because the keys of the file change.
         let tree = self.tree.write();
         let links = inode.state.lock().record.links;
         let Some(left) = inode.left_without(name, links) else {
-            // It was changed meanwhile.
+            // Another thread changed the file in the meantime.
             drop(tree);
             return self.remove(name.parent.ino, &name.name, false);
         };
@@ -103,7 +103,7 @@ impl Fs {
         Ok(())
     }
 
-    /// Adds to a batch what follows from taking a name from an inode, but for the name itself.
+    /// Adds the effects of removing a name of an inode to a batch, except for the name itself.
     pub(crate) fn lose(
         &self,
         inode: &Arc<Inode>,
@@ -138,7 +138,7 @@ impl Fs {
         Ok(loss(record, At { spot: Spot::Gone, place: at.place }, displaces))
     }
 
-    /// What was added to a batch by [`lose`](Self::lose) was written.
+    /// Updates the inode in memory, after the batch of [`lose`](Self::lose) was written.
     pub(crate) fn lost(&self, loss: Loss, state: &mut State) {
         *loss.inode.at.write() = loss.at;
         self.settle(&loss.inode, state, loss.record);
@@ -153,7 +153,7 @@ impl Fs {
         Ok(())
     }
 
-    /// Deletes the blocks of a file of `size` bytes that are within `blocks`.
+    /// Deletes the blocks in `blocks` of a file of `size` bytes.
     pub(crate) fn delete_blocks(
         &self,
         prefix: &[u8],
@@ -173,10 +173,10 @@ impl Fs {
         }
     }
 
-    /// A file is opened once more.
+    /// Increments the open count of a file.
     ///
     /// # Errors
-    /// `ESTALE` if it was deleted.
+    /// `ESTALE` if the file was deleted.
     pub fn open_file(&self, ino: u64) -> Result<()> {
         let inode = self.inode(ino)?;
         let mut state = inode.state.lock();
@@ -187,10 +187,10 @@ impl Fs {
         Ok(())
     }
 
-    /// A file is closed once. Without a name and a handle it is deleted.
+    /// Decrements the open count of a file. A file without a name and an open handle is deleted.
     ///
     /// # Errors
-    /// If writing fails; then it is deleted when the file system is opened next.
+    /// If writing fails; the next open of the file system deletes the file then.
     pub fn release(&self, ino: u64) -> Result<()> {
         let _tree = self.tree.read();
         let inode = self.inode(ino)?;
@@ -207,7 +207,7 @@ impl Fs {
         Ok(())
     }
 
-    /// Deletes files without a name, which nobody can have open yet.
+    /// Deletes files without a name. None of them can be open yet.
     pub(crate) fn delete_orphans(&self) -> Result<()> {
         let (from, to) = key::below(key::ORPHAN, &[]);
         for found in self.store.scan(&from, Some(&to)) {

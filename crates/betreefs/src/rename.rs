@@ -11,22 +11,22 @@ use crate::inode::{Inode, Name, Spot};
 use crate::moving::Moved;
 use crate::record::Time;
 
-/// How a name is changed.
+/// The mode of a rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rename {
-    /// What has the new name goes.
+    /// Replace the target.
     Replace,
-    /// Nothing may have the new name.
+    /// Fail if the target exists.
     NoReplace,
-    /// The two change places.
+    /// Exchange the two names.
     Exchange,
 }
 
 impl Fs {
-    /// Changes a name.
+    /// Renames an inode.
     ///
     /// # Errors
-    /// `ENOENT`, `EEXIST`, `ENOTEMPTY`, `EISDIR`, `ENOTDIR`, `EINVAL` if a directory would come to be in itself, `ENOSPC`.
+    /// `ENOENT`, `EEXIST`, `ENOTEMPTY`, `EISDIR`, `ENOTDIR`, `EINVAL` if a directory would become its own descendant, `ENOSPC`.
     pub fn rename(&self, from: (u64, &[u8]), to: (u64, &[u8]), how: Rename) -> Result<()> {
         check_name(from.1)?;
         check_name(to.1)?;
@@ -50,7 +50,7 @@ impl Fs {
         match (other, how) {
             (Some(_), Rename::NoReplace) => fail(libc::EEXIST),
             (None, Rename::Exchange) => fail(libc::ENOENT),
-            // Two names of one file, or the same name.
+            // Two names of one file, or the same name: nothing to do.
             (Some(other), _) if other.ino == inode.ino => Ok(()),
             (Some(other), Rename::Exchange) if is_in(&from.parent, &other) => fail(libc::EINVAL),
             (Some(other), Rename::Exchange) => self.exchange(&from, &to, &inode, &other),
@@ -132,7 +132,7 @@ impl Fs {
         Ok(())
     }
 
-    /// Adds to a batch what gives an inode one name for another, but for taking away the old one.
+    /// Adds to a batch: an inode gets the new name. The caller removes the old one.
     fn change_name(
         &self,
         inode: &Arc<Inode>,
@@ -153,7 +153,7 @@ impl Fs {
     }
 }
 
-/// Whether a directory is `inode` or somewhere in it.
+/// Whether a directory is `inode` or its descendant.
 fn is_in(dir: &Arc<Inode>, inode: &Inode) -> bool {
     let mut at = Arc::clone(dir);
     loop {

@@ -1,4 +1,4 @@
-//! Holes: making and finding them, and room.
+//! Free space, and holes: punching and finding them.
 
 use betree::Batch;
 
@@ -9,29 +9,29 @@ use crate::inode::State;
 use crate::key;
 use crate::record::{Record, Time};
 
-/// Room of a file system.
+/// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes that files may surely take where there is nothing.
+    /// Bytes that files can surely use in an empty file system.
     pub bytes: u64,
-    /// Bytes that they may surely still take, less what is kept for deleting.
+    /// Bytes that files can surely still use, without the reserve for deletes.
     pub available: u64,
-    /// Bytes of a block of data.
+    /// Bytes of a data block.
     pub block: u64,
 }
 
 impl Fs {
-    /// How much room there is.
+    /// Returns total and available space.
     pub fn room(&self) -> Room {
         let files = |bytes: u64| bytes.saturating_sub(self.reserve);
         let bytes = files(self.store.capacity_bytes());
         Room { bytes, available: files(self.store.room_bytes()).min(bytes), block: self.block }
     }
 
-    /// What `fallocate` does; `mode` is as there.
+    /// Implements `fallocate`, with the same `mode`.
     ///
     /// # Errors
-    /// `EOPNOTSUPP` for what is not done here, `EFBIG`, `ENOSPC`.
+    /// `EOPNOTSUPP` for unsupported modes, `EFBIG`, `ENOSPC`.
     pub fn allocate(&self, ino: u64, offset: u64, len: u64, mode: i32) -> Result<()> {
         let keep = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
         let punch = mode & libc::FALLOC_FL_PUNCH_HOLE != 0;
@@ -73,7 +73,7 @@ impl Fs {
         Ok(())
     }
 
-    /// Adds to a batch what makes a part of a file zeros.
+    /// Adds to a batch: a part of a file becomes zeros.
     fn punch(
         &self,
         state: &mut State,
@@ -83,7 +83,7 @@ impl Fs {
         batch: &mut Batch,
     ) -> Result<()> {
         let blocks = record.size.div_ceil(self.block);
-        // Where the file ends the last block is a whole one.
+        // At the end of the file, the last block counts as whole.
         let end = if end >= record.size { blocks * self.block } else { end };
         if record.stored == 0 || offset >= end {
             return Ok(());
@@ -112,10 +112,10 @@ impl Fs {
         Ok(())
     }
 
-    /// Where from `offset` on the next data is (`hole` false), or the next hole.
+    /// Finds the next data (`hole` false) or the next hole from `offset` on.
     ///
     /// # Errors
-    /// `ENXIO` behind the end of the file, and where there is no data any more.
+    /// `ENXIO` behind the end of the file, and if no data follows.
     pub fn seek(&self, ino: u64, offset: u64, hole: bool) -> Result<u64> {
         let inode = self.inode(ino)?;
         let _tree = self.tree.read();

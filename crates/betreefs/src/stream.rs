@@ -1,5 +1,5 @@
-//! Reading on where the last read ended. Whoever reads files in the order of their names reads keys in their order; a scan that is kept from
-//! read to read lets the store read ahead, and buffers of nodes once and not piece by piece, as looking up each block does not.
+//! Sequential reads. A program that reads files in name order reads keys in order. A scan that continues from read to read lets the store read
+//! ahead, and reads the buffers of a node once instead of once per block lookup.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
@@ -11,25 +11,25 @@ use parking_lot::Mutex;
 use crate::error::Result;
 use crate::key;
 
-/// So many reads, each behind the one before, begin a scan.
+/// This many reads in ascending order start a scan.
 const RISING: u32 = 3;
-/// So many blocks are passed over; what lies farther ahead is no reading on.
+/// Maximum number of blocks to skip; a larger gap is not a sequential read.
 const SKIPPED: usize = 32;
 
-/// The scan, if there is one.
+/// The running scan, if any.
 #[derive(Default)]
 pub(crate) struct Stream {
     state: Mutex<State>,
     running: AtomicBool,
-    /// The file that was read last by the scan, by its hash: who reads on there waits for his turn.
+    /// The file that the scan read last, as a hash; other readers of that file wait for the lock.
     file: AtomicU64,
-    /// How many batches were written.
+    /// Number of written batches.
     writes: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    /// Where the last read began, and how many rose before it.
+    /// The key of the last read, and the number of ascending reads before it.
     last: Vec<u8>,
     rising: u32,
     running: Option<Running>,
@@ -37,17 +37,17 @@ struct State {
 
 struct Running {
     scan: Scan,
-    /// What was written when it began: what is written since it does not see.
+    /// The number of written batches when the scan started; the scan does not see later ones.
     writes: u64,
-    /// No key lies from here up to that of the entry that the scan is at; what lies before, it has passed or never seen.
+    /// No key exists between this one and the current entry of the scan; the scan has passed, or never covered, the keys before it.
     from: Vec<u8>,
 }
 
 impl Stream {
-    /// To be called when a batch was written, before anybody is told.
+    /// Must be called after a batch was written, before its result is reported.
     pub fn wrote(&self) {
         self.writes.fetch_add(1, SeqCst);
-        // It would keep places on the disk from being used again. Whoever reads just now finds out himself.
+        // A scan keeps old space on the disk from being reused. A running reader detects the write itself.
         if self.running.load(SeqCst)
             && let Some(mut state) = self.state.try_lock()
         {
@@ -61,8 +61,8 @@ impl Stream {
         self.running.store(false, SeqCst);
     }
 
-    /// Gives the blocks of a file that are there to `add`, and true; or does nothing, and false, if the read is none that goes on, or one of another file
-    /// does so now.
+    /// Passes the stored blocks of a file to `add` and returns true; returns false if the read is not sequential, or if a sequential read of
+    /// another file is running.
     pub fn read(
         &self,
         store: &Store,
@@ -79,7 +79,7 @@ impl Stream {
         let read = self.read_on(&mut state, store, prefix, blocks, &mut add);
         self.file.store(if let Ok(true) = read { file } else { 0 }, SeqCst);
         if read.is_err() {
-            // The scan is at its end; whoever asks again is to meet the error again, and not what looks like a hole.
+            // The scan has ended; the next read must meet the error again, not an apparent hole.
             self.stop(&mut state);
         }
         read
@@ -134,7 +134,7 @@ impl Stream {
             if let Some((_, block)) = key::split_data(key) {
                 add(block, value);
             }
-            // The last one may be read once more, for the rest of it.
+            // The next read may need the rest of the last block.
             if key == last {
                 break;
             }
@@ -156,7 +156,7 @@ impl Running {
     fn step(&mut self) -> Result<()> {
         if let Some((passed, _)) = self.scan.entry() {
             self.from.clear();
-            // The least key behind it.
+            // The smallest key behind the current one.
             self.from.extend_from_slice(passed);
             self.from.push(0);
         }

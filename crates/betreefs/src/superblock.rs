@@ -1,4 +1,4 @@
-//! The file system's own record, and the making of a file system.
+//! The file system's own record, and `mkfs`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ const MAGIC: &[u8; 8] = b"betreefs";
 const VERSION: u32 = 1;
 /// The largest block of data.
 const BLOCK_BYTES: u32 = 64 << 10;
-/// The least image: nodes are large enough for keys with names of 255 bytes.
+/// The smallest image: its nodes are large enough for keys with names of 255 bytes.
 pub const MIN_BYTES: u64 = 16 << 20;
 
 pub(crate) struct Super {
     pub block_bytes: u32,
-    /// Inode numbers below this one may be in use.
+    /// Upper bound of the inode numbers in use.
     pub next_number: u64,
-    /// Bytes of the image when the file system was made.
+    /// Bytes of the image at the time of `mkfs`.
     pub bytes: u64,
-    /// A name that whoever made it gave.
+    /// The label.
     pub label: String,
 }
 
@@ -79,10 +79,10 @@ fn short() -> Error {
     Error::Damaged("its record is too short".into())
 }
 
-/// Makes an empty file system on the whole of `storage`, called `label`. What was there is lost. The root belongs to `owner` (user, group).
+/// Creates an empty file system with label `label` on the whole of `storage`, and destroys its content. The root belongs to `owner` (user, group).
 ///
 /// # Errors
-/// If it is too small, or the disk refuses.
+/// If the storage is too small or a write fails.
 pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32), label: &str) -> Result<()> {
     let bytes = storage.len().map_err(|e| Error::Number(e.raw_os_error().unwrap_or(libc::EIO)))?;
     large_enough(bytes)?;
@@ -113,7 +113,7 @@ pub fn mkfs(storage: Arc<dyn Storage>, owner: (u32, u32), label: &str) -> Result
     Ok(store.close()?)
 }
 
-/// An error if an image of so many bytes cannot have a file system.
+/// Returns an error if an image of this size is too small for a file system.
 pub(crate) fn large_enough(bytes: u64) -> Result<()> {
     if bytes >= MIN_BYTES {
         return Ok(());
@@ -122,19 +122,19 @@ pub(crate) fn large_enough(bytes: u64) -> Result<()> {
     Err(betree::Error::Params(why).into())
 }
 
-/// The label of the file system in an image or on a device, which need not be unmounted cleanly.
+/// The label of the file system in an image or on a device; a clean unmount is not required.
 ///
 /// # Errors
-/// If there is none, or it is in use.
+/// If there is no file system, or it is in use.
 pub fn label(image: &Path) -> Result<String> {
     let store = Store::open(open_read_only(image)?, betree::Options::default())?;
     Ok(Super::read(&store)?.label)
 }
 
 fn params(bytes: u64) -> Params {
-    // The leaves of a node are made anew together: more of them lie in a row.
+    // The leaves of a node are rewritten together: more of them are adjacent.
     let mut params = Params { fanout: 8, ..Params::for_image(bytes) };
-    // Keys of 1 KiB at least, and values of 16 KiB.
+    // Keys of at least 1 KiB, and values of 16 KiB.
     if params.node_bytes < 64 << 10 {
         params.node_bytes = 64 << 10;
         params.basement_bytes = params.basement_bytes.max(4096);

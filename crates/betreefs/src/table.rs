@@ -1,4 +1,4 @@
-//! The inodes in memory, by number. At most one object stands for an inode at any time.
+//! The inodes in memory, by number. At most one object represents an inode at any time.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{
@@ -13,29 +13,29 @@ use parking_lot::Mutex;
 use crate::inode::Inode;
 
 const SHARDS: usize = 16;
-/// So many changed inodes that were forgotten are remembered in each shard.
+/// Number of forgotten changed inodes that each shard remembers.
 const REMEMBERED: usize = 1024;
 
 struct Slot {
     inode: Weak<Inode>,
-    /// Keeps it as long as the kernel may ask for it by number.
+    /// Keeps the inode while the kernel may refer to it by number.
     held: Option<Arc<Inode>>,
-    /// How many times the kernel was told of it.
+    /// The kernel's lookup count.
     lookups: u64,
-    /// Whether it was asked for since the clock came by.
+    /// Whether the inode was used since the clock passed it.
     used: bool,
 }
 
 #[derive(Default)]
 struct Shard {
     slots: HashMap<u64, Slot>,
-    /// At how many slots it is looked for dead ones.
+    /// Number of slots at which dead ones are removed.
     sweep_at: usize,
-    /// Those that the kernel knows, and some that it has forgotten: first what it was told of longest ago.
+    /// The inodes that the kernel references, and some that it has forgotten; the oldest first.
     clock: VecDeque<u64>,
-    /// Changed inodes that were forgotten last, each with the number of that.
+    /// The changed inodes forgotten last, each with its sequence number.
     forgotten: VecDeque<(u64, u64)>,
-    /// The number of the last one that is not among those any more.
+    /// The sequence number of the last entry dropped from `forgotten`.
     lost: u64,
 }
 
@@ -53,7 +53,7 @@ impl Shard {
         self.slots.get(&ino).is_some_and(|slot| slot.held.is_some())
     }
 
-    /// Whether what was read of an inode after `number` were forgotten may be older than what it was changed to.
+    /// Whether data of an inode, read after the first `number` forgets, may be older than its last change.
     fn is_old(&self, ino: u64, number: u64) -> bool {
         self.lost > number || self.forgotten.iter().rev().any(|(at, of)| *at > number && *of == ino)
     }
@@ -62,11 +62,11 @@ impl Shard {
 #[derive(Default)]
 pub(crate) struct Table {
     shards: [Mutex<Shard>; SHARDS],
-    /// How many changed inodes were forgotten: what was read from the store before may be older than them.
+    /// Number of changed inodes that were forgotten. A record read from the store before a forget may be stale.
     forgotten: AtomicU64,
-    /// How many inodes the kernel knows.
+    /// Number of inodes that the kernel references.
     known: AtomicUsize,
-    /// Who is woken when it knows more than so many.
+    /// The thread to wake when the kernel references more inodes than the limit.
     watch: OnceLock<(usize, Thread)>,
 }
 
@@ -83,12 +83,12 @@ impl Table {
         slot.inode.upgrade()
     }
 
-    /// To be asked before a record is read, and given to [`enter`](Self::enter).
+    /// Must be called before reading a record; the result goes to [`enter`](Self::enter).
     pub fn forgotten(&self) -> u64 {
         self.forgotten.load(SeqCst)
     }
 
-    /// The inode with this number; if it is not in memory, the one that `make` gives. `None` if what that was made of may be old.
+    /// The inode with this number; if it is not in memory, the result of `make`. `None` if its record may be stale.
     pub fn enter(&self, ino: u64, forgotten: u64, make: impl FnOnce() -> Arc<Inode>) -> Option<Arc<Inode>> {
         let mut shard = self.shard(ino).lock();
         if let Some(inode) = shard.slots.get(&ino).and_then(|slot| slot.inode.upgrade()) {
@@ -102,12 +102,12 @@ impl Table {
         Some(inode)
     }
 
-    /// An inode with a number that was never used.
+    /// Adds an inode with a number that was never used.
     pub fn add(&self, inode: &Arc<Inode>) {
         self.shard(inode.ino).lock().insert(inode);
     }
 
-    /// The kernel is told of the inode once more.
+    /// Increments the lookup count of the inode.
     pub fn hold(&self, inode: &Arc<Inode>) {
         let mut shard = self.shard(inode.ino).lock();
         let slot = shard.slots.get_mut(&inode.ino).expect("an inode in memory is in the table");
@@ -131,17 +131,17 @@ impl Table {
         }
     }
 
-    /// From now on wakes `thread` when the kernel knows more than `most` inodes. Done once.
+    /// Wakes `thread` whenever the kernel references more than `most` inodes. To be called once.
     pub fn watch(&self, most: usize, thread: Thread) {
         let _ = self.watch.set((most, thread));
     }
 
-    /// How many inodes the kernel knows.
+    /// Number of inodes that the kernel references.
     pub fn known(&self) -> usize {
         self.known.load(Relaxed)
     }
 
-    /// About `n` inodes that the kernel was told of long ago and that nobody has asked for lately.
+    /// About `n` inodes that the kernel looked up long ago and that were not used recently.
     pub fn oldest(&self, n: usize) -> Vec<u64> {
         let mut oldest = Vec::with_capacity(n);
         for shard in &self.shards {
@@ -155,7 +155,7 @@ impl Table {
                 if !std::mem::take(&mut slot.used) {
                     oldest.push(ino);
                 }
-                // The kernel may refuse.
+                // The kernel may keep it.
                 shard.clock.push_back(ino);
                 if oldest.len() == enough {
                     break;
@@ -165,7 +165,7 @@ impl Table {
         oldest
     }
 
-    /// The kernel forgets `n` times that it was told of the inode.
+    /// Decrements the lookup count of the inode by `n`.
     pub fn forget(&self, ino: u64, n: u64) {
         let mut shard = self.shard(ino).lock();
         let Some(slot) = shard.slots.get_mut(&ino) else { return };
@@ -188,7 +188,7 @@ impl Table {
             shard.slots.remove(&ino);
         }
         drop(shard);
-        // Its directory may go with it, which is in another shard.
+        // Dropping it may drop its directory, which is in another shard.
         drop(inode);
     }
 }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_is_to_forget_first_what_nobody_asks_for() {
+    fn oldest_returns_unused_inodes_first() {
         let table = Table::default();
         // All in one shard.
         let numbers = [1, 2, 3, 4].map(|n| n * SHARDS as u64);
@@ -217,7 +217,7 @@ mod tests {
         table.forget(numbers[1], 1);
         assert_eq!(table.known(), 3);
         assert_eq!(table.oldest(2 * SHARDS), [numbers[2], numbers[3]]);
-        // It was not asked for again.
+        // It was not used again.
         assert_eq!(table.oldest(SHARDS), [numbers[0]]);
         for ino in [numbers[0], numbers[2], numbers[3]] {
             table.forget(ino, 1);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_of_an_inode_is_old_only_if_it_was_changed_and_forgotten_since() {
+    fn record_is_stale_only_after_a_change_and_forget() {
         let table = Table::default();
         let (other, changed) = (SHARDS as u64, 2 * SHARDS as u64);
         let before = table.forgotten();
@@ -242,7 +242,7 @@ mod tests {
         assert!(table.enter(changed, before, || inode(changed)).is_none());
         assert!(table.enter(other, before, || inode(other)).is_some());
         assert!(table.enter(changed, table.forgotten(), || inode(changed)).is_some());
-        // What is no longer remembered may be of any.
+        // Beyond the remembered inodes, every record may be stale.
         for n in 0..=REMEMBERED as u64 {
             change_and_forget((3 + n) * SHARDS as u64);
         }

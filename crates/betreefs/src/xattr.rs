@@ -1,4 +1,4 @@
-//! Extended attributes. They lie in the record.
+//! Extended attributes, stored in the inode record.
 
 use betree::Batch;
 
@@ -6,17 +6,17 @@ use crate::error::{Result, fail};
 use crate::fs::Fs;
 use crate::record::Time;
 
-/// Bytes of names and values of one inode, at most.
+/// Limit of the names and values of one inode, in bytes.
 const ALL_MAX: usize = 128 << 10;
 
-/// Whether an attribute must be there, or must not.
+/// Whether the attribute must exist or must not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetXattr {
     /// Either.
     Any,
-    /// It must not be there.
+    /// It must not exist.
     Create,
-    /// It must be there.
+    /// It must exist.
     Replace,
 }
 
@@ -29,7 +29,7 @@ impl Fs {
     /// The value of an attribute.
     ///
     /// # Errors
-    /// `ENODATA` if it is not there.
+    /// `ENODATA` if it does not exist.
     pub fn xattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>> {
         check_name(name)?;
         let inode = self.inode(ino)?;
@@ -37,7 +37,7 @@ impl Fs {
         state.record.xattrs.get(name).map_or_else(|| fail(libc::ENODATA), |value| Ok(value.to_vec()))
     }
 
-    /// The names of all attributes, a zero byte behind each.
+    /// The names of all attributes, each followed by a zero byte.
     ///
     /// # Errors
     /// `ESTALE`.
@@ -50,7 +50,7 @@ impl Fs {
     /// Sets an attribute.
     ///
     /// # Errors
-    /// `EEXIST`, `ENODATA`, `ENOSPC` if there are too many bytes of them, `EOPNOTSUPP` for names that mean something else.
+    /// `EEXIST`, `ENODATA`, `ENOSPC` if the attributes exceed the limit, `EOPNOTSUPP` for names outside the supported namespaces.
     pub fn set_xattr(&self, ino: u64, name: &[u8], value: &[u8], how: SetXattr) -> Result<()> {
         check_name(name)?;
         if name.len() > 255 {
@@ -68,10 +68,10 @@ impl Fs {
         })
     }
 
-    /// Takes an attribute away.
+    /// Removes an attribute.
     ///
     /// # Errors
-    /// `ENODATA` if it is not there.
+    /// `ENODATA` if it does not exist.
     pub fn remove_xattr(&self, ino: u64, name: &[u8]) -> Result<()> {
         check_name(name)?;
         self.change_xattrs(ino, |xattrs, _| {

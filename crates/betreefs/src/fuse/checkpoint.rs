@@ -1,4 +1,4 @@
-//! Asking a mounted file system to bring all into its tree, which FUSE has no request for that reaches every file system.
+//! An `ioctl` that checkpoints a mounted file system; FUSE has no request for this that reaches every file system.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -11,10 +11,10 @@ use crate::error::Result;
 /// `_IO('B', 1)`.
 pub(super) const COMMAND: u32 = (b'B' as u32) << 8 | 1;
 
-/// Brings all that was written to the file system mounted on `dir` into its tree on the disk, so that nothing is left to do.
+/// Checkpoints the file system mounted on `dir`: all changes are in its tree on the disk, with nothing left to do.
 ///
 /// # Errors
-/// If it is no betreefs, or its disk fails.
+/// If the mount is not a betreefs, or its disk fails.
 pub fn checkpoint(dir: &Path) -> Result<()> {
     let doing = "creating a checkpoint of";
     let file = File::open(dir).context(doing, dir)?;

@@ -1,4 +1,4 @@
-//! From our types to the kernel's and back.
+//! Conversion between our types and the kernel's.
 
 use std::time::UNIX_EPOCH;
 
@@ -7,7 +7,7 @@ use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use crate::attr::Attr;
 use crate::record::Time;
 
-/// What `stat` says is the best unit of reading and writing.
+/// The preferred I/O size that `stat` reports.
 const UNIT: u32 = 4096;
 
 pub fn attr(attr: &Attr) -> FileAttr {
@@ -30,12 +30,12 @@ pub fn attr(attr: &Attr) -> FileAttr {
     }
 }
 
-/// The answer that a name is not there.
+/// A negative reply: the name does not exist.
 pub fn nothing() -> FileAttr {
     known_only_by_name(0, libc::S_IFREG)
 }
 
-/// An inode of which only this is told.
+/// An inode of which only number and type are known.
 pub fn known_only_by_name(ino: u64, kind: u32) -> FileAttr {
     FileAttr {
         ino: INodeNo(ino),

@@ -1,10 +1,10 @@
-//! The power goes in the middle of work.
+//! Power cuts during operations.
 
 use super::*;
 use betree::{CrashStorage, PowerCut};
 use senesce_betreefs::Rename;
 
-/// Works until the power goes, and counts the rounds that were synced. Each step is synced, so that there are many writes to cut at.
+/// Runs operations until the power cut, and counts the synced rounds. Every step is synced, so there are many writes to cut at.
 fn work(fs: &Fs, synced: &mut u64) -> Result<()> {
     for round in 0u64..12 {
         let name = format!("d{round}").into_bytes();
@@ -43,7 +43,7 @@ fn work(fs: &Fs, synced: &mut u64) -> Result<()> {
     Ok(())
 }
 
-/// Everything was done or not, in order, and what was synced is there.
+/// Every operation was done or not, in order, and synced data exists.
 fn inspect(after: MemoryStorage, synced: u64) {
     let after = Arc::new(after);
     assert_clean(&after);
@@ -68,7 +68,7 @@ fn inspect(after: MemoryStorage, synced: u64) {
         let content = content(&fs, current.ino);
         assert!((synced - 1..=synced).any(|round| content == bytes(round, 5000)), "the rename was half done");
     }
-    // An object comes home whole, or has both of its names.
+    // A file moves home completely, or has both of its names.
     let temporary = fs.lookup(ROOT, b"tmp").map(|found| found.ino).ok();
     for name in seen.iter().filter(|name| name.starts_with(b"od")) {
         let object = fs.lookup(ROOT, name).unwrap();
@@ -86,7 +86,7 @@ fn options() -> Options {
     Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() }
 }
 
-/// Works on a copy of the image until write `at`; gives the disk, and how many rounds were synced.
+/// Runs operations on a copy of the image until write `at`; returns the disk and the number of synced rounds.
 fn cut_at(image: &[u8], at: u64, ignores_flushes: bool) -> (Arc<CrashStorage>, u64) {
     let disk = Arc::new(CrashStorage::of(image.to_vec()));
     if ignores_flushes {
@@ -108,7 +108,7 @@ fn writes(image: &[u8]) -> u64 {
     whole.writes()
 }
 
-/// Cuts the power at every `step`th write. Each cut loses what was not flushed in another way, or in `ways` of the four.
+/// Cuts the power at every `step`th write, and loses unflushed writes in one of the four ways each time, or in the first `ways` of them.
 fn cut_at_writes(step: usize, ways: usize, round: u64) {
     let image = disk(SMALL).image();
     for at in (0..writes(&image)).step_by(step) {
@@ -123,12 +123,12 @@ fn cut_at_writes(step: usize, ways: usize, round: u64) {
 }
 
 #[test]
-fn after_a_power_cut_at_every_seventh_write_each_operation_was_done_or_not() {
+fn power_cut_at_every_seventh_write_keeps_operations_atomic() {
     cut_at_writes(7, 1, 0);
 }
 
 #[test]
-fn a_disk_that_ignores_flushes_is_found_out() {
+fn disk_that_ignores_flushes_is_detected() {
     let image = disk(SMALL).image();
     let found = (20..writes(&image)).step_by(8).filter(|at| {
         let (disk, synced) = cut_at(&image, *at, true);
@@ -143,8 +143,8 @@ mod soak {
 
     #[test]
     #[ignore = "soak: cuts the power at every write, in four ways"]
-    fn after_a_power_cut_at_any_write_each_operation_was_done_or_not() {
-        // How many times: each draws other writes and sectors that do not arrive.
+    fn power_cut_at_any_write_keeps_operations_atomic() {
+        // The number of repetitions: each draws other lost writes and sectors.
         let times = std::env::var("SENESCE_TEST_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
         for round in 0..times {
             cut_at_writes(1, 4, round);

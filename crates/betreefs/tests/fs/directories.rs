@@ -1,4 +1,4 @@
-//! Reading directories while they change.
+//! Reading directories during changes.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn some(fs: &Fs, handle: u64, offset: u64, n: usize) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn entries_come_in_the_order_of_their_bytes_each_once() {
+fn entries_are_sorted_by_bytes_without_duplicates() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let mut expected: Vec<Vec<u8>> =
@@ -33,7 +33,7 @@ fn entries_come_in_the_order_of_their_bytes_each_once() {
 }
 
 #[test]
-fn an_offset_means_the_same_place_whatever_is_made_and_removed() {
+fn offsets_stay_valid_during_changes() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     for name in ["b", "d", "f", "h", "k"] {
@@ -51,14 +51,14 @@ fn an_offset_means_the_same_place_whatever_is_made_and_removed() {
     fs.unlink(ROOT, b"h").unwrap();
     let names = |found: Vec<(String, u64)>| found.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     assert_eq!(names(some(&fs, handle, behind_d, 9)), ["e", "f", "k"]);
-    // Going back has not moved what was told before.
+    // Going back does not move offsets already returned.
     assert_eq!(names(some(&fs, handle, behind_f, 9)), ["k"]);
     assert_eq!(names(some(&fs, handle, 2, 9)), ["a", "b", "e", "f", "k"]);
     assert_eq!(names(some(&fs, handle, behind_f, 9)), ["k"]);
 }
 
 #[test]
-fn attributes_are_those_of_now() {
+fn attributes_are_current() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     for name in [b"a", b"b", b"c"] {

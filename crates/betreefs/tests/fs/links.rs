@@ -1,4 +1,4 @@
-//! Files of several names, and what becomes of them when one is left.
+//! Files with several names, and files that lose all but one.
 
 use super::*;
 use senesce_betreefs::{Rename, SetXattr};
@@ -12,7 +12,7 @@ fn linked(fs: &Fs, data: &[u8]) -> u64 {
 }
 
 #[test]
-fn who_has_a_file_open_does_not_notice_that_it_comes_home() {
+fn open_file_stays_usable_when_it_moves_home() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let mut data = bytes(1, 50_000);
@@ -25,7 +25,7 @@ fn who_has_a_file_open_does_not_notice_that_it_comes_home() {
     data.truncate(40_000);
     data.extend(bytes(2, 30_000));
     assert!(content(&fs, ino) == data);
-    // What comes to the old name has nothing to do with it.
+    // An inode created at the old name is independent.
     let other = file(&fs, ROOT, b"tmp").unwrap().ino;
     fs.write(other, 0, b"other", false).unwrap();
     assert!(content(&fs, ino) == data);
@@ -42,7 +42,7 @@ fn who_has_a_file_open_does_not_notice_that_it_comes_home() {
 }
 
 #[test]
-fn a_file_that_came_home_goes_with_its_last_handle() {
+fn unlinked_file_that_moved_home_is_deleted_at_its_last_close() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let ino = linked(&fs, &bytes(3, 50_000));
@@ -58,7 +58,7 @@ fn a_file_that_came_home_goes_with_its_last_handle() {
 }
 
 #[test]
-fn a_file_is_whole_when_its_names_were_forgotten() {
+fn linked_file_survives_forgotten_names() {
     for left in [&b"tmp"[..], b"final"] {
         let lost: &[u8] = if left == b"tmp" { b"final" } else { b"tmp" };
         let disk = disk(SMALL);
@@ -69,7 +69,7 @@ fn a_file_is_whole_when_its_names_were_forgotten() {
         fs.unlink(ROOT, lost).unwrap();
         let found = fs.lookup(ROOT, left).unwrap();
         assert_eq!((found.ino, found.links), (ino, 1));
-        // A rename brings it home all the same.
+        // A rename still moves it home.
         fs.rename((ROOT, left), (ROOT, b"renamed"), Rename::Replace).unwrap();
         assert!(content(&fs, ino) == bytes(4, 50_000));
         fs.close().unwrap();
@@ -81,7 +81,7 @@ fn a_file_is_whole_when_its_names_were_forgotten() {
 }
 
 #[test]
-fn a_file_comes_home_into_another_directory_which_may_move() {
+fn file_moves_home_into_another_directory_that_may_move() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let (a, b) = (dir(&fs, ROOT, b"a").unwrap().ino, dir(&fs, ROOT, b"b").unwrap().ino);
@@ -106,7 +106,7 @@ fn a_file_comes_home_into_another_directory_which_may_move() {
 }
 
 #[test]
-fn whoever_reads_while_files_come_home_reads_what_was_written() {
+fn reads_during_moves_home_return_the_written_data() {
     let disk = disk(4 * SMALL);
     let fs = open(&disk);
     let data = bytes(6, 150_000);

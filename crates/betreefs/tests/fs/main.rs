@@ -1,4 +1,4 @@
-//! The file system without FUSE, on disks in memory.
+//! Tests of the file system without FUSE, on disks in memory.
 
 mod crash;
 mod directories;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use betree::{MemoryStorage, Options};
 use senesce_betreefs::{Attr, Caller, Fs, New, Result, check, mkfs};
 
-/// The least image: blocks of 16 KiB, and zones from 64 KiB on.
+/// The smallest image: blocks of 16 KiB, and zones from 64 KiB on.
 const SMALL: u64 = 16 << 20;
 const ROOT: u64 = senesce_betreefs::ROOT;
 const ME: Caller = Caller { uid: 0, gid: 0 };
@@ -58,7 +58,7 @@ fn names(fs: &Fs, ino: u64) -> Vec<Vec<u8>> {
     names
 }
 
-/// Bytes that differ from file to file and from place to place.
+/// Bytes that differ between files and offsets.
 fn bytes(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let next = || {

@@ -1,4 +1,4 @@
-//! Random operations beside a model in memory.
+//! Random operations, compared with a model in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ enum Op {
     Rmdir(u8, u8),
     Rename((u8, u8), (u8, u8), u8),
     Link(u8, u8, u8),
-    /// A link, and then the first other name goes.
+    /// A link, then the removal of the first other name.
     Place(u8, u8, u8),
     Hold(u8),
     Release,
@@ -310,7 +310,7 @@ impl Both {
         self.look(0);
     }
 
-    /// Looks everything up, as a kernel that knows nothing, and compares.
+    /// Looks up everything, like a kernel with an empty cache, and compares.
     fn look(&self, dir: usize) {
         let (fs, ino) = (self.fs(), self.model.nodes[dir].ino);
         let entries = self.model.entries(dir);
@@ -337,7 +337,7 @@ fn pick(from: &[usize], i: u8) -> Option<usize> {
     (!from.is_empty()).then(|| from[usize::from(i) % from.len()])
 }
 
-fn done_beside_the_model(ops: &[Op]) {
+fn apply_and_compare(ops: &[Op]) {
     let mut both = Both::new();
     for op in ops {
         both.apply(op);
@@ -349,8 +349,8 @@ fn done_beside_the_model(ops: &[Op]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
-    fn it_does_what_the_model_does(ops in prop::collection::vec(op(), 1..120)) {
-        done_beside_the_model(&ops);
+    fn matches_the_model(ops in prop::collection::vec(op(), 1..120)) {
+        apply_and_compare(&ops);
     }
 }
 
@@ -361,8 +361,8 @@ mod soak {
         #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
         #[test]
         #[ignore = "soak: hundreds of random runs"]
-        fn it_does_what_the_model_does(ops in prop::collection::vec(op(), 1..400)) {
-            done_beside_the_model(&ops);
+        fn matches_the_model(ops in prop::collection::vec(op(), 1..400)) {
+            apply_and_compare(&ops);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What each operation does, one at a time.
+//! Tests of single operations.
 
 use super::*;
 use senesce_betreefs::{Rename, SetAttr, SetXattr};
 
 #[test]
-fn what_is_written_is_there_after_a_remount() {
+fn written_data_survives_a_remount() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let sub = dir(&fs, ROOT, b"sub").unwrap().ino;
@@ -23,7 +23,7 @@ fn what_is_written_is_there_after_a_remount() {
 }
 
 #[test]
-fn holes_take_no_room_and_are_found() {
+fn holes_use_no_space_and_are_found() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
@@ -51,7 +51,7 @@ fn holes_take_no_room_and_are_found() {
 }
 
 #[test]
-fn what_is_cut_off_does_not_come_back() {
+fn truncated_data_does_not_reappear() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
@@ -67,7 +67,7 @@ fn what_is_cut_off_does_not_come_back() {
 }
 
 #[test]
-fn an_open_file_without_a_name_lives_until_it_is_closed() {
+fn unlinked_open_file_exists_until_it_is_closed() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
@@ -89,7 +89,7 @@ fn an_open_file_without_a_name_lives_until_it_is_closed() {
 }
 
 #[test]
-fn an_open_file_without_a_name_goes_at_the_next_mount() {
+fn next_mount_deletes_unlinked_open_files() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
@@ -104,7 +104,7 @@ fn an_open_file_without_a_name_goes_at_the_next_mount() {
 }
 
 #[test]
-fn names_of_one_file_share_all_but_the_name() {
+fn hard_links_share_data_and_attributes() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let sub = dir(&fs, ROOT, b"sub").unwrap().ino;
@@ -113,7 +113,7 @@ fn names_of_one_file_share_all_but_the_name() {
     assert_eq!(fs.link(ino, ROOT, b"b").unwrap().links, 2);
     assert_eq!(errno(fs.link(sub, ROOT, b"d")), libc::EPERM);
     fs.unlink(sub, b"a").unwrap();
-    // The place of the data is not given to a newcomer.
+    // A new file at the old name does not reuse the keys of the data.
     let other = file(&fs, sub, b"a").unwrap().ino;
     fs.write(other, 0, b"another", false).unwrap();
     fs.rename((ROOT, b"b"), (sub, b"c"), Rename::Replace).unwrap();
@@ -132,7 +132,7 @@ fn names_of_one_file_share_all_but_the_name() {
 }
 
 #[test]
-fn small_trees_are_copied_home_and_large_ones_are_zones() {
+fn small_trees_are_copied_home_and_large_trees_become_zones() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     for (name, len) in [(b"small", 1000), (b"large", 300_000)] {
@@ -142,10 +142,10 @@ fn small_trees_are_copied_home_and_large_ones_are_zones() {
         fs.write(ino, 0, &bytes(len, len as usize), false).unwrap();
         let to = [b"new-", &name[..]].concat();
         fs.rename((ROOT, name), (ROOT, &to), Rename::Replace).unwrap();
-        // Open inodes follow.
+        // Open inodes follow the rename.
         assert!(content(&fs, ino) == bytes(len, len as usize));
         fs.write(ino, 0, b"y", false).unwrap();
-        // What comes to the old name has nothing to do with it.
+        // An inode created at the old name is independent.
         let newcomer = dir(&fs, ROOT, name).unwrap().ino;
         assert_eq!(names(&fs, newcomer), Vec::<Vec<u8>>::new());
         let sub = dir(&fs, newcomer, b"sub").unwrap().ino;
@@ -159,7 +159,7 @@ fn small_trees_are_copied_home_and_large_ones_are_zones() {
 }
 
 #[test]
-fn a_directory_does_not_come_into_itself() {
+fn directory_cannot_become_its_own_descendant() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let a = dir(&fs, ROOT, b"a").unwrap().ino;
@@ -177,7 +177,7 @@ fn a_directory_does_not_come_into_itself() {
 }
 
 #[test]
-fn a_path_of_any_length_can_be() {
+fn paths_have_no_length_limit() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let name = [b'n'; 255];
@@ -201,7 +201,7 @@ fn a_path_of_any_length_can_be() {
 }
 
 #[test]
-fn extended_attributes_stay() {
+fn extended_attributes_survive_a_remount() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
@@ -221,7 +221,7 @@ fn extended_attributes_stay() {
 }
 
 #[test]
-fn what_is_open_for_reading_alone_stays_as_it_is() {
+fn read_only_file_system_does_not_change() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
@@ -244,7 +244,7 @@ fn what_is_open_for_reading_alone_stays_as_it_is() {
 }
 
 #[test]
-fn what_was_forgotten_is_found_as_it_was_left() {
+fn forgotten_inode_keeps_its_state() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let ino = file(&fs, ROOT, b"f").unwrap().ino;
@@ -255,7 +255,7 @@ fn what_was_forgotten_is_found_as_it_was_left() {
 }
 
 #[test]
-fn files_read_in_order_are_as_they_were_written_last() {
+fn sequential_reads_return_the_last_written_data() {
     let disk = disk(SMALL);
     let fs = open(&disk);
     let name = |i: u64| format!("f{i:03}").into_bytes();
@@ -269,7 +269,7 @@ fn files_read_in_order_are_as_they_were_written_last() {
             if let Some(behind) = changed
                 && i == 30
             {
-                // While the reads go on, what they come to changes, and what they come from.
+                // Changes during the sequence of reads: at a file still to be read, and at one already read.
                 fs.write(inos[behind], 0, b"new", false).unwrap();
                 fs.unlink(ROOT, &name(50)).unwrap();
                 fs.write(inos[2], 5, b"new", false).unwrap();
@@ -277,7 +277,7 @@ fn files_read_in_order_are_as_they_were_written_last() {
             if i == 50 && fs.lookup(ROOT, &name(i)).is_err() {
                 continue;
             }
-            // In two pieces within one block, and the first of them once more.
+            // Two reads within one block, then the first one again.
             let mut out = Vec::new();
             for (at, n) in [(0, 1000), (1000, 60_000), (0, 1000)] {
                 fs.read(*ino, at, n, &mut out).unwrap();
@@ -293,7 +293,7 @@ fn files_read_in_order_are_as_they_were_written_last() {
             assert!(data == expected, "file {i} is not what was written last");
         }
     }
-    // Files that are read in order do not keep the room of what is deleted.
+    // Sequential reads do not keep deleted blocks allocated.
     fs.close().unwrap();
     assert_clean(&disk);
 }

@@ -1,4 +1,4 @@
-//! A full disk, and one that fails.
+//! Full and failing disks.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::*;
 use betree::CrashStorage;
 
 #[test]
-fn a_full_disk_is_said_and_deleting_still_works() {
+fn full_disk_returns_enospc_and_deletes_still_work() {
     let disk = disk(SMALL);
     let mut fs = open(&disk);
     fs.look_for_room_every(Duration::ZERO);
@@ -35,7 +35,7 @@ fn a_full_disk_is_said_and_deleting_still_works() {
 }
 
 #[test]
-fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
+fn failed_sparse_write_leaves_no_stored_blocks() {
     let disk = disk(SMALL);
     let mut fs = open(&disk);
     fs.look_for_room_every(Duration::ZERO);
@@ -43,7 +43,7 @@ fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
     fs.write(sparse, 1 << 20, b"end", false).unwrap();
     let filler = file(&fs, ROOT, b"filler").unwrap().ino;
     let (mut at, mut looks) = (0, 0);
-    // One look may leave to the next what older trees still hold.
+    // One search may leave space that older trees still hold to the next search.
     while looks < 3 {
         match fs.write(filler, at, &bytes(at, 16 << 10), false) {
             Ok(()) => (at, looks) = (at + (16 << 10), 0),
@@ -55,7 +55,7 @@ fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
     }
     assert_eq!(errno(fs.write(sparse, 0, &bytes(1, 64 << 10), false)), libc::ENOSPC);
     fs.unlink(ROOT, b"filler").unwrap();
-    // A part of a block, which would be a patch if the block were there.
+    // A part of a block; a patch only if the block were stored.
     fs.write(sparse, 100, b"part", false).unwrap();
     assert_eq!(fs.attr(sparse).unwrap().sectors, 2 * (16 << 10) / 512);
     fs.close().unwrap();
@@ -63,7 +63,7 @@ fn what_did_not_fit_into_a_sparse_file_is_not_taken_for_stored() {
 }
 
 #[test]
-fn when_the_disk_fails_nothing_is_written_any_more_and_reading_goes_on() {
+fn failed_disk_makes_the_file_system_read_only() {
     let memory = disk(SMALL);
     let disk = Arc::new(CrashStorage::of(memory.image()));
     let fs = Fs::open(disk.clone(), Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() })
@@ -85,7 +85,7 @@ fn when_the_disk_fails_nothing_is_written_any_more_and_reading_goes_on() {
 }
 
 #[test]
-fn what_the_disk_does_not_read_is_never_taken_for_zeros() {
+fn read_errors_never_return_zeros() {
     const PIECE: usize = 16 << 10;
     let memory = disk(SMALL);
     let fs = open(&memory);
@@ -120,20 +120,20 @@ fn what_the_disk_does_not_read_is_never_taken_for_zeros() {
     assert_eq!(errno(read(failed + 1)), libc::EIO);
 }
 
-/// Whoever replaces files is not told that the disk is full while what was deleted is on its way.
+/// Replacing files does not fail with ENOSPC while deletes are still in buffers.
 #[test]
-fn files_are_replaced_on_a_disk_that_is_nearly_full() {
+fn replacing_files_works_on_a_nearly_full_disk() {
     const WRITERS: u64 = 4;
     const FULL: u64 = 95;
     let disk = disk(4 * SMALL);
     let mut fs = open(&disk);
-    // Whoever looks in vain is not helped by the next look.
+    // A second search would not help after an unsuccessful one.
     fs.look_for_room_every(Duration::from_secs(3600));
     let data = bytes(9, 50_000);
     let room = fs.room().available;
     let files = room / 100 * FULL / WRITERS / data.len() as u64;
     let write = &|writer| {
-        // In no order of names, so that deletes are everywhere.
+        // In hashed order, so that the deletes are everywhere.
         let name = |i: u64| format!("{:x}-{writer}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).into_bytes();
         for i in 0..files * 4 {
             if i >= files {
@@ -150,9 +150,9 @@ fn files_are_replaced_on_a_disk_that_is_nearly_full() {
     assert_clean(&disk);
 }
 
-/// Each look is a checkpoint, which whoever fills the disk is not to pay for with every write.
+/// Each search is a checkpoint, so a full disk must not search on every write.
 #[test]
-fn a_full_disk_is_looked_at_again_when_much_was_deleted() {
+fn deletes_trigger_a_new_search_for_free_space() {
     let disk = Arc::new(CrashStorage::of(disk(SMALL).image()));
     let options = Options { cache_bytes: 8 << 20, in_rows: true, ..Options::default() };
     let mut fs = Fs::open(disk.clone(), options).unwrap();
@@ -161,7 +161,7 @@ fn a_full_disk_is_looked_at_again_when_much_was_deleted() {
     let piece = bytes(5, 16 << 10);
     let mut at = 0;
     let mut before = u64::MAX;
-    // What was on its way to leaves may need less there than it seemed to.
+    // Messages in buffers may need less space in leaves than estimated.
     while before != at {
         before = at;
         while fs.write(ino, at, &piece, false).is_ok() {
