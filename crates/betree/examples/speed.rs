@@ -1,4 +1,4 @@
-//! Random inserts, a scan, lookups: how fast, and how much is written for it.
+//! Measures the speed and write amplification of random inserts, a scan and lookups.
 //!
 //!     cargo run --release -p senesce-betree --example speed -- IMAGE GIB MILLIONS CACHE_MIB
 
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use senesce_betree::{FileStorage, Options, Params, Store, check};
 
-/// The next number of SplitMix64 (Steele, Lea and Flood 2014), and the number that it is known by.
+/// The `i`th output of SplitMix64 (Steele, Lea and Flood 2014), followed by `i`.
 fn key(i: u64) -> [u8; 16] {
     let mut mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

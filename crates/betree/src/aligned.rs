@@ -1,4 +1,4 @@
-//! Memory that direct I/O takes.
+//! Memory that is aligned for direct I/O.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
@@ -17,7 +17,7 @@ pub(crate) struct Aligned {
     len: usize,
 }
 
-// SAFETY: the memory belongs to this value alone, as a boxed slice's does.
+// SAFETY: this value owns the memory exclusively, as a boxed slice does.
 unsafe impl Send for Aligned {}
 // SAFETY: shared references only read.
 unsafe impl Sync for Aligned {}
@@ -49,16 +49,16 @@ impl DerefMut for Aligned {
     }
 }
 
-/// Bytes at such an address that grow at their end.
+/// A growable buffer at an address that is a multiple of 4096.
 #[derive(Default)]
 pub(crate) struct AlignedBuffer {
-    /// The first `len` of it are in use.
+    /// The first `len` bytes are in use.
     memory: Option<Aligned>,
     len: usize,
 }
 
 impl AlignedBuffer {
-    /// `more` bytes at the end, which hold anything, to be written to.
+    /// Appends `more` bytes with arbitrary content and returns them for writing.
     pub fn grow(&mut self, more: usize) -> &mut [u8] {
         let len = self.len + more;
         if self.memory.as_ref().is_none_or(|memory| memory.len() < len) {
@@ -70,12 +70,12 @@ impl AlignedBuffer {
         &mut self.memory.as_mut().expect("was just made")[start..len]
     }
 
-    /// Bytes that it has memory for.
+    /// Capacity in bytes.
     fn room(&self) -> usize {
         self.memory.as_ref().map_or(0, |memory| memory.len())
     }
 
-    /// Forgets its bytes and keeps its memory, if that is at most `most`.
+    /// Empties the buffer, and keeps its memory if that is at most `most` bytes.
     pub fn clear(&mut self, most: usize) {
         self.len = 0;
         self.memory.take_if(|memory| memory.len() > most);
@@ -96,21 +96,21 @@ impl DerefMut for AlignedBuffer {
     }
 }
 
-/// Memory that is lent and comes back: to give it to the system and ask for it again would cost more than what is done with it.
+/// A pool of buffers: reuse is cheaper than returning memory to the system and asking for it again.
 #[derive(Default)]
 pub(crate) struct Pool {
     spare: Mutex<Vec<AlignedBuffer>>,
 }
 
-/// So many pieces of memory, of so many bytes at most, are kept.
+/// Number and maximum size of the buffers that the pool keeps.
 const SPARE: (usize, usize) = (4, 4 << 20);
 
 impl Pool {
-    /// `len` bytes, which hold anything.
+    /// Lends `len` bytes with arbitrary content.
     pub fn lend(self: &Arc<Self>, len: usize) -> Lent {
         let mut buffer = {
             let mut spare = self.spare.lock();
-            // The smallest that is large enough: large ones are wanted by others.
+            // The smallest buffer that fits, to keep larger ones for larger requests.
             let fitting = spare.iter().enumerate().filter(|(_, buffer)| buffer.room() >= len);
             let best = fitting.min_by_key(|(_, buffer)| buffer.room()).map(|(i, _)| i);
             best.map(|i| spare.swap_remove(i)).unwrap_or_default()
@@ -154,17 +154,17 @@ impl Drop for Lent {
     }
 }
 
-/// Bytes that were lent and are shared by what was found in them. They are counted as long as one of those is there.
+/// Bytes from a pool, shared by the items parsed from them. They are charged while any of the items exists.
 pub(crate) struct Common {
     bytes: Lent,
     _charge: Charge,
 }
 
 impl Common {
-    /// Shares `bytes`, if `used` of them will be in use, which is most of the memory that they take.
+    /// Shares `bytes` if `used`, the number of bytes that stay in use, is most of their memory.
     ///
     /// # Errors
-    /// The bytes, if it is not worth the memory.
+    /// The bytes, if sharing would waste too much memory.
     pub fn of(bytes: Lent, used: usize, gauge: &Arc<Gauge>) -> Result<Arc<Self>, Lent> {
         let room = bytes.buffer.room();
         if used < room / 4 * 3 {

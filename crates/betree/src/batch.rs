@@ -1,4 +1,4 @@
-//! Several writes that are seen together, and survive together or not at all.
+//! Batches: writes that are visible together and survive a crash together.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Deref for Value<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Op<'a> {
     Insert(&'a [u8], Value<'a>),
-    /// The key, and nothing or 4 bytes: how many bytes that takes away.
+    /// The key, and an empty slice or the 4-byte size of the deleted value.
     Delete(&'a [u8], &'a [u8]),
     Patch(&'a [u8], u32, &'a [u8]),
     DeleteRange(&'a [u8], &'a [u8]),
@@ -38,9 +38,9 @@ pub(crate) enum Op<'a> {
 /// Writes in order, which [`Store::write`](crate::Store::write) applies as one.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// As in the log, but for long values.
+    /// In the format of the log, without long values.
     bytes: Vec<u8>,
-    /// Long values, each with its place in `bytes`.
+    /// Long values, each with its position in `bytes`.
     shared: Vec<(usize, Arc<Payload>)>,
     shared_bytes: usize,
     count: usize,
@@ -48,7 +48,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// None yet.
+    /// An empty batch.
     pub fn new() -> Self {
         Self::default()
     }
@@ -66,19 +66,19 @@ impl Batch {
         self
     }
 
-    /// Takes `key` away; it need not be there.
+    /// Deletes `key`; it need not exist.
     pub fn delete(&mut self, key: &[u8]) -> &mut Self {
         self.push(2, key, &[], None)
     }
 
-    /// The same, where it is known that the value has about so many bytes. They are room that comes back when the delete is at its leaf, so
-    /// it is sent there as early as an insert of that length.
+    /// Deletes `key`, whose value has about `bytes` bytes. The delete frees that space when it reaches the leaf, so it is flushed as early as an
+    /// insert of that length.
     pub fn delete_sized(&mut self, key: &[u8], bytes: u32) -> &mut Self {
         self.push(2, key, &bytes.to_le_bytes(), None)
     }
 
-    /// Writes `bytes` at `offset` into the value of `key`, without reading it. The value becomes longer as needed; what lies between its
-    /// end and `offset` becomes zero. Where there is no value it begins as an empty one. A patch of no bytes does nothing.
+    /// Writes `bytes` at `offset` into the value of `key`, without reading it. The value grows as needed, with zeros between its old end and
+    /// `offset`. A missing value counts as empty. A patch of no bytes does nothing.
     pub fn patch(&mut self, key: &[u8], offset: u32, bytes: &[u8]) -> &mut Self {
         if bytes.is_empty() {
             return self;
@@ -87,7 +87,7 @@ impl Batch {
         self.push(3, key, bytes, Some(offset))
     }
 
-    /// Takes away all keys from `from` up to but without `to`, at the cost of one message.
+    /// Deletes all keys from `from` up to but without `to`, at the cost of one message.
     pub fn delete_range(&mut self, from: &[u8], to: &[u8]) -> &mut Self {
         if from == to {
             return self;
@@ -102,7 +102,7 @@ impl Batch {
         self
     }
 
-    /// Forgets its writes and keeps its memory.
+    /// Removes all writes and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.shared.clear();
@@ -111,29 +111,29 @@ impl Batch {
         self.grows = false;
     }
 
-    /// How many writes it has.
+    /// Number of writes.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether it has none.
+    /// Whether the batch has no writes.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes of it: those of keys and values, and 9 (a patch or a sized delete 13) for each write.
+    /// Size in bytes: keys and values, plus 9 (a patch or a sized delete 13) for each write.
     pub fn bytes(&self) -> usize {
         self.bytes.len() + self.shared_bytes
     }
 
-    /// Appends it as in the log to `bytes`, and long values with their places there to `shared`.
+    /// Appends the batch to `bytes` in the format of the log, and its long values with their positions there to `shared`.
     pub(crate) fn encode_into(&self, bytes: &mut Vec<u8>, shared: &mut Vec<(usize, Arc<Payload>)>) {
         let start = bytes.len();
         bytes.extend_from_slice(&self.bytes);
         shared.extend(self.shared.iter().map(|(at, value)| (start + at, Arc::clone(value))));
     }
 
-    /// Its writes, in order.
+    /// The writes, in order.
     pub(crate) fn ops(&self) -> impl Iterator<Item = Op<'_>> {
         let mut reader = Reader::new(&self.bytes, "batch", 0);
         let mut shared = self.shared.iter();
@@ -144,12 +144,12 @@ impl Batch {
         })
     }
 
-    /// Whether it can make the store larger.
+    /// Whether the batch can make the store larger.
     pub(crate) fn grows(&self) -> bool {
         self.grows
     }
 
-    /// Refuses what does not fit the store.
+    /// Returns an error if the batch exceeds the limits of the store.
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
         if self.bytes() > params.max_batch_bytes() {
             return Err(Error::Limit(format!(
@@ -162,7 +162,7 @@ impl Batch {
     }
 }
 
-/// Refuses a write that does not fit the store.
+/// Returns an error if a write exceeds the limits of the store.
 pub(crate) fn check(op: &Op<'_>, params: &Params) -> Result<()> {
     let key = |key: &[u8]| match params.max_key_bytes() {
         max if key.len() > max => {
@@ -185,7 +185,7 @@ pub(crate) fn check(op: &Op<'_>, params: &Params) -> Result<()> {
     }
 }
 
-/// Appends one write as the log has it, but for its last `b` bytes.
+/// Appends one write in the format of the log, without its last `b` bytes.
 fn encode(kind: u8, (a, b): (&[u8], usize), offset: Option<u32>, out: &mut Vec<u8>) {
     out.push(kind);
     put_u32(out, a.len() as u32);
@@ -196,13 +196,13 @@ fn encode(kind: u8, (a, b): (&[u8], usize), offset: Option<u32>, out: &mut Vec<u
     out.extend_from_slice(a);
 }
 
-/// The writes in `bytes`, which are as the log has them.
+/// Decodes writes in the format of the log.
 pub(crate) fn ops(bytes: &[u8]) -> impl Iterator<Item = Result<Op<'_>>> {
     let mut reader = Reader::new(bytes, "log record", 0);
     std::iter::from_fn(move || (!reader.is_empty()).then(|| next(&mut reader, || None)))
 }
 
-/// The next write; `shared` gives its value, if that is long and not in `reader`.
+/// Decodes the next write; `shared` returns its value if that is long and not in `reader`.
 fn next<'a>(reader: &mut Reader<'a>, shared: impl FnOnce() -> Option<Value<'a>>) -> Result<Op<'a>> {
     let kind = reader.u8()?;
     let (a, b) = (reader.u32()? as usize, reader.u32()? as usize);

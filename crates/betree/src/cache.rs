@@ -1,8 +1,7 @@
-//! Headers and parts of nodes that are as on the disk, within a budget of memory.
+//! A cache of unchanged headers and parts of nodes, within a memory budget.
 //!
-//! They are known by address and birth, so that nothing needs to be thrown out when an extent is used again. The one to go
-//! is found by the clock algorithm (Corbató 1968). The budget holds for all that is charged to the gauge, changed nodes and what
-//! was written last as well: what cannot be thrown out leaves less for what can.
+//! The key is address and birth, so reusing an extent needs no invalidation. Eviction follows the clock algorithm (Corbató 1968). The budget
+//! covers everything charged to the gauge, including changed nodes and memtables: memory that cannot be evicted leaves less for the cache.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use crate::run::Run;
 /// Address and birth.
 pub(crate) type Name = (u64, u64);
 
-/// What is kept.
+/// A cached item.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
     Header(Arc<Node>),
@@ -29,10 +28,10 @@ pub(crate) enum Item {
 struct Kept {
     item: Item,
     bytes: usize,
-    /// How often it was used since it was looked at for going, at most [`AGAIN`]. What somebody waits for was used once when it comes; what is read ahead
-    /// was not, so that a scan leaves nothing behind that seems worth keeping.
+    /// Uses since the clock last passed, at most [`AGAIN`]. An item loaded on demand starts with one use, a prefetched one with none, so that a scan
+    /// does not fill the cache.
     uses: AtomicU8,
-    /// Of headers; runs charge themselves.
+    /// Charge of a header; runs charge themselves.
     _charge: Option<Charge>,
 }
 
@@ -49,7 +48,7 @@ struct Guarded {
     loaded: Condvar,
 }
 
-/// See the module.
+/// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Cache {
     shards: Vec<Guarded>,
@@ -61,11 +60,11 @@ pub(crate) struct Cache {
 
 const SHARDS: usize = 16;
 
-/// What was used so often stays when it is looked at.
+/// Items with this many uses survive when the clock passes.
 const AGAIN: u8 = 2;
 
 impl Shard {
-    /// Drops the names of items that were taken out, when they are most of the clock.
+    /// Drops the names of removed items once they are most of the clock.
     fn sweep(&mut self) {
         if self.clock.len() > 2 * self.items.len() + 64 {
             let Self { items, clock, .. } = self;
@@ -76,7 +75,7 @@ impl Shard {
 
 impl Kept {
     fn give(&self) -> Item {
-        // Of two that count at the same time one may be lost.
+        // Of two concurrent increments one may be lost.
         let uses = self.uses.load(Relaxed);
         if uses < AGAIN {
             self.uses.store(uses + 1, Relaxed);
@@ -84,7 +83,7 @@ impl Kept {
         self.item.clone()
     }
 
-    /// Stays where others that came with it go: the memory that it shares with them need not.
+    /// Copies the run to its own memory, so that it does not keep the memory shared with evicted runs.
     fn stay(&mut self, gauge: &Arc<Gauge>) {
         if let Item::Run(run) = &self.item
             && let Some(run) = run.apart(gauge)
@@ -110,7 +109,7 @@ impl Cache {
         &self.shards[(mixed >> 60) as usize % SHARDS]
     }
 
-    /// Bytes of what is kept.
+    /// Bytes of the cached items.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Relaxed)
     }
@@ -119,13 +118,13 @@ impl Cache {
         self.budget
     }
 
-    /// What is kept under `name`.
+    /// The item with this name, if cached.
     pub fn get(&self, name: Name) -> Option<Item> {
         let shard = self.shard(name).shard.lock();
         shard.items.get(&name).map(Kept::give)
     }
 
-    /// Gives up what is kept under `name`. Its name stays in the clock until that comes by.
+    /// Removes and returns an item. Its name stays in the clock until the clock passes it.
     pub fn take(&self, name: Name) -> Option<Item> {
         let mut shard = self.shard(name).shard.lock();
         let taken = shard.items.remove(&name)?;
@@ -133,7 +132,7 @@ impl Cache {
         Some(taken.item)
     }
 
-    /// What is kept under `name`, or else what `load` gives, which one thread alone is asked for.
+    /// The item with this name. If it is not cached, one thread calls `load` and the others wait.
     pub fn get_or(&self, name: Name, load: impl FnOnce() -> Result<Item>) -> Result<Item> {
         let guarded = self.shard(name);
         let mut shard = guarded.shard.lock();
@@ -155,25 +154,25 @@ impl Cache {
         loaded
     }
 
-    /// Tells others that `name` will be put here soon; false if it is there, or somebody else is at it.
+    /// Marks `name` as loading; returns false if it is cached or already loading.
     pub fn begin_loading(&self, name: Name) -> bool {
         let mut shard = self.shard(name).shard.lock();
         !shard.items.contains_key(&name) && shard.loading.insert(name)
     }
 
-    /// Ends what [`begin_loading`](Self::begin_loading) began, whether it was put or not.
+    /// Ends the loading that [`begin_loading`](Self::begin_loading) started, whether it succeeded or not.
     pub fn end_loading(&self, name: Name) {
         let guarded = self.shard(name);
         guarded.shard.lock().loading.remove(&name);
         guarded.loaded.notify_all();
     }
 
-    /// Keeps `item`, which is in use, while there is room.
+    /// Adds an item that is in use, within the budget.
     pub fn put(&self, name: Name, item: Item) {
         self.keep(name, item, 1);
     }
 
-    /// Keeps `item`, which will be used, while there is room.
+    /// Adds an item that will be used, within the budget.
     pub fn put_ahead(&self, name: Name, item: Item) {
         self.keep(name, item, 0);
     }
@@ -199,7 +198,7 @@ impl Cache {
         self.make_room();
     }
 
-    /// Throws out `name`, unless it was used more than once.
+    /// Evicts an item unless it was used more than once.
     pub fn let_go(&self, name: Name) {
         let mut shard = self.shard(name).shard.lock();
         let Some(kept) = shard.items.get_mut(&name) else { return };
@@ -208,13 +207,13 @@ impl Cache {
         }
         let gone = shard.items.remove(&name).expect("it is there");
         self.bytes.fetch_sub(gone.bytes, Relaxed);
-        // It came a short while ago.
+        // Searches from the end: the item is recent.
         if let Some(at) = shard.clock.iter().rposition(|other| *other == name) {
             shard.clock.remove(at);
         }
     }
 
-    /// Throws out what was not used lately until the budget is kept, or nothing is left.
+    /// Evicts items that were not used recently, until the budget is met or the cache is empty.
     pub fn make_room(&self) {
         let mut empty = 0;
         while self.gauge.bytes() > self.budget && empty < SHARDS {
@@ -225,7 +224,7 @@ impl Cache {
                 continue;
             };
             empty = 0;
-            // Without an item where that was taken out.
+            // A removed item leaves its name.
             let Some(kept) = shard.items.get_mut(&name) else { continue };
             if kept.uses.swap(1, Relaxed) == AGAIN {
                 kept.stay(&self.gauge);
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_items_leave_neither_bytes_nor_a_growing_clock() {
+    fn removed_items_leave_no_bytes_and_a_bounded_clock() {
         let cache = Cache::new(1 << 20);
         cache.put((1, 1), header());
         for birth in 0..10_000 {
@@ -262,9 +261,9 @@ mod tests {
     }
 
     #[test]
-    fn room_is_made_past_the_names_of_taken_items() {
+    fn eviction_skips_the_names_of_removed_items() {
         let cache = Cache::new(0);
-        // Over the budget, so that each put throws out what is there.
+        // Over the budget, so that each `put` evicts the previous item.
         cache.put((1, 1), header());
         assert!(cache.get((1, 1)).is_none());
         let cache = Cache::new(1 << 20);

@@ -1,4 +1,4 @@
-//! Walks a whole store and proves what the format says is always true.
+//! Checks the invariants of the format in a whole store.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use crate::space::Space;
 use crate::storage::Storage;
 use crate::superblock::Superblock;
 
-/// Problems that are told one by one; what comes after is only counted.
+/// The number of problems that are listed; further ones are only counted.
 const TOLD: usize = 100;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// What is not as it should be, each beginning with the name of what is broken; none in a sound store.
+    /// Problems, each starting with the damaged structure; empty if the store is valid.
     pub problems: Vec<String>,
-    /// How many problems there are beyond those.
+    /// Number of problems that are not listed.
     pub more_problems: u64,
-    /// Whether the store was closed. Otherwise the log may hold writes, which were not looked at.
+    /// Whether the store was closed. Otherwise the log, which this does not check, may hold writes.
     pub closed: bool,
-    /// Nodes that were read.
+    /// Nodes read.
     pub nodes: u64,
     /// Values in leaves.
     pub values: u64,
@@ -34,10 +34,10 @@ pub struct Checked {
     pub messages: u64,
 }
 
-/// Checks the store in `storage`, without changing it. Nobody may have it open.
+/// Checks the store in `storage` without changing it. No other process may have it open.
 ///
 /// # Errors
-/// If there is no store that could be checked: what [`Store::open`](crate::Store::open) says of its superblocks.
+/// If `storage` has no store that can be checked: the superblock errors of [`Store::open`](crate::Store::open).
 pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
     let superblock = Superblock::read(&*storage)?;
     let pager = Pager::new(storage, superblock.layout(), 16 << 20);
@@ -81,7 +81,7 @@ struct Walk<'a> {
     pager: &'a Pager,
     params: Params,
     map: Option<Space>,
-    /// What the tree uses.
+    /// Space that the tree uses.
     marked: Space,
     buffered: u64,
     inner: u64,
@@ -191,15 +191,15 @@ impl Walk<'_> {
 }
 
 impl Checked {
-    /// Whether nothing is wrong.
+    /// Whether the check found no problem.
     pub fn is_sound(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// An error that tells the first problem, if there is one.
+    /// Returns the first problem as an error.
     ///
     /// # Errors
-    /// If something is wrong.
+    /// If the check found a problem.
     pub fn result(&self) -> Result<()> {
         match self.problems.first() {
             None => Ok(()),

@@ -1,8 +1,8 @@
-//! Numbers in bytes, read with bounds and written in order.
+//! Encoding and decoding of numbers, with bounds checks.
 
 use crate::error::{Error, Result};
 
-/// Reads numbers and bytes one after the other; the end is an error and never a panic.
+/// Reads numbers and bytes in sequence; reading past the end is an error, never a panic.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -11,7 +11,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Of `bytes`, which are the `what` that lies at `offset` on the disk.
+    /// A reader of `bytes`, the structure `what` at `offset` on the disk.
     pub fn new(bytes: &'a [u8], what: &'static str, offset: u64) -> Self {
         Self { bytes, at: 0, what, offset }
     }
@@ -45,19 +45,19 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
-    /// An error about what is read here.
+    /// An error about the structure being read.
     pub fn wrong(&self, why: impl Into<String>) -> Error {
         Error::damaged(self.what, self.offset, why)
     }
 }
 
-/// The number at `at`, which must lie within `bytes`.
+/// The number at `at`, which must be within `bytes`.
 #[inline]
 pub(crate) fn get_u32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// The number at `at`, which must lie within `bytes`.
+/// The number at `at`, which must be within `bytes`.
 #[inline]
 pub(crate) fn get_u64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))

@@ -1,22 +1,22 @@
-//! What can go wrong with a store. A message says what was tried, where, why it failed, and what to do.
+//! Errors of a store. A message says what failed, where, why, and what to do.
 
 use std::io;
 
 /// An error of a store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The disk refused a request.
+    /// A request to the disk failed.
     #[error("{doing} {bytes} bytes at {offset}: {why}")]
     Io {
-        /// What was tried, as in "reading".
+        /// The action, as in "reading".
         doing: &'static str,
-        /// Where on the disk.
+        /// Offset on the disk.
         offset: u64,
-        /// How much.
+        /// Length of the request.
         bytes: u64,
-        /// What the system said.
+        /// The system's message.
         why: String,
-        /// Its number, where it has one.
+        /// The system's error number, if any.
         errno: Option<i32>,
     },
     /// The disk does not contain a store.
@@ -25,9 +25,9 @@ pub enum Error {
     /// A store of a newer format version.
     #[error("this store has format version {found}, but this program supports {known}; use a newer program")]
     Future {
-        /// The version it says.
+        /// The version of the store.
         found: u32,
-        /// The newest version known here.
+        /// The newest supported version.
         known: u32,
     },
     /// The image is shorter than its store.
@@ -35,22 +35,22 @@ pub enum Error {
         "the image has {found} bytes, but its store {expected}: it was truncated; restore the missing part"
     )]
     Truncated {
-        /// What the superblock says.
+        /// Bytes according to the superblock.
         expected: u64,
-        /// What is there.
+        /// Bytes of the image.
         found: u64,
     },
     /// Data differs from what was written.
     #[error("{what} at {offset} is damaged: {why}; copy the readable data, and restore from a backup")]
     Damaged {
-        /// What lies there.
+        /// The damaged structure.
         what: &'static str,
-        /// Where on the disk.
+        /// Offset on the disk.
         offset: u64,
-        /// How it was noticed.
+        /// The violated rule.
         why: String,
     },
-    /// A key, value, patch or batch that is too long, or a range that is the wrong way round.
+    /// A key, value, patch or batch that is too long, or a range whose end is before its start.
     #[error("{0}")]
     Limit(String),
     /// Invalid sizes for a store.
@@ -59,7 +59,7 @@ pub enum Error {
     /// The disk is full.
     #[error("the store is full: no space for {bytes} more bytes; delete something first")]
     NoSpace {
-        /// What was to be written.
+        /// Bytes to write.
         bytes: u64,
     },
     /// A write failed earlier; nothing has been written since.
@@ -78,5 +78,5 @@ impl Error {
     }
 }
 
-/// What operations on a store give.
+/// The result of a store operation.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,4 +1,4 @@
-//! The thread that brings memory into the tree and makes checkpoints.
+//! The flusher thread: it applies memtables to the tree and writes checkpoints.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -15,52 +15,52 @@ use crate::superblock::Superblock;
 use crate::tree::{Packing, Writer, Writing};
 use crate::view::Version;
 
-/// A checkpoint is made when so much of the log is in use. What is left takes the writes that come meanwhile.
+/// A checkpoint is due when this fraction of the log is in use. The rest takes concurrent writes.
 const CHECKPOINT: f64 = 0.7;
 
-/// The log lets go of what is in the tree where it is so many times what memory takes.
+/// The log drops records that are in the tree once they are this many times the memtable size.
 const LET_GO: usize = 2;
 
-/// The part of the leaves of a node that messages above them may weigh before the leaves are made anew in a row: a byte is written again
-/// about that many times.
+/// Leaves of a node are rewritten in a row once the messages above them weigh more than this fraction of the leaves. A byte is rewritten about
+/// this many times.
 const SHARE: usize = 3;
 
-/// The same where room is short.
-const SHARE_WHERE_SHORT: usize = 10;
+/// The same fraction if space is short.
+const SHARE_IF_SHORT: usize = 10;
 
-/// Bytes of leaves that are made anew at most when a store is closed: a few seconds of a disk.
-const SETTLED: u64 = 1 << 30;
+/// Maximum bytes of leaves that closing a store rewrites: a few seconds of a disk.
+const CLOSE_REWRITE: u64 = 1 << 30;
 
-/// Nodes that are looked at, when a store is closed, for the next messages that wait.
+/// Maximum number of nodes that closing a store searches for the next pending messages.
 const VISITS: u32 = 256;
 
-/// What others want of the thread.
+/// Requests to the thread.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    /// Checkpoints asked for and made, counted.
+    /// Numbers of requested and completed checkpoints.
     pub checkpoints: u64,
     pub made: u64,
-    /// The log is full: a checkpoint, so that its tail moves.
+    /// The log is full: a checkpoint is needed to move its tail.
     pub tail: bool,
-    /// Somebody lacks room: what is deleted is to give it back.
+    /// A writer lacks space: deletes must be flushed to free it.
     pub purge: bool,
     /// The next checkpoint closes the store.
     pub close: bool,
     pub stop: bool,
 }
 
-/// What the thread works on.
+/// The state of the thread.
 #[derive(Debug)]
 pub(crate) struct Flusher {
     pub root: Link,
     pub space: Space,
-    /// As on the disk, but for `next_birth`, `buffered` and the counters, which are as of now.
+    /// The superblock on the disk, except for `next_birth`, `buffered` and the counters, which are current.
     pub superblock: Superblock,
-    /// The number of the tree.
+    /// The version of the tree.
     pub version: u64,
-    /// The number of the tree that is on the disk.
+    /// The version of the tree on the disk.
     pub durable: u64,
-    /// Bytes in buffers up to which a purge gives nothing.
+    /// The number of buffered bytes for which a purge is not worthwhile.
     pub purged: u64,
     /// Whether a part of the frozen memtable is in the tree.
     pub halfway: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Flusher {
     pub given_before: u64,
 }
 
-/// Works until the store ends.
+/// Runs until the store closes.
 pub(crate) fn run(shared: &Arc<Shared>) {
     loop {
         let (stop, checkpoints, tail, purge, close) = {
@@ -100,16 +100,16 @@ pub(crate) fn run(shared: &Arc<Shared>) {
     }
 }
 
-/// Brings the frozen memtable into the tree, and makes a checkpoint where one is asked for or it is time.
+/// Applies the frozen memtable to the tree, and writes a checkpoint if one is requested or due.
 fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<()> {
     let mut flusher = shared.flusher.lock();
     flusher.drain(shared)?;
     if purge {
-        // Few bytes of deletes may give back much, and somebody waits for it: whatever is in buffers is worth the trouble.
+        // A writer waits for space, and few bytes of deletes may free much: purge regardless of the number of buffered bytes.
         flusher.purge(shared)?;
     }
     if close && shared.in_rows {
-        flusher.settle(shared)?;
+        flusher.flush_pending(shared)?;
     }
     if checkpoint || shared.log.used() > CHECKPOINT {
         flusher.checkpoint(shared, close)?;
@@ -119,7 +119,7 @@ fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<(
 }
 
 impl Flusher {
-    /// Puts the store in use: from here on the log is of the next epoch.
+    /// Marks the store as in use: from here on the log has the next epoch.
     pub fn begin(&mut self, shared: &Shared) -> Result<()> {
         self.superblock.epoch = self.superblock.epoch.wrapping_add(1);
         self.checkpoint(shared, false)?;
@@ -127,7 +127,7 @@ impl Flusher {
         Ok(())
     }
 
-    /// Brings the frozen memtable into the tree, if there is one.
+    /// Applies the frozen memtable, if any, to the tree.
     pub fn drain(&mut self, shared: &Shared) -> Result<()> {
         let Some(memtable) = shared.view.read().frozen.clone() else { return Ok(()) };
         let mut from = Vec::new();
@@ -140,14 +140,14 @@ impl Flusher {
             let Some(key) = next else { break };
             from = key;
         }
-        // It is worth the trouble again when there is much more.
+        // Purge again only if buffers have grown considerably since the last purge.
         if self.spare_slots() < reserve(shared)
             && self.superblock.buffered > self.purged + shared.params.node() / 8
         {
-            // Deletes take room in buffers; at the leaves they give it.
+            // Deletes use space in buffers, and free space at the leaves.
             self.purge(shared)?;
         }
-        // What waits for the place looks under the same lock.
+        // Threads that wait for this check the view under the same lock.
         let next = {
             let _wanted = shared.wanted.lock();
             let mut view = shared.view.write();
@@ -169,13 +169,13 @@ impl Flusher {
         self.have_room(shared)?;
         let mut writer = Writer::new(&shared.pager, self.packing(shared));
         writer.spare = self.space.free_slots().saturating_sub(changed(&self.root));
-        writer.share = if self.is_short(shared) { SHARE_WHERE_SHORT } else { SHARE };
+        writer.share = if self.is_short(shared) { SHARE_IF_SHORT } else { SHARE };
         self.root = writer.apply_to_root(&self.root, run)?;
         let Writer { dropped, buffered, inner, .. } = writer;
         self.changed(shared, dropped, (buffered, inner))
     }
 
-    /// Sends all messages down to the leaves, where that may give room.
+    /// Flushes all messages to the leaves where that may free space.
     fn purge(&mut self, shared: &Shared) -> Result<()> {
         if self.superblock.buffered == 0 {
             return Ok(());
@@ -183,7 +183,7 @@ impl Flusher {
         let mut from: Option<Key> = Some(Arc::from([]));
         while let Some(mut key) = from {
             let packing = if shared.in_rows { Packing::Rows } else { Packing::Tight };
-            // A row that takes in inserts may need a slot more, and all rows may at the same time: what is kept for copies is not for that.
+            // Each row that takes inserts may need one more slot, all at the same time; the reserve for copies must not supply them.
             let only_deletes = shared.in_rows && self.spare_slots() < reserve(shared);
             if only_deletes {
                 let writer = Writer::new(&shared.pager, packing);
@@ -196,8 +196,8 @@ impl Flusher {
         Ok(())
     }
 
-    /// Sends messages from `from` on down to some leaves, all or deletes alone. Tells where to go on, and how many bytes of leaves were made
-    /// anew in rows.
+    /// Flushes messages from key `from` on to some leaves, all messages or only deletes. Returns the next key, and the bytes of leaves rewritten
+    /// in rows.
     fn purge_step(
         &mut self,
         shared: &Shared,
@@ -215,9 +215,9 @@ impl Flusher {
         Ok((next, made))
     }
 
-    /// Sends down what waits, before a store in rows is closed, up to [`SETTLED`]: who opens it next reads leaves alone.
-    fn settle(&mut self, shared: &Shared) -> Result<()> {
-        let mut left = SETTLED;
+    /// Flushes pending messages before a store in rows is closed, up to [`CLOSE_REWRITE`] bytes, so that later scans read leaves only.
+    fn flush_pending(&mut self, shared: &Shared) -> Result<()> {
+        let mut left = CLOSE_REWRITE;
         let mut from: Option<Key> = Some(Arc::from([]));
         while let Some(key) = from
             && left > 0
@@ -232,16 +232,16 @@ impl Flusher {
         Ok(())
     }
 
-    /// Each changed node needs a new extent while its old one is still held. Makes a checkpoint, which gives the old ones back, when there are few.
+    /// Ensures free slots for changed nodes, whose old extents are still held. If few are free, a checkpoint frees the old ones.
     fn have_room(&mut self, shared: &Shared) -> Result<()> {
-        // A slice, or a step of a purge, changes a few nodes on each level, and maybe all leaves of some.
+        // A slice, or a purge step, changes a few nodes per level, and possibly all leaves of some.
         let levels = u64::from(level(&self.root));
         let needed = changed(&self.root)
             + if shared.in_rows { levels.max(1) * row_slots(shared) } else { 4 * (levels + 2) };
         if self.space.free_slots() < needed && self.space.dropped_slots() > 0 {
             self.checkpoint(shared, false)?;
         }
-        // A scan, or what is read ahead for one, may still hold an older tree. It is soon done.
+        // A scan or its prefetch may still hold an older tree, for a short time.
         let began = Instant::now();
         while self.space.free_slots() < needed
             && self.space.dropped_slots() > 0
@@ -265,17 +265,17 @@ impl Flusher {
         self.spare_slots() < 2 * reserve(shared)
     }
 
-    /// Whether what waits in buffers takes room that others may want.
+    /// Whether buffered messages use space that writers may need.
     fn is_short(&self, shared: &Shared) -> bool {
         shared.room.load(Relaxed) < capacity(shared) as i64 / 8
     }
 
-    /// Slots that will be free after the next checkpoint.
+    /// Slots that are free after the next checkpoint.
     fn spare_slots(&self) -> u64 {
         (self.space.free_slots() + self.space.dropped_slots()).saturating_sub(changed(&self.root))
     }
 
-    /// Takes note of what a change of the tree did, and shows it to readers.
+    /// Records the effects of a tree change, and publishes the tree.
     fn changed(
         &mut self,
         shared: &Shared,
@@ -295,8 +295,8 @@ impl Flusher {
         Ok(())
     }
 
-    /// Writes changed nodes when they take more than five sixteenths of the memory: leaves first, which change more seldom than what is above
-    /// them; of the rest only what is too much, because it will soon change again.
+    /// Writes changed nodes when they take more than five sixteenths of the memory: first leaves, which change less often than inner nodes; of the
+    /// others only the excess, because they will soon change again.
     fn spare_memory(&mut self, shared: &Shared) -> Result<()> {
         let most = shared.pager.cache.budget() / 8 * 5;
         for up_to in [0, 1, u8::MAX] {
@@ -311,7 +311,7 @@ impl Flusher {
         Ok(())
     }
 
-    /// Bytes of nodes in memory that are not on the disk.
+    /// Bytes of changed nodes in memory.
     fn unwritten_bytes(&self, shared: &Shared) -> usize {
         let view = shared.view.read();
         let memtables: usize =
@@ -333,17 +333,17 @@ impl Flusher {
         writer.write_back(&mut self.root, &mut writing)
     }
 
-    /// Brings the tree to the disk, and the superblock that points to it.
+    /// Writes the tree, and the superblock that points to it.
     pub fn checkpoint(&mut self, shared: &Shared, close: bool) -> Result<()> {
         let (tail, next) = {
             let view = shared.view.read();
-            // One after the other: they may be the same, and a writer may come between.
+            // Separate reads: both may be the same memtable, and a writer may take the lock in between.
             let tail = view.frozen.as_ref().unwrap_or(&view.active).read().log_start;
             let next = view.active.read().log_start;
             (tail, next)
         };
         if self.halfway {
-            // The tree has a part of what the log has from the tail on: whoever recovers must find all of that.
+            // The tree has a part of the records after the tail; recovery must find all of them.
             shared.log.write_before(next)?;
         }
         self.write_back(shared, u8::MAX, u64::MAX)?;
@@ -384,7 +384,7 @@ impl Flusher {
         Ok(Pointer { at, birth, bytes: bytes as u32, header: map.len() as u32, sum, level: Pointer::MAP })
     }
 
-    /// Lets readers see the tree as it is now.
+    /// Publishes the current tree to readers.
     fn publish(&self, shared: &Shared) {
         let version = Arc::new(Version { root: self.root.clone() });
         shared.versions.lock().push_back((self.version, Arc::downgrade(&version)));
@@ -405,8 +405,8 @@ impl Flusher {
         self.space.release(oldest.min(self.durable));
     }
 
-    /// Says how much can still be written. Some slots stay for the copies that a checkpoint makes, so that deletes always pass. Each inner node
-    /// may come to need a slot for its buffers, but in rows, where so much does not come to wait.
+    /// Updates the writable bytes. Some slots are reserved for the copies of a checkpoint, so that deletes always succeed. Each inner node may need
+    /// a slot for its buffers, except in rows, where buffers stay small.
     pub fn tell_room(&self, shared: &Shared) {
         let buffers = if shared.in_rows { 0 } else { self.superblock.inner };
         let spare = self.spare_slots() as i64 - (reserve(shared) + buffers) as i64;
@@ -415,31 +415,31 @@ impl Flusher {
     }
 }
 
-/// Bytes of keys and values that so many slots surely hold: half of them, as a leaf that is split is half full; in rows eleven sixteenths,
-/// as the last leaf of five may be empty, and they have a node above them.
+/// Bytes of keys and values that fit in `slots` in the worst case: half, as split leaves are half full; in rows eleven sixteenths, as the last
+/// of five leaves may be empty, and the row has a node above it.
 fn bytes_in(shared: &Shared, slots: i64) -> i64 {
     let sixteenths = if shared.in_rows { 11 } else { 8 };
     slots * shared.params.node() as i64 / 16 * sixteenths
 }
 
-/// Bytes of keys and values that an empty store surely takes.
+/// Bytes of keys and values that fit into an empty store in the worst case.
 pub(crate) fn capacity(shared: &Shared) -> u64 {
     let slots = shared.pager.layout.area.1.saturating_sub(reserve(shared));
     bytes_in(shared, slots as i64) as u64
 }
 
-/// Slots that a row of leaves takes, with what is above it.
+/// Slots of a row of leaves and the nodes above it.
 fn row_slots(shared: &Shared) -> u64 {
     u64::from(shared.params.fanout) + 2
 }
 
-/// Slots that inserts must leave.
+/// Slots that inserts must not use.
 fn reserve(shared: &Shared) -> u64 {
     let leaves = if shared.in_rows { u64::from(shared.params.fanout) } else { 0 };
     (shared.pager.layout.area.1 / 16).max(12 + leaves)
 }
 
-/// How many nodes of a tree are not on the disk.
+/// Number of changed nodes of a tree.
 fn changed(link: &Link) -> u64 {
     match link {
         Link::Memory(node) => 1 + node.entries.iter().map(|entry| changed(&entry.child)).sum::<u64>(),

@@ -1,4 +1,4 @@
-//! Looks a key up: in memory first, then down the tree, until a message says what its value is.
+//! Lookup of a key: in memory first, then down the tree until a message determines the value.
 
 use crate::error::Result;
 use crate::memtable::Found;
@@ -8,9 +8,9 @@ use crate::run::{Kind, patch};
 use crate::view::View;
 
 impl View {
-    /// The value of `key`. If its leaf has to be read, so many bytes around it are read with one request; its own part alone, where `around` is 0.
+    /// The value of `key`. If its leaf must be read, one request reads `around` bytes around it; if `around` is 0, only the basement with the key.
     pub(crate) fn get(&self, pager: &Pager, key: &[u8], around: usize) -> Result<Option<Vec<u8>>> {
-        // Patches that were met on the way, the newest first.
+        // Patches found so far, the newest first.
         let mut patches: Vec<Vec<u8>> = Vec::new();
         for memtable in std::iter::once(&self.active).chain(&self.frozen) {
             match memtable.read().get(key, self.number) {
@@ -50,7 +50,7 @@ impl View {
     }
 }
 
-/// Applies patches to a value, the last of them first.
+/// Applies patches to a value, the last in the slice first.
 fn apply(base: Option<Vec<u8>>, patches: &[Vec<u8>]) -> Option<Vec<u8>> {
     if base.is_none() && patches.is_empty() {
         return None;

@@ -1,9 +1,8 @@
 //! A key-value store that does not age: a Bε-tree in one image or device.
 //!
-//! Writes are messages. They go to a log and to memory, from there in batches into the buffers of a tree of large nodes, and from
-//! buffer to buffer down to the leaves. So a random write costs a small share of a large sequential one, and keys that follow each
-//! other lie beside each other, in pieces of megabytes, whatever the history. Reads merge what the buffers hold on
-//! the way down.
+//! Writes are messages. They go to a log and to memory, from there in batches into the buffers of a tree of large nodes, and from buffer to
+//! buffer down to the leaves. A random write thus costs a small fraction of a large sequential one, and adjacent keys are adjacent on disk, in
+//! pieces of megabytes, whatever the history. Reads merge the buffers on the path to the leaf.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -25,7 +24,7 @@
 //! ```
 //!
 //! One process has a store open; its threads share a [`Store`] by reference. Writers take turns in memory; readers never wait for
-//! the disk that a writer uses. `FORMAT.md` describes the format.
+//! the disk on behalf of a writer. `FORMAT.md` describes the format.
 
 mod aligned;
 mod arena;

@@ -1,7 +1,7 @@
-//! The log: a ring of sectors that is written in order, and flushed for all who wait at once.
+//! The log: a ring of sectors, written in order, with one flush for all concurrent syncs.
 //!
-//! Long values wait without being written, as long as nobody asks for a sync: what comes into the tree meanwhile need not be
-//! written twice. If so much comes that the log lets go of it, the next sync is a checkpoint.
+//! Records stay in memory until a sync is requested or much is pending: records that reach the tree first need not be written
+//! twice. If the log drops such records, the next sync is a checkpoint.
 
 mod recover;
 mod sectors;
@@ -23,21 +23,21 @@ use crate::sum::{Uuid, seed, sum};
 use sectors::Sectors;
 use waiting::Waiting;
 
-/// Bytes of a sector that are of records.
+/// Record bytes per sector.
 pub(crate) const PAYLOAD: usize = SECTOR - 20;
 
-/// Where so much waits beside long values, all is written, without a flush; and so much at a time.
+/// Once this many bytes, without long values, are pending, they are written without a flush; also the size of a write.
 const WRITE: usize = 1 << 20;
-/// Where so much waits beside long values, whoever writes waits too.
+/// Once this many bytes, without long values, are pending, writers wait.
 const MOST: usize = 4 * WRITE;
 
-/// Where a log lies and whose it is.
+/// Location and identity of a log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ring {
     pub uuid: Uuid,
     pub start: u64,
     pub sectors: u64,
-    /// Sectors in a block: a writing ends with a whole one.
+    /// Sectors per block: every write ends at a block boundary.
     pub block: u64,
 }
 
@@ -46,60 +46,60 @@ impl Ring {
         sum(seed(&self.uuid, [u64::MAX, 0, 0]), &sector[..SECTOR - 8])
     }
 
-    /// The number and epoch of a sector, if it is whole.
+    /// The number and epoch of a sector, if its sum is correct.
     fn identify(&self, sector: &[u8]) -> Option<(u64, u32)> {
         let whole = self.sum(sector) == get_u64(sector, SECTOR - 8);
         whole.then(|| (get_u64(sector, PAYLOAD + 4), get_u32(sector, PAYLOAD)))
     }
 
-    /// Where sector `number` lies.
+    /// The address of sector `number`.
     fn place(&self, number: u64) -> u64 {
         self.start + number % self.sectors * SECTOR as u64
     }
 }
 
 struct State {
-    /// Records up to the end of a block, the oldest first.
+    /// Pending records up to the end of a block, the oldest first.
     closed: Vec<Waiting>,
-    /// Those that came since.
+    /// Records after those.
     open: Waiting,
-    /// The first sector that must not be written over.
+    /// The first sector that must not be overwritten.
     tail: u64,
-    /// Sectors before this one are on the disk for good, or will never be needed.
+    /// Sectors before this one are durable, or will never be needed.
     durable: u64,
-    /// Records before this sector were let go and are in the tree alone, as long as the tail is not there.
+    /// Records before this sector were dropped; until the tail passes it, they are in the tree only.
     gone: u64,
-    /// Memory to write from, unless somebody is writing.
+    /// The write buffer, while no thread writes.
     buffer: AlignedBuffer,
-    /// Somebody is writing.
+    /// Whether a thread is writing.
     busy: bool,
     stop: bool,
     written_bytes: u64,
     failed: Option<Error>,
 }
 
-/// What a sync came to.
+/// The result of a sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Synced {
-    /// All lasts.
+    /// All records are durable.
     Done,
-    /// The log let go of records, so that only a checkpoint makes them last.
+    /// The log has dropped records: a checkpoint is needed to make them durable.
     NeedsCheckpoint,
 }
 
-/// See the module.
+/// See the module documentation.
 pub(crate) struct Log {
     storage: Arc<dyn Storage>,
     ring: Ring,
     epoch: u32,
     seed: u64,
     state: Mutex<State>,
-    /// Signalled when something was written, or much waits.
+    /// Signalled after a write, and when much is pending.
     changed: Condvar,
 }
 
 impl Log {
-    /// A log that goes on at sector `next`, which begins a block.
+    /// A log that continues at sector `next`, the start of a block.
     pub fn new(storage: Arc<dyn Storage>, ring: Ring, epoch: u32, next: u64) -> Self {
         let state = State {
             closed: Vec::new(),
@@ -117,14 +117,14 @@ impl Log {
         Self { storage, ring, epoch, seed, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Whether a record of `bytes` fits in beside what must be kept.
+    /// Whether a record of `bytes` fits without overwriting needed sectors.
     pub fn has_room(&self, bytes: usize) -> bool {
         let more = (bytes + 4).div_ceil(PAYLOAD) as u64 + 4 * self.ring.block;
         let state = self.state.lock();
         state.end() + more <= state.tail + self.ring.sectors
     }
 
-    /// Which part of the ring holds records that are in no checkpoint yet, or would hold them.
+    /// The fraction of the ring for records that are in no checkpoint yet, including dropped ones.
     pub fn used(&self) -> f64 {
         let state = self.state.lock();
         (state.end() - state.tail) as f64 / self.ring.sectors as f64
@@ -135,7 +135,7 @@ impl Log {
         self.state.lock().written_bytes
     }
 
-    /// Waits where too much waits in memory to be written.
+    /// Waits while too many bytes are pending.
     pub fn throttle(&self) {
         let mut state = self.state.lock();
         while state.own_bytes() > MOST && !state.has_gap() && state.failed.is_none() {
@@ -143,10 +143,10 @@ impl Log {
         }
     }
 
-    /// Writes what waits whenever it is much, until [`stop`](Self::stop): for a thread, so that nobody waits for it.
+    /// Writes pending records whenever they are many, until [`stop`](Self::stop). Runs in its own thread, so that no writer waits.
     ///
     /// # Errors
-    /// If the disk refuses, now or before.
+    /// If a write fails, now or earlier.
     pub fn write_until_stop(&self) -> Result<()> {
         let mut state = self.state.lock();
         while !state.stop {
@@ -165,7 +165,7 @@ impl Log {
         self.changed.notify_all();
     }
 
-    /// Appends a batch as a record, for which there must be room. It is on the disk after the next [`sync`](Self::sync).
+    /// Appends a batch as a record; the log must have room. The next [`sync`](Self::sync) makes it durable.
     pub fn append(&self, batch: &Batch) {
         let mut state = self.state.lock();
         state.open.push(batch, self.ring.block);
@@ -174,15 +174,15 @@ impl Log {
         }
     }
 
-    /// Ends the last block and gives the number of the sector that the next record begins in.
+    /// Ends the current block and returns the number of the first sector of the next record.
     pub fn cut(&self) -> u64 {
         let mut state = self.state.lock();
         state.close(self.ring.block);
         state.open.first
     }
 
-    /// Lets go of the records before `sector`, which [`cut`](Self::cut) gave, if they are `least` bytes or more, or some before them are gone.
-    /// They must be in the tree: to write them now would be to write them twice.
+    /// Drops the records before `sector`, a result of [`cut`](Self::cut), if they are at least `least` bytes or earlier ones were dropped. They must
+    /// be in the tree; writing them to the log would write them twice.
     pub fn let_go(&self, sector: u64, least: usize) {
         let mut state = self.state.lock();
         let n = state.closed.partition_point(|waiting| waiting.first < sector);
@@ -196,7 +196,7 @@ impl Log {
         }
     }
 
-    /// Gives up the sectors before `tail`, the records of which are in a checkpoint. Those that were not written yet never will be.
+    /// Frees the sectors before `tail`, whose records are in a checkpoint. Unwritten ones are discarded.
     pub fn set_tail(&self, tail: u64) {
         let mut state = self.state.lock();
         state.tail = tail;
@@ -205,7 +205,7 @@ impl Log {
         self.changed.notify_all();
     }
 
-    /// Makes all records so far last, unless some are gone. Whoever comes while another flushes is served by the next flush, all of them by one.
+    /// Makes all records so far durable, unless some were dropped. Callers that arrive during a flush share the next one.
     pub fn sync(&self) -> Result<Synced> {
         let mut state = self.state.lock();
         let target = state.end().next_multiple_of(self.ring.block);
@@ -225,8 +225,8 @@ impl Log {
         }
     }
 
-    /// Writes the records before `sector`, which [`cut`](Self::cut) gave, without a flush, also behind a gap: for a checkpoint of a tree that has a part of
-    /// them, which moves the tail past that gap and flushes before it counts.
+    /// Writes the records before `sector`, a result of [`cut`](Self::cut), without a flush, even behind a gap. For a checkpoint of a tree that
+    /// contains a part of them: it moves the tail past the gap, and flushes before it becomes valid.
     pub fn write_before(&self, sector: u64) -> Result<()> {
         let mut state = self.state.lock();
         while state.busy {
@@ -236,7 +236,7 @@ impl Log {
         self.write_out(&mut state, sector, false)
     }
 
-    /// Writes what waits before `sector`, which is at the beginning of records. If something before it is gone, it counts only once the tail is past that.
+    /// Writes pending records before `sector`, a record boundary. Records behind a gap become valid only once the tail is past the gap.
     fn write_out(&self, state: &mut MutexGuard<'_, State>, sector: u64, flush: bool) -> Result<()> {
         state.close(self.ring.block);
         let n = state.closed.partition_point(|waiting| waiting.first < sector);
@@ -266,7 +266,7 @@ impl Log {
         state.result()
     }
 
-    /// Writes records to the ring; gives how many bytes that were.
+    /// Writes records to the ring; returns the number of bytes.
     fn write(&self, records: Vec<Waiting>, buffer: &mut AlignedBuffer) -> Result<u64> {
         let mut sectors = 0;
         for waiting in records {
@@ -279,12 +279,12 @@ impl Log {
 }
 
 impl State {
-    /// Behind the last sector.
+    /// The number of the sector behind the last record.
     fn end(&self) -> u64 {
         self.open.first + self.open.sectors()
     }
 
-    /// Ends the last block.
+    /// Ends the current block.
     fn close(&mut self, block: u64) {
         if !self.open.is_empty() {
             let next = self.end().next_multiple_of(block);
@@ -292,12 +292,12 @@ impl State {
         }
     }
 
-    /// Bytes that wait beside long values.
+    /// Pending bytes, without long values.
     fn own_bytes(&self) -> usize {
         self.closed.iter().chain([&self.open]).map(Waiting::own_bytes).sum()
     }
 
-    /// Whether records are gone that are in no checkpoint yet.
+    /// Whether dropped records are in no checkpoint yet.
     fn has_gap(&self) -> bool {
         self.gone > self.tail
     }

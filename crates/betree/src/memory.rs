@@ -1,9 +1,9 @@
-//! How much memory runs take, counted where they are made and dropped.
+//! Accounting of the memory of runs, updated when they are created and dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Bytes of all that is charged to it.
+/// The sum of all charges.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     bytes: AtomicUsize,
@@ -15,13 +15,13 @@ impl Gauge {
         self.bytes.load(Relaxed)
     }
 
-    /// The most that it ever was.
+    /// The highest value so far.
     pub fn peak(&self) -> usize {
         self.peak.load(Relaxed)
     }
 }
 
-/// Bytes of memory that are given back when this is dropped.
+/// Charged bytes, released on drop.
 #[derive(Debug)]
 pub(crate) struct Charge {
     gauge: Arc<Gauge>,
@@ -35,7 +35,7 @@ impl Charge {
         Self { gauge: Arc::clone(gauge), bytes }
     }
 
-    /// Changes what is charged.
+    /// Changes the charged bytes.
     pub fn set(&mut self, bytes: usize) {
         if bytes >= self.bytes {
             let now = self.gauge.bytes.fetch_add(bytes - self.bytes, Relaxed) + bytes - self.bytes;

@@ -1,7 +1,7 @@
-//! What was written last, in memory: the uppermost buffer of the tree, and the only one that is changed in place.
+//! Memtables: the newest writes, in memory. They are the top buffer of the tree, and the only one changed in place.
 //!
-//! Each write has a number. A snapshot sees the writes up to its own number; of a key, older messages are kept
-//! only where a snapshot may see them.
+//! Each write has a number. A snapshot sees the writes up to its own number; older messages of a key are kept only while a snapshot may
+//! see them.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -15,27 +15,27 @@ use crate::memory::{Charge, Gauge};
 use crate::payload::{LONG, Payload};
 use crate::run::{Kind, Run, RunBuilder, join_patches, patched, single_patch};
 
-/// What an entry of a map takes beside its key and message.
+/// Memory of a map entry besides its key and message.
 const ENTRY: usize = 136;
 
 type Bytes = Box<[u8]>;
 
-/// A key with its first bytes as a number, which decides most comparisons.
+/// A key, with its first bytes as a number that decides most comparisons.
 #[derive(Debug)]
 struct Key {
     prefix: u64,
-    /// In the arena of the memtable that the key is in.
+    /// In the arena of the memtable.
     kept: Kept,
 }
 
 impl Key {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: a key is dropped with its memtable and so with the arena; the bytes of keys are never written to.
+        // SAFETY: a key is dropped with its memtable and thus with the arena; the bytes of keys are never written to.
         unsafe { self.kept.get() }
     }
 }
 
-/// A key that is looked for.
+/// A key for lookups.
 trait AsKey {
     fn parts(&self) -> (u64, &[u8]);
 }
@@ -92,7 +92,7 @@ impl PartialEq for Key {
 }
 impl Eq for Key {}
 
-/// The first eight bytes, filled with zeros, as a number that is ordered as they are.
+/// The first eight bytes, padded with zeros, as a number with the same order.
 fn prefix(key: &[u8]) -> u64 {
     let mut first = [0; 8];
     let n = key.len().min(8);
@@ -100,7 +100,7 @@ fn prefix(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// What a message says beside its key.
+/// The payload of a message.
 #[derive(Debug)]
 enum Body {
     /// In the arena of the memtable.
@@ -119,16 +119,16 @@ struct Message {
 impl Message {
     fn payload(&self) -> &[u8] {
         match &self.body {
-            // SAFETY: a message is dropped with its memtable; it is written to only while that is borrowed exclusively.
+            // SAFETY: a message is dropped with its memtable, and changed only while the memtable is borrowed exclusively.
             Body::Kept(kept) => unsafe { kept.get() },
             Body::Shared(value) => value,
         }
     }
 
-    /// The same, to be changed in place, if nobody else has it.
+    /// The payload for changes in place, unless it is shared.
     fn payload_mut(&mut self) -> Option<&mut [u8]> {
         match &mut self.body {
-            // SAFETY: the memtable is borrowed exclusively, as this is, so that nobody else looks at it.
+            // SAFETY: the memtable is borrowed exclusively, as this message is, so no other reference to the bytes exists.
             Body::Kept(kept) => Some(unsafe { kept.get_mut() }),
             Body::Shared(value) => Arc::get_mut(value).map(Payload::bytes_mut),
         }
@@ -138,7 +138,7 @@ impl Message {
 #[derive(Debug)]
 struct Messages {
     newest: Message,
-    /// Older ones that a snapshot may see, the oldest first.
+    /// Older messages that a snapshot may see, the oldest first.
     older: Vec<Message>,
 }
 
@@ -151,33 +151,33 @@ impl Messages {
     }
 }
 
-/// What a memtable knows of a key.
+/// The result of a lookup in a memtable.
 #[derive(Debug)]
 pub(crate) enum Found {
     Value(Vec<u8>),
     Absent,
-    /// This patch is applied to what lies beneath.
+    /// This patch, applied to the value below.
     Patch(Vec<u8>),
-    /// Nothing: it is as it is beneath.
+    /// No message: the value below is current.
     Nothing,
 }
 
-/// See the module.
+/// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Memtable {
-    /// Dropped before the arena that its keys are in.
+    /// Dropped before the arena, which holds its keys.
     messages: BTreeMap<Key, Messages>,
     arena: Arena,
-    /// Ranges that do not overlap: lower key to upper key and the number of the write.
+    /// Disjoint ranges: lower key to upper key and the number of the write.
     ranges: BTreeMap<Bytes, (Bytes, u64)>,
-    /// Bytes beside those of the arena.
+    /// Bytes outside the arena.
     extra: usize,
-    /// Bytes of long values, which are charged for themselves.
+    /// Bytes of long values, which have their own charge.
     shared: usize,
     gauge: Arc<Gauge>,
-    /// The number of the last snapshot: what is newer, nobody else sees.
+    /// The number of the last snapshot; no other thread sees newer messages.
     seen: u64,
-    /// The first sector of the log that holds a record of this.
+    /// The first log sector with a record of this memtable.
     pub log_start: u64,
     charge: Charge,
 }
@@ -197,7 +197,7 @@ impl Memtable {
         }
     }
 
-    /// Bytes of memory, about.
+    /// Approximate bytes of memory.
     pub fn bytes(&self) -> usize {
         self.own_bytes() + self.shared
     }
@@ -210,12 +210,12 @@ impl Memtable {
         self.messages.is_empty() && self.ranges.is_empty()
     }
 
-    /// From now on what is there at `number` stays visible.
+    /// Keeps messages visible at `number` from now on.
     pub fn protect(&mut self, number: u64) {
         self.seen = self.seen.max(number);
     }
 
-    /// Applies write `number`, which is higher than all before.
+    /// Applies write `number`, which must be higher than all before.
     pub fn apply(&mut self, number: u64, op: &Op<'_>) {
         match *op {
             Op::Insert(key, Value::Bytes(value)) => self.set_bytes(number, key, Kind::Insert, value),
@@ -233,7 +233,7 @@ impl Memtable {
         let newest = self.messages.get_mut(&(prefix(key), key) as &dyn AsKey).map(|found| &mut found.newest);
         let at = offset as usize..offset as usize + bytes.len();
         let (kind, payload) = match newest {
-            // What no snapshot sees is changed where it is.
+            // A message that no snapshot sees is changed in place.
             Some(old) => {
                 if old.kind == Kind::Insert
                     && old.number > seen
@@ -305,7 +305,7 @@ impl Memtable {
                 self.set_bytes(number, &key, Kind::Delete, &[]);
             }
         }
-        // Only what no range covers yet is new: a key that an earlier range deletes stays deleted beneath.
+        // Only the parts outside existing ranges are new: keys in existing ranges are deleted already.
         let mut gap = from;
         let mut new: Vec<(Bytes, Bytes)> = Vec::new();
         let before = self.ranges.range::<[u8], _>((Bound::Unbounded, Bound::Included(from))).next_back();
@@ -327,13 +327,13 @@ impl Memtable {
         }
     }
 
-    /// Whether a range deletes `key` for a snapshot of `number`.
+    /// Whether a range deletes `key` in a snapshot of `number`.
     fn deletes(&self, key: &[u8], number: u64) -> bool {
         let range = self.ranges.range::<[u8], _>((Bound::Unbounded, Bound::Included(key))).next_back();
         range.is_some_and(|(_, (to, at))| key < &**to && *at <= number)
     }
 
-    /// What a snapshot of `number` finds at `key`.
+    /// Looks up `key` in a snapshot of `number`.
     pub fn get(&self, key: &[u8], number: u64) -> Found {
         let message = self.messages.get(&(prefix(key), key) as &dyn AsKey).and_then(|m| m.at(number));
         match message.map(|message| (message.kind, message.payload())) {
@@ -345,8 +345,8 @@ impl Memtable {
         }
     }
 
-    /// What a snapshot of `number` sees at or above `from` and below `to`, until about `bytes` are reached; and the key to go on
-    /// from, or `None` where that was all.
+    /// The run of messages in a snapshot of `number`, from `from` up to but without `to`, until it has about `bytes` bytes; and the key at which
+    /// to continue, or `None` at the end.
     pub fn run(
         &self,
         from: &[u8],
@@ -395,7 +395,7 @@ impl Memtable {
         (out.finish(gauge), end.map(<[u8]>::to_vec))
     }
 
-    /// Ranges that reach above `from` and start below `to`, with the numbers of their writes.
+    /// Ranges that end above `from` and start below `to`, with the numbers of their writes.
     fn ranges_from<'a>(
         &'a self,
         from: &'a [u8],
@@ -407,7 +407,7 @@ impl Memtable {
         before.into_iter().chain(within).map(|(from, (to, at))| (&**from, &**to, *at))
     }
 
-    /// Where the ranges from `from` on have filled `bytes`, if they do.
+    /// The key at which the ranges from `from` on exceed `bytes`, if they do.
     fn ranges_end<'a>(&'a self, from: &'a [u8], to: Option<&'a [u8]>, bytes: usize) -> Option<&'a [u8]> {
         let mut sum = 0;
         self.ranges_from(from, to).find_map(|(a, b, _)| {

@@ -1,27 +1,27 @@
-//! Nodes in memory. A node is never changed once others can see it: the writer makes another one.
+//! Nodes in memory. A published node is never changed: the writer creates a new version.
 
 use std::sync::Arc;
 
 use crate::pointer::Pointer;
 use crate::run::Run;
 
-/// The keys of children and basements, shared by the versions of a node.
+/// A key of a child or basement, shared by the versions of a node.
 pub(crate) type Key = Arc<[u8]>;
 
-/// A part on the disk.
+/// The location of a part on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PartPlace {
     /// Address on the disk.
     pub at: u64,
     pub bytes: u32,
     pub sum: u64,
-    /// Of the node: they and the number of the part are in the seed.
+    /// Address and birth of the node; the seed of the sum has both and the part number.
     pub node: u64,
     pub birth: u64,
     pub number: u32,
 }
 
-/// A run, wherever it is.
+/// A run in memory or on the disk.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
     /// No messages.
@@ -31,7 +31,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// Bytes of it on the disk.
+    /// Bytes on the disk.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Empty => 0,
@@ -40,7 +40,7 @@ impl Part {
         }
     }
 
-    /// What it weighs: its bytes, and those that its deletes take away once they are at their leaves.
+    /// The weight: its bytes, plus those that its deletes free at the leaves.
     pub fn weight(&self) -> usize {
         match self {
             Self::Memory(run) => run.bytes().len() + run.freed(),
@@ -48,18 +48,18 @@ impl Part {
         }
     }
 
-    /// The run where there are messages, and `Empty` where there are none.
+    /// The part with this run; `Empty` if the run has no messages.
     pub fn of(run: Run) -> Self {
         if run.is_empty() { Self::Empty } else { Self::Memory(Arc::new(run)) }
     }
 }
 
-/// A child, wherever it is.
+/// A child in memory or on the disk.
 #[derive(Debug, Clone)]
 pub(crate) enum Link {
-    /// Of a basement, which has no child.
+    /// No child: the entry of a basement.
     None,
-    /// Changed since it was written, if it ever was.
+    /// Changed since it was last written, or never written.
     Memory(Arc<Node>),
     Disk(Pointer),
 }
@@ -67,7 +67,7 @@ pub(crate) enum Link {
 /// A basement of a leaf, or a child of an inner node with its buffer.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
-    /// The least key that may lie in it; empty in the first, which begins where its node does.
+    /// The lower bound of its keys; empty in the first entry, whose bound is that of the node.
     pub key: Key,
     pub part: Part,
     pub child: Link,
@@ -94,30 +94,30 @@ impl Node {
         NODE_HEAD + self.entries.iter().map(|e| entry + e.key.len()).sum::<usize>()
     }
 
-    /// Bytes of the whole node on the disk, in blocks of `block`.
+    /// Bytes of the whole node on the disk, in blocks of `block` bytes.
     pub fn disk_bytes(&self, block: usize) -> usize {
         self.header_bytes().next_multiple_of(block)
             + self.entries.iter().map(|e| e.part.bytes().next_multiple_of(block)).sum::<usize>()
     }
 
-    /// Bytes of the node on the disk, and of what its deletes take away.
+    /// Bytes of the node on the disk, plus those that its deletes free.
     pub fn weight(&self, block: usize) -> usize {
         self.disk_bytes(block) + self.entries.iter().map(|e| e.part.weight() - e.part.bytes()).sum::<usize>()
     }
 
-    /// The entry in whose bounds `key` lies. There must be one.
+    /// The entry with bounds that contain `key`, which must be within the node.
     pub fn entry_of(&self, key: &[u8]) -> usize {
-        // The first key stands for the lower bound of the node and is not compared.
+        // The first key represents the lower bound of the node and is not compared.
         self.entries[1..].partition_point(|entry| &*entry.key <= key)
     }
 
-    /// The upper bound of entry `i` where it is within the node.
+    /// The upper bound of entry `i`, if it is within the node.
     pub fn upper(&self, i: usize) -> Option<&[u8]> {
         self.entries.get(i + 1).map(|entry| &*entry.key)
     }
 }
 
-/// Bytes of an entry of the header without its key.
+/// Bytes of a header entry without its key.
 pub(crate) fn entry_bytes(level: u8) -> usize {
     if level == 0 { 24 } else { 24 + Pointer::BYTES }
 }

@@ -1,4 +1,4 @@
-//! Nodes as they lie on the disk.
+//! The on-disk format of nodes.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::params::Params;
 use crate::pointer::Pointer;
 use crate::sum::{Uuid, seed, sum};
 
-/// Number of the header among the parts of a node.
+/// Part number of the header.
 const HEADER: u64 = u64::MAX;
 
-/// What of a store its nodes are read and written by.
+/// The store parameters needed to read and write nodes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     pub params: Params,
     pub uuid: Uuid,
-    /// Where the slots start, and how many there are.
+    /// Start and number of slots.
     pub area: (u64, u64),
 }
 
@@ -32,7 +32,7 @@ impl Layout {
         sum(seed(&self.uuid, [at, birth, u64::from(number)]), bytes)
     }
 
-    /// Writes `node`, whose parts are all in memory, into `out`, which has its length; gives its pointer.
+    /// Encodes `node`, with all parts in memory, into `out`, which has its length; returns its pointer.
     pub fn encode(&self, node: &Node, at: u64, birth: u64, out: &mut [u8]) -> Pointer {
         let header = node.header_bytes();
         let mut part_at = self.params.blocks(header);
@@ -77,7 +77,7 @@ impl Layout {
         Pointer { at, birth, bytes, header: header as u32, sum, level: node.level }
     }
 
-    /// The node whose header is at the start of `bytes`; its parts stay on the disk.
+    /// Decodes the node with its header at the start of `bytes`; the parts stay on the disk.
     pub fn decode(&self, pointer: &Pointer, bytes: &[u8]) -> Result<Node> {
         let header = &bytes[..pointer.header as usize];
         if self.header_sum(pointer.at, pointer.birth, header) != pointer.sum {
@@ -119,7 +119,7 @@ impl Layout {
         Ok(Node { level, entries })
     }
 
-    /// Refuses a node, all of which is in `bytes`, that has anything between its parts.
+    /// Returns an error if `bytes`, the whole node, has nonzero bytes between its parts.
     pub fn expect_zero_padding(&self, node: &Node, pointer: &Pointer, bytes: &[u8]) -> Result<()> {
         let mut end = pointer.header as usize;
         for entry in &node.entries {

@@ -1,4 +1,4 @@
-//! Makes a store, opens it, and brings it back after a crash.
+//! Creating, opening and recovering a store.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::superblock::{Counters, Superblock};
 use crate::view::{Version, View};
 
 impl Store {
-    /// Makes an empty store on the whole of `storage`. What was there is lost.
+    /// Creates an empty store on the whole of `storage`, and destroys its content.
     ///
     /// # Errors
-    /// If no store can have these sizes, or the disk refuses.
+    /// If the sizes are invalid, or a write fails.
     pub fn create(storage: &dyn Storage, params: Params) -> Result<()> {
         let image_bytes = storage.len().map_err(|e| Error::io("measuring the image, reading", 0, 0, &e))?;
         let area = params.area(image_bytes)?;
@@ -38,7 +38,7 @@ impl Store {
             storage.write_at(bytes, at).map_err(|e| Error::io("writing", at, bytes.len(), &e))
         };
         let flush = || storage.flush().map_err(|e| Error::io("flushing writes,", 0, 0, &e));
-        // Old superblocks go first, so that a half-made store is none.
+        // Erases old superblocks first, so that an interrupted creation does not leave a store.
         write(&Aligned::zeroed(SUPER_AREA as usize), 0)?;
         flush()?;
         let zeros = Aligned::zeroed(1 << 20);
@@ -88,17 +88,17 @@ impl Store {
         flush()
     }
 
-    /// Opens a store, and brings it back to what was synced, and maybe some more, if it was not closed.
+    /// Opens a store. A store that was not closed recovers to its last sync, or to a later write.
     ///
     /// # Errors
-    /// If there is no store, it is of a later version, truncated or damaged, or the disk refuses.
+    /// If there is no store, or it is of a later version, truncated or damaged, or the disk fails.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
         let found = Superblock::read(&*storage)?;
         let params = found.params;
         let pager = Pager::new(Arc::clone(&storage), found.layout(), options.cache_bytes);
         let space = read_map(&pager, &found)?;
         let ring = ring(&found);
-        // The old log stays as it is until all of it is in a checkpoint of the next epoch.
+        // The old log stays until all of its records are in a checkpoint of the next epoch.
         let (next, epoch) = (found.tail, found.epoch.wrapping_add(1));
         let memtable_bytes = (params.log_bytes as usize / 4)
             .min(options.cache_bytes / 16)
@@ -163,7 +163,7 @@ impl Store {
 }
 
 impl Shared {
-    /// Applies what the log holds to the tree.
+    /// Applies the records of the log to the tree.
     fn replay(&self, found: &Superblock, ring: &Ring) -> Result<()> {
         let most = self.params.max_batch_bytes();
         let mut number = 0;
@@ -186,7 +186,7 @@ impl Shared {
         self.flush_replayed(found.tail)
     }
 
-    /// Brings what was replayed so far into the tree, but not to the disk.
+    /// Applies the replayed records to the tree in memory.
     fn flush_replayed(&self, tail: u64) -> Result<()> {
         {
             let fresh = Memtable::new(tail, &self.pager.cache.gauge);
@@ -198,7 +198,7 @@ impl Shared {
     }
 }
 
-/// Where the log of a store lies.
+/// The location of a store's log.
 pub(crate) fn ring(superblock: &Superblock) -> Ring {
     Ring {
         uuid: superblock.uuid,
@@ -208,7 +208,7 @@ pub(crate) fn ring(superblock: &Superblock) -> Ring {
     }
 }
 
-/// Reads the map of space of a checkpoint.
+/// Reads the space map of a checkpoint.
 pub(crate) fn read_map(pager: &Pager, superblock: &Superblock) -> Result<Space> {
     let map = &superblock.map;
     let mut bytes = Aligned::zeroed(map.bytes as usize);

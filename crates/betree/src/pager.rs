@@ -14,18 +14,18 @@ use crate::run::{Bytes, Run, RunBuilder};
 use crate::storage::Storage;
 use crate::write_behind::WriteBehind;
 
-/// Nodes that are no leaves are small, and lie together apart from the leaves: those within so many bytes are read with one request.
+/// Inner nodes are small and stored together, apart from the leaves: one request reads those within this distance.
 const NEAR: u64 = 128 << 10;
 
-/// See the module.
+/// See the module documentation.
 pub(crate) struct Pager {
     pub storage: Arc<dyn Storage>,
     pub layout: Layout,
     pub cache: Cache,
-    /// Bytes read of nodes since the store was opened, and requests for them.
+    /// Bytes of nodes read since the store was opened, and the number of requests.
     pub read_bytes: AtomicU64,
     pub reads: AtomicU64,
-    /// For nodes on their way from the disk and to it.
+    /// Buffers for reading and writing nodes.
     pool: Arc<Pool>,
     behind: WriteBehind,
     empty: Arc<Run>,
@@ -51,14 +51,14 @@ impl Pager {
     /// Reads whole blocks.
     fn read(&self, at: u64, bytes: usize) -> Result<Lent> {
         let mut buffer = self.pool.lend(self.layout.params.blocks(bytes));
-        self.behind.settle(at, buffer.len());
+        self.behind.wait_for(at, buffer.len());
         self.storage.read_at(&mut buffer, at).map_err(|e| Error::io("reading", at, bytes, &e))?;
         self.read_bytes.fetch_add(buffer.len() as u64, Relaxed);
         self.reads.fetch_add(1, Relaxed);
         Ok(buffer)
     }
 
-    /// The node at `pointer`, its parts where they are.
+    /// The node at `pointer`, without reading its parts.
     pub fn header(&self, pointer: &Pointer) -> Result<Arc<Node>> {
         let load = || {
             let bytes = self.read(pointer.at, pointer.header as usize)?;
@@ -70,8 +70,8 @@ impl Pager {
         }
     }
 
-    /// Brings the header of child `i`, unless that is a leaf, into the cache, and with the same request those of its siblings that lie near:
-    /// whoever goes on from child to child does not go back there from the leaves of each. Where nothing can be read, whoever needs it meets the error.
+    /// Reads the header of child `i`, unless it is a leaf, into the cache, and with the same request those of nearby siblings, so that a scan
+    /// does not seek back from the leaves of each child. Read errors are ignored; a later access reports them.
     pub fn prefetch_headers(&self, node: &Node, i: usize) {
         let Link::Disk(wanted) = &node.entries[i].child else { return };
         if wanted.level == 0 || self.cache.get((wanted.at, wanted.birth)).is_some() {
@@ -102,7 +102,7 @@ impl Pager {
         }
     }
 
-    /// The node behind a link, its parts where they are.
+    /// The node of a link, without reading its parts.
     pub fn node(&self, link: &Link) -> Result<Arc<Node>> {
         match link {
             Link::Memory(node) => Ok(Arc::clone(node)),
@@ -129,7 +129,7 @@ impl Pager {
         }
     }
 
-    /// The part at `place`, which `bytes` begin with.
+    /// Parses the part at `place`, with which `bytes` begin.
     fn parse(&self, place: &PartPlace, bytes: &[u8]) -> Result<Run> {
         self.parse_in(place, Bytes::Own(bytes[..place.bytes as usize].into()))
     }
@@ -141,8 +141,8 @@ impl Pager {
         Run::parse(bytes, place.at, &self.cache.gauge)
     }
 
-    /// Puts parts that were read together from `start` on into the cache, and ends their loading, one after the other, as somebody may wait for the
-    /// first. They share the memory where they are most of it.
+    /// Adds parts that one request read from `start` on to the cache, and ends their loading one by one, as a reader may wait for the first. They
+    /// share the buffer if they fill most of it.
     fn put_parts(&self, places: &[PartPlace], start: u64, bytes: Lent) -> Result<()> {
         let used = places.iter().map(|place| place.bytes as usize).sum();
         let common = Common::of(bytes, used, &self.cache.gauge);
@@ -162,8 +162,8 @@ impl Pager {
         done
     }
 
-    /// A node with all its parts in memory, for the writer. The cache gives up what it has of it, and the rest is read at once and not kept: the node
-    /// is about to be changed, and its old version would only take the place of live ones. A reader that still needs it reads it from the disk.
+    /// Reads a node with all its parts, for the writer. Takes its parts out of the cache and reads the others with one request, uncached: the node
+    /// is about to change, and its old version would displace live ones. A reader that still needs the old version reads it from the disk.
     pub fn whole(&self, pointer: &Pointer) -> Result<Node> {
         let mut node = match self.cache.take((pointer.at, pointer.birth)) {
             Some(Item::Header(node)) => (*node).clone(),
@@ -192,7 +192,7 @@ impl Pager {
         Ok(node)
     }
 
-    /// Takes the parts that are on the disk from `bytes`, which lie at `start`.
+    /// Parses the parts on the disk from `bytes`, which start at `start`.
     fn fill(&self, entries: &mut [Entry], start: u64, bytes: &[u8]) -> Result<()> {
         for entry in entries {
             if let Part::Disk(place) = entry.part {
@@ -203,7 +203,7 @@ impl Pager {
         Ok(())
     }
 
-    /// Brings parts of a node into the cache, with one request from the first to the last that is missing. Returns bytes read.
+    /// Reads parts of a node into the cache, with one request from the first to the last missing one. Returns the bytes read.
     pub fn prefetch(&self, node: &Node, range: Range<usize>) -> Result<usize> {
         let wanted = self.begin_loading(&node.entries[range]);
         let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else { return Ok(0) };
@@ -220,7 +220,7 @@ impl Pager {
         }
     }
 
-    /// The parts that are neither in the cache nor on their way there; now they are.
+    /// Marks the parts that are neither cached nor loading as loading, and returns them.
     fn begin_loading(&self, entries: &[Entry]) -> Vec<PartPlace> {
         let place = |entry: &Entry| match entry.part {
             Part::Disk(place) if self.cache.begin_loading(name(&place)) => Some(place),
@@ -229,7 +229,7 @@ impl Pager {
         entries.iter().filter_map(place).collect()
     }
 
-    /// Brings so many bytes of a node into the cache with one request, those that lie around part `i`, unless no request is needed for that.
+    /// Reads `bytes` bytes of a node around part `i` into the cache with one request, if any of it is missing.
     pub fn prefetch_around(&self, node: &Node, i: usize, bytes: usize) -> Result<()> {
         let Part::Disk(place) = &node.entries[i].part else { return Ok(()) };
         if self.cache.get(name(place)).is_some() {
@@ -245,7 +245,7 @@ impl Pager {
         self.prefetch(node, first..end).map(drop)
     }
 
-    /// Brings a whole node into the cache with one request; where its header is there, what of it lies below `to`.
+    /// Reads a whole node into the cache with one request; if its header is cached, only the parts below `to`.
     pub fn prefetch_node(&self, pointer: &Pointer, to: Option<&[u8]>) -> Result<()> {
         let own = (pointer.at, pointer.birth);
         if !self.cache.begin_loading(own) {
@@ -264,7 +264,7 @@ impl Pager {
         self.put_parts(&wanted, pointer.at, bytes)
     }
 
-    /// Lets go of what the cache has of the parts of a node, but for those that were used more than once.
+    /// Evicts the parts of a node, except for those used more than once.
     pub fn let_go(&self, node: &Node) {
         for entry in &node.entries {
             if let Part::Disk(place) = &entry.part {
@@ -273,17 +273,16 @@ impl Pager {
         }
     }
 
-    /// Waits until all nodes were written, and makes them last.
+    /// Waits until all nodes are written, and makes them durable.
     ///
     /// # Errors
-    /// If one could not be written, or the disk refuses.
+    /// If a write or the flush fails.
     pub fn flush(&self) -> Result<()> {
         self.behind.drain()?;
         self.storage.flush().map_err(|e| Error::io("flushing writes,", 0, 0, &e))
     }
 
-    /// Writes a node, whose parts are all in memory, and keeps it in the cache. It is on the disk after the next
-    /// [`flush`](Self::flush).
+    /// Writes a node with all its parts in memory, and keeps it in the cache. The next [`flush`](Self::flush) makes it durable.
     pub fn write(&self, node: &Node, at: u64, birth: u64) -> Result<Pointer> {
         let bytes = node.disk_bytes(self.layout.params.block_bytes as usize);
         let mut out = self.pool.lend(bytes);
@@ -304,7 +303,7 @@ fn name(place: &PartPlace) -> Name {
     (place.at, place.birth)
 }
 
-/// From where to where the parts on the disk lie.
+/// Start and end of the parts on the disk.
 fn span(entries: &[Entry]) -> Option<(u64, u64)> {
     let mut places = entries.iter().filter_map(|entry| match &entry.part {
         Part::Disk(place) => Some((place.at, place.at + u64::from(place.bytes))),

@@ -1,32 +1,32 @@
-//! The sizes of a store, which are fixed when it is made and lie in its superblock.
+//! The sizes of a store, which are fixed at creation and stored in its superblock.
 
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// Bytes of the two superblocks and what lies between them.
+/// Bytes of the two superblocks with their padding.
 pub(crate) const SUPER_AREA: u64 = 8192;
-/// Bytes of a sector of the log.
+/// Bytes of a log sector.
 pub(crate) const SECTOR: usize = 512;
 
-/// Sizes of a store. Their defaults follow from the size of the image.
+/// Sizes of a store. Their defaults depend on the size of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
-    /// Unit of place and alignment in bytes: a power of two from 512 to 4096.
+    /// Block size, the unit of addresses and alignment, in bytes: a power of two from 512 to 4096.
     pub block_bytes: u32,
-    /// The largest node and the unit of large extents in bytes: a power of two from 4 KiB to 16 MiB.
+    /// Maximum node size, which is also the slot size, in bytes: a power of two from 4 KiB to 16 MiB.
     pub node_bytes: u32,
-    /// The largest basement in bytes, but for single messages that are longer.
+    /// Maximum basement size in bytes, except for longer single messages.
     pub basement_bytes: u32,
-    /// Most children of a node, 4 to 64.
+    /// Maximum number of children of a node, 4 to 64.
     pub fanout: u32,
-    /// Bytes of the log. What was written and is not yet in a checkpoint fits in it.
+    /// Log size in bytes. The log must hold all writes that are in no checkpoint yet.
     pub log_bytes: u64,
 }
 
 impl Params {
-    /// What suits an image of `image_bytes`: nodes of 4 MiB from 1 GiB on, few children for large buffers, so that much comes to a leaf when it
-    /// is written, and a log of a sixteenth, at most 512 MiB.
+    /// The defaults for an image of `image_bytes`: nodes of 4 MiB from 1 GiB on; few children with large buffers, so that a leaf receives many
+    /// messages per write; a log of a sixteenth of the image, at most 512 MiB.
     pub fn for_image(image_bytes: u64) -> Self {
         let node = (image_bytes / 256).next_power_of_two().clamp(32 << 10, 4 << 20) as u32;
         let log = (image_bytes / 16).clamp(4 * u64::from(node), 512 << 20) & !4095;
@@ -49,7 +49,7 @@ impl Params {
         (self.node_bytes / 4).min(1 << 20) as usize
     }
 
-    /// The longest batch in bytes: those of its keys and values, and 9 (a patch 13) for each write.
+    /// The largest batch in bytes: keys and values, plus 9 (a patch 13) for each write.
     pub fn max_batch_bytes(&self) -> usize {
         (self.log_bytes / 8).min(64 << 20) as usize
     }
@@ -62,12 +62,12 @@ impl Params {
         u64::from(self.block_bytes)
     }
 
-    /// `bytes` filled to whole blocks.
+    /// `bytes` rounded up to whole blocks.
     pub(crate) fn blocks(&self, bytes: usize) -> usize {
         bytes.next_multiple_of(self.block_bytes as usize)
     }
 
-    /// Where the slots start and how many there are in an image of `image_bytes`.
+    /// Start and number of the slots in an image of `image_bytes`.
     pub(crate) fn area(&self, image_bytes: u64) -> Result<(u64, u64)> {
         self.validate()?;
         let start = SUPER_AREA
@@ -106,7 +106,7 @@ impl Params {
         if !(4..=64).contains(&fanout) {
             return wrong(format!("fanout {fanout} must be from 4 to 64"));
         }
-        // A header holds a key of each child; it must leave most of the node to the buffers.
+        // A header has a key per child, and must leave most of the node to the buffers.
         if u64::from(fanout) * (u64::from(node / 64) + 80) > u64::from(node) / 2 {
             return wrong(format!("fanout {fanout} is too large for nodes of {node} bytes"));
         }
@@ -119,16 +119,16 @@ impl Params {
     }
 }
 
-/// How an open store uses the machine and the disk.
+/// Runtime options of an open store.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Bytes of memory for nodes, changed and unchanged, and for what was written last. Kept within a fifth more.
+    /// Memory in bytes for cached nodes, changed nodes and memtables. May be exceeded by up to a fifth.
     pub cache_bytes: usize,
-    /// Leaves are made anew together and full, whenever a third of what lies below a node changed. Once it is closed, scans are as fast as those of a store that was
-    /// written in order, and about five bytes are written for one in random order; without it the least is written, about two.
+    /// Rewrites the leaves of a node together, full, whenever a third of the data below it has changed. After a close, scans are as fast as in a
+    /// store written in order. Random writes cost about five bytes per byte; without this option about two, the minimum.
     pub in_rows: bool,
-    /// How long a full store waits for readers of older trees, which keep the room of what was deleted: 10 s. Long, because a reader whose
-    /// disk or processor is busy with others may take seconds, and a delete that fails for want of room is worse than a slow one.
+    /// How long writes to a full store wait for readers of older trees, which hold deleted space; default 10 s. Long, because a reader on a busy
+    /// disk or processor may take seconds, and a delete that fails for lack of space is worse than a slow one.
     pub reader_patience: Duration,
 }
 

@@ -1,11 +1,11 @@
-//! Long values that are written, which are copied once and then shared by all that have them: the batch, memory, buffers and leaves.
+//! Long values: copied once, then shared by batch, memtable, buffers and leaves.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use crate::memory::{Charge, Gauge};
 
-/// Values from so many bytes on are shared; of shorter ones a copy costs less than an allocation.
+/// Values of at least this many bytes are shared; copying shorter ones is cheaper than an allocation.
 pub(crate) const LONG: usize = 4 << 10;
 
 /// A long value.
@@ -21,12 +21,12 @@ impl Payload {
         Self { bytes: bytes.into(), charge: OnceLock::new() }
     }
 
-    /// Counts it from now on, once however many share it.
+    /// Charges the value to `gauge`, once for all its users.
     pub fn charge(&self, gauge: &Arc<Gauge>) {
         self.charge.get_or_init(|| Charge::new(gauge, self.bytes.len()));
     }
 
-    /// The bytes, to be changed in place.
+    /// The bytes, for changes in place.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }

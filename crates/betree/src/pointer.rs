@@ -4,12 +4,12 @@ use crate::codec::{Reader, put_u32, put_u64};
 use crate::error::Result;
 use crate::params::Params;
 
-/// Where a node lies, and what its header must be.
+/// Address and identity of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pointer {
     pub at: u64,
     pub birth: u64,
-    /// Of the extent, whole blocks.
+    /// Bytes of the extent, whole blocks.
     pub bytes: u32,
     pub header: u32,
     pub sum: u64,
@@ -17,9 +17,9 @@ pub(crate) struct Pointer {
 }
 
 impl Pointer {
-    /// Bytes of one on the disk.
+    /// Bytes of an encoded pointer.
     pub const BYTES: usize = 40;
-    /// The level of a map of space.
+    /// The level of a space map.
     pub const MAP: u8 = 255;
 
     pub fn put(&self, out: &mut Vec<u8>) {
@@ -31,7 +31,7 @@ impl Pointer {
         out.extend([self.level, 0, 0, 0, 0, 0, 0, 0]);
     }
 
-    /// Reads one and refuses what cannot point into the area.
+    /// Decodes a pointer; returns an error if it cannot point into the area.
     pub fn get(reader: &mut Reader<'_>, params: &Params, area: (u64, u64)) -> Result<Self> {
         let pointer = Self {
             at: reader.u64()?,

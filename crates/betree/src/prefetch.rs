@@ -1,4 +1,4 @@
-//! Reads the leaves that a scan comes to next, while it is at this one.
+//! Read-ahead of a scan: reads the next leaves while the scan is at the current one.
 
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -13,11 +13,11 @@ use crate::scan::LEAVES;
 use crate::store::Shared;
 use crate::view::Version;
 
-/// Jobs that wait; more than that are not worth keeping.
+/// Maximum number of queued jobs; the oldest are dropped.
 const MOST: usize = 8;
 
-/// A leaf to be read, or a node whose first leaves are, and the key that nothing from is needed of. While it is read the tree that it is of is held, so
-/// that its place is not used again; when the scan has let go of that before, nobody needs it.
+/// A leaf, or a node whose first leaves are to be read, and the key at which the scan ends. The read holds the node's version of the tree, so that
+/// its extents are not reused; if the scan has released that version before, the job is obsolete.
 type Job = (Pointer, Weak<Version>, Option<Arc<[u8]>>);
 
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct State {
     stop: bool,
 }
 
-/// A thread that reads ahead; it starts with the first job.
+/// A read-ahead thread, started with the first job.
 #[derive(Default)]
 pub(crate) struct Prefetcher {
     state: Mutex<State>,
@@ -35,7 +35,7 @@ pub(crate) struct Prefetcher {
 }
 
 impl Prefetcher {
-    /// Asks for a leaf, or for the first ones below a node. What was asked for longest ago is forgotten when there is too much.
+    /// Requests a leaf, or the first leaves below a node. If the queue is full, the oldest request is dropped.
     pub fn ask(&self, shared: &Arc<Shared>, leaf: Pointer, version: &Arc<Version>, to: Option<&[u8]>) {
         let mut state = self.state.lock();
         if state.stop || state.jobs.iter().any(|(job, ..)| job.at == leaf.at) {
@@ -47,19 +47,19 @@ impl Prefetcher {
         state.jobs.push((leaf, Arc::downgrade(version), to.map(Arc::from)));
         if state.thread.is_none() {
             let weak = Arc::downgrade(shared);
-            // Without the thread scans are slower, and nothing else.
+            // Without the thread scans are slower, but correct.
             state.thread =
                 std::thread::Builder::new().name("betree-read".into()).spawn(move || run(&weak)).ok();
         }
         self.work.notify_one();
     }
 
-    /// A scan has come to a node, and reads itself what of it is not there: what is read of it later may be what the scan has let go of by then.
+    /// Drops the request for a node that a scan has reached and now reads itself: a late read-ahead could load parts the scan has already evicted.
     pub fn arrived(&self, node: &Pointer) {
         self.state.lock().jobs.retain(|(job, ..)| job.at != node.at);
     }
 
-    /// Ends the thread.
+    /// Stops the thread.
     pub fn stop(&self) {
         let thread = {
             let mut state = self.state.lock();
@@ -91,13 +91,13 @@ fn run(shared: &Weak<Shared>) {
     let Some(shared) = shared.upgrade() else { return };
     while let Some((leaf, version, to)) = shared.prefetcher.next() {
         if let Some(_held) = version.upgrade() {
-            // Whoever needs what could not be read meets the error himself.
+            // The scan meets the error when it reads the node itself.
             let _ = read(&shared.pager, &leaf, to.as_deref());
         }
     }
 }
 
-/// Reads a node, and the first leaves below it.
+/// Reads a node, or the first leaves below it.
 fn read(pager: &Pager, pointer: &Pointer, to: Option<&[u8]>) -> Result<()> {
     pager.prefetch_node(pointer, to)?;
     if pointer.level == 0 {

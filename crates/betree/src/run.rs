@@ -1,5 +1,5 @@
-//! Runs: messages in order of their keys and the ranges deleted beneath them, in memory as they lie on the disk, but for long values, which may
-//! be shared.
+//! Runs: messages in key order and the ranges deleted beneath them, in memory in their disk format, except for long values, which may be
+//! shared.
 
 mod build;
 mod compose;
@@ -21,10 +21,10 @@ use crate::payload::Payload;
 /// Bytes before the index of a run.
 const HEAD: usize = 16;
 
-/// The number of a message, and its value.
+/// The index of a message, and its shared value.
 type Shared = (u32, Arc<Payload>);
 
-/// The memory of a run: its own, or a part of what was read from the disk with others.
+/// The memory of a run: its own, or a part of a buffer read from the disk with other runs.
 #[derive(Debug)]
 pub(crate) enum Bytes {
     Own(Box<[u8]>),
@@ -42,26 +42,26 @@ impl Deref for Bytes {
     }
 }
 
-/// One run. See the format for what lies where.
+/// One run. `FORMAT.md` describes its layout.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// As on the disk without the values that are shared; places in the index are those here.
+    /// The disk format without shared values; offsets in the index refer to these bytes.
     bytes: Bytes,
-    /// Values that are shared, each with the number of its message.
+    /// Shared values, each with the index of its message.
     shared: Box<[Shared]>,
     messages: usize,
     ranges: usize,
     body: usize,
-    /// Bytes that its deletes take away at most, as those who wrote them knew.
+    /// Upper bound of the bytes that its deletes free, as estimated by their writers.
     freed: usize,
     _charge: Charge,
 }
 
 impl Run {
-    /// The run in `bytes`, which lie at `offset` on the disk and whose sum was right.
+    /// Parses the run in `bytes`, which are at `offset` on the disk and have a correct sum.
     ///
     /// # Errors
-    /// If it is not in order, so that whoever uses it can rely on that.
+    /// If it is invalid, so that later accesses need no checks.
     pub fn parse(bytes: Bytes, offset: u64, gauge: &Arc<Gauge>) -> Result<Self> {
         let wrong = |why: &str| Error::damaged("run", offset, why);
         if bytes.len() < HEAD {
@@ -87,7 +87,7 @@ impl Run {
         Ok(run)
     }
 
-    /// What its deletes take away, if all is in order.
+    /// Validates the run; returns the bytes that its deletes free.
     fn validate(&self) -> std::result::Result<usize, &'static str> {
         let body = &self.bytes[self.body..];
         let (mut end, mut freed) = (0, 0);
@@ -132,7 +132,7 @@ impl Run {
         Ok(freed)
     }
 
-    /// A run of parts that are in order already.
+    /// Assembles a run from parts that are already in order.
     fn assemble(
         index: &[u32],
         body: &[u8],
@@ -165,7 +165,7 @@ impl Run {
         }
     }
 
-    /// The same in memory of its own, if it keeps that of others from being given back.
+    /// A copy of the run in its own memory, if it uses a part of a shared buffer.
     pub fn apart(&self, gauge: &Arc<Gauge>) -> Option<Self> {
         let Bytes::Part(..) = self.bytes else { return None };
         Some(Self {
@@ -176,7 +176,7 @@ impl Run {
         })
     }
 
-    /// It as it is written.
+    /// The run in the disk format.
     pub fn bytes(&self) -> OnDisk<'_> {
         OnDisk(self)
     }
@@ -187,12 +187,12 @@ impl Run {
         self.shared[..before].iter().map(|(_, value)| value.len()).sum()
     }
 
-    /// How many bytes its deletes take away at most, as those who wrote them knew.
+    /// Upper bound of the bytes that its deletes free, as estimated by their writers.
     pub fn freed(&self) -> usize {
         self.freed
     }
 
-    /// How many messages it has.
+    /// Number of messages.
     pub fn messages(&self) -> usize {
         self.messages
     }
@@ -202,7 +202,7 @@ impl Run {
         self.ranges > 0 || (0..self.messages).any(|message| self.kind(message) == Kind::Delete)
     }
 
-    /// How many ranges it deletes.
+    /// Number of deleted ranges.
     pub fn ranges(&self) -> usize {
         self.ranges
     }
@@ -216,13 +216,13 @@ impl Run {
         get_u32(&self.bytes, HEAD + 4 * i) as usize
     }
 
-    /// Where message `i` starts in the body in memory, and where all end for `i` behind the last.
+    /// Start of message `i` in the body in memory; for `i` behind the last message, the end of all.
     #[inline]
     fn start(&self, i: usize) -> usize {
         if i < self.messages + self.ranges { self.at(i) } else { self.bytes.len() - self.body }
     }
 
-    /// Bytes that messages `i..j` take on the disk, with their places in the index.
+    /// Bytes of messages `i..j` on the disk, including their index entries.
     pub fn bytes_of(&self, i: usize, j: usize) -> usize {
         let shared = if self.shared.is_empty() { 0 } else { self.shared_before(j) - self.shared_before(i) };
         self.start(j) - self.start(i) + shared + 4 * (j - i)
@@ -239,7 +239,7 @@ impl Run {
         Kind::of(self.bytes[self.body + self.at(i) + 3]).expect("was looked at when the run was made")
     }
 
-    /// What follows the key of message `i`.
+    /// The bytes after the key of message `i`.
     pub fn payload(&self, i: usize) -> &[u8] {
         if let Ok(found) = self.shared.binary_search_by_key(&(i as u32), |(message, _)| *message) {
             return &self.shared[found].1;
@@ -250,16 +250,16 @@ impl Run {
         &self.bytes[at + 8 + key..at + 8 + key + len]
     }
 
-    /// The range `i`: from its lower key up to but without its upper.
+    /// Range `i`: its lower key, and its upper key, which is excluded.
     pub fn range(&self, i: usize) -> (&[u8], &[u8]) {
         let at = self.body + self.at(self.messages + i);
         let (a, b) = (get_u32(&self.bytes, at) as usize, get_u32(&self.bytes, at + 4) as usize);
         (&self.bytes[at + 8..at + 8 + a], &self.bytes[at + 8 + a..at + 8 + a + b])
     }
 
-    /// The first message at or above `key`, from `from` on.
+    /// The first message at or above `key`, at index `from` or later.
     pub fn lower_bound(&self, from: usize, key: &[u8]) -> usize {
-        // Steps that double find near places fast, which merges ask for.
+        // Galloping search: merges mostly ask for near positions.
         let (mut low, mut step) = (from, 1);
         while low + step <= self.messages && self.key(low + step - 1) < key {
             low += step;
@@ -277,7 +277,7 @@ impl Run {
         low
     }
 
-    /// The message at `key`.
+    /// The index of the message at `key`, if any.
     pub fn find(&self, key: &[u8]) -> Option<usize> {
         let (mut low, mut high) = (0, self.messages);
         while low < high {
@@ -312,16 +312,16 @@ impl Run {
     }
 }
 
-/// A run as it is written: with the values that it shares.
+/// A run in the disk format, including its shared values.
 pub(crate) struct OnDisk<'a>(&'a Run);
 
 impl OnDisk<'_> {
-    /// How many bytes they are.
+    /// Total bytes.
     pub fn len(&self) -> usize {
         self.0.bytes.len() + self.0.shared_before(usize::MAX)
     }
 
-    /// Writes them to `out`, which has so many.
+    /// Writes the run to `out`, which has its length.
     pub fn write_to(&self, out: &mut [u8]) {
         let run = self.0;
         let (mut from, mut to) = (0, 0);

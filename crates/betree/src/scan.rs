@@ -1,7 +1,6 @@
-//! Scans: keys in order, merged from memory, the buffers on the way down, and the leaves.
+//! Scans: keys in order, merged from memory, the buffers on the path, and the leaves.
 //!
-//! A scan goes basement by basement. Between the bounds of one basement, and of what is taken from memory at a time, all that
-//! matters is a handful of runs, the newest first.
+//! A scan proceeds by basements. Within the bounds of one basement and one chunk from memory, it merges a handful of runs, the newest first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,16 +12,16 @@ use crate::run::{Kind, Run, patch};
 use crate::store::Shared;
 use crate::view::View;
 
-/// Basements that are read at once by who reads far ahead.
+/// Basements per read of a scan with far read-ahead.
 const FAR: usize = 16;
 
-/// Leaves that are read while the scan is at the one before them.
+/// Leaves that are prefetched while the scan is at the one before them.
 pub(crate) const LEAVES: usize = 2;
 
-/// Leaves, with the one that the scan is in, that are kept where it lets go of what lies behind: others may be a little behind it.
+/// Number of leaves, including the current one, that a one-pass scan keeps in the cache: other readers may be slightly behind it.
 const BEHIND: usize = 2;
 
-/// Bytes that are taken from memory at a time.
+/// Bytes taken from memory at a time.
 const CHUNK: usize = 128 << 10;
 
 /// A run between the bounds of a window.
@@ -32,53 +31,53 @@ struct Source {
     end: usize,
 }
 
-/// What was taken from a memtable, and up to which key that is all.
+/// A run from a memtable, and the key up to which it is complete.
 struct Chunk {
     run: Arc<Run>,
     until: Option<Vec<u8>>,
 }
 
-/// Keys and values in order, as of the moment when it was made.
+/// An iterator over keys and values in order, as of its creation.
 pub struct Scan {
     shared: Arc<Shared>,
     view: View,
-    /// Where the next window starts; `None` at the end.
+    /// The start of the next window; `None` at the end.
     from: Option<Vec<u8>>,
     to: Option<Vec<u8>>,
     chunks: Vec<Chunk>,
     sources: Vec<Source>,
     /// Whether a run above the lowest has ranges.
     ranges: bool,
-    /// A value that was patched together.
+    /// The result of applying patches.
     value: Vec<u8>,
-    /// What was given last.
+    /// The last returned entry.
     found: Option<Found>,
     ahead: Ahead,
-    /// Bytes around what the scan comes to that are read with it, and nothing further ahead; 0 if it reads ahead.
+    /// Bytes around each needed position to read with it, instead of reading ahead; 0 to read ahead.
     around: usize,
 }
 
-/// How far ahead is read.
+/// The state of the read-ahead.
 #[derive(Default)]
 struct Ahead {
-    /// Basements: twice as many each time.
+    /// Basements per read; doubled each time.
     basements: usize,
-    /// The leaf that the scan was in last.
+    /// The last leaf that the scan visited.
     leaf: Option<Pointer>,
-    /// Leaves that were gone through.
+    /// Number of finished leaves.
     leaves: usize,
-    /// Whether nobody will come back to them, and those that may still be in the cache, the last one first.
+    /// Whether this is a one-pass scan; and the finished leaves that may still be cached, the last one first.
     once: bool,
     behind: VecDeque<Arc<Node>>,
-    /// Basements of this leaf that the scan came to, and whether the leaves behind it were asked for.
+    /// Number of basements that the scan visited in this leaf, and whether the next leaves were requested.
     gone: usize,
     asked: bool,
 }
 
-/// An entry: where its value is, and where its key.
+/// An entry: the positions of its value and its key.
 type Found = (At, (usize, usize));
 
-/// Where the next entry is.
+/// The position of the next entry's value.
 #[derive(Clone, Copy)]
 enum At {
     Value,
@@ -103,14 +102,14 @@ impl Scan {
         }
     }
 
-    /// Reads far ahead from the beginning, and lets go of what lies behind, for who knows that much will be asked for, once.
+    /// Reads far ahead from the start, and evicts finished leaves: for a large scan that runs once.
     pub fn read_far(&mut self) {
         self.ahead.basements = FAR;
         self.ahead.once = true;
     }
 
-    /// Reads nothing further ahead, but with one request so many bytes of a leaf that lie around what has to be read: for one of many short scans beside
-    /// each other, with something else between. As [`Store::get_around`](crate::Store::get_around) does.
+    /// Disables read-ahead. Instead, one request reads `bytes` bytes around each needed position of a leaf: for many short scans of nearby keys, with
+    /// other reads in between, as [`Store::get_around`](crate::Store::get_around) does for lookups.
     pub fn read_around(&mut self, bytes: usize) {
         self.around = bytes;
     }
@@ -118,7 +117,7 @@ impl Scan {
     /// The next key and its value, without copying them.
     ///
     /// # Errors
-    /// If the disk fails or is damaged. The scan is at its end then.
+    /// If the disk fails or is damaged. The scan has ended then.
     pub fn next_entry(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.found = None;
         loop {
@@ -138,7 +137,7 @@ impl Scan {
         Ok(self.entry())
     }
 
-    /// What [`next_entry`](Self::next_entry) gave last.
+    /// The last result of [`next_entry`](Self::next_entry).
     pub fn entry(&self) -> Option<(&[u8], &[u8])> {
         self.found.map(|(at, (source, message))| {
             let key = self.sources[source].run.key(message);
@@ -167,7 +166,7 @@ impl Scan {
             let (first, key) = least?;
             let message = self.sources[first].at;
             let place = (first, message);
-            // By far the most: one message, which is a value, and nothing newer that deletes it.
+            // The common case: a single message, an insert, and no newer range that deletes it.
             if !several && self.sources[first].run.kind(message) == Kind::Insert {
                 let deleted =
                     self.ranges && self.sources[..first].iter().any(|source| source.run.deletes(key));
@@ -183,7 +182,7 @@ impl Scan {
         }
     }
 
-    /// The value at the key that source `first` is at, if there is one; goes past that key.
+    /// The value at the current key of source `first`, if any; advances past that key.
     fn resolve(&mut self, first: usize) -> Option<At> {
         let lead = Arc::clone(&self.sources[first].run);
         let key = lead.key(self.sources[first].at);
@@ -218,7 +217,7 @@ impl Scan {
         Some(At::Value)
     }
 
-    /// Finds the runs for the next window.
+    /// Collects the runs for the next window.
     fn next_window(&mut self) -> Result<()> {
         let Some(from) = self.from.take() else { return Ok(()) };
         self.sources.clear();
@@ -287,12 +286,12 @@ impl Scan {
         Ok(())
     }
 
-    /// Whether the scan goes beyond `bound`.
+    /// Whether the scan continues beyond `bound`.
     fn reaches(&self, bound: Option<&[u8]>) -> bool {
         bound.is_some_and(|bound| self.to.as_deref().is_none_or(|to| bound < to))
     }
 
-    /// Takes from memory what begins at `from`.
+    /// Takes chunks from memory that start at `from`.
     fn fill_chunks(&mut self, from: &[u8]) {
         let gauge = &self.shared.pager.cache.gauge;
         let memtables = std::iter::once(&self.view.active).chain(&self.view.frozen);
@@ -309,8 +308,8 @@ impl Scan {
 }
 
 impl Ahead {
-    /// Reads the basement that the scan has come to and some after it with one request. Asks for the next leaves once the scan has gone
-    /// through one, or through half of its first.
+    /// Reads the current basement and some after it with one request. Prefetches the next leaves once the scan has finished a leaf, or half of its
+    /// first one.
     fn read(
         ahead: &mut Self,
         shared: &Arc<Shared>,
@@ -342,11 +341,11 @@ impl Ahead {
         if shared.pager.prefetch(node, i..end)? > 0 {
             ahead.basements = (2 * ahead.basements).max(2);
         }
-        // Only now: the disk gets requests in the order of keys, which is that of its blocks.
+        // After the read above, so that the disk gets requests in key order, which is block order.
         let far = ahead.leaves > 0 || 2 * ahead.gone >= node.entries.len();
         if far && !std::mem::replace(&mut ahead.asked, true) {
             let mut left = LEAVES;
-            // Behind the last leaf of a node comes the first one below its neighbour.
+            // The last leaf of a node is followed by the first leaf below its neighbour.
             for (node, child) in path.iter().rev() {
                 let next =
                     node.entries.iter().skip(child + 1).take(left).take_while(|entry| within(&entry.key));
@@ -364,7 +363,7 @@ impl Ahead {
     }
 }
 
-/// The uppermost node at the left of a tree that is on the disk.
+/// The topmost node on the left edge of a tree that is on the disk.
 fn first_on_disk(mut link: &Link) -> Option<Pointer> {
     loop {
         match link {

@@ -1,7 +1,7 @@
-//! Which slots and blocks of the area are in use.
+//! The space map: used slots and blocks of the area.
 //!
-//! Large extents have slots of their own, so that room for one is always room for any: free space does not fragment. Small
-//! ones share slots, the zones, which become free as a whole when the last of them goes.
+//! Large extents have slots of their own, so any free slot fits any of them and free space does not fragment. Small extents share
+//! slots, called zones; a zone becomes free when its last extent is freed.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::codec::{Reader, get_u64, put_u32, put_u64};
 use crate::error::Result;
 use crate::params::Params;
 
-/// A row of bits.
+/// A bit map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bits(Vec<u64>);
 
@@ -45,7 +45,7 @@ impl Bits {
         None
     }
 
-    /// The first `n` zeros in a row from `from` up to but without `end`.
+    /// The first `n` consecutive zeros from `from` up to but without `end`.
     fn zeros(&self, n: u64, from: u64, end: u64) -> Option<u64> {
         let mut start = self.zero(from, end)?;
         while start + n <= end {
@@ -58,16 +58,16 @@ impl Bits {
     }
 }
 
-/// An extent that a tree does not use any more.
+/// An extent that the current tree does not use any more.
 #[derive(Debug, Clone, Copy)]
 struct Dropped {
     at: u64,
     bytes: u32,
-    /// The first tree that does without it.
+    /// The first tree that does not use it.
     version: u64,
 }
 
-/// See the module.
+/// See the module documentation.
 #[derive(Debug, Clone)]
 pub(crate) struct Space {
     params: Params,
@@ -109,7 +109,7 @@ impl Space {
         self.free
     }
 
-    /// Slots that will be free when nobody uses the older trees any more. Zones are not counted.
+    /// Slots that become free when no older tree is in use, without zones.
     pub fn dropped_slots(&self) -> u64 {
         self.dropped.iter().filter(|d| !self.zones.contains_key(&self.slot(d.at))).count() as u64
     }
@@ -122,7 +122,7 @@ impl Space {
         self.start + slot * self.params.node()
     }
 
-    /// Room for a leaf of `bytes`, as soon as can be behind `hint`.
+    /// Allocates an extent for a leaf of `bytes`, at the first free place behind `hint`.
     pub fn take(&mut self, bytes: u64, hint: u64) -> Option<u64> {
         if self.is_small(bytes)
             && let Some(at) = self.take_small(bytes)
@@ -135,7 +135,7 @@ impl Space {
         Some(self.address(slot))
     }
 
-    /// Room for what is no leaf, as far behind as can be: so the leaves stay beside each other.
+    /// Allocates an extent for an inner node or map, at the last free place, so that leaves stay adjacent.
     pub fn take_last(&mut self, bytes: u64) -> Option<u64> {
         if self.is_small(bytes)
             && let Some(at) = self.take_small(bytes)
@@ -181,7 +181,7 @@ impl Space {
         Some(self.address(slot) + first * self.params.block())
     }
 
-    /// Where `n` slots in a row are free, directly behind `hint` or else as soon as can be; where there are not so many, half as many.
+    /// The first `n` consecutive free slots directly behind `hint`, or else the nearest; if there are none, half as many.
     pub fn row(&self, n: u64, hint: u64) -> Option<u64> {
         let from = self.slot(hint.max(self.start)).min(self.slots);
         let row = |n| self.used.zeros(n, from, self.slots).or_else(|| self.used.zeros(n, 0, self.slots));
@@ -194,12 +194,12 @@ impl Space {
         !self.is_small(bytes)
     }
 
-    /// The tree `version` and those after it do without this extent.
+    /// Drops an extent, which the trees from `version` on do not use.
     pub fn drop_extent(&mut self, at: u64, bytes: u32, version: u64) {
         self.dropped.push(Dropped { at, bytes, version });
     }
 
-    /// Frees what the trees from `version` on do without: the oldest that is on the disk or in use.
+    /// Frees the extents that the trees from `version` on do not use; `version` is the oldest one on the disk or in use.
     pub fn release(&mut self, version: u64) {
         let (gone, kept) = std::mem::take(&mut self.dropped).into_iter().partition(|d| d.version <= version);
         self.dropped = kept;
@@ -223,7 +223,7 @@ impl Space {
         self.free += 1;
     }
 
-    /// Marks an extent that a tree uses; false where it is marked already or does not fit in.
+    /// Marks an extent as used; returns false if it is already marked or out of range.
     pub fn mark(&mut self, at: u64, bytes: u32, zones: &Self) -> bool {
         let slot = self.slot(at);
         if !zones.zones.contains_key(&slot) {
@@ -247,12 +247,12 @@ impl Space {
         clear
     }
 
-    /// Whether both mark the same.
+    /// Whether both mark the same space.
     pub fn same(&self, other: &Self) -> bool {
         self.used == other.used && self.zones == other.zones
     }
 
-    /// Free extents: how many slots follow each other, and bytes of holes in zones.
+    /// Free extents: lengths of runs of free slots, and bytes of holes in zones.
     pub fn holes(&self) -> (Vec<u64>, Vec<u64>) {
         let mut slots = Vec::new();
         runs(&self.used, self.slots, &mut slots);
@@ -263,7 +263,7 @@ impl Space {
         (slots, blocks.iter().map(|n| n * self.params.block()).collect())
     }
 
-    /// Free extents: address and bytes, ascending. Slots are not joined with each other, nor with what is free in zones.
+    /// Free extents: address and bytes, ascending. Adjacent slots are not merged with each other, nor with free blocks of zones.
     pub fn free(&self) -> Vec<(u64, u64)> {
         let mut free = Vec::new();
         let block = self.params.block();
@@ -281,18 +281,18 @@ impl Space {
         free
     }
 
-    /// How many slots are zones.
+    /// Number of zones.
     pub fn zones(&self) -> usize {
         self.zones.len()
     }
 
-    /// The most bytes that the map takes once one extent more is given.
+    /// Upper bound of the map's bytes after the allocation of one more extent.
     pub fn map_bytes(&self) -> u64 {
         let zones = (self.zones.len() as u64 + 1).min(self.most_zones as u64);
         16 + self.slots.div_ceil(64) * 8 + zones * Self::zone_bytes(&self.params)
     }
 
-    /// The map as it is once all that was dropped is free.
+    /// Encodes the map with all dropped extents free.
     pub fn encode(&self) -> Vec<u8> {
         let mut after = self.clone();
         after.release(u64::MAX);
@@ -308,7 +308,7 @@ impl Space {
         out
     }
 
-    /// The map in `bytes`, which lie at `at`.
+    /// Decodes the map in `bytes`, at address `at`.
     pub fn decode(bytes: &[u8], at: u64, params: Params, area: (u64, u64)) -> Result<Self> {
         let mut space = Self::new(params, area);
         let mut reader = Reader::new(bytes, "space map", at);
@@ -342,7 +342,7 @@ impl Space {
     }
 }
 
-/// How many zeros follow each other, for each row of them.
+/// The lengths of the runs of zeros.
 fn runs(bits: &Bits, end: u64, out: &mut Vec<u64>) {
     let mut run = 0;
     for i in 0..end {

@@ -1,4 +1,4 @@
-//! How a store lies on its disk, and what writing it has cost.
+//! Statistics: the layout of a store on its disk, and its write amplification.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,68 +16,68 @@ use crate::superblock::{Counters, Superblock};
 /// The nodes of one level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// How many there are.
+    /// Number of nodes.
     pub nodes: u64,
-    /// Bytes of all of them, each filled to whole blocks.
+    /// Bytes of all of them, each rounded up to whole blocks.
     pub bytes: u64,
-    /// Children of all of them; 0 for leaves.
+    /// Number of their children; 0 for leaves.
     pub children: u64,
     /// Bytes of messages in their buffers; 0 for leaves.
     pub buffer_bytes: u64,
-    /// Bytes of this level that were written since the store was made.
+    /// Bytes of this level written since the store was created.
     pub written_bytes: u64,
-    /// How many of them are how full: a tenth of the largest node each, the last with those that are wholly full.
+    /// Histogram of fill levels, in tenths of the largest node; the last bin includes full nodes.
     pub occupancy: [u64; TENTHS],
 }
 
 /// Bins of [`Fill::occupancy`].
 const TENTHS: usize = 10;
 
-/// What [`Store::stat`](crate::Store::stat) tells.
+/// The result of [`Store::stat`](crate::Store::stat).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stat {
-    /// Bytes of the image, of a node, and of a block.
+    /// Bytes of the image.
     pub image_bytes: u64,
     /// The largest node in bytes.
     pub node_bytes: u64,
-    /// The unit of place in bytes.
+    /// The block size in bytes.
     pub block_bytes: u64,
-    /// Slots of the largest node, and how many of them are free.
+    /// Number of slots.
     pub slots: u64,
-    /// Slots that are free.
+    /// Number of free slots.
     pub free_slots: u64,
-    /// Slots that small extents share.
+    /// Number of slots that small extents share.
     pub zones: u64,
-    /// Free extents of whole slots: bytes of the extent to how many there are.
+    /// Free extents of whole slots: bytes of an extent to the number of such extents.
     pub free_extents: BTreeMap<u64, u64>,
-    /// Holes between small extents: bytes to how many there are.
+    /// Holes between small extents: bytes of a hole to the number of such holes.
     pub free_holes: BTreeMap<u64, u64>,
     /// By level, leaves first.
     pub levels: Vec<Fill>,
-    /// The share of the blocks of all leaves, in the order of their keys, that lie directly behind the block before (the dynamic layout score of a scan of the
-    /// leaves, were it read whole). 1 where there is one block.
+    /// The share of the blocks of all leaves, in key order, that are directly behind the previous block: the dynamic layout score of a scan that
+    /// reads whole leaves. 1 if there is one block.
     pub layout_score: f64,
-    /// The share of leaves whose slot is the next one after that of the leaf before in the order of keys. 1 where there is one leaf.
+    /// The share of leaves in the slot directly behind that of the previous leaf in key order. 1 if there is one leaf.
     pub leaves_in_row: f64,
-    /// Where each leaf lies, in the order of their keys: address and bytes.
+    /// Extents of the leaves in key order: address and bytes.
     pub leaves: Vec<(u64, u64)>,
-    /// Bytes of keys and values that users gave since the store was made.
+    /// Bytes of keys and values written by users since the store was created.
     pub given_bytes: u64,
     /// Bytes written to the log.
     pub log_bytes: u64,
-    /// Bytes written of maps and superblocks.
+    /// Bytes written for maps and superblocks.
     pub frame_bytes: u64,
 }
 
 impl Stat {
-    /// Bytes written to the disk for each byte of keys and values that users gave.
+    /// Bytes written to the disk per byte of keys and values from users.
     pub fn write_amplification(&self) -> f64 {
         let nodes: u64 = self.levels.iter().map(|level| level.written_bytes).sum();
         (nodes + self.log_bytes + self.frame_bytes) as f64 / self.given_bytes.max(1) as f64
     }
 }
 
-/// Looks at the last checkpoint of the store in `storage`, without changing it.
+/// Statistics of the last checkpoint of the store in `storage`, which is not changed.
 ///
 /// # Errors
 /// If there is no store, or it is damaged.
@@ -88,8 +88,8 @@ pub fn stat(storage: Arc<dyn Storage>) -> Result<Stat> {
     describe(&pager, &superblock, &space, superblock.root, &superblock.counters)
 }
 
-/// What the last checkpoint of the store in `storage` does not use of its area: address and bytes of each extent, ascending. Whatever lies
-/// there, the store opens to the same.
+/// The free extents of the last checkpoint of the store in `storage`: address and bytes, ascending. Their content does not affect opening the
+/// store.
 ///
 /// # Errors
 /// If there is no store, or it is damaged.
@@ -99,7 +99,7 @@ pub fn free(storage: Arc<dyn Storage>) -> Result<Vec<(u64, u64)>> {
     Ok(read_map(&pager, &superblock)?.free())
 }
 
-/// The same of an open store, just after a checkpoint.
+/// Statistics of an open store, directly after a checkpoint.
 pub(crate) fn stat_of(shared: &Shared) -> Result<Stat> {
     let flusher = shared.flusher.lock();
     describe(

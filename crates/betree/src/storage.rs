@@ -1,4 +1,4 @@
-//! Where a store lies: a few operations that anything with random access can give.
+//! The storage below a store: a few operations that any random-access device provides.
 
 mod crash;
 mod file;
@@ -12,21 +12,19 @@ pub use memory::MemoryStorage;
 
 /// The disk below a store.
 ///
-/// Offsets and lengths that a store asks for are multiples of its block, and the memory is aligned to 4096 bytes, so that
-/// direct I/O takes them. Reads and writes come from several threads at once, but never two of the same place of which one
-/// writes.
+/// Offsets and lengths of requests are multiples of the block size, and memory is aligned to 4096 bytes, as direct I/O requires. Reads and
+/// writes come from several threads at once, but a write never overlaps a concurrent request.
 pub trait Storage: Send + Sync + 'static {
-    /// Bytes of it.
+    /// Size in bytes.
     fn len(&self) -> io::Result<u64>;
-    /// Whether it has none.
+    /// Whether the size is 0.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
-    /// Fills `buffer` from `offset`; less is an error.
+    /// Fills `buffer` from `offset`; a short read is an error.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
-    /// Writes all of `buffer` at `offset`. It need not last before [`flush`](Self::flush).
+    /// Writes all of `buffer` at `offset`. It is durable after the next [`flush`](Self::flush).
     fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()>;
-    /// Makes all writes that have returned last through a power cut. After an error nothing is known of them, and the store
-    /// does not ask again.
+    /// Makes all completed writes durable. After an error the state of those writes is unknown, and the store does not retry.
     fn flush(&self) -> io::Result<()>;
 }

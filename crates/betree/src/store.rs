@@ -1,4 +1,4 @@
-//! The store as its users see it: writes into the log and memory, reads from a view.
+//! The public interface of the store: writes go to the log and to memory, reads use a view.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
@@ -20,42 +20,42 @@ use crate::scan::Scan;
 use crate::stat::{Stat, stat_of};
 use crate::view::{Snapshot, Version, View};
 
-/// What the threads of a store share.
+/// State shared by the threads of a store.
 pub(crate) struct Shared {
     pub pager: Pager,
     pub params: Params,
     pub log: Log,
     pub view: RwLock<View>,
-    /// The number of the last write. Held while writing.
+    /// The number of the last write. The lock is held while writing.
     pub writer: Mutex<u64>,
-    /// Trees that were published, the oldest first.
+    /// Published trees, the oldest first.
     pub versions: Mutex<VecDeque<(u64, Weak<Version>)>>,
     pub flusher: Mutex<Flusher>,
     pub wanted: Mutex<Wanted>,
-    /// Signalled when there is something to do for the thread that flushes.
+    /// Signalled when the flusher thread has work.
     pub work: Condvar,
-    /// Signalled when it has done something.
+    /// Signalled when the flusher thread has finished some work.
     pub done: Condvar,
-    /// Bytes that can still be written beyond what is in memory.
+    /// Bytes that can still be written, in addition to those in memory.
     pub room: AtomicI64,
-    /// Bytes that came into buffers since they were last emptied to give room.
+    /// Bytes added to buffers since the last purge.
     pub buffered: AtomicU64,
     /// Bytes of the frozen memtable that are in the tree.
     pub drained: AtomicU64,
-    /// Bytes of keys and values that were given since the store was opened.
+    /// Bytes of keys and values written since the store was opened.
     pub given: AtomicU64,
     pub memtable_bytes: usize,
     /// See [`Options`](crate::Options).
     pub in_rows: bool,
     /// See [`Options`](crate::Options).
     pub reader_patience: Duration,
-    /// What failed, and whether somebody was told.
+    /// The first failure, and whether it was reported.
     pub failed: Mutex<Option<(Error, bool)>>,
     pub prefetcher: Prefetcher,
 }
 
 impl Shared {
-    /// An error if writing failed before: what happened the first time, and from then on that the store is read-only.
+    /// Returns an error if writing failed before: the first time the failure itself, then that the store is read-only.
     pub fn usable(&self) -> Result<()> {
         match &mut *self.failed.lock() {
             None => Ok(()),
@@ -67,7 +67,7 @@ impl Shared {
         }
     }
 
-    /// From now on nothing is written.
+    /// Makes the store read-only.
     pub fn fail(&self, error: Error) {
         self.failed.lock().get_or_insert((error, false));
         let _wanted = self.wanted.lock();
@@ -75,7 +75,7 @@ impl Shared {
         self.done.notify_all();
     }
 
-    /// `result`, after which nothing is written if it is an error.
+    /// Returns `result`; an error makes the store read-only.
     pub fn failing<T>(&self, result: Result<T>) -> Result<T> {
         if let Err(error) = result {
             self.fail(error);
@@ -93,17 +93,17 @@ impl Shared {
 /// An open store. Its methods may be called from many threads at once.
 pub struct Store {
     pub(crate) shared: Arc<Shared>,
-    /// That which flushes, and that which writes the log.
+    /// The flusher thread and the log writer thread.
     pub(crate) threads: Option<[JoinHandle<()>; 2]>,
 }
 
 impl Store {
-    /// The sizes that it was made with, and the limits that follow from them.
+    /// The sizes given at creation, and the limits that follow from them.
     pub fn params(&self) -> &Params {
         &self.shared.params
     }
 
-    /// The value of `key`, as of now.
+    /// The current value of `key`.
     ///
     /// # Errors
     /// If the disk fails or is damaged.
@@ -111,8 +111,8 @@ impl Store {
         self.get_around(key, 0)
     }
 
-    /// The same. If it has to be read from the disk, so many bytes around it are read with one request, for small things that are looked up one after
-    /// the other, with something else between.
+    /// The current value of `key`. If it must be read from the disk, one request reads `bytes` bytes around it: for lookups of many small nearby
+    /// values, with other reads in between.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -120,7 +120,7 @@ impl Store {
         self.shared.view().get(&self.shared.pager, key, bytes)
     }
 
-    /// The store as it is now, for reading while others write.
+    /// A snapshot of the store, for reading during writes.
     pub fn snapshot(&self) -> Snapshot {
         let shared = Arc::clone(&self.shared);
         let number = self.shared.writer.lock();
@@ -131,7 +131,7 @@ impl Store {
         Snapshot { shared, view }
     }
 
-    /// All keys from `from` up to but without `to`, in order, as they are now; without an end if `to` is `None`.
+    /// All current keys from `from` up to but without `to`, in order; without an end if `to` is `None`.
     pub fn scan(&self, from: &[u8], to: Option<&[u8]>) -> Scan {
         self.snapshot().scan(from, to)
     }
@@ -144,7 +144,7 @@ impl Store {
         self.write(Batch::new().insert(key, value))
     }
 
-    /// Takes `key` away; it need not be there.
+    /// Deletes `key`; it need not exist.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -160,7 +160,7 @@ impl Store {
         self.write(Batch::new().patch(key, offset, bytes))
     }
 
-    /// Takes away all keys from `from` up to but without `to`, at the cost of one message.
+    /// Deletes all keys from `from` up to but without `to`, at the cost of one message.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -168,12 +168,12 @@ impl Store {
         self.write(Batch::new().delete_range(from, to))
     }
 
-    /// Applies a batch: readers see all of it or nothing, and so does whoever opens the store after a crash. It
-    /// survives a crash for sure after the next [`sync`](Self::sync).
+    /// Applies a batch atomically: readers, and recovery after a crash, see all of it or nothing. The next [`sync`](Self::sync) makes it
+    /// durable.
     ///
     /// # Errors
-    /// If something in it is too long; if the store is full, in which case nothing of it was done, and batches of deletes alone still
-    /// pass; if writing failed, now or before.
+    /// If a write of the batch exceeds a limit; if the store is full, which leaves it unchanged and still accepts batches of deletes only; if
+    /// writing failed, now or earlier.
     pub fn write(&self, batch: &Batch) -> Result<()> {
         let shared = &*self.shared;
         if batch.is_empty() {
@@ -196,7 +196,7 @@ impl Store {
         Ok(())
     }
 
-    /// Waits until a batch fits into memory, the log and the disk; gives the right to write.
+    /// Waits until a batch fits into memory, the log and the disk; returns the writer lock.
     fn make_room(&self, batch: &Batch) -> Result<MutexGuard<'_, u64>> {
         let shared = &*self.shared;
         let mut tried = false;
@@ -213,7 +213,7 @@ impl Store {
                 if tried {
                     return Err(Error::NoSpace { bytes: batch.bytes() as u64 });
                 }
-                // What is in memory may turn out to need less, or to give room.
+                // Data in memory may need less space than estimated, or free some.
                 tried = true;
                 drop(writer);
                 self.reclaim()?;
@@ -238,11 +238,11 @@ impl Store {
         }
     }
 
-    /// Makes all that was written before last through a crash. Callers at the same time share one flush of the disk. Where much was written, most
-    /// of which is in the tree already, this is a checkpoint.
+    /// Makes all completed writes durable. Concurrent callers share one flush of the disk. If much was written and most of it is in the tree already,
+    /// this is a checkpoint.
     ///
     /// # Errors
-    /// If writing failed, now or before: then nothing is known of what was written since the last success.
+    /// If writing failed, now or earlier; the state of the writes since the last success is unknown then.
     pub fn sync(&self) -> Result<()> {
         self.shared.usable()?;
         match self.shared.failing(self.shared.log.sync())? {
@@ -251,28 +251,27 @@ impl Store {
         }
     }
 
-    /// Brings all that was written before into the tree on the disk, and empties the log.
+    /// Writes a checkpoint: all completed writes are in the tree on the disk, and the log is empty.
     ///
     /// # Errors
-    /// If writing failed, now or before.
+    /// If writing failed, now or earlier.
     pub fn checkpoint(&self) -> Result<()> {
         self.shared.checkpoint(false)
     }
 
-    /// The same, and sends deletes down to the leaves first, where they give back the room of what they delete. A write that does not fit does this by
-    /// itself.
+    /// Writes a checkpoint after flushing deletes to the leaves, where they free space. A write that does not fit does this by itself.
     ///
     /// # Errors
-    /// If writing failed, now or before.
+    /// If writing failed, now or earlier.
     pub fn reclaim(&self) -> Result<()> {
         self.shared.wanted.lock().purge = true;
         self.checkpoint()
     }
 
-    /// Ends with a checkpoint. A store that is dropped instead does the same, and keeps to itself what fails.
+    /// Closes the store with a checkpoint. Dropping the store does the same, but ignores errors.
     ///
     /// # Errors
-    /// If writing failed, now or before; the store is on the disk as after a crash then.
+    /// If writing failed, now or earlier; the store on the disk is as after a crash then.
     pub fn close(mut self) -> Result<()> {
         self.end()
     }
@@ -291,7 +290,7 @@ impl Store {
         closed
     }
 
-    /// What it holds and how it lies.
+    /// Writes a checkpoint and returns statistics of the content and layout.
     ///
     /// # Errors
     /// If the disk fails or is damaged.
@@ -300,23 +299,23 @@ impl Store {
         stat_of(&self.shared)
     }
 
-    /// Bytes of memory that nodes and writes take now, and the most they ever took.
+    /// Bytes of memory of nodes and writes: current and peak.
     pub fn memory_bytes(&self) -> (usize, usize) {
         let gauge = &self.shared.pager.cache.gauge;
         (gauge.bytes(), gauge.peak())
     }
 
-    /// About how many bytes of keys and values it takes when it is empty.
+    /// Approximate bytes of keys and values that fit into the empty store.
     pub fn capacity_bytes(&self) -> u64 {
         capacity(&self.shared)
     }
 
-    /// About how many bytes of keys and values can still be written; deletes do not need any.
+    /// Approximate bytes of keys and values that can still be written; deletes need none.
     pub fn room_bytes(&self) -> u64 {
         (self.shared.room.load(Relaxed) - self.memtable_bytes() as i64).max(0) as u64
     }
 
-    /// About how many bytes came since the last [`reclaim`](Self::reclaim) and are not in leaves yet: it may make room of some of them.
+    /// Approximate bytes written since the last [`reclaim`](Self::reclaim) that are not in leaves yet: it may turn some of them into free space.
     pub fn waiting_bytes(&self) -> u64 {
         self.shared.buffered.load(Relaxed) + self.memtable_bytes()
     }
@@ -336,7 +335,7 @@ impl Drop for Store {
 }
 
 impl Shared {
-    /// Begins a new memtable and leaves the old one to the thread that flushes. There must be no other on its way.
+    /// Starts a new memtable and hands the old one to the flusher thread. No frozen memtable may exist.
     pub fn freeze(&self, _writer: &mut u64) {
         let next = self.log.cut();
         let fresh = Memtable::new(next, &self.pager.cache.gauge);
@@ -349,9 +348,9 @@ impl Shared {
         self.work.notify_one();
     }
 
-    /// Waits for a checkpoint of all that was written before.
+    /// Waits for a checkpoint of all completed writes.
     fn checkpoint(&self, close: bool) -> Result<()> {
-        // What is written from here on may stay in memory: whoever writes on and on is not waited for.
+        // Later writes may stay in memory, so that continuous writers do not delay this.
         let end = self.log.cut();
         loop {
             let mut writer = self.writer.lock();

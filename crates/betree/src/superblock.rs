@@ -1,4 +1,4 @@
-//! The superblock, which lies twice in the image and says where everything else is.
+//! The superblock, stored twice; it points to everything else.
 
 use crate::aligned::Aligned;
 use crate::codec::{Reader, get_u32, get_u64, set_u32, set_u64};
@@ -11,15 +11,15 @@ use crate::sum::{Uuid, sum};
 use crate::tree::LEVELS;
 
 const MAGIC: &[u8; 8] = b"SNSCBETR";
-/// The version of the format that is written.
+/// The format version written.
 pub(crate) const VERSION: u32 = 1;
 const BYTES: usize = 512;
 const SPREAD: u64 = 4096;
 
-/// See the format.
+/// See `FORMAT.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Superblock {
-    /// Whether the store was closed: then the log holds nothing.
+    /// Whether the store was closed, with an empty log.
     pub closed: bool,
     pub uuid: Uuid,
     pub image_bytes: u64,
@@ -37,10 +37,10 @@ pub(crate) struct Superblock {
     pub counters: Counters,
 }
 
-/// Bytes since the store was made.
+/// Bytes written since the store was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
-    /// Of keys and values that users gave.
+    /// Keys and values from users.
     pub given: u64,
     pub log: u64,
     /// Maps and superblocks.
@@ -53,7 +53,7 @@ impl Superblock {
         Layout { params: self.params, uuid: self.uuid, area: self.area }
     }
 
-    /// Where the next generation goes.
+    /// The address of a generation.
     fn place(generation: u64) -> u64 {
         generation % 2 * SPREAD
     }
@@ -89,7 +89,7 @@ impl Superblock {
         out
     }
 
-    /// The copy in `bytes`, which lie at `at`; its sum is right.
+    /// Decodes the copy in `bytes`, at address `at`, whose sum is correct.
     fn decode(bytes: &[u8], at: u64) -> Result<Self> {
         let wrong = |why: &str| Error::damaged("superblock", at, why);
         let mut reader = Reader::new(&bytes[12..BYTES - 8], "superblock", at);
@@ -153,7 +153,7 @@ impl Superblock {
         })
     }
 
-    /// Writes it to the place of its generation, without a flush.
+    /// Writes the superblock to the address of its generation, without a flush.
     pub fn write(&self, storage: &dyn Storage) -> Result<()> {
         let mut block = Aligned::zeroed(SPREAD as usize);
         block[..BYTES].copy_from_slice(&self.encode());
@@ -161,7 +161,7 @@ impl Superblock {
         storage.write_at(&block, at).map_err(|e| Error::io("writing a superblock of", at, block.len(), &e))
     }
 
-    /// Reads both copies and gives the one that counts.
+    /// Reads both copies and returns the valid one of the later generation.
     pub fn read(storage: &dyn Storage) -> Result<Self> {
         let len = storage.len().map_err(|e| Error::io("measuring the image, reading", 0, 0, &e))?;
         if len < 2 * SPREAD {
@@ -214,7 +214,7 @@ mod tests {
     use crate::store::Store;
 
     #[test]
-    fn a_version_of_the_future_is_refused_by_its_number_whatever_else_it_has() {
+    fn newer_version_is_refused_regardless_of_other_fields() {
         let disk = MemoryStorage::new(4 << 20);
         Store::create(&disk, Params::for_image(4 << 20)).unwrap();
         let mut image = disk.image();

@@ -1,4 +1,4 @@
-//! What the writer does to the tree: messages go down, nodes split and merge, changed nodes are written.
+//! Changes of the tree: messages are flushed down, nodes split and merge, changed nodes are written.
 
 mod apply;
 mod join;
@@ -14,43 +14,43 @@ use crate::node::{Key, Link, Node};
 use crate::pager::Pager;
 use crate::pointer::Pointer;
 
-/// Bounds of a node: at or above the first, below the second; `None` is without a bound.
+/// Bounds of a node: lower (included) and upper (excluded); `None` is unbounded.
 pub(crate) type Bounds<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
-/// What became of a node: it, or those that it was divided into, each with the key where it begins.
+/// The result of changing a node: it, or the nodes it was split into, each with its lower bound.
 pub(crate) type Nodes = Vec<(Key, Node)>;
 
-/// Levels that counters tell apart.
+/// Number of levels with counters of their own.
 pub(crate) const LEVELS: usize = 16;
 
-/// How leaves are made of what does not fit into one.
+/// How leaves are split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Packing {
-    /// A full leaf becomes two that can take more: the least is written.
+    /// A full leaf splits into two with free space: fewest writes.
     Split,
-    /// The leaves of a node are made anew together, full: scans read the least.
+    /// The leaves of a node are rewritten together, full: fastest scans.
     Rows,
-    /// Room is short: leaves are divided into as few as can be.
+    /// Space is short: leaves are split into as few as possible.
     Tight,
 }
 
-/// The writer's hands: changes trees and remembers what that did.
+/// Changes trees and records the effects.
 pub(crate) struct Writer<'a> {
     pub pager: &'a Pager,
-    /// Extents that the changed tree does without.
+    /// Extents that the changed tree does not use any more.
     pub dropped: Vec<Pointer>,
-    /// By how much the bytes in buffers of inner nodes changed.
+    /// Change of the bytes in buffers of inner nodes.
     pub buffered: i64,
-    /// By how much the number of inner nodes changed.
+    /// Change of the number of inner nodes.
     pub inner: i64,
     pub packing: Packing,
-    /// Whether a purge of rows sends deletes down alone.
+    /// Whether a purge of rows flushes deletes only.
     pub only_deletes: bool,
-    /// Bytes of leaves that were made anew in rows.
+    /// Bytes of leaves rewritten in rows.
     pub made: u64,
-    /// Slots that rows of leaves may take which could also be made later.
+    /// Slots that rewrites of rows which could wait may use.
     pub spare: u64,
-    /// The part of the leaves of a node that messages above them may weigh before the leaves are made anew in a row.
+    /// Leaves of a node are rewritten in a row once the messages above them weigh more than this fraction of the leaves.
     pub share: usize,
 }
 
@@ -69,13 +69,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A node to change, with all its parts in memory. What lies on the disk is dropped; it counts again when it is done.
+    /// Reads a node with all its parts, in order to change it. Its extent is dropped, and its counters are subtracted until it is put back.
     fn open(&mut self, link: &Link) -> Result<Node> {
         let node = match link {
             Link::Memory(node) => (**node).clone(),
             Link::Disk(pointer) => {
                 let node = self.pager.whole(pointer)?;
-                // It is in memory for good, so something else must go.
+                // Changed nodes cannot be evicted, so other memory must be freed.
                 self.pager.cache.make_room();
                 self.dropped.push(*pointer);
                 node
@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
         self.pager.layout.params.block_bytes as usize
     }
 
-    /// The most bytes of a node.
+    /// The maximum bytes of a node.
     fn room(&self) -> usize {
         self.pager.layout.params.node_bytes as usize
     }

@@ -1,4 +1,4 @@
-//! What readers see: a tree, and the memory above it.
+//! The state that readers see: a tree, and the memtables above it.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use crate::node::Link;
 use crate::scan::Scan;
 use crate::store::Shared;
 
-/// One tree. It never changes; the writer makes the next one beside it.
+/// One version of the tree. It is immutable; the writer creates the next one beside it.
 #[derive(Debug)]
 pub(crate) struct Version {
     pub root: Link,
 }
 
-/// A tree and what was written since.
+/// A tree and the writes since.
 #[derive(Debug, Clone)]
 pub(crate) struct View {
-    /// Takes the writes.
+    /// The memtable that takes writes.
     pub active: Arc<RwLock<Memtable>>,
-    /// Is on its way into the tree. What of it is there already changes nothing.
+    /// The memtable that is being applied to the tree. Messages applied already have no further effect.
     pub frozen: Option<Arc<RwLock<Memtable>>>,
     pub version: Arc<Version>,
-    /// Up to which write it sees.
+    /// The number of the last visible write.
     pub number: u64,
 }
 
-/// The store as it was at one moment. Writers go on; what it needs of the disk is kept until it is dropped.
+/// The store at one moment. Writers continue; the disk space that it needs is held until it is dropped.
 pub struct Snapshot {
     pub(crate) shared: Arc<Shared>,
     pub(crate) view: View,

@@ -1,4 +1,4 @@
-//! Nodes on their way to the disk: a thread writes one while the next is made.
+//! Write-behind: a thread writes a node while the next one is prepared.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::memory::{Charge, Gauge};
 use crate::storage::Storage;
 
-/// Nodes that wait beside the one that is being written.
+/// Maximum number of queued nodes, besides the one being written.
 const MOST: usize = 2;
 
 struct Job {
@@ -22,7 +22,7 @@ struct Job {
 
 #[derive(Default)]
 struct State {
-    /// The first is being written.
+    /// The first one is being written.
     jobs: VecDeque<Arc<Job>>,
     failed: Option<Error>,
     stop: bool,
@@ -34,7 +34,7 @@ struct Inner {
     changed: Condvar,
 }
 
-/// See the module. The thread starts with the first node.
+/// See the module documentation. The thread starts with the first node.
 pub(crate) struct WriteBehind {
     inner: Arc<Inner>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -46,10 +46,10 @@ impl WriteBehind {
         Self { inner: Arc::new(inner), thread: Mutex::new(None) }
     }
 
-    /// Takes a node to be written, as soon as there are few enough before it.
+    /// Queues a node, once the queue is short enough.
     ///
     /// # Errors
-    /// If one before it could not be written, or no thread can be had.
+    /// If an earlier write failed, or the thread cannot be started.
     pub fn write(&self, at: u64, bytes: Lent, gauge: &Arc<Gauge>) -> Result<()> {
         self.start()?;
         let charge = Charge::new(gauge, bytes.len());
@@ -74,8 +74,8 @@ impl WriteBehind {
         Ok(())
     }
 
-    /// Waits until nothing of `bytes` at `at` is on its way, so that it can be read.
-    pub fn settle(&self, at: u64, bytes: usize) {
+    /// Waits until no queued node overlaps `bytes` bytes at `at`, so that they can be read.
+    pub fn wait_for(&self, at: u64, bytes: usize) {
         let mut state = self.inner.state.lock();
         while state.jobs.iter().any(|job| job.at < at + bytes as u64 && at < job.at + job.bytes.len() as u64)
         {
@@ -83,10 +83,10 @@ impl WriteBehind {
         }
     }
 
-    /// Waits until all nodes were written.
+    /// Waits until all nodes are written.
     ///
     /// # Errors
-    /// If one could not be.
+    /// If a write failed.
     pub fn drain(&self) -> Result<()> {
         let mut state = self.inner.state.lock();
         while !state.jobs.is_empty() {
@@ -117,7 +117,7 @@ impl Inner {
                 self.changed.wait(&mut state);
                 continue;
             };
-            // After a failure nothing more is written: the rest would only lie there.
+            // After a failure nothing more is written: no checkpoint will use it.
             if state.failed.is_none() {
                 drop(state);
                 let written = self.storage.write_at(&job.bytes, job.at);

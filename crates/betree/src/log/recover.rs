@@ -1,4 +1,4 @@
-//! Reads the log after a crash.
+//! Log recovery after a crash.
 
 use super::{PAYLOAD, Ring};
 use crate::aligned::Aligned;
@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 use crate::params::SECTOR;
 use crate::storage::Storage;
 
-/// Bytes of one request.
+/// Bytes per read.
 const CHUNK: u64 = 1 << 20;
 
-/// Gives the records from sector `tail` on, of `epoch`, to `each`, up to the first sector that is missing. All sectors of the ring are
-/// looked at: one that no power cut leaves behind is an error.
+/// Passes the records of `epoch` from sector `tail` on to `each`, up to the first missing sector. Inspects all sectors of the ring: one that no
+/// power cut can leave is an error.
 pub(crate) fn recover(
     storage: &dyn Storage,
     ring: &Ring,
@@ -34,14 +34,14 @@ pub(crate) fn recover(
     stream.give(ring, most, &mut each)
 }
 
-/// Proves of every sector that it is zero, or whole and where it belongs.
+/// Verifies that every sector is zero, or valid and in its place.
 pub(crate) fn inspect(storage: &dyn Storage, ring: &Ring) -> Result<()> {
     scan(storage, ring, 0, |_, _, _| Ok(()))
 }
 
 type Identity = Option<(u64, u32)>;
 
-/// Gives all sectors of the ring, the first where number `tail` would lie, each with the number that follows from that.
+/// Visits all sectors of the ring, starting at the place of sector `tail`, each with the number expected there.
 fn scan(
     storage: &dyn Storage,
     ring: &Ring,
@@ -70,17 +70,17 @@ fn scan(
     Ok(())
 }
 
-/// The payloads of sectors, from the start of a block on.
+/// The payloads of consecutive sectors, starting at a block.
 struct Stream {
     bytes: Vec<u8>,
-    /// Where the next record starts.
+    /// Start of the next record.
     at: usize,
-    /// Bytes of payload in a block.
+    /// Payload bytes per block.
     block: usize,
 }
 
 impl Stream {
-    /// Gives the records that are whole.
+    /// Passes on the complete records.
     fn give(&mut self, ring: &Ring, most: usize, each: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         while self.at < self.bytes.len() {
             let next_block = (self.at / self.block + 1) * self.block;

@@ -1,4 +1,4 @@
-//! Makes sectors of records and writes them.
+//! Packs records into sectors and writes them.
 
 use super::{Log, PAYLOAD, WRITE};
 use crate::aligned::AlignedBuffer;
@@ -7,33 +7,33 @@ use crate::error::{Error, Result};
 use crate::params::SECTOR;
 use crate::sum::sum;
 
-/// Sectors on their way to the ring.
+/// A writer of sectors to the ring.
 pub(super) struct Sectors<'a> {
     log: &'a Log,
-    /// Those that are not written yet; the last may not be full.
+    /// Unwritten sectors; the last one may be partly filled.
     buffer: &'a mut AlignedBuffer,
-    /// Number of the first of them.
+    /// Number of the first unwritten sector.
     first: u64,
-    /// Bytes of payload in the last one; 0 where it is full or there is none.
+    /// Payload bytes in the last sector; 0 if it is full or missing.
     fill: usize,
 }
 
 impl<'a> Sectors<'a> {
-    /// Begins at sector `first`, which begins a block.
+    /// Starts at sector `first`, the start of a block.
     pub fn new(log: &'a Log, buffer: &'a mut AlignedBuffer, first: u64) -> Self {
         buffer.clear(usize::MAX);
         Self { log, buffer, first, fill: 0 }
     }
 
-    /// Behind the last sector.
+    /// The number behind the last sector.
     fn end(&self) -> u64 {
         self.first + (self.buffer.len() / SECTOR) as u64
     }
 
-    /// Appends bytes of records, and writes what is much.
+    /// Appends bytes of records, and writes the buffer when it is large.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If a write fails.
     pub fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             if self.fill == 0 {
@@ -51,10 +51,10 @@ impl<'a> Sectors<'a> {
         Ok(())
     }
 
-    /// Fills the last block, and writes what is left. Gives the number of the next sector.
+    /// Pads the last block and writes the rest. Returns the number of the next sector.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If a write fails.
     pub fn finish(mut self) -> Result<u64> {
         while self.fill > 0 || !self.end().is_multiple_of(self.log.ring.block) {
             if self.fill == 0 {
@@ -78,7 +78,7 @@ impl<'a> Sectors<'a> {
         let sum = sum(self.log.seed, &sector[..SECTOR - 8]);
         set_u64(sector, SECTOR - 8, sum);
         self.fill = 0;
-        // What is written begins anew where the ring does, so that the memory for it is aligned.
+        // The next write starts at the start of the ring, so its memory must start there too, to be aligned.
         let at_end = (number + 1).is_multiple_of(self.log.ring.sectors);
         if self.buffer.len() >= WRITE || at_end { self.write() } else { Ok(()) }
     }

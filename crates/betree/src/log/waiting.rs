@@ -1,4 +1,4 @@
-//! Records that wait to be written, as they were given. Sectors are made of them when they are written, for many never are.
+//! Pending log records. They are packed into sectors only when written, since many never are.
 
 use std::sync::Arc;
 
@@ -6,31 +6,31 @@ use super::PAYLOAD;
 use crate::batch::Batch;
 use crate::payload::Payload;
 
-/// Records in a row, from the beginning of a block on.
+/// Consecutive records that start at a block.
 #[derive(Default)]
 pub(super) struct Waiting {
-    /// The number of the sector that they begin in.
+    /// The number of their first sector.
     pub first: u64,
-    /// They as in the log, but for long values.
+    /// The records in the format of the log, without long values.
     bytes: Vec<u8>,
-    /// Long values, each with its place in `bytes`.
+    /// Long values, each with its position in `bytes`.
     shared: Vec<(usize, Arc<Payload>)>,
-    /// Bytes of all of that.
+    /// Total bytes, including long values.
     len: u64,
 }
 
 impl Waiting {
-    /// None yet; those to come begin in sector `first`.
+    /// No records; the first one will start in sector `first`.
     pub fn at(first: u64) -> Self {
         Self { first, ..Self::default() }
     }
 
-    /// Adds a record of a batch, in blocks of `block` sectors.
+    /// Appends a batch as a record, with `block` sectors per block.
     pub fn push(&mut self, batch: &Batch, block: u64) {
         let in_block = self.len % (block * PAYLOAD as u64);
         let left = block * PAYLOAD as u64 - in_block;
         if left < 4 {
-            // What is too short for a length stays zero.
+            // A rest of a block that is too short for a length stays zero.
             self.bytes.resize(self.bytes.len() + left as usize, 0);
             self.len += left;
         }
@@ -39,12 +39,12 @@ impl Waiting {
         self.len += 4 + batch.bytes() as u64;
     }
 
-    /// Sectors that they take.
+    /// Number of sectors of the records.
     pub fn sectors(&self) -> u64 {
         self.len.div_ceil(PAYLOAD as u64)
     }
 
-    /// Bytes of them.
+    /// Total bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -53,12 +53,12 @@ impl Waiting {
         self.len == 0
     }
 
-    /// Bytes of memory that nobody shares.
+    /// Bytes of memory, without shared values.
     pub fn own_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// They as in the log, in pieces.
+    /// The records in the format of the log, in pieces.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let mut from = 0;
         let pieces = self.shared.iter().flat_map(move |(at, value)| {

@@ -1,4 +1,4 @@
-//! Makes runs of messages and ranges that come in order.
+//! Builds runs from messages and ranges in key order.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::codec::put_u32;
 use crate::memory::Gauge;
 use crate::payload::Payload;
 
-/// A run that grows at its end.
+/// A run under construction.
 #[derive(Debug, Default)]
 pub(crate) struct RunBuilder {
     index: Vec<u32>,
@@ -20,12 +20,12 @@ pub(crate) struct RunBuilder {
 }
 
 impl RunBuilder {
-    /// One that takes `messages` of `bytes` without asking for more memory.
+    /// A builder with capacity for `messages` messages of `bytes` bytes in total.
     pub fn with_room(messages: usize, bytes: usize) -> Self {
         Self { index: Vec::with_capacity(messages), body: Vec::with_capacity(bytes), ..Self::default() }
     }
 
-    /// Adds a message; its key must be above the last one's.
+    /// Appends a message; its key must be above the last one's.
     pub fn push(&mut self, key: &[u8], kind: Kind, payload: &[u8]) {
         if kind == Kind::Delete {
             self.freed += message::freed(payload);
@@ -37,7 +37,7 @@ impl RunBuilder {
         self.body.extend_from_slice(payload);
     }
 
-    /// Adds a message that sets a value, which is shared.
+    /// Appends an insert of a shared value.
     pub fn push_shared(&mut self, key: &[u8], value: &Arc<Payload>) {
         self.share(self.index.len() as u32, value);
         self.index.push(self.body.len() as u32);
@@ -51,7 +51,7 @@ impl RunBuilder {
         self.shared.push((message, Arc::clone(value)));
     }
 
-    /// Adds messages `i..j` of another run as they are.
+    /// Appends messages `i..j` of another run unchanged.
     pub fn copy(&mut self, run: &Run, i: usize, j: usize) {
         if i == j {
             return;
@@ -71,7 +71,7 @@ impl RunBuilder {
         self.body.extend_from_slice(&run.bytes[run.body + start..run.body + end]);
     }
 
-    /// Adds a range; its lower key must be above the upper key of the last one.
+    /// Appends a range; its lower key must be above the upper key of the last one.
     pub fn push_range(&mut self, from: &[u8], to: &[u8]) {
         self.range_index.push(self.range_body.len() as u32);
         put_u32(&mut self.range_body, from.len() as u32);
@@ -92,7 +92,7 @@ impl RunBuilder {
         self.index.is_empty() && self.range_index.is_empty()
     }
 
-    /// The run of all that was added; the builder is empty again.
+    /// The run of all appended messages; the builder becomes empty.
     pub fn finish(&mut self, gauge: &Arc<Gauge>) -> Run {
         let shared = std::mem::take(&mut self.shared).into_boxed_slice();
         self.shared_bytes = 0;

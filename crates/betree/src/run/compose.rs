@@ -1,8 +1,8 @@
-//! One run over another: the one run that does what both do.
+//! Composition of two runs into one with the effect of both.
 
 use super::{Kind, Run, RunBuilder, join_patches, patched};
 
-/// Messages and ranges of a run that lie within bounds.
+/// The messages and ranges of a run within bounds.
 #[derive(Debug, Clone)]
 pub(crate) struct Slice<'a> {
     pub run: &'a Run,
@@ -24,7 +24,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// What of this lies at or above `from` and below `to`; messages before `start` are known to lie below.
+    /// The part of this slice from `from` up to but without `to`; messages before `start` are known to be below `from`.
     pub fn sub(&self, start: usize, from: Option<&'a [u8]>, to: Option<&'a [u8]>) -> Self {
         let start = start.max(self.first);
         let first = from.map_or(start, |key| self.run.lower_bound(start, key).min(self.last));
@@ -43,9 +43,9 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// Where composed messages go.
+/// The output of a composition.
 pub(crate) trait Target {
-    /// Whether nothing lies beneath, so that only values need to be told.
+    /// Whether the output is a leaf, with nothing beneath it, so that only values are needed.
     const LEAF: bool;
     fn push(&mut self, key: &[u8], kind: Kind, payload: &[u8]);
     fn copy(&mut self, run: &Run, i: usize, j: usize);
@@ -63,7 +63,7 @@ impl Target for RunBuilder {
     }
 }
 
-/// Gives the messages of `newer` over `older` to `out`, in order. Ranges are not given: see [`union`].
+/// Passes the messages of `newer` over `older` to `out`, in order. Ranges are not passed: see [`union`].
 pub(crate) fn compose<T: Target>(newer: &Slice<'_>, older: &Slice<'_>, out: &mut T) {
     let (new, old) = (newer.run, older.run);
     let mut ranges = newer.ranges.iter().peekable();
@@ -102,7 +102,7 @@ pub(crate) fn compose<T: Target>(newer: &Slice<'_>, older: &Slice<'_>, out: &mut
 
 type Ranges<'a, 'b> = std::iter::Peekable<std::slice::Iter<'b, (&'a [u8], &'a [u8])>>;
 
-/// Whether a range deletes `key`; those that end before it are left behind.
+/// Whether a range deletes `key`; skips the ranges that end before it.
 fn is_deleted(key: &[u8], ranges: &mut Ranges<'_, '_>) -> bool {
     while ranges.next_if(|(_, to)| *to <= key).is_some() {}
     ranges.peek().is_some_and(|(from, _)| *from <= key)
@@ -113,7 +113,7 @@ fn deleted_by(ranges: &[(&[u8], &[u8])], key: &[u8]) -> bool {
     ranges.get(i).is_some_and(|(from, _)| *from <= key)
 }
 
-/// Copies messages `i..j` of the older run but for those that a newer range deletes.
+/// Copies messages `i..j` of the older run, except for those that a newer range deletes.
 fn copy_kept<T: Target>(old: &Run, mut i: usize, j: usize, ranges: &mut Ranges<'_, '_>, out: &mut T) {
     while i < j {
         while ranges.next_if(|(_, to)| *to <= old.key(i)).is_some() {}
@@ -127,7 +127,7 @@ fn copy_kept<T: Target>(old: &Run, mut i: usize, j: usize, ranges: &mut Ranges<'
     }
 }
 
-/// The ranges of both, joined where they meet.
+/// The ranges of both, merged where they touch.
 pub(crate) fn union<'a>(a: &[(&'a [u8], &'a [u8])], b: &[(&'a [u8], &'a [u8])]) -> Vec<(&'a [u8], &'a [u8])> {
     let mut all: Vec<_> = a.iter().chain(b).copied().collect();
     all.sort_unstable();

@@ -1,15 +1,15 @@
-//! Messages: what they do to a value, and what two of them are together.
+//! Messages: their effect on a value, and the composition of two of them.
 
 use crate::codec::{get_u32, put_u32};
 
-/// What a message does at its key.
+/// The effect of a message on its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Sets the value.
     Insert = 1,
-    /// Takes it away.
+    /// Deletes the value.
     Delete = 2,
-    /// Writes bytes into it at offsets; what lies between its end and them becomes zero.
+    /// Writes bytes at offsets into the value, with zeros between its end and an offset beyond.
     Patch = 3,
 }
 
@@ -24,7 +24,7 @@ impl Kind {
     }
 }
 
-/// The bytes that a delete takes away, as its payload says.
+/// The bytes that a delete frees, according to its payload.
 pub(crate) fn freed(payload: &[u8]) -> usize {
     if payload.len() < 4 { 0 } else { get_u32(payload, 0) as usize }
 }
@@ -41,7 +41,7 @@ fn pieces(payload: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// Whether `payload` is a patch: whole pieces in order that do not touch.
+/// Whether `payload` is a valid patch: complete pieces, in order, that do not touch.
 pub(crate) fn is_patch(payload: &[u8]) -> bool {
     let (mut at, mut free) = (0usize, 0u64);
     while at < payload.len() {
@@ -81,16 +81,16 @@ pub(crate) fn patch(value: &mut Vec<u8>, payload: &[u8]) {
     }
 }
 
-/// What a patch makes of a value; of nothing it makes zeros with its bytes in them.
+/// Applies a patch to a value; a missing value counts as empty.
 pub(crate) fn patched(base: Option<&[u8]>, payload: &[u8]) -> Vec<u8> {
     let mut value = base.unwrap_or_default().to_vec();
     patch(&mut value, payload);
     value
 }
 
-/// The patch that does what `older` does and `newer` after it.
+/// The patch with the effect of `older` followed by `newer`.
 pub(crate) fn join_patches(newer: &[u8], older: &[u8]) -> Vec<u8> {
-    // The pieces of the older one that no newer one hides, among the newer ones, in order.
+    // Merges the pieces of the newer patch with the visible pieces of the older one, in order.
     let mut all: Vec<(usize, &[u8])> = pieces(newer).collect();
     let news = all.clone();
     for (mut offset, mut bytes) in pieces(older) {
@@ -114,7 +114,7 @@ pub(crate) fn join_patches(newer: &[u8], older: &[u8]) -> Vec<u8> {
     let (mut head, mut end) = (0, None);
     for (offset, bytes) in all {
         if end == Some(offset) {
-            // It touches the piece before: they become one.
+            // The piece touches the one before: merge them.
             let len = get_u32(&out, head + 4) + bytes.len() as u32;
             out[head + 4..head + 8].copy_from_slice(&len.to_le_bytes());
             out.extend_from_slice(bytes);
@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_joined_patch_does_what_the_two_do_one_after_the_other(
+        fn joined_patch_equals_both_patches_in_sequence(
             writes in prop::collection::vec((0u32..60, prop::collection::vec(any::<u8>(), 1..20)), 1..12),
             base in prop::collection::vec(any::<u8>(), 0..80),
         ) {

@@ -1,7 +1,7 @@
-//! A disk whose power is cut, for tests.
+//! A disk with simulated power cuts, for tests.
 //!
-//! Writes stay apart until a flush. A cut keeps of those any sectors: each sector of each unflushed write arrives or does not,
-//! by itself, so that writes are torn and reordered in every way a drive could.
+//! Writes are pending until a flush. A power cut keeps any subset of their sectors: each sector of each pending write arrives or is lost
+//! independently, so writes are torn and reordered in every way a drive could.
 
 use std::io;
 
@@ -11,16 +11,16 @@ use super::{MemoryStorage, Storage, memory::span};
 
 const SECTOR: usize = 512;
 
-/// What a power cut leaves of writes that were not flushed.
+/// Which pending writes survive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PowerCut {
-    /// Nothing.
+    /// None.
     KeepNone,
-    /// Everything, as in a crash of the program alone.
+    /// All, as in a crash of the program alone.
     KeepAll,
-    /// Whole writes by the seed, in any order.
+    /// Whole writes, chosen by the seed.
     SomeWrites(u64),
-    /// Sectors by the seed, whatever write they are of.
+    /// Sectors of any write, chosen by the seed.
     SomeSectors(u64),
 }
 
@@ -34,40 +34,39 @@ struct State {
     write_error: Option<i32>,
 }
 
-/// A disk in memory that can lose what was not flushed, refuse writes, or lie about flushes.
+/// A disk in memory that can lose pending writes, fail writes, or ignore flushes.
 #[derive(Debug, Default)]
 pub struct CrashStorage {
     state: Mutex<State>,
 }
 
 impl CrashStorage {
-    /// An image on it, as it is after a flush.
+    /// A disk with this durable content.
     pub fn of(image: Vec<u8>) -> Self {
         Self { state: Mutex::new(State { durable: image, ..State::default() }) }
     }
 
-    /// From now on every flush says yes and does nothing, as cheap drives are said to.
+    /// From now on, flushes succeed without effect, as some cheap drives are said to do.
     pub fn ignore_flushes(&self) {
         self.state.lock().ignore_flushes = true;
     }
 
-    /// The power goes at write number `n`, counted from 0 over the whole life: that write stays pending,
-    /// and everything after it fails.
+    /// Cuts the power at write number `n`, counted from 0 since creation: that write stays pending, and all later requests fail.
     pub fn cut_at(&self, n: u64) {
         self.state.lock().fail_at = Some(n);
     }
 
-    /// Every write and flush from now on fails with this number, as on a dying disk; `None` mends it.
+    /// From now on, every write and flush fails with this error number, as on a failing disk; `None` ends this.
     pub fn refuse_writes(&self, errno: Option<i32>) {
         self.state.lock().write_error = errno;
     }
 
-    /// How many writes there were, with those refused.
+    /// Number of writes, including failed ones.
     pub fn writes(&self) -> u64 {
         self.state.lock().writes
     }
 
-    /// The image that is found when the power is back.
+    /// The disk content after the power is back.
     pub fn after(&self, cut: PowerCut) -> MemoryStorage {
         let state = self.state.lock();
         let mut image = state.durable.clone();
@@ -96,7 +95,7 @@ impl CrashStorage {
     }
 }
 
-/// The next toss, by xorshift (Marsaglia 2003).
+/// The next random bit, by xorshift (Marsaglia 2003).
 fn coin(state: &mut u64) -> bool {
     *state ^= *state << 13;
     *state ^= *state >> 7;

@@ -1,4 +1,4 @@
-//! A disk that is a file or a block device, past the page cache where that can be.
+//! Storage on a file or block device, with direct I/O if possible.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -19,16 +19,16 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// Opens an image or block device, for this process alone. Direct I/O is taken where the file system has it.
+    /// Opens an image or block device exclusively. Uses direct I/O if the file system supports it.
     ///
     /// # Errors
-    /// If the system refuses, or another process has it open as a store.
+    /// If the system call fails, or another process has it open as a store.
     pub fn open(path: &Path) -> io::Result<Self> {
         let open = |flags: OFlags| {
             OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path)
         };
         let device = std::fs::metadata(path)?.file_type().is_block_device();
-        // Exclusive, on a block device, is refused while it is mounted.
+        // `O_EXCL` on a block device fails while it is mounted.
         let exclusive = if device { OFlags::EXCL } else { OFlags::empty() };
         let (mut file, direct) = match open(exclusive | OFlags::DIRECT) {
             Ok(file) if reads_directly(&file) => (file, true),
@@ -42,22 +42,22 @@ impl FileStorage {
         Ok(Self { file, len, direct })
     }
 
-    /// Makes an image of `len` bytes, sparse. Where the file is there already it is an error.
+    /// Creates a sparse image of `len` bytes; an existing file is an error.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If a system call fails.
     pub fn create(path: &Path, len: u64) -> io::Result<Self> {
         File::create_new(path)?.set_len(len)?;
         Self::open(path)
     }
 
-    /// Whether it goes past the page cache.
+    /// Whether direct I/O is used.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
 }
 
-/// Some file systems take the flag and refuse the request.
+/// Some file systems accept the flag but fail the reads.
 fn reads_directly(file: &File) -> bool {
     let mut first = Aligned::zeroed(4096);
     file.read_at(&mut first, 0).is_ok()

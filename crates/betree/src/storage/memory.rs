@@ -1,4 +1,4 @@
-//! A disk in memory.
+//! Storage in memory.
 
 use std::io;
 
@@ -6,35 +6,35 @@ use parking_lot::RwLock;
 
 use super::Storage;
 
-/// Bytes in memory that serve as a disk.
+/// A disk in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
     bytes: RwLock<Vec<u8>>,
 }
 
 impl MemoryStorage {
-    /// `len` zeros.
+    /// A disk of `len` zeros.
     pub fn new(len: u64) -> Self {
         Self::of(vec![0; usize::try_from(len).expect("an image in memory fits in memory")])
     }
 
-    /// An image that is there already.
+    /// A disk with this content.
     pub fn of(bytes: Vec<u8>) -> Self {
         Self { bytes: RwLock::new(bytes) }
     }
 
-    /// A copy of the whole image.
+    /// A copy of the content.
     pub fn image(&self) -> Vec<u8> {
         self.bytes.read().clone()
     }
 
-    /// Flips one bit: what tests do.
+    /// Flips one bit, for tests.
     pub fn flip(&self, byte: u64, bit: u8) {
         self.bytes.write()[byte as usize] ^= 1 << (bit & 7);
     }
 }
 
-/// The part of an image of `len` bytes that is asked for.
+/// The requested range of an image of `len` bytes.
 pub(super) fn span(len: usize, offset: u64, bytes: usize) -> io::Result<std::ops::Range<usize>> {
     let start = usize::try_from(offset).ok();
     match start.and_then(|start| Some((start, start.checked_add(bytes)?))) {

@@ -1,4 +1,4 @@
-//! Messages go down: into the buffers of a node, and from the heaviest one on to its child, until the node fits.
+//! Flushing: messages go into the buffers of a node, and from the heaviest one to its child, until the node fits.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Writer<'_> {
         self.grow(nodes)
     }
 
-    /// The tree above nodes that are one level.
+    /// Builds the tree above nodes of one level.
     pub(super) fn grow(&mut self, mut nodes: Nodes) -> Result<Link> {
         loop {
             while nodes.len() > 1 {
@@ -31,7 +31,7 @@ impl Writer<'_> {
             if root.level == 0 || root.entries.len() > 1 {
                 return Ok(Link::Memory(Arc::new(root)));
             }
-            // An only child becomes the root.
+            // A root with a single child is replaced by the child.
             self.inner -= 1;
             self.flush_child(&mut root, 0, (None, None))?;
             if root.entries.len() > 1 {
@@ -39,13 +39,13 @@ impl Writer<'_> {
                 return Ok(Link::Memory(Arc::new(root)));
             }
             let child = self.open(&root.entries[0].child)?;
-            // It is counted as divided ones are.
+            // Counted like split nodes.
             self.inner += i64::from(child.level > 0);
             nodes = vec![(Arc::from([]), child)];
         }
     }
 
-    /// Applies messages to a node. Gives the node, or those that it was divided into, each with the key where it begins.
+    /// Applies messages to a node. Returns it, or the nodes it was split into, each with its lower bound.
     fn apply(&mut self, node: Node, batch: &Slice<'_>, bounds: Bounds<'_>) -> Result<Nodes> {
         if node.level == 0 {
             return self.apply_to_leaf(&node, batch);
@@ -68,7 +68,7 @@ impl Writer<'_> {
         Ok(self.divide_inner(node, false))
     }
 
-    /// Puts messages into the buffers of the children that they are for.
+    /// Adds messages to the buffers of their children.
     pub(super) fn buffer(&mut self, mut node: Node, batch: &Slice<'_>) -> Result<Node> {
         let mut next = batch.first;
         let keys: Vec<Key> = node.entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
@@ -85,7 +85,7 @@ impl Writer<'_> {
         Ok(node)
     }
 
-    /// One run over another.
+    /// Composes two runs.
     fn over(&self, newer: &Slice<'_>, older: &Slice<'_>) -> Run {
         let messages = newer.last - newer.first + older.last - older.first;
         let bytes = newer.run.bytes_of(newer.first, newer.last) + older.run.bytes_of(older.first, older.last);
@@ -103,21 +103,21 @@ impl Writer<'_> {
         self.buffered += entry.part.bytes() as i64;
     }
 
-    /// Sends the buffer of child `i` down to it, and lets what became small join a neighbour.
+    /// Flushes the buffer of child `i` to the child, and merges a child that became small with a neighbour.
     pub(super) fn flush_child(&mut self, node: &mut Node, i: usize, bounds: Bounds<'_>) -> Result<()> {
         let part = std::mem::replace(&mut node.entries[i].part, Part::Empty);
         self.buffered -= part.bytes() as i64;
         let run = self.pager.run(&part)?;
         drop(part);
         let child = self.open(&node.entries[i].child)?;
-        // The old version goes before the new one is made, if nobody else sees it.
+        // Drops the old version before the new one is built, unless a reader uses it.
         node.entries[i].child = Link::None;
         let bounds = inner_bounds(node, i, bounds);
         let children = self.apply(child, &Slice::all(&run), bounds)?;
         self.replace_child(node, i, children)
     }
 
-    /// Puts children in the place of child `i`, and lets one that became small join a neighbour.
+    /// Replaces child `i`, and merges a child that became small with a neighbour.
     pub(super) fn replace_child(&mut self, node: &mut Node, i: usize, children: Nodes) -> Result<()> {
         let count = children.len();
         let key = Arc::clone(&node.entries[i].key);
@@ -131,7 +131,7 @@ impl Writer<'_> {
         if count == 1 { self.join_small(node, i) } else { Ok(()) }
     }
 
-    /// Children of whose keys a range deletes all need not be read, nor what is below them.
+    /// Drops children whose keys are all deleted by a range, without reading them or the nodes below.
     pub(super) fn drop_deleted_children(&mut self, node: &mut Node, bounds: Bounds<'_>) -> Result<()> {
         let mut i = 0;
         while i < node.entries.len() {
@@ -159,7 +159,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A range that deletes a whole grandchild goes down at once: it gives more room than the flush costs.
+    /// Flushes ranges that delete a whole grandchild at once: they free more space than the flush costs.
     fn send_wide_ranges(&mut self, node: &mut Node, bounds: Bounds<'_>) -> Result<()> {
         if node.level < 2 {
             return Ok(());
@@ -188,7 +188,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Drops all extents of a subtree. Leaves are not read.
+    /// Drops all extents of a subtree, without reading leaves.
     pub(super) fn drop_tree(&mut self, link: &Link) -> Result<()> {
         let level = match link {
             Link::Disk(pointer) => {
@@ -208,7 +208,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Takes child `i` out, which has nothing below it; a neighbour takes over its keys and its buffer.
+    /// Removes child `i`, which has nothing below it; a neighbour takes over its key range and buffer.
     pub(super) fn remove_child(&mut self, node: &mut Node, i: usize) -> Result<()> {
         let gone = node.entries.remove(i);
         self.buffered -= gone.part.bytes() as i64;
@@ -225,7 +225,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A node with too many children becomes several: of the same number, or all but the last full, where more comes behind it.
+    /// Splits a node with too many children: into nodes of equal numbers, or with `fill`, if more keys will follow, into full ones except the last.
     pub(super) fn divide_inner(&mut self, node: Node, fill: bool) -> Nodes {
         let fanout = self.pager.layout.params.fanout as usize;
         let parts = node.entries.len().div_ceil(fanout).max(1);
@@ -243,7 +243,7 @@ impl Writer<'_> {
     }
 }
 
-/// The bounds of child `i` of a node that has these.
+/// The bounds of child `i` of a node with these bounds.
 pub(super) fn inner_bounds<'a>(node: &'a Node, i: usize, (lower, upper): Bounds<'a>) -> Bounds<'a> {
     let lower = if i > 0 { Some(&*node.entries[i].key) } else { lower };
     (lower, node.upper(i).or(upper))

@@ -1,4 +1,4 @@
-//! Children that became small join a neighbour.
+//! Merging of small children with a neighbour.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::node::{Link, NODE_HEAD, Node, Part};
 
 impl Writer<'_> {
-    /// Lets child `i`, which is in memory, join a neighbour if it is small and the two fit together.
+    /// Merges child `i`, which is in memory, with a neighbour if it is small and both fit into one node.
     pub(super) fn join_small(&mut self, node: &mut Node, i: usize) -> Result<()> {
         let Link::Memory(child) = &node.entries[i].child else { return Ok(()) };
         if node.entries.len() == 1 {
@@ -35,7 +35,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether a child takes another of `bytes` with `count` entries and has room left then.
+    /// Whether a child can take `bytes` with `count` entries and still have free space.
     fn fits(&self, link: &Link, bytes: usize, count: usize) -> Result<bool> {
         let other = match link {
             Link::Disk(pointer) if pointer.level == 0 => pointer.bytes as usize,
@@ -49,7 +49,7 @@ impl Writer<'_> {
         Ok(node.level == 0 || 4 * (node.entries.len() + count) <= 3 * most)
     }
 
-    /// Makes one of children `left` and `left + 1`.
+    /// Merges children `left` and `left + 1`.
     fn join(&mut self, node: &mut Node, left: usize) -> Result<()> {
         let mut first = self.open(&node.entries[left].child)?;
         let second = self.open(&node.entries[left + 1].child)?;
@@ -67,7 +67,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether there is nothing in a subtree: an empty leaf, below any number of only children.
+/// Whether a subtree is empty: an empty leaf, below any number of single children.
 fn is_void(node: &Node) -> bool {
     match &node.entries[..] {
         [] => true,

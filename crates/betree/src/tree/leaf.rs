@@ -1,4 +1,4 @@
-//! Messages arrive at a leaf: basements are made anew where there are any, and the leaf is divided where it became too long.
+//! Applying messages to a leaf: changed basements are rebuilt, and a leaf that becomes too long is split.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::memory::Gauge;
 use crate::node::{Entry, Key, Link, NODE_HEAD, Node, Part, entry_bytes};
 use crate::run::{Kind, Run, RunBuilder, Slice, Target, compose};
 
-/// Makes basements of values that come in order.
+/// Builds basements from values in key order.
 pub(super) struct Basements<'a> {
     most: usize,
     gauge: &'a Arc<Gauge>,
@@ -22,13 +22,13 @@ impl<'a> Basements<'a> {
         Self { most, gauge: &writer.pager.cache.gauge, run: RunBuilder::with_room(0, most), done: Vec::new() }
     }
 
-    /// All of them.
+    /// All basements.
     pub fn finish(mut self) -> Vec<Entry> {
         self.cut();
         self.done
     }
 
-    /// Ends the basement at hand.
+    /// Ends the current basement.
     fn cut(&mut self) {
         if !self.run.is_empty() {
             let run = self.run.finish(self.gauge);
@@ -36,7 +36,7 @@ impl<'a> Basements<'a> {
         }
     }
 
-    /// Takes a basement as it is, unless it or what is at hand is too little to stand alone.
+    /// Takes a basement unchanged, unless it or the current one is too small.
     fn keep(&mut self, old: &Entry, run: &Arc<Run>) {
         let (pending, bytes) = (self.run.len(), run.bytes().len());
         if bytes < self.most / 2 {
@@ -48,7 +48,7 @@ impl<'a> Basements<'a> {
             self.run.copy(run, 0, run.messages());
             self.cut();
         } else {
-            // Two of the same length, so that the next one need not be touched.
+            // Two of the same length, so that the next one need not change.
             let half = (pending + bytes) / 2;
             let mut first = 0;
             while first < run.messages() && pending + run.bytes_of(0, first) < half {
@@ -77,7 +77,7 @@ impl Target for Basements<'_> {
             let room = (self.most * 3 / 4).saturating_sub(self.run.len());
             let mut end = j;
             if run.bytes_of(i, j) > room {
-                // The most messages that fit; one at least where nothing is at hand.
+                // The most messages that fit, but at least one in an empty basement.
                 let (mut low, mut high) = (i, j);
                 while low < high {
                     let middle = low + (high - low).div_ceil(2);
@@ -99,16 +99,16 @@ fn entry(key: Key, run: Arc<Run>) -> Entry {
 }
 
 impl Writer<'_> {
-    /// Applies messages to a leaf that is in memory. Gives the leaf, or the leaves that it was divided into, each with the key where it begins.
+    /// Applies messages to a leaf in memory. Returns it, or the leaves it was split into, each with its lower bound.
     pub(super) fn apply_to_leaf(&mut self, leaf: &Node, batch: &Slice<'_>) -> Result<Nodes> {
         let mut out = Basements::new(self);
         let touched = self.apply_to_basements(leaf, batch, &mut out)?;
-        // News that all lie in one place will be followed by more in that place: what is before it is full for good.
+        // Messages in one narrow key range will be followed by more there: the leaves before it stay full.
         let local = 4 * touched <= leaf.entries.len();
         Ok(self.divide(out.finish(), local))
     }
 
-    /// Applies messages to the basements of a leaf, and tells how many of them that changes.
+    /// Applies messages to the basements of a leaf; returns the number of changed ones.
     pub(super) fn apply_to_basements(
         &self,
         leaf: &Node,
@@ -135,12 +135,12 @@ impl Writer<'_> {
         Ok(touched)
     }
 
-    /// Makes leaves of basements.
+    /// Packs basements into leaves.
     pub(super) fn divide(&self, entries: Vec<Entry>, fill: bool) -> Nodes {
         let block = self.block();
         let size = |e: &Entry| entry_bytes(0) + e.key.len() + e.part.bytes().next_multiple_of(block);
         let total: usize = entries.iter().map(size).sum();
-        // The header is filled to whole blocks as well.
+        // The header is rounded up to whole blocks as well.
         let room = self.room() - NODE_HEAD - block;
         let target = if total <= room || fill || self.packing == Packing::Tight {
             room

@@ -1,4 +1,4 @@
-//! Sends all messages down to the leaves, bit by bit: what they delete gives room then, and scans need not read them apart.
+//! Purging: flushes all messages to the leaves, step by step. Deletes free space there, and scans need not read the buffers.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use crate::error::Result;
 use crate::node::{Entry, Key, Link, Node, Part};
 use crate::run::{Kind, Run, RunBuilder, Slice};
 
-/// Leaves that one step changes at most, and a few more where they are divided.
+/// Leaves changed per step, not counting splits.
 const STEP: usize = 4;
 
 impl Writer<'_> {
-    /// The least key from `from` on below which messages wait that a scan would notice, if there is one among the next `visits` nodes.
+    /// The smallest key from `from` on with enough pending messages to slow a scan down, if found within the next `visits` nodes.
     pub fn next_waiting(&self, root: &Link, from: &[u8], visits: u32) -> Result<Option<Key>> {
         let noticed =
             |node: &Node, i, bounds: Bounds<'_>| Ok(self.waiting(node, i, bounds)? > self.few(node));
         self.next_where(root, from, (None, None), &mut { visits }, &noticed)
     }
 
-    /// The least key from `from` on below which deletes wait, if there is one.
+    /// The smallest key from `from` on with pending deletes, if any.
     pub fn next_deleting(&self, root: &Link, from: &[u8]) -> Result<Option<Key>> {
         let deletes =
             |node: &Node, i: usize, _: Bounds<'_>| Ok(self.pager.run(&node.entries[i].part)?.has_deletes());
         self.next_where(root, from, (None, None), &mut { u32::MAX }, &deletes)
     }
 
-    /// The least key from `from` on of a child for which what waits in its buffer is `wanted`, among the next `visits` nodes.
+    /// The smallest key from `from` on of a child whose buffer is `wanted`, within the next `visits` nodes.
     fn next_where(
         &self,
         link: &Link,
@@ -59,14 +59,14 @@ impl Writer<'_> {
         Ok(None)
     }
 
-    /// Sends messages down to some leaves, the first of them that of `from`. Gives the tree and where to go on.
+    /// Flushes messages to some leaves, starting with the leaf of `from`. Returns the tree and the key at which to continue.
     pub fn purge(&mut self, root: &Link, from: &[u8]) -> Result<(Link, Option<Key>)> {
         let root = self.open(root)?;
         let (nodes, next) = self.purge_node(root, from, (None, None))?;
         Ok((self.grow(nodes)?, next))
     }
 
-    /// Takes what does not go down now out of buffers: all but deletes where they go alone, or nothing.
+    /// Takes the messages that must stay out of buffers: all but deletes if `only_deletes` is set, else none.
     fn take_kept(&mut self, entries: &mut [Entry]) -> Result<Run> {
         let mut kept = RunBuilder::default();
         let parted = if self.only_deletes { entries } else { &mut [] };
@@ -119,7 +119,7 @@ impl Writer<'_> {
             node = self.buffer(node, &Slice::all(&kept))?;
             return Ok((self.divide_inner(node, fill), next));
         } else {
-            // From the last to the first, so that what is divided or joined does not move what is still to come.
+            // From the last to the first, so that splits and merges do not move the remaining ones.
             let waiting: Vec<usize> =
                 (i..node.entries.len()).filter(|j| !matches!(node.entries[*j].part, Part::Empty)).collect();
             if let Some(beyond) = waiting.get(STEP) {

@@ -1,8 +1,8 @@
-//! The leaves of a node are made anew together: full, so that a key lies as if all had been written in order, and at the same time, so
-//! that there is a row of slots for them.
+//! Rewriting the leaves of a node together, as a row: full, so that keys are placed as if they had been written in order, and at once, so that a run
+//! of slots can be allocated for them.
 //!
-//! What a scan reads too much, or seeks, is bounded by this whatever happened to the keys: messages that wait weigh at most
-//! a third of what lies below them, or a tenth where room is short, and the leaves of a node lie in one row, where free space has one.
+//! This bounds the extra reads and seeks of a scan regardless of the history: pending messages weigh at most a third of the data below them,
+//! or a tenth if space is short, and the leaves of a node are in one run of slots if free space has one.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::error::Result;
 use crate::node::{Entry, Link, Node, Part};
 use crate::run::{Run, Slice};
 
-/// Messages that wait are noticed by a scan from this part of what lies below them.
+/// Pending messages slow a scan down noticeably from this fraction of the data below them on.
 const NOTICED: usize = 256;
 
 impl Writer<'_> {
-    /// Whether the messages in a node above leaves go down to them now: they must if the node is too large, and should if they weigh much,
-    /// unless a checkpoint has to free slots first.
+    /// Whether to flush the messages of a node above leaves now: required if the node is too large, desired if they weigh much,
+    /// unless a checkpoint must free slots first.
     pub(super) fn is_due(&mut self, node: &Node, bounds: Bounds<'_>) -> Result<bool> {
         let slots = node.entries.len() as u64 + 2;
         let due = node.disk_bytes(self.block()) > self.room()
@@ -38,7 +38,7 @@ impl Writer<'_> {
         Ok(waiting > (below / self.share).clamp(self.room() / 32, 2 * self.room()))
     }
 
-    /// What messages weigh that wait for child `i`: their bytes, and those below them that they delete.
+    /// The weight of the pending messages for child `i`: their bytes, and the bytes below that they delete.
     pub(super) fn waiting(&self, node: &Node, i: usize, bounds: Bounds<'_>) -> Result<usize> {
         let entry = &node.entries[i];
         if matches!(entry.part, Part::Empty) {
@@ -50,7 +50,7 @@ impl Writer<'_> {
             + self.deleted_by_ranges(&entry.child, &run, inner_bounds(node, i, bounds))?)
     }
 
-    /// Bytes of basements, and of children, of whose keys a range of `run` deletes all. A range is a few bytes, and may hide a large file.
+    /// Bytes of basements and children whose keys are all deleted by a range of `run`. A range has few bytes, but may cover a large file.
     fn deleted_by_ranges(&self, link: &Link, run: &Run, bounds: Bounds<'_>) -> Result<usize> {
         if run.ranges() == 0 {
             return Ok(0);
@@ -77,14 +77,14 @@ impl Writer<'_> {
         Ok(bytes)
     }
 
-    /// Sends all messages of a node down to its leaves, which are all made anew: where one that is on the disk lies, its next version cannot.
-    /// Tells whether the last leaf alone changed, as where keys come in order.
+    /// Flushes all messages of a node to its leaves and rewrites all leaves, since the extent of an old leaf is not available for its next version.
+    /// Returns whether only the last leaf changed, as with inserts in key order.
     pub(super) fn flush_row(&mut self, node: &mut Node) -> Result<bool> {
         let Some(touched) = node.entries.iter().position(|entry| !matches!(entry.part, Part::Empty)) else {
             return Ok(false);
         };
         let at_end = touched > 0 && touched + 1 == node.entries.len();
-        // What is not on the disk yet will be written in a row anyhow.
+        // Leaves that are not on the disk yet will be written in a row anyway.
         let in_memory = |entry: &Entry| matches!(entry.child, Link::Memory(_));
         let first = if node.entries[..touched].iter().all(in_memory) { touched } else { 0 };
         let key = Arc::clone(&node.entries[first].key);
@@ -92,7 +92,7 @@ impl Writer<'_> {
         for i in first..node.entries.len() {
             let entry = &mut node.entries[i];
             let part = std::mem::replace(&mut entry.part, Part::Empty);
-            // The old leaf goes before the next one is read, if nobody else sees it.
+            // Drops the old leaf before the next one is read, unless a reader uses it.
             let link = std::mem::replace(&mut entry.child, Link::None);
             self.buffered -= part.bytes() as i64;
             let run = self.pager.run(&part)?;
@@ -120,7 +120,7 @@ impl Writer<'_> {
         Ok(at_end)
     }
 
-    /// What may wait for a child of a node without being noticed beside what is below it.
+    /// Bytes of pending messages for a child that do not noticeably slow a scan of the data below it.
     pub(super) fn few(&self, node: &Node) -> usize {
         let below = if node.level == 1 {
             node.entries.iter().map(|entry| self.leaf_bytes(&entry.child)).sum()
@@ -138,7 +138,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A last leaf that would share a slot with others, apart from its row, takes some from the one before it.
+    /// Moves basements from the leaf before the last one to the last, if that would share a slot with small extents, apart from its row.
     fn even_out_the_last(&self, leaves: &mut Nodes) {
         let least = self.room() / 4;
         let [.., (_, before), (key, last)] = &mut leaves[..] else { return };

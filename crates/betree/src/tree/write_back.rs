@@ -1,4 +1,4 @@
-//! Changed nodes are written: children before parents, the leaves of a node in a row.
+//! Writing changed nodes: children before parents, the leaves of a node in a row.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::node::{Link, Node};
 use crate::pointer::Pointer;
 use crate::space::Space;
 
-/// Where nodes are written to and what that is counted in.
+/// The target of written nodes, and their counters.
 pub(crate) struct Writing<'a> {
     pub space: &'a mut Space,
     pub next_birth: &'a mut u64,
@@ -16,17 +16,17 @@ pub(crate) struct Writing<'a> {
     pub written: &'a mut [u64; LEVELS],
     /// Nodes up to this level are written,
     pub up_to: u8,
-    /// inner ones only until they are so many bytes.
+    /// of inner nodes at most this many bytes.
     pub inner_bytes: u64,
-    /// Behind the leaf that comes before in the order of keys.
+    /// The address behind the previous leaf in key order.
     pub hint: u64,
 }
 
 impl Writer<'_> {
-    /// Writes what of a tree is in memory alone.
+    /// Writes the changed nodes of a tree.
     ///
     /// # Errors
-    /// If the disk refuses or is full. The tree is whole then too, part of it on the disk.
+    /// If a write fails or the disk is full. The tree is still complete then, partly on the disk.
     pub fn write_back(&self, link: &mut Link, to: &mut Writing<'_>) -> Result<()> {
         let node = match link {
             Link::Disk(pointer) => {
@@ -40,7 +40,7 @@ impl Writer<'_> {
         };
         let level = node.level;
         if level > 0 {
-            // A reader may hold this version: it keeps its own.
+            // A reader that holds this version keeps its own copy.
             let node = Arc::make_mut(node);
             let mut unchanged = None;
             for i in 0..node.entries.len() {
@@ -73,7 +73,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What is written next belongs behind the last leaf of a subtree that is on the disk as it is.
+    /// Sets the hint behind the last leaf of a subtree that is unchanged on the disk.
     fn follow(&self, mut subtree: Pointer, to: &mut Writing<'_>) -> Result<()> {
         while subtree.level > 0 {
             let node = self.pager.header(&subtree)?;
@@ -84,14 +84,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What is written next belongs behind this leaf.
+    /// Sets the hint behind this leaf.
     fn pass(&self, leaf: Pointer, to: &mut Writing<'_>) {
         if to.space.is_large(u64::from(leaf.bytes)) {
             to.hint = leaf.at + self.room() as u64;
         }
     }
 
-    /// Where changed leaves follow each other from `i` on, looks for room for all of them in a row.
+    /// Finds a run of free slots for consecutive changed leaves that start at `i`.
     fn place_row(&self, node: &Node, i: usize, to: &mut Writing<'_>) {
         let changed = |i: usize| matches!(node.entries[i].child, Link::Memory(_));
         if !changed(i) {

@@ -1,4 +1,4 @@
-//! Power cuts, and a disk that begins to refuse.
+//! Power cuts, and a disk whose writes start to fail.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn options(in_rows: bool) -> Options {
     Options { cache_bytes: 64 << 10, in_rows, ..Options::default() }
 }
 
-/// Bytes of an image with room for all, and of two so small that checkpoints are made wherever room is needed, also while memory is half in the tree.
+/// Bytes of a large image, and of two so small that checkpoints occur whenever space is needed, even while a memtable is partly in the tree.
 const ROOMY: u64 = 2 << 20;
 const TIGHT: [u64; 2] = [440 << 10, 340 << 10];
 
@@ -27,7 +27,7 @@ fn fresh(bytes: u64) -> Vec<u8> {
     disk.image()
 }
 
-/// The writes of one step, in which the step writes itself down.
+/// The writes of one step, which include the step number.
 fn batch(step: usize) -> Batch {
     let mut batch = Batch::new();
     let k = (step * 7919 % 211) as u16;
@@ -45,7 +45,7 @@ fn batch(step: usize) -> Batch {
     batch
 }
 
-/// What the store holds after the first `steps` steps.
+/// The content of the store after the first `steps` steps.
 fn model(steps: usize) -> Model {
     let mut model = Model::new();
     for step in 1..=steps {
@@ -68,7 +68,7 @@ fn model(steps: usize) -> Model {
     model
 }
 
-/// Runs the script until the power goes; returns the last step that was synced, and the last that was tried.
+/// Runs the script until the power cut; returns the last synced step and the last attempted one.
 fn script(disk: &Arc<CrashStorage>, in_rows: bool) -> (usize, usize) {
     let mut synced = 0;
     let Ok(store) = Store::open(disk.clone(), options(in_rows)) else { return (0, 0) };
@@ -76,7 +76,7 @@ fn script(disk: &Arc<CrashStorage>, in_rows: bool) -> (usize, usize) {
         if store.write(&batch(step)).is_err() {
             return (synced, step);
         }
-        // Now and then so much comes between two syncs that the log does not keep it.
+        // Occasionally so much is written between two syncs that the log drops records.
         if if step % 60 > 30 { step % 60 == 59 } else { step % 3 == 0 } {
             if store.sync().is_err() {
                 return (synced, step);
@@ -93,7 +93,7 @@ fn script(disk: &Arc<CrashStorage>, in_rows: bool) -> (usize, usize) {
     (synced, STEPS)
 }
 
-/// Opens what a cut left; says what is wrong with it.
+/// Opens the disk after a cut and returns an error if its content is wrong.
 fn verify(image: MemoryStorage, (synced, tried): (usize, usize)) -> Result<(), String> {
     let disk = Arc::new(image);
     check(disk.clone()).and_then(|found| found.result()).map_err(|e| format!("before the recovery: {e}"))?;
@@ -128,7 +128,7 @@ fn writes(fresh: &[u8], in_rows: bool) -> u64 {
     disk.writes()
 }
 
-/// Cuts the power at the writes from `first` on, `step` apart. Each cut loses what was not flushed in another way, or in `ways` of the five.
+/// Cuts the power at the writes from `first` on, `step` apart. Each cut loses unflushed writes in another way, or in `ways` of the five.
 fn cut_at_writes(fresh: &[u8], (first, step): (u64, usize), ways: usize, round: u64) {
     for in_rows in [false, true] {
         for n in (first..writes(fresh, in_rows)).step_by(step) {
@@ -146,23 +146,23 @@ fn cut_at_writes(fresh: &[u8], (first, step): (u64, usize), ways: usize, round: 
 }
 
 #[test]
-fn after_a_power_cut_at_every_seventh_write_all_that_was_synced_is_there() {
+fn power_cut_at_every_seventh_write_keeps_synced_data() {
     cut_at_writes(&fresh(ROOMY), (0, 7), 1, 0);
 }
 
 #[test]
-fn after_a_power_cut_at_every_seventh_write_to_a_disk_with_little_room_all_that_was_synced_is_there() {
+fn power_cut_at_every_seventh_write_to_a_small_disk_keeps_synced_data() {
     for (bytes, first) in TIGHT.into_iter().zip([0, 3]) {
         cut_at_writes(&fresh(bytes), (first, 7), 1, 0);
     }
 }
 
 #[test]
-fn a_power_cut_during_the_recovery_does_no_harm() {
+fn power_cut_during_recovery_is_harmless() {
     cut_the_recovery(&fresh(ROOMY), (10, 17), 3);
 }
 
-/// Cuts the power at the writes from `first` on, `step` apart, and each time at the first writes of the recovery, `again` apart.
+/// Cuts the power at the writes from `first` on, `step` apart, and each time again at the first writes of the recovery, `again` apart.
 fn cut_the_recovery(fresh: &[u8], (first, step): (u64, usize), again: usize) {
     for n in (first..writes(fresh, false)).step_by(step) {
         let disk = Arc::new(CrashStorage::of(fresh.to_vec()));
@@ -181,7 +181,7 @@ fn cut_the_recovery(fresh: &[u8], (first, step): (u64, usize), again: usize) {
 }
 
 #[test]
-fn a_disk_that_ignores_flushes_is_found_out() {
+fn disk_that_ignores_flushes_is_detected() {
     let fresh = fresh(ROOMY);
     let mut found = 0;
     for n in (20..writes(&fresh, false)).step_by(20) {
@@ -196,7 +196,7 @@ fn a_disk_that_ignores_flushes_is_found_out() {
 }
 
 #[test]
-fn a_disk_that_refuses_writes_makes_the_store_read_only_and_is_told_of_once() {
+fn failed_write_is_reported_once_and_makes_the_store_read_only() {
     let disk = Arc::new(CrashStorage::of(fresh(ROOMY)));
     let store = Store::open(disk.clone(), options(false)).unwrap();
     store.insert(b"early", b"1").unwrap();
@@ -209,7 +209,7 @@ fn a_disk_that_refuses_writes_makes_the_store_read_only_and_is_told_of_once() {
         let error = error.unwrap_err();
         assert!(matches!(error, Error::ReadOnly(_)), "{error}");
     }
-    // A disk that recovers by itself does not make it writable again: nobody knows what was lost.
+    // The store stays read-only if the disk recovers by itself: it is unknown which writes were lost.
     disk.refuse_writes(None);
     assert!(matches!(store.insert(b"later", b"3"), Err(Error::ReadOnly(_))));
     assert_eq!(store.get(b"early").unwrap().as_deref(), Some(&b"1"[..]));
@@ -220,7 +220,7 @@ fn a_disk_that_refuses_writes_makes_the_store_read_only_and_is_told_of_once() {
 }
 
 #[test]
-fn a_disk_that_fails_while_a_checkpoint_is_written_is_told_of() {
+fn disk_failure_during_a_checkpoint_is_reported() {
     let disk = Arc::new(CrashStorage::of(fresh(ROOMY)));
     let store = Store::open(disk.clone(), options(false)).unwrap();
     disk.refuse_writes(Some(5));
@@ -245,13 +245,13 @@ mod soak {
 
     #[test]
     #[ignore = "soak: cuts the power at every write, in five ways"]
-    fn after_a_power_cut_at_any_write_all_that_was_synced_is_there() {
+    fn power_cut_at_any_write_keeps_synced_data() {
         cut_at_every_write(&fresh(ROOMY));
     }
 
     #[test]
     #[ignore = "soak: cuts the power at every write, in five ways"]
-    fn after_a_power_cut_at_any_write_to_a_disk_with_little_room_all_that_was_synced_is_there() {
+    fn power_cut_at_any_write_to_a_small_disk_keeps_synced_data() {
         for bytes in TIGHT {
             cut_at_every_write(&fresh(bytes));
         }
@@ -259,7 +259,7 @@ mod soak {
 
     #[test]
     #[ignore = "soak: cuts the power at many writes, and at every write of each recovery"]
-    fn a_power_cut_at_any_write_of_a_recovery_does_no_harm() {
+    fn power_cut_at_any_write_of_a_recovery_is_harmless() {
         cut_the_recovery(&fresh(ROOMY), (10, 5), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Flipped bits, cut off images, images that are something else: an error or the right answer, never a panic.
+//! Flipped bits, truncated images and foreign images: an error or the right answer, never a panic.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ fn options() -> Options {
     Options { cache_bytes: 1 << 20, ..Options::default() }
 }
 
-/// Smaller than those of other tests, so that most bits of an image matter and many images are looked at in little time.
+/// Smaller than in other tests, so that most bits of an image matter and many images can be checked quickly.
 fn tiny() -> Params {
     Params { block_bytes: 512, node_bytes: 4 << 10, basement_bytes: 512, fanout: 4, log_bytes: 16 << 10 }
 }
 
-/// A store on several levels, with messages of all kinds in its buffers; closed, or as after a crash with a log.
+/// A store with several levels and all kinds of messages in its buffers; closed, or with a log as after a crash.
 fn image(closed: bool) -> (Vec<u8>, Model) {
     let disk = Arc::new(MemoryStorage::new(512 << 10));
     Store::create(&*disk, tiny()).unwrap();
@@ -42,19 +42,19 @@ fn image(closed: bool) -> (Vec<u8>, Model) {
     (disk.image(), model)
 }
 
-/// All that the store holds, if it says that it is whole.
+/// The content of the store, if the check finds no problem.
 fn contents(disk: &Arc<MemoryStorage>) -> Result<Model, Error> {
     check(disk.clone())?.result()?;
     Store::open(disk.clone(), options())?.scan(b"", None).collect()
 }
 
-/// The same without the checker: what a user meets.
+/// The content of the store without a check, as a user reads it.
 fn read(disk: &Arc<MemoryStorage>) -> Result<Model, Error> {
     Store::open(disk.clone(), options())?.scan(b"", None).collect()
 }
 
 #[test]
-fn what_is_free_may_be_anything() {
+fn content_of_free_space_is_irrelevant() {
     for closed in [true, false] {
         let (mut image, model) = image(closed);
         let free = free(Arc::new(MemoryStorage::of(image.clone()))).unwrap();
@@ -68,7 +68,7 @@ fn what_is_free_may_be_anything() {
     }
 }
 
-/// Flips one bit at a time in so many copies, or cuts them off.
+/// Flips one bit in each of many copies, and truncates some.
 fn one_by_one(seed: u64, copies: u32) {
     for closed in [true, false] {
         let (image, model) = image(closed);
@@ -94,7 +94,7 @@ fn one_by_one(seed: u64, copies: u32) {
     }
 }
 
-/// Damages many bytes at once in so many copies.
+/// Damages many bytes in each of many copies.
 fn many_at_once(seed: u64, copies: u32) {
     let (image, model) = image(true);
     let mut random = seed | 1;
@@ -113,17 +113,17 @@ fn many_at_once(seed: u64, copies: u32) {
 }
 
 #[test]
-fn a_flipped_bit_or_a_cut_off_end_is_an_error_or_does_not_matter() {
+fn flipped_bit_or_truncation_is_an_error_or_harmless() {
     one_by_one(7919, 300);
 }
 
 #[test]
-fn many_damaged_bytes_are_an_error_or_do_not_matter() {
+fn many_damaged_bytes_are_an_error_or_harmless() {
     many_at_once(7919, 100);
 }
 
 #[test]
-fn a_flipped_bit_in_what_is_in_use_is_found_by_the_checker() {
+fn checker_finds_a_flipped_bit_in_used_space() {
     let (image, _) = image(true);
     let report = senesce_betree::stat(Arc::new(MemoryStorage::of(image.clone()))).unwrap();
     // The superblocks, and the first and last block of each leaf.
@@ -138,7 +138,7 @@ fn a_flipped_bit_in_what_is_in_use_is_found_by_the_checker() {
 }
 
 #[test]
-fn a_truncated_image_is_said_to_be_one() {
+fn truncated_image_is_reported_as_truncated() {
     let (image, _) = image(true);
     for len in [0, 100, 4096, 8192, 9000, 50_000, image.len() - 1] {
         let disk = Arc::new(MemoryStorage::of(image[..len].to_vec()));
@@ -152,7 +152,7 @@ fn a_truncated_image_is_said_to_be_one() {
 }
 
 #[test]
-fn a_foreign_image_is_no_store() {
+fn foreign_image_is_not_a_store() {
     let ext4: Vec<u8> = (0..1 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let disk = Arc::new(MemoryStorage::of(ext4));
     assert!(matches!(Store::open(disk.clone(), options()).err().unwrap(), Error::Foreign(_)));
@@ -160,7 +160,7 @@ fn a_foreign_image_is_no_store() {
 }
 
 #[test]
-fn nodes_that_changed_places_are_found() {
+fn swapped_nodes_are_detected() {
     let (mut image, _) = image(true);
     let report = senesce_betree::stat(Arc::new(MemoryStorage::of(image.clone()))).unwrap();
     let (a, b) = (report.leaves[1], report.leaves[2]);
@@ -172,8 +172,8 @@ fn nodes_that_changed_places_are_found() {
 }
 
 #[test]
-fn an_old_node_in_the_place_of_a_new_one_is_found() {
-    // As when a drive says that it wrote and did not.
+fn stale_node_is_detected() {
+    // As after a drive reported a write that it did not do.
     let (image, _) = image(true);
     let disk = Arc::new(MemoryStorage::of(image.clone()));
     let store = Store::open(disk.clone(), options()).unwrap();
@@ -196,7 +196,7 @@ fn an_old_node_in_the_place_of_a_new_one_is_found() {
 }
 
 #[test]
-fn sizes_of_which_no_store_can_be_made_are_refused() {
+fn invalid_sizes_are_refused() {
     let disk = MemoryStorage::new(1 << 20);
     let wrong = [
         Params { block_bytes: 1000, ..small() },
@@ -222,13 +222,13 @@ mod soak {
 
         #[test]
         #[ignore = "soak: thousands of damaged images, of random seeds"]
-        fn a_flipped_bit_or_a_cut_off_end_is_an_error_or_does_not_matter(seed in any::<u64>()) {
+        fn flipped_bit_or_truncation_is_an_error_or_harmless(seed in any::<u64>()) {
             one_by_one(seed, 500 * times(20));
         }
 
         #[test]
         #[ignore = "soak: thousands of damaged images, of random seeds"]
-        fn many_damaged_bytes_are_an_error_or_do_not_matter(seed in any::<u64>()) {
+        fn many_damaged_bytes_are_an_error_or_harmless(seed in any::<u64>()) {
             many_at_once(seed, 100 * times(20));
         }
     }

@@ -1,4 +1,4 @@
-//! A full disk: what does not fit is refused, what was taken is kept, and deleting makes room.
+//! A full disk: writes that do not fit fail, accepted ones are kept, and deletes free space.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn value(i: u32, len: usize) -> Vec<u8> {
     (0..len as u32).map(|j| (i.wrapping_mul(31) + j) as u8).collect()
 }
 
-/// What is read ahead for a scan may hold an older tree on a busy machine: it is waited for as long as the test runs.
+/// On a busy machine the read-ahead of a scan may hold an older tree for long; writes wait for it as long as the test runs.
 fn options(cache_bytes: usize) -> Options {
     Options { cache_bytes, reader_patience: Duration::from_secs(3600), ..Options::default() }
 }
@@ -53,7 +53,7 @@ fn fill_and_empty(len: usize, key: impl Fn(u32) -> [u8; 8], options: Options) {
         );
         assert!(round == 0 || count * 10 >= last * 7, "{options:?}: room is lost: {last}, then {count}");
         last = count;
-        // What was refused did no harm, and what was taken is there, now and after closing.
+        // Refused writes have no effect, and accepted ones exist, now and after closing.
         for reopened in [false, true] {
             if reopened {
                 store.close().unwrap();
@@ -76,17 +76,17 @@ fn fill_and_empty(len: usize, key: impl Fn(u32) -> [u8; 8], options: Options) {
 }
 
 #[test]
-fn a_disk_full_of_small_values_in_random_order_recovers_by_deletes() {
+fn disk_full_of_small_random_values_recovers_by_deletes() {
     fill_empty_and_fill_again(60, key);
 }
 
 #[test]
-fn a_disk_full_of_large_values_in_random_order_recovers_by_deletes() {
+fn disk_full_of_large_random_values_recovers_by_deletes() {
     fill_empty_and_fill_again(1500, key);
 }
 
 #[test]
-fn a_disk_full_of_values_in_order_recovers_by_deletes() {
+fn disk_full_of_ordered_values_recovers_by_deletes() {
     fill_empty_and_fill_again(300, |i| u64::from(i).to_be_bytes());
 }
 
@@ -101,7 +101,7 @@ fn one_range_delete_empties_a_full_disk() {
     store.delete_range(&[0], &[255; 9]).unwrap();
     assert_eq!(store.scan(b"", None).count(), 0);
     store.reclaim().unwrap();
-    // What is read ahead for the scan may hold the tree of before for a moment.
+    // The read-ahead of the scan may hold the previous tree for a moment.
     let what = format!("four fifths of the {free} slots that were free at first");
     testing::wait_until(&what, || store.stat().unwrap().free_slots * 5 >= free * 4);
     let again = fill();
@@ -109,12 +109,12 @@ fn one_range_delete_empties_a_full_disk() {
 }
 
 #[test]
-fn what_waits_in_memory_takes_room_and_deletes_give_it_back() {
+fn data_in_memory_uses_space_that_deletes_free() {
     let disk = Arc::new(MemoryStorage::new(8 << 20));
     Store::create(&*disk, params()).unwrap();
     let store = Store::open(disk, options(8 << 20)).unwrap();
     let before = store.room_bytes();
-    // Less than is brought into the tree before somebody asks.
+    // Less than the flusher applies to the tree without a request.
     for i in 0..3 {
         store.insert(&key(i), &value(i, 1000)).unwrap();
     }
@@ -134,9 +134,9 @@ fn what_waits_in_memory_takes_room_and_deletes_give_it_back() {
     );
 }
 
-/// A snapshot keeps the room of what is deleted behind its back. Writes into a full store wait for its end, or until their patience ends.
+/// A snapshot holds the space of data deleted after it. Writes to a full store wait until it is dropped, or for `reader_patience`.
 #[test]
-fn a_full_store_waits_for_readers_as_long_as_it_is_told() {
+fn full_store_waits_for_readers_up_to_the_given_patience() {
     for (patience, waits) in [(Duration::from_millis(50), false), (Duration::from_secs(3600), true)] {
         let disk = Arc::new(MemoryStorage::new(8 << 20));
         Store::create(&*disk, params()).unwrap();
@@ -165,9 +165,9 @@ fn a_full_store_waits_for_readers_as_long_as_it_is_told() {
     }
 }
 
-/// All leaves grow alike, so that each row of them comes to need a slot more at about the same time: the fewer bytes a value has, the more rows.
+/// All leaves grow alike, so that many rows need one more slot at about the same time; the shorter the values, the more rows.
 #[test]
-fn rows_that_grow_at_the_same_time_leave_room_for_copies() {
+fn rows_that_grow_together_leave_space_for_copies() {
     for len in [21, 22] {
         fill_and_empty(len, key, Options { in_rows: true, ..options(256 << 10) });
     }
@@ -178,7 +178,7 @@ mod soak {
 
     #[test]
     #[ignore = "minutes; make soak"]
-    fn a_disk_full_of_values_of_any_size_recovers_by_deletes() {
+    fn disk_full_of_values_of_any_size_recovers_by_deletes() {
         for len in (20..100).step_by(3) {
             fill_empty_and_fill_again(len, key);
         }

@@ -1,4 +1,4 @@
-//! What a store promises in numbers: sizes of keys and values, flushes that are shared, the time that an opening takes.
+//! Numeric guarantees of a store: sizes of keys and values, shared flushes, time to open.
 
 use std::io;
 use std::sync::Arc;
@@ -41,18 +41,18 @@ fn keys_of_64_kib_and_values_of_1_mib_fit_into_nodes_of_4_mib() {
     assert!(found.iter().all(|(key, value)| key.len() == 64 << 10 && right(key[1], value)));
 }
 
-/// A disk in memory that can hold back flushes, or all writes behind a place, and counts the bytes that are written before it.
-struct Awkward {
+/// A disk in memory that can block flushes, or all writes from an offset on, and counts the bytes written before that offset.
+struct BlockingDisk {
     disk: MemoryStorage,
     flushes: AtomicU64,
     flushes_held: AtomicBool,
     written: AtomicU64,
-    /// Where writes begin to wait, and whether they do.
+    /// The offset from which writes can be blocked, and whether they are.
     from: u64,
     held: AtomicBool,
 }
 
-impl Awkward {
+impl BlockingDisk {
     fn of(disk: MemoryStorage, from: u64) -> Arc<Self> {
         let (flushes, flushes_held, written, held) = Default::default();
         Arc::new(Self { disk, flushes, flushes_held, written, from, held })
@@ -65,7 +65,7 @@ fn wait_while(held: &AtomicBool) {
     }
 }
 
-impl Storage for Awkward {
+impl Storage for BlockingDisk {
     fn len(&self) -> io::Result<u64> {
         self.disk.len()
     }
@@ -89,10 +89,10 @@ impl Storage for Awkward {
 }
 
 #[test]
-fn threads_that_sync_at_the_same_time_share_one_flush() {
+fn concurrent_syncs_share_one_flush() {
     let disk = MemoryStorage::new(16 << 20);
     Store::create(&disk, small()).unwrap();
-    let disk = Awkward::of(disk, u64::MAX);
+    let disk = BlockingDisk::of(disk, u64::MAX);
     let store = Store::open(disk.clone(), Options::default()).unwrap();
     let before = disk.flushes.load(Relaxed);
     disk.flushes_held.store(true, Relaxed);
@@ -109,24 +109,24 @@ fn threads_that_sync_at_the_same_time_share_one_flush() {
         testing::wait_until("an insert of each thread", || inserted.load(Relaxed) == threads.into());
         disk.flushes_held.store(false, Relaxed);
     });
-    // The first one's, and one for all that came while it went on, however late they come.
+    // The flush of the first thread, and one for all that arrived during it.
     let flushes = disk.flushes.load(Relaxed) - before;
     assert!(flushes <= 2, "{threads} syncs at the same time took {flushes} flushes");
 }
 
-/// Fills a log of 64 MiB as far as it gets before a checkpoint, and opens what a power cut leaves of the store then. Gives the processor
-/// time of that in seconds.
+/// Fills a log of 64 MiB as far as possible before a checkpoint, then opens the store that a power cut would leave. Returns the processor
+/// time of the open in seconds.
 fn opened_with_a_full_log() -> f64 {
     const LOG: u64 = 64 << 20;
     let params = Params { log_bytes: LOG, ..Params::for_image(512 << 20) };
     let disk = MemoryStorage::new(512 << 20);
     Store::create(&disk, params).unwrap();
-    // Nodes do not reach the disk, so that no checkpoint is made.
-    let disk = Awkward::of(disk, LOG + (1 << 20));
+    // Writes of nodes are blocked, so that no checkpoint completes.
+    let disk = BlockingDisk::of(disk, LOG + (1 << 20));
     let options = Options { cache_bytes: 256 << 20, ..Options::default() };
     let store = Store::open(disk.clone(), options).unwrap();
     disk.held.store(true, Relaxed);
-    // The store must be able to end, also if this fails.
+    // The store must be able to close even if the test fails.
     let _released = Released(&disk.held);
     let inserted = 400_000;
     for i in 0..inserted {
@@ -135,14 +135,14 @@ fn opened_with_a_full_log() -> f64 {
     store.sync().unwrap();
     let written = disk.written.load(Relaxed);
     assert!(written > LOG * 2 / 3, "{written} bytes of the log are written");
-    let began = busy();
+    let began = thread_cpu_seconds();
     let again = Store::open(Arc::new(MemoryStorage::of(disk.disk.image())), options).unwrap();
-    let took = busy() - began;
+    let took = thread_cpu_seconds() - began;
     assert_eq!(again.scan(b"", None).count(), inserted);
     took
 }
 
-/// Lets go of what is held when it is dropped.
+/// Ends the blocking on drop.
 struct Released<'a>(&'a AtomicBool);
 
 impl Drop for Released<'_> {
@@ -151,19 +151,19 @@ impl Drop for Released<'_> {
     }
 }
 
-/// Processor time of this thread in seconds: others run beside this one.
-fn busy() -> f64 {
+/// Processor time of this thread in seconds, independent of other threads.
+fn thread_cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 #[test]
-fn a_full_log_is_replayed() {
+fn full_log_is_replayed() {
     opened_with_a_full_log();
 }
 
 #[test]
-fn much_that_is_written_before_a_sync_is_written_once_and_lasts() {
+fn large_unsynced_writes_are_written_once_and_survive() {
     let disk = Arc::new(MemoryStorage::new(512 << 20));
     Store::create(&*disk, Params::for_image(512 << 20)).unwrap();
     let options = Options { cache_bytes: 64 << 20, in_rows: true, ..Options::default() };
@@ -174,10 +174,10 @@ fn much_that_is_written_before_a_sync_is_written_once_and_lasts() {
     }
     store.sync().unwrap();
     let left = MemoryStorage::of(disk.image());
-    // What was not in the tree when it was synced may be in the log, and little else.
+    // Only data that was not in the tree at the sync may be in the log, and little else.
     let log_bytes = store.stat().unwrap().log_bytes;
     assert!(log_bytes < given / 4, "{log_bytes} bytes of the log for {given}");
-    // It goes on with the log.
+    // The log continues to work.
     store.insert(b"small", b"value").unwrap();
     store.sync().unwrap();
     let later = MemoryStorage::of(disk.image());
@@ -192,7 +192,7 @@ fn much_that_is_written_before_a_sync_is_written_once_and_lasts() {
 }
 
 #[test]
-fn a_file_is_a_store_for_one_process_at_a_time() {
+fn store_file_is_locked_by_one_process() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("image");
     let open = || FileStorage::open(&path).map(Arc::new);
@@ -216,7 +216,7 @@ mod soak {
 
     #[test]
     #[ignore = "soak: measures processor time"]
-    fn a_full_log_of_64_mib_is_replayed_within_5_seconds() {
+    fn full_log_of_64_mib_is_replayed_within_5_seconds() {
         let took = opened_with_a_full_log();
         println!("opening a store with a full log of 64 MiB took {took:.2} s");
         assert!(took < 5.0, "opening took {took:.1} s");

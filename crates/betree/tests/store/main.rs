@@ -1,5 +1,5 @@
-//! The store against a `BTreeMap`, against power cuts, damage, full and failing disks. The tests of the `soak` modules do the same at
-//! length; `SENESCE_TEST_TIMES` says how many times as long.
+//! The store against a `BTreeMap`, and under power cuts, damage, and full and failing disks. The tests of the `soak` modules run the same checks
+//! longer; `SENESCE_TEST_TIMES` sets how many times longer.
 
 mod crash;
 mod damage;
@@ -16,7 +16,7 @@ pub fn small() -> Params {
     Params { block_bytes: 512, node_bytes: 8 << 10, basement_bytes: 1 << 10, fanout: 4, log_bytes: 64 << 10 }
 }
 
-/// How many times as much as their siblings soak tests do: `SENESCE_TEST_TIMES`, or so many.
-pub fn times(unless_told: u32) -> u32 {
-    std::env::var("SENESCE_TEST_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(unless_told)
+/// The length factor of the soak tests: `SENESCE_TEST_TIMES`, or `default`.
+pub fn times(default: u32) -> u32 {
+    std::env::var("SENESCE_TEST_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }

@@ -1,4 +1,4 @@
-//! Random operations, each also done to a `BTreeMap`: both must hold the same.
+//! Random operations on the store and on a `BTreeMap`, whose contents must stay equal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub enum Op {
     Patch(u16, u16, u16),
     DeleteRange(u16, u16),
     Batch(Vec<(u16, u16)>),
-    /// Many inserts beside each other.
+    /// Many inserts of adjacent keys.
     Row(u16, u16),
     Get(u16),
     Scan(u16, u16),
@@ -28,7 +28,7 @@ pub enum Op {
     Sync,
     Checkpoint,
     Reopen,
-    /// The power goes; what was not flushed arrives or does not by the seed.
+    /// A power cut; unflushed writes survive according to the seed.
     Crash(u64),
 }
 
@@ -36,7 +36,7 @@ pub fn ops(keys: u16, most: usize) -> impl Strategy<Value = Vec<Op>> {
     long_ops(keys, most, 1)
 }
 
-/// The same with values so many times as long.
+/// The same with values `times` times as long.
 fn long_ops(keys: u16, most: usize, times: u16) -> impl Strategy<Value = Vec<Op>> {
     let key = 0..keys;
     let op = prop_oneof![
@@ -59,7 +59,7 @@ fn long_ops(keys: u16, most: usize, times: u16) -> impl Strategy<Value = Vec<Op>
     prop::collection::vec(op, 1..most)
 }
 
-/// Keys of several lengths, the order of which is not that of the numbers.
+/// Keys of several lengths, in an order other than that of the numbers.
 pub fn key(k: u16) -> Vec<u8> {
     let mut key = vec![b"aZ\x00\xff"[usize::from(k) % 4]];
     key.extend(k.to_be_bytes());
@@ -67,7 +67,7 @@ pub fn key(k: u16) -> Vec<u8> {
     key
 }
 
-/// Bytes that tell which operation they are of.
+/// Bytes that identify the operation.
 pub fn bytes(step: usize, len: usize) -> Vec<u8> {
     (0..len).map(|i| (step * 31 + i) as u8).collect()
 }
@@ -85,12 +85,12 @@ pub fn range(k: u16, n: u16) -> (Vec<u8>, Vec<u8>) {
     if a < b { (a, b) } else { (b, a) }
 }
 
-/// A store may be opened in rows today and without tomorrow.
+/// Alternates `in_rows`: a store may be opened with it and without it.
 fn options(params: &Params, n: u64) -> Options {
     Options { cache_bytes: 12 * params.node_bytes as usize, in_rows: n % 2 == 1, ..Options::default() }
 }
 
-/// Where a write writes down which it is, so that after a crash it is seen how many of them are there.
+/// The key under which each write stores its number, so that after a crash the surviving writes can be counted.
 const COUNT: &[u8] = b"which";
 
 struct Run {
@@ -99,13 +99,13 @@ struct Run {
     store: Option<Store>,
     model: Model,
     snapshots: Vec<(Snapshot, Model)>,
-    /// Writes so far, what the store held at the last sync, and the writes since then.
+    /// Writes so far, the content at the last sync, and the writes since then.
     writes: u64,
     synced: (u64, Model),
     since: Vec<(usize, Op)>,
 }
 
-/// Adds a write to a batch, and does it to the model.
+/// Adds a write to a batch and applies it to the model.
 fn write(step: usize, op: &Op, batch: &mut Batch, model: &mut Model) {
     match op {
         Op::Insert(k, n) => {
@@ -206,13 +206,13 @@ impl Run {
         self.since.clear();
     }
 
-    /// What was synced is there, and of the rest the first so many writes.
+    /// Checks that synced writes, and a prefix of the later ones, survive.
     fn crash(&mut self, seed: u64) {
         self.snapshots.clear();
         let cut =
             if seed.is_multiple_of(2) { PowerCut::SomeSectors(seed) } else { PowerCut::SomeWrites(seed) };
         let left = self.disk.after(cut).image();
-        // The old disk is not looked at any more, whatever the store does to it when it ends.
+        // The old disk is unused from here on, whatever the closing store writes to it.
         drop(self.store.take());
         self.disk = Arc::new(CrashStorage::of(left));
         check(self.disk.clone()).unwrap().result().unwrap();
@@ -240,7 +240,7 @@ fn same(found: &[(Vec<u8>, Vec<u8>)], right: &[(Vec<u8>, Vec<u8>)]) {
     assert_eq!(found.len(), right.len());
 }
 
-/// Compares all that a snapshot holds, by a scan and by a look at each key.
+/// Compares a snapshot with a model, by a scan and by a lookup of each key.
 pub fn whole(snapshot: &Snapshot, model: &Model) {
     let found: Vec<_> = snapshot.scan(b"", None).map(Result::unwrap).collect();
     let right: Vec<_> = model.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -291,24 +291,24 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 5, ..config() })]
 
     #[test]
-    fn a_few_keys_that_are_written_often_are_as_in_a_map(ops in ops(60, 1500)) {
+    fn few_keys_with_many_writes_match_a_map(ops in ops(60, 1500)) {
         run(&ops, small());
     }
 
     #[test]
-    fn many_keys_on_many_levels_are_as_in_a_map(ops in ops(6000, 4000)) {
+    fn many_keys_on_many_levels_match_a_map(ops in ops(6000, 4000)) {
         run(&ops, small());
     }
 
-    /// Which are shared in memory by all that have them.
+    /// Long values are shared in memory.
     #[test]
-    fn long_values_are_as_in_a_map(ops in long_ops(40, 600, 16)) {
+    fn long_values_match_a_map(ops in long_ops(40, 600, 16)) {
         run(&ops, long());
     }
 }
 
 #[test]
-fn a_disk_of_zeros_is_no_store() {
+fn zeroed_disk_is_not_a_store() {
     let disk = Arc::new(MemoryStorage::new(1 << 20));
     let error = Store::open(disk.clone() as Arc<dyn Storage>, Options::default()).err().unwrap();
     assert!(error.to_string().contains("not a Bε-tree store"), "{error}");
@@ -323,20 +323,20 @@ mod soak {
 
         #[test]
         #[ignore = "soak: hundreds of random runs"]
-        fn a_few_keys_that_are_written_often_are_as_in_a_map(ops in ops(60, 1500)) {
+        fn few_keys_with_many_writes_match_a_map(ops in ops(60, 1500)) {
             run(&ops, small());
         }
 
         #[test]
         #[ignore = "soak: hundreds of random runs"]
-        fn many_keys_on_many_levels_are_as_in_a_map(ops in ops(6000, 4000)) {
+        fn many_keys_on_many_levels_match_a_map(ops in ops(6000, 4000)) {
             run(&ops, small());
         }
 
-        /// Which are shared in memory by all that have them.
+        /// Long values are shared in memory.
         #[test]
         #[ignore = "soak: hundreds of random runs"]
-        fn long_values_are_as_in_a_map(ops in long_ops(40, 600, 16)) {
+        fn long_values_match_a_map(ops in long_ops(40, 600, 16)) {
             run(&ops, long());
         }
     }

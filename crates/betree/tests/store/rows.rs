@@ -1,11 +1,11 @@
-//! A store in rows: what a scan of it reads is what is in it, whatever was deleted, and however.
+//! A store in rows: a scan reads little more than the live data, whatever was deleted.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use senesce_betree::{MemoryStorage, Options, Params, Stat, Storage, Store, check, stat};
 
-/// A disk that knows from where it was read.
+/// A disk that records the offsets of reads.
 struct Recorded {
     disk: MemoryStorage,
     reads: Mutex<Vec<u64>>,
@@ -46,7 +46,7 @@ fn key(i: u32) -> [u8; 4] {
     i.to_be_bytes()
 }
 
-/// Inserts `count` values in order, changes the store that was closed and opened meanwhile, and closes it.
+/// Inserts `count` values in order, reopens the store, applies `change` and closes it.
 fn changed(count: u32, change: impl FnOnce(&Store)) -> Stat {
     let disk = Arc::new(MemoryStorage::new(16 << 20));
     Store::create(&*disk, params()).unwrap();
@@ -63,14 +63,14 @@ fn changed(count: u32, change: impl FnOnce(&Store)) -> Stat {
     stat(disk).unwrap()
 }
 
-/// Bytes of leaves that `count` values take.
+/// Bytes of the leaves of `count` values.
 fn leaves(count: u32) -> u64 {
     changed(count, |_| ()).levels[0].bytes
 }
 
 #[test]
-fn leaves_hold_nothing_of_a_deleted_range_that_ends_within_two_of_them() {
-    // About 40 values a leaf: from the middle of one, over a whole one if there is room for that, to the middle of another.
+fn range_delete_leaves_no_data_in_partly_covered_leaves() {
+    // About 40 values per leaf: from the middle of one leaf, over a whole one if the range is long enough, to the middle of another.
     for (from, to) in [(500, 540), (505, 530), (700, 820), (20, 60), (1960, 1999)] {
         let left = changed(2000, |store| store.delete_range(&key(from), &key(to)).unwrap());
         let (bytes, expected) = (left.levels[0].bytes, leaves(2000 - (to - from)));
@@ -82,7 +82,7 @@ fn leaves_hold_nothing_of_a_deleted_range_that_ends_within_two_of_them() {
 }
 
 #[test]
-fn leaves_hold_nothing_of_values_that_were_deleted_one_by_one() {
+fn single_deletes_leave_no_data_in_leaves() {
     let left = changed(2000, |store| (900..1000).for_each(|i| store.delete(&key(i)).unwrap()));
     let (bytes, expected) = (left.levels[0].bytes, leaves(1900));
     assert!(
@@ -92,7 +92,7 @@ fn leaves_hold_nothing_of_values_that_were_deleted_one_by_one() {
 }
 
 #[test]
-fn a_cold_scan_goes_to_the_nodes_above_the_leaves_once() {
+fn cold_scan_reads_inner_nodes_once() {
     let disk = Arc::new(Recorded { disk: MemoryStorage::new(16 << 20), reads: Mutex::default() });
     Store::create(&*disk, params()).unwrap();
     let options = Options { cache_bytes: 4 << 20, in_rows: true, ..Options::default() };
@@ -106,7 +106,7 @@ fn a_cold_scan_goes_to_the_nodes_above_the_leaves_once() {
     let store = Store::open(disk.clone(), options).unwrap();
     disk.reads.lock().unwrap().clear();
     assert_eq!(store.scan(b"", None).map(Result::unwrap).count(), 2000);
-    // They lie at the end of the disk, of which the leaves take a quarter.
+    // Inner nodes are at the end of the disk; the leaves fill a quarter of it.
     let reads = disk.reads.lock().unwrap().clone();
     let there = reads.iter().filter(|at| **at > 12 << 20).count();
     assert!(there <= 2, "{there} reads of {} went there: {reads:?}", reads.len());

@@ -1,4 +1,4 @@
-//! Many readers beside a writer, and many writers that sync at once.
+//! Many readers beside a writer, and many concurrent syncs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +14,10 @@ fn open(bytes: u64, cache_bytes: usize) -> Arc<Store> {
 }
 
 #[test]
-fn readers_see_one_moment_while_a_writer_goes_on() {
+fn readers_see_a_consistent_state_during_writes() {
     let store = open(16 << 20, 256 << 10);
     let stop = AtomicBool::new(false);
-    // Each round sets all keys to its number, in batches of all: no reader may ever see two numbers.
+    // Each round sets all keys to its number in one batch: no reader may see two numbers.
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -49,7 +49,7 @@ fn readers_see_one_moment_while_a_writer_goes_on() {
 }
 
 #[test]
-fn writers_that_sync_at_once_share_flushes_and_lose_nothing() {
+fn concurrent_syncs_share_flushes_and_lose_nothing() {
     let disk = MemoryStorage::new(16 << 20);
     Store::create(&disk, small()).unwrap();
     let disk = Arc::new(CrashStorage::of(disk.image()));
@@ -97,7 +97,7 @@ fn memory_stays_within_its_budget() {
 }
 
 #[test]
-fn what_is_too_long_is_refused_with_the_limit() {
+fn oversized_writes_fail_and_name_the_limit() {
     let store = open(16 << 20, 1 << 20);
     let params = *store.params();
     let long = vec![1; params.max_key_bytes() + 1];
