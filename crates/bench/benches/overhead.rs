@@ -1,15 +1,15 @@
-//! What the metadata benchmark itself costs: nanoseconds of processor time an operation, its latency record included, on an
-//! interface that only pretends. Limit: the dummy of md-workbench, 135 ns a call. Processor time is the same on a machine that
-//! does other things beside; there the time that passed says little.
+//! Measures the overhead of the metadata benchmark: nanoseconds of processor time per operation, including the latency record, on an
+//! interface that does nothing. Limit: the dummy of md-workbench, 135 ns per call. Processor time does not depend on other load of the
+//! machine; elapsed time does.
 
 use rustix::time::{ClockId, clock_gettime};
 use senesce_bench::metadata::*;
 
 const LIMIT_NS: f64 = 135.0;
 
-/// Phases, with the seconds of processor time that each took.
+/// Finished phases, with the processor seconds of each.
 #[derive(Default)]
-struct Told {
+struct Recorder {
     begun_s: f64,
     phases: Vec<(PhaseOutcome, f64)>,
 }
@@ -19,7 +19,7 @@ fn processor_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-impl Watch for Told {
+impl Watch for Recorder {
     fn begins(&mut self, _: Phase, _: u32) {
         self.begun_s = processor_s();
     }
@@ -33,7 +33,7 @@ impl Watch for Told {
 fn main() {
     let settings = Settings { precreate: 200_000, iterations: 200_000, repeats: 3, ..Settings::default() };
     let mut group = threads(1).pop().expect("one rank");
-    let mut told = Told::default();
+    let mut told = Recorder::default();
     run(&settings, &mut group, &mut Null, None, &|| false, &mut told).expect("nothing can fail");
     group.end();
     for (outcome, processor_s) in &told.phases {

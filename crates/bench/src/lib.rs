@@ -1,4 +1,4 @@
-//! Benchmarks that run on a file system, fresh or aged, or on whatever else keeps objects.
+//! Benchmarks of file systems, fresh or aged, and of other object storage.
 
 pub mod memory;
 pub mod metadata;

@@ -1,26 +1,26 @@
-//! Little free memory, as a machine has that does other work: what the kernel could cache with is occupied (Kunkel 2016,
+//! Limits free memory, to simulate a machine with other load: occupies memory that the kernel could use for caching (Kunkel 2016,
 //! section 3: "free memory limited to …").
 //!
-//! What is occupied is counted by `MemAvailable`, which says what could still be used without swapping. (The report adds up
-//! `MemFree`, `Cached` and `Buffers`, which counts file systems in memory as free.)
+//! The limit applies to `MemAvailable`, the memory that is usable without swapping. (The report adds up `MemFree`, `Cached` and
+//! `Buffers`, which counts file systems in memory as free.)
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-/// Less than this is never left free, in bytes: the kernel needs some, and would end processes for it.
+/// Minimum of free memory, in bytes: with less, the kernel would kill processes.
 pub const LEAST_FREE_BYTES: u64 = 96 << 20;
 
-/// Memory is taken in pieces of this size, with a look at what is left after each.
+/// Memory is occupied in pieces of this size; the available memory is checked after each.
 const PIECE_BYTES: usize = 16 << 20;
 
-/// Why free memory cannot be limited.
+/// An error while limiting free memory.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The limit leaves too little memory.
     #[error("{limit_bytes} bytes of free memory are too few; leave at least {LEAST_FREE_BYTES}")]
     TooLittle {
-        /// What was asked for.
+        /// The requested limit.
         limit_bytes: u64,
     },
     /// The control group of this process does not allow it.
@@ -29,47 +29,47 @@ pub enum Error {
          only {allowed_bytes} more; limit the memory of the group instead"
     )]
     Group {
-        /// What would have to be occupied.
+        /// Bytes to occupy.
         needed_bytes: u64,
-        /// What the group leaves.
+        /// Bytes that the group allows.
         allowed_bytes: u64,
     },
-    /// The kernel does not say how much is free, or does not give it.
+    /// The available memory cannot be read, or memory cannot be allocated.
     #[error("{what}: {source}")]
     Kernel {
-        /// What was tried.
+        /// The failed action.
         what: String,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// Memory that is occupied, until it is dropped.
+/// Occupied memory, freed on drop.
 pub struct Occupied {
     pieces: Vec<Piece>,
-    /// Whether it is locked, so that it cannot be swapped out.
+    /// Whether the memory is locked, so that it cannot be swapped out.
     pub locked: bool,
-    /// What was available before, in bytes.
+    /// Available bytes before.
     pub before_bytes: u64,
-    /// What is available now.
+    /// Available bytes now.
     pub free_bytes: u64,
 }
 
 impl Occupied {
-    /// How much it is, in bytes.
+    /// Occupied bytes.
     pub fn bytes(&self) -> u64 {
         (self.pieces.len() * PIECE_BYTES) as u64
     }
 }
 
-/// Occupies memory until no more than `limit_bytes` is available. If there is less already, nothing is occupied.
+/// Occupies memory until at most `limit_bytes` are available. If less is available already, occupies nothing.
 pub fn leave_free(limit_bytes: u64) -> Result<Occupied, Error> {
     if limit_bytes < LEAST_FREE_BYTES {
         return Err(Error::TooLittle { limit_bytes });
     }
     let before_bytes = available()?;
     let needed_bytes = before_bytes.saturating_sub(limit_bytes);
-    // A group that is full is ended as a machine is: something must be left for all else that is in it.
+    // The kernel kills processes of a full group as on a full machine: leave some memory for the rest of the group.
     if let Some(allowed_bytes) = group_allows(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"))
         && needed_bytes + LEAST_FREE_BYTES > allowed_bytes
     {
@@ -85,7 +85,7 @@ pub fn leave_free(limit_bytes: u64) -> Result<Occupied, Error> {
     Ok(occupied)
 }
 
-/// What could be used without swapping, in bytes.
+/// Bytes that are usable without swapping.
 pub fn available() -> Result<u64, Error> {
     let path = "/proc/meminfo";
     let fail = |source| Error::Kernel { what: format!("reading {path}"), source };
@@ -95,7 +95,7 @@ pub fn available() -> Result<u64, Error> {
     kib.map(|kib| kib << 10).ok_or_else(|| fail(std::io::Error::other("no available memory reported")))
 }
 
-/// How much more memory the control groups allow that `own` lists and that lie below `root`; none without a limit.
+/// Bytes that the control groups listed in `own`, with files below `root`, still allow; none without a limit.
 fn group_allows(own: &Path, root: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(own).ok()?;
     let mut allowed: Option<u64> = None;
@@ -107,7 +107,7 @@ fn group_allows(own: &Path, root: &Path) -> Option<u64> {
             "memory" => (root.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
             _ => continue,
         };
-        // The limits of all groups above hold too.
+        // The limits of all parent groups apply as well.
         let mut at: PathBuf = base.join(path.trim_start_matches('/'));
         while at.starts_with(&base) {
             let read = |name: &str| std::fs::read_to_string(at.join(name)).ok()?.trim().parse::<u64>().ok();
@@ -123,10 +123,10 @@ fn group_allows(own: &Path, root: &Path) -> Option<u64> {
     allowed
 }
 
-/// A piece of memory of its own.
+/// A separate mapping of occupied memory.
 struct Piece(NonNull<std::ffi::c_void>);
 
-// SAFETY: the memory belongs to the piece alone, and nothing reads or writes it.
+// SAFETY: the piece owns the memory exclusively, and nothing reads or writes it.
 unsafe impl Send for Piece {}
 
 impl Piece {
@@ -135,7 +135,7 @@ impl Piece {
             what: "occupying memory".to_owned(),
             source: errno.into(),
         };
-        // SAFETY: a new mapping where the kernel likes touches nothing that exists.
+        // SAFETY: a new mapping at an address chosen by the kernel touches no existing memory.
         let start = unsafe {
             rustix::mm::mmap_anonymous(
                 std::ptr::null_mut(),
@@ -146,12 +146,12 @@ impl Piece {
         }
         .map_err(fail)?;
         let piece = Piece(NonNull::new(start).expect("no mapping begins at 0"));
-        // SAFETY: the range is the mapping that was just made.
+        // SAFETY: the range is the new mapping.
         unsafe { rustix::mm::madvise(start, PIECE_BYTES, Advice::LinuxPopulateWrite) }.map_err(fail)?;
         Ok(piece)
     }
 
-    /// Keeps it from being swapped out; whether that is allowed.
+    /// Locks the piece in memory; returns whether that is allowed.
     fn lock(&self) -> bool {
         // SAFETY: the range is this piece's mapping.
         unsafe { rustix::mm::mlock(self.0.as_ptr(), PIECE_BYTES) }.is_ok()
@@ -160,7 +160,7 @@ impl Piece {
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        // SAFETY: the range is this piece's mapping, which nobody else knows.
+        // SAFETY: the range is this piece's mapping, and no other reference to it exists.
         let _ = unsafe { rustix::mm::munmap(self.0.as_ptr(), PIECE_BYTES) };
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_occupied_is_not_available_until_it_is_dropped() {
+    fn occupied_memory_is_resident_until_drop() {
         let before = available().unwrap();
         if before < LEAST_FREE_BYTES + (2 << 30) {
             testing::skip(
@@ -179,7 +179,7 @@ mod tests {
             );
             return;
         }
-        // What else runs on the machine takes memory and gives it back meanwhile, so it is this process that is looked at.
+        // Checks the resident size of this process, since other processes change the available memory in the meantime.
         let resident = || {
             let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
             statm.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_group_decides() {
+    fn tightest_group_limit_applies() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = dir.path().join(name);

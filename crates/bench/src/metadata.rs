@@ -1,13 +1,11 @@
-//! The metadata benchmark: many small objects are made, looked at, read and deleted by many ranks at once (Kunkel, Analysis
-//! of Local File Systems Using MD-REAL-IO, 2016; Kunkel and Markomanolis, Understanding Metadata Latency with MDWorkbench,
-//! 2018).
+//! The metadata benchmark: many ranks create, stat, read and delete many small objects concurrently (Kunkel, Analysis of Local File Systems
+//! Using MD-REAL-IO, 2016; Kunkel and Markomanolis, Understanding Metadata Latency with MDWorkbench, 2018).
 //!
-//! Each rank owns data sets, and in the **precreate** phase makes objects in them. In the **benchmark** phase it goes round
-//! the data sets of all ranks: it stats, reads and deletes the oldest object of one and writes a new object into another, so
-//! that the number of objects stays the same and no rank works on what it has just made itself. In the **cleanup** phase it
-//! deletes what its data sets hold, and the data sets.
+//! Each rank owns data sets and creates objects in them in the **precreate** phase. In the **benchmark** phase it iterates over the data
+//! sets of all ranks: it stats, reads and deletes the oldest object of one and writes a new object into another, so that the number of
+//! objects stays constant and no rank accesses objects that it has just created. In the **cleanup** phase it deletes the objects of its
+//! data sets, and the data sets.
 
-mod apart;
 mod contents;
 mod error;
 mod group;
@@ -25,12 +23,12 @@ mod run;
 mod run_info;
 mod samples;
 mod settings;
+mod subprocess;
 mod tally;
 mod threads;
 mod timeline;
 mod walk;
 
-pub use apart::{apart, run_apart};
 pub use contents::{Contents, Sizes, Wrong};
 pub use error::Error;
 pub use group::Group;
@@ -46,5 +44,6 @@ pub use remote::{OpenRemote, Remote, Service, no_service};
 pub use run::{Watch, run};
 pub use run_info::RunInfo;
 pub use settings::{Phase, Phases, Settings, Stonewall, Waiting};
+pub use subprocess::{apart, run_apart};
 pub use tally::{Count, Tally};
 pub use threads::{Threads, threads};

@@ -1,9 +1,9 @@
-//! Personalities: what servers do to a file system, as Filebench has them (McDougall and Mauro; Tarasov, Zadok and Shepler, Filebench:
-//! A Flexible Framework for File System Benchmarking, ;login: 2016). Sets of files are made; then threads go round a loop of
-//! operations on files that are chosen at random, for a time or a number of operations, and each operation is timed.
+//! Personalities: workloads of servers on a file system, as in Filebench (McDougall and Mauro; Tarasov, Zadok and Shepler, Filebench:
+//! A Flexible Framework for File System Benchmarking, ;login: 2016). Sets of files are created; then threads repeat a loop of operations on
+//! randomly chosen files, for a time or a number of operations, and each operation is timed.
 //!
-//! The data flows one way: a TOML file is a [`Personality`], whose loop is a list of [`Operation`]s; a [`Plan`] draws the files of
-//! its sets, [`Plan::make`] makes them below a directory, and [`run`] goes round the loop and gives an [`Outcome`].
+//! The data flow: a TOML file is a [`Personality`], whose loop is a list of [`Operation`]s; a [`Plan`] draws the files of its sets,
+//! [`Plan::make`] creates them below a directory, and [`run`] runs the loop and returns an [`Outcome`].
 
 mod choice;
 mod descriptors;

@@ -1,4 +1,4 @@
-//! What objects hold. It follows from the seed and the object alone, so that every rank knows what it must read, whoever
+//! Contents of objects. They depend on the seed and the object only, so every rank can verify any object, regardless of the rank that
 //! wrote it.
 
 use super::object::Object;
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF as _, Normal};
 use std::sync::Arc;
 
-/// Bytes of the pool that contents are cut from.
+/// Bytes of the pool of random data from which contents are cut.
 const POOL_BYTES: usize = 1 << 20;
 
-/// Bytes at the head of an object that tell it from all others.
+/// Bytes at the start of an object that identify it.
 const HEAD_BYTES: usize = 16;
 
-/// No object is larger.
+/// Maximum size of an object.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// How large objects are.
+/// The size distribution of objects.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sizes {
-    /// All of this size in bytes.
+    /// A fixed size in bytes.
     Fixed(u64),
-    /// Any size between these, both included, equally often.
+    /// Uniformly distributed between two sizes, both included.
     Uniform {
-        /// The smallest, in bytes.
+        /// Minimum, in bytes.
         least: u64,
-        /// The largest, in bytes.
+        /// Maximum, in bytes.
         most: u64,
     },
-    /// Logarithmic normal, as sizes of files are (Downey, The Structural Cause of File Size Distributions, 2001).
+    /// Lognormal, like file sizes (Downey, The Structural Cause of File Size Distributions, 2001).
     Lognormal {
-        /// Half are smaller, in bytes.
+        /// Median, in bytes.
         median: u64,
         /// Standard deviation of the natural logarithm.
         sigma: f64,
@@ -40,7 +40,7 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    /// Why these sizes cannot be, if they cannot.
+    /// Returns why these sizes are invalid, if they are.
     pub fn check(self) -> Result<(), String> {
         match self {
             Sizes::Fixed(size)
@@ -60,7 +60,7 @@ impl Sizes {
         }
     }
 
-    /// The size of an object whose number is `mixed`.
+    /// The size of an object with the hash `mixed`.
     fn of(self, mixed: u64) -> u64 {
         match self {
             Sizes::Fixed(size) => size,
@@ -75,7 +75,7 @@ impl Sizes {
         }
     }
 
-    /// The mean size in bytes, as it is expected.
+    /// The expected mean size in bytes.
     pub fn mean_bytes(self) -> f64 {
         match self {
             Sizes::Fixed(size) => size as f64,
@@ -93,19 +93,19 @@ pub struct Contents {
     pool: Arc<[u8]>,
 }
 
-/// How what was read differs from what was written.
+/// How the read data differs from the written data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
-    /// It has another size.
+    /// The size differs.
     Size {
-        /// What it should have, in bytes.
+        /// Expected size, in bytes.
         expected: u64,
-        /// What it has.
+        /// Actual size, in bytes.
         found: u64,
     },
-    /// A byte is different, and maybe others behind it.
+    /// The content differs.
     Byte {
-        /// Where the first one is.
+        /// Offset of the first wrong byte.
         at: u64,
     },
 }
@@ -120,7 +120,7 @@ impl std::fmt::Display for Wrong {
 }
 
 impl Contents {
-    /// The contents that follow from `seed`.
+    /// The contents for `seed`.
     pub fn new(seed: u64, sizes: Sizes) -> Contents {
         let mut pool = vec![0; POOL_BYTES];
         ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut pool);
@@ -132,7 +132,7 @@ impl Contents {
         self.sizes.of(object.mixed(self.seed))
     }
 
-    /// Makes `into` the contents of `object`.
+    /// Fills `into` with the contents of `object`.
     pub fn fill(&self, object: Object, into: &mut Vec<u8>) {
         into.clear();
         for piece in self.pieces(object) {
@@ -140,7 +140,7 @@ impl Contents {
         }
     }
 
-    /// Whether `found` is what `object` holds.
+    /// Compares `found` with the contents of `object`.
     pub fn check(&self, object: Object, found: &[u8]) -> Result<(), Wrong> {
         let expected = self.size(object);
         if found.len() as u64 != expected {
@@ -159,7 +159,7 @@ impl Contents {
         Ok(())
     }
 
-    /// The contents piece by piece: the head, then the pool from a place that follows from the object, round and round.
+    /// The contents in pieces: the head, then the pool, cyclically, from an offset that depends on the object.
     fn pieces(&self, object: Object) -> impl Iterator<Item = Piece<'_>> {
         let mixed = object.mixed(self.seed);
         let size = self.sizes.of(mixed) as usize;
@@ -206,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_wrong_byte_is_found_wherever_it_is(
+        fn wrong_byte_is_found_at_any_offset(
             size in 1_u64..3_000_000, item: u64, place in 0.0..1.0, flip in 1_u8..=255,
         ) {
             let contents = Contents::new(7, Sizes::Fixed(size));
@@ -223,7 +223,7 @@ mod tests {
         }
 
         #[test]
-        fn sizes_keep_within_their_limits(least in 0_u64..5_000, more in 0_u64..5_000, item: u64) {
+        fn sizes_are_within_their_limits(least in 0_u64..5_000, more in 0_u64..5_000, item: u64) {
             let contents = Contents::new(1, Sizes::Uniform { least, most: least + more });
             let size = contents.size(object(0, 0, item));
             prop_assert!((least..=least + more).contains(&size));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn no_object_is_taken_for_another() {
+    fn objects_have_distinct_contents() {
         let contents = Contents::new(7, Sizes::Fixed(20));
         let objects = [object(0, 0, 0), object(0, 0, 1), object(0, 1, 0), object(1, 0, 0), object(1, 1, 1)];
         let mut bytes = Vec::new();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_the_mean_that_is_said() {
+    fn sizes_have_the_expected_mean() {
         for sizes in [
             Sizes::Fixed(3900),
             Sizes::Uniform { least: 1000, most: 9000 },

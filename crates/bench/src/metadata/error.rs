@@ -1,43 +1,43 @@
-//! What ends a run of the benchmark. What fails of single operations is counted instead.
+//! Errors that end a run of the benchmark. Failures of single operations are counted instead.
 
 use std::path::PathBuf;
 
-/// An error that leaves nothing to go on with.
+/// An error that ends the run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The settings make no sense.
+    /// Invalid settings.
     #[error("{0}")]
     Settings(String),
-    /// A rank cannot go on.
+    /// A rank cannot continue.
     #[error("rank {rank}: {why}")]
     Rank {
-        /// Its number.
+        /// The rank.
         rank: u32,
-        /// What happened to it.
+        /// The cause.
         why: String,
     },
-    /// A rank has ended before the others; it says itself why.
+    /// A rank ended before the others; it reports the reason itself.
     #[error("rank {rank} ended before the others")]
     Lost {
-        /// Its number.
+        /// The rank.
         rank: u32,
     },
-    /// A file of the benchmark's own cannot be used.
+    /// A file of the benchmark itself cannot be used.
     #[error("{action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The run-info file is not of this benchmark, or of another run.
+    /// The run-info file is invalid, or belongs to another run.
     #[error("{}: {why}", path.display())]
     RunInfo {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// A signal interrupted the run.

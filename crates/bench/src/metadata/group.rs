@@ -1,28 +1,28 @@
-//! What the ranks of a run have in common: they meet, hand results to rank 0, and hear from it.
+//! Communication between the ranks of a run: barriers, results to rank 0, and broadcasts from it.
 
 use super::error::Error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The ranks of a run, as one of them sees them. All ranks call the same of these in the same order.
+/// The ranks of a run, as seen by one of them. All ranks call the same methods in the same order.
 pub trait Group {
     /// The number of this rank, from 0.
     fn rank(&self) -> u32;
 
-    /// How many ranks there are.
+    /// Number of ranks.
     fn ranks(&self) -> u32;
 
-    /// Gives a message to rank 0, which gets those of all ranks in their order; the others get nothing.
+    /// Sends a message to rank 0, which returns the messages of all ranks in order; the other ranks return nothing.
     fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Error>;
 
-    /// What rank 0 gives, on every rank; what others give is not looked at.
+    /// Returns the message of rank 0 on every rank; messages of other ranks are ignored.
     fn broadcast(&mut self, message: Vec<u8>) -> Result<Vec<u8>, Error>;
 
-    /// Whether the run has ended already, for another rank is lost: asked between operations, so it must cost nothing.
+    /// Whether the run has ended because a rank was lost. Checked between operations, so it must be fast.
     fn is_over(&self) -> bool;
 }
 
-/// [`Group::gather`] of plain data.
+/// [`Group::gather`] of serializable data.
 pub(super) fn gather<T: Serialize + DeserializeOwned>(
     group: &mut dyn Group,
     mine: &T,
@@ -31,7 +31,7 @@ pub(super) fn gather<T: Serialize + DeserializeOwned>(
     all.iter().map(|message| decode(message)).collect()
 }
 
-/// [`Group::broadcast`] of plain data.
+/// [`Group::broadcast`] of serializable data.
 pub(super) fn broadcast<T: Serialize + DeserializeOwned>(
     group: &mut dyn Group,
     mine: &T,
@@ -39,14 +39,14 @@ pub(super) fn broadcast<T: Serialize + DeserializeOwned>(
     decode(&group.broadcast(encode(mine))?)
 }
 
-/// Ends when all ranks have come here.
+/// A barrier: returns when all ranks have called it.
 pub(super) fn meet(group: &mut dyn Group) -> Result<(), Error> {
     group.gather(Vec::new())?;
     group.broadcast(Vec::new())?;
     Ok(())
 }
 
-/// The most that any rank gives, on every rank.
+/// The maximum over all ranks, on every rank.
 pub(super) fn most(group: &mut dyn Group, mine: u64) -> Result<u64, Error> {
     let most = gather(group, &mine)?.into_iter().max().unwrap_or(mine);
     broadcast(group, &most)

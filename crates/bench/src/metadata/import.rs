@@ -1,46 +1,46 @@
-//! Results that others have published: what MD-REAL-IO (2016) and md-workbench (since 2017) printed, read back.
+//! Imports published results: the output of MD-REAL-IO (2016) and md-workbench (since 2017).
 
 use super::latency::Op;
 use super::settings::Phase;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a file of results says.
+/// The content of a result file.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Imported {
-    /// The settings that it names, in its own words.
+    /// The settings, under their original names.
     pub settings: BTreeMap<String, String>,
-    /// The phases, in the order in which they stand there.
+    /// The phases, in the order of the file.
     pub phases: Vec<ImportedPhase>,
 }
 
-/// A phase, or what one rank did in it.
+/// A phase, of all ranks or of one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ImportedPhase {
     /// The phase.
     pub phase: Phase,
-    /// Which repeat of it, from 0.
+    /// The repeat, from 0.
     pub iteration: u32,
-    /// The rank; none where all are meant.
+    /// The rank; none for all ranks.
     pub rank: Option<u32>,
-    /// Objects, where it says how many.
+    /// Objects, if given.
     pub objects: Option<u64>,
-    /// Objects a second. MD-REAL-IO counts data sets with them, except in the benchmark phase.
+    /// Objects per second. MD-REAL-IO includes data sets, except in the benchmark phase.
     pub objects_per_s: f64,
-    /// MiB a second, where it says so.
+    /// MiB per second, if given.
     pub mib_per_s: Option<f64>,
-    /// Operations that failed, where it says so.
+    /// Failed operations, if given.
     pub errors: Option<u64>,
-    /// Seconds that the slowest rank took, where it says so.
+    /// Seconds of the slowest rank, if given.
     pub time_s: Option<f64>,
     /// Latencies in microseconds, by operation and quantile.
     pub latency_us: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// The quantiles of an operation, in the order in which they are printed.
+/// The quantiles of an operation, in output order.
 const QUANTILES: [&str; 7] = ["min", "q1", "median", "q3", "p90", "p99", "max"];
 
-/// Reads what was printed. Lines that say nothing of a phase are passed over; a text without any phase is refused.
+/// Parses the output. Ignores lines without a phase; a text without any phase is an error.
 pub fn import(text: &str) -> Result<Imported, String> {
     let mut imported = Imported::default();
     for line in text.lines() {
@@ -60,7 +60,7 @@ pub fn import(text: &str) -> Result<Imported, String> {
     Ok(imported)
 }
 
-/// A line of md-workbench, of all ranks or of one.
+/// A line of md-workbench, for all ranks or for one.
 fn workbench(line: &str) -> Option<ImportedPhase> {
     let (rank, line) = match line.split_once(": ") {
         Some((rank, rest)) if rank.chars().all(|c| c.is_ascii_digit()) => (Some(rank.parse().ok()?), rest),
@@ -107,14 +107,14 @@ fn real_io(line: &str) -> Option<ImportedPhase> {
     })
 }
 
-/// The number that stands right before a word.
+/// The number directly before a word.
 fn before(text: &str, word: &str) -> Option<f64> {
     let (head, _) = text.split_once(word)?;
     let begin = head.rfind(|c: char| !(c.is_ascii_digit() || c == '.')).map_or(0, |at| at + 1);
     finite(head.get(begin..)?)
 }
 
-/// The number that stands right behind a word.
+/// The number directly after a word.
 fn behind(text: &str, word: &str) -> Option<f64> {
     let (_, tail) = text.split_once(word)?;
     let end = tail.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(tail.len());
@@ -125,7 +125,7 @@ fn finite(number: &str) -> Option<f64> {
     number.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// What stands in the brackets behind the name of an operation: seven times in seconds.
+/// The seven times, in seconds, in the brackets after the name of an operation.
 fn quantiles(text: &str, op: Op) -> Option<BTreeMap<String, f64>> {
     let (_, tail) = text.split_once(&format!(" {}(", op.name()))?;
     let (inside, _) = tail.split_once(')')?;
@@ -140,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn md_workbench_is_read_in_both_of_its_spellings() {
+    fn both_spellings_of_md_workbench_are_parsed() {
         let text = "Args: \"md-workbench\"\n\
             \toffset=1\n\tinterface=posix\n\trun-precreate\n\n\
             precreate process max:0.60s min:0.6s mean: 0.6s balance:95.0 stddev:0.0 rate:900.5 iops/s dsets: 2 objects:600 \
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn md_real_io_is_read_from_its_summary() {
+    fn md_real_io_summary_is_parsed() {
         let text = "MD-REAL-IO total files: 10 (version: x)\n\nCompound performance:\n\
             Precreate: 700.5 elements/s (dirs+files) 2.5 MiB/s ops = (create dir, file, write, close)\n\
             Benchmark: 80.25 iters/s 0.5 MiB/s iteration = (open, write, close, stat, open, read, close, unlink)\n\
@@ -190,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_is_nothing_breaks(
+        fn arbitrary_text_does_not_panic(
             text in "([0-9]: )?(precreate|benchmark|Delete:|x)? ?[ -~é\n\t]{0,60}( obj/s| errs| create\\(|objects:)?[ -~]{0,20}",
         ) {
             let _ = import(&text);

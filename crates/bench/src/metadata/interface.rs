@@ -1,4 +1,4 @@
-//! Where the objects are kept. A new interface is one file here, and one line where the command chooses.
+//! Interfaces to object storage. A new interface is one file here, and one line in the command that selects it.
 
 mod null;
 mod posix;
@@ -8,7 +8,7 @@ pub use posix::Posix;
 
 use super::object::{Object, Set};
 
-/// Why an operation failed, in words.
+/// The reason why an operation failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure(pub String);
 
@@ -30,33 +30,33 @@ impl From<rustix::io::Errno> for Failure {
     }
 }
 
-/// What the benchmark asks of whatever keeps objects. Each rank has one of its own.
+/// The operations of the benchmark on object storage. Each rank has its own instance.
 pub trait Interface {
-    /// Makes the place for all data sets; rank 0 alone, before all else.
+    /// Creates the parent of all data sets; called first, by rank 0 only.
     fn prepare(&mut self) -> Result<(), Failure>;
 
-    /// Takes that place away, if `prepare` made it; rank 0 alone, after all else.
+    /// Removes that parent, if `prepare` created it; called last, by rank 0 only.
     fn finish(&mut self) -> Result<(), Failure>;
 
-    /// Makes a data set.
+    /// Creates a data set.
     fn make_set(&mut self, set: Set) -> Result<(), Failure>;
 
-    /// Removes a data set with whatever is left in it.
+    /// Removes a data set and its remaining objects.
     fn remove_set(&mut self, set: Set) -> Result<(), Failure>;
 
-    /// Makes an object.
+    /// Creates an object.
     fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure>;
 
     /// The size of an object in bytes.
     fn stat(&mut self, object: Object) -> Result<u64, Failure>;
 
-    /// Reads an object of `bytes` into `into`, which is empty.
+    /// Reads an object of `bytes` bytes into `into`, which is empty.
     fn read(&mut self, object: Object, bytes: u64, into: &mut Vec<u8>) -> Result<(), Failure>;
 
     /// Deletes an object.
     fn delete(&mut self, object: Object) -> Result<(), Failure>;
 
-    /// Whether it keeps what is written, so that it makes sense to make contents and to compare what is read.
+    /// Whether the interface stores contents, so that generating and verifying them makes sense.
     fn keeps_contents(&self) -> bool {
         true
     }

@@ -1,8 +1,7 @@
-//! How long operations took: one histogram for each kind, so that memory does not grow with their number, merged over ranks
-//! without loss.
+//! Latencies of operations: one histogram per kind, so that memory does not depend on their number; merging over ranks is lossless.
 //!
-//! A rank begins an operation when the one before has ended, so a slow one delays those behind it and hides what they would
-//! have waited: the latencies are those of service, not of response (coordinated omission).
+//! A rank starts an operation when the previous one has ended, so a slow one delays the next ones without counting their delay: the
+//! latencies are service times, not response times (coordinated omission).
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -16,11 +15,11 @@ const DIGITS: u8 = 3;
 pub enum Op {
     /// Writing a new object.
     Create,
-    /// Asking for its size.
+    /// Querying the size of an object.
     Stat,
-    /// Reading all of it.
+    /// Reading a whole object.
     Read,
-    /// Deleting it.
+    /// Deleting an object.
     Delete,
 }
 
@@ -28,7 +27,7 @@ impl Op {
     /// All kinds, in the order in which results are listed.
     pub const ALL: [Op; 4] = [Op::Create, Op::Stat, Op::Read, Op::Delete];
 
-    /// Its published name.
+    /// The name in published results.
     pub fn name(self) -> &'static str {
         match self {
             Op::Create => "create",
@@ -54,7 +53,7 @@ impl Default for Latencies {
 /// The latencies of an operation, in microseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// The shortest.
+    /// The minimum.
     pub min: f64,
     /// A quarter took no longer.
     pub q1: f64,
@@ -68,31 +67,31 @@ pub struct Quantiles {
     pub p99: f64,
     /// 99.9 % took no longer.
     pub p999: f64,
-    /// The longest.
+    /// The maximum.
     pub max: f64,
     /// The mean.
     pub mean: f64,
 }
 
 impl Latencies {
-    /// Adds one.
+    /// Adds one latency.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        // It grows as far as is needed.
+        // The histogram resizes itself.
         let _ = self.0.record(ns.max(1));
     }
 
-    /// Adds all of another.
+    /// Adds all latencies of another histogram.
     pub fn add(&mut self, other: &Latencies) {
         self.0.add(&other.0).expect("both grow and keep as many digits");
     }
 
-    /// How many were recorded.
+    /// Number of recorded latencies.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
 
-    /// What they were; none if there is none.
+    /// The quantiles; none if no latency was recorded.
     pub fn quantiles(&self) -> Option<Quantiles> {
         let us = |ns: u64| ns as f64 / 1e3;
         let at = |quantile: f64| us(self.0.value_at_quantile(quantile));
@@ -109,18 +108,18 @@ impl Latencies {
         })
     }
 
-    /// Each value that occurs, in nanoseconds, with how often: from the shortest to the longest.
+    /// Each distinct value in nanoseconds and its count, ascending.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 }
 
-/// Bins in which latencies are counted for a figure, for each doubling.
+/// Histogram bins per doubling, for figures.
 const BINS_A_DOUBLING: f64 = 8.0;
 
 impl Latencies {
-    /// How many took how long, in bins whose upper ends, in nanoseconds, grow by an eighth of a doubling: a few hundred at
-    /// most, whatever there was. Empty bins are left out.
+    /// Counts in bins whose upper limits, in nanoseconds, grow by an eighth of a doubling: a few hundred at most. Empty bins are left
+    /// out.
     pub fn bins(&self) -> Vec<(f64, u64)> {
         let mut bins: Vec<(f64, u64)> = Vec::new();
         for (ns, count) in self.counts() {
@@ -135,7 +134,7 @@ impl Latencies {
     }
 }
 
-/// Between ranks a histogram travels as what occurs in it, which is little.
+/// Between ranks, a histogram is sent as its distinct values, which are few.
 impl Serialize for Latencies {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.counts())
@@ -159,9 +158,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Merged after a journey they are what they would be in one place, within what is kept of a value.
+        /// After serialization and merging, quantiles equal those of all values, within the precision of the histogram.
         #[test]
-        fn merging_loses_nothing(
+        fn merging_is_lossless(
             a in proptest::collection::vec(1_u64..10_000_000_000, 0..200),
             b in proptest::collection::vec(1_u64..10_000_000_000, 1..200),
         ) {

@@ -1,4 +1,4 @@
-//! Starts the ranks of a run, wherever they are, and carries it out.
+//! Starts the ranks of a run, on any machines, and runs it.
 
 use super::error::Error;
 use super::group::Group;
@@ -13,23 +13,23 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where objects are kept, in plain data: each rank opens it for itself.
+/// The object storage, as serializable data: each rank opens it itself.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keeper {
-    /// Nowhere: what the benchmark itself costs.
+    /// None: measures the overhead of the benchmark.
     Null,
-    /// In files below a directory.
+    /// Files below a directory.
     Posix {
         /// The directory, which must be new or empty.
         root: PathBuf,
     },
-    /// In the same files, reached by MPI-IO.
+    /// The same files, accessed through MPI-IO.
     MpiIo {
         /// The directory, which must be new or empty.
         root: PathBuf,
     },
-    /// By a service.
+    /// A service.
     Remote(Remote),
 }
 
@@ -44,7 +44,7 @@ impl Keeper {
         }
     }
 
-    /// Opens it for a rank, a service by `remote`. Who has joined the ranks of MPI opens what needs MPI.
+    /// Opens the storage for a rank, a service through `remote`. MPI-IO is opened by the rank that has joined MPI.
     pub fn open(&self, remote: &OpenRemote) -> Result<Box<dyn Interface>, Failure> {
         Ok(match self {
             Keeper::Null => Box::new(Null),
@@ -59,20 +59,20 @@ impl Keeper {
     }
 }
 
-/// What the ranks are.
+/// The kind and number of the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ranks {
     /// Threads of this process.
     Threads(u32),
-    /// Processes that this one starts, and this one.
+    /// This process, and processes that it starts.
     Processes(u32),
-    /// Processes that MPI has started on any machines, this one among them.
+    /// Processes that MPI has started on any machines, including this one.
     Mpi(u32),
 }
 
 impl Ranks {
-    /// How many.
+    /// Number of ranks.
     pub fn number(self) -> u32 {
         match self {
             Ranks::Threads(number) | Ranks::Processes(number) | Ranks::Mpi(number) => number,
@@ -80,39 +80,39 @@ impl Ranks {
     }
 }
 
-/// What is to be done, in plain data.
+/// The description of a run, as serializable data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// What each rank does.
+    /// The settings of each rank.
     pub settings: Settings,
     /// The ranks.
     pub ranks: Ranks,
-    /// Where the objects are.
+    /// The object storage.
     pub keeper: Keeper,
-    /// The file by which phases go on in other jobs; see [`run`].
+    /// The file through which another job continues the phases; see [`run`].
     pub run_info: Option<PathBuf>,
 }
 
 impl Task {
-    /// Refuses what cannot be done, as far as that can be told before anything is made.
+    /// Returns an error for an impossible task, as far as can be told before anything is created.
     pub fn check(&self) -> Result<(), Error> {
         self.settings.check(self.ranks.number())
     }
 }
 
-/// A run as a whole.
+/// A complete run.
 pub struct Launch<'a> {
-    /// What is to be done.
+    /// The description of the run.
     pub task: &'a Task,
-    /// Opens services; ranks that are processes open them by what [`member`] is given.
+    /// Opens services; ranks that are processes use the argument of [`member`] instead.
     pub remote: &'a OpenRemote,
-    /// Whether a signal asked for the end.
+    /// Whether a signal requested the end.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// A command that calls [`member`]: what ranks that are processes are started with.
+    /// The command that starts a rank as a process; it calls [`member`].
     pub member: &'a (dyn Fn() -> Command + Sync),
 }
 
-/// What a rank that is a process is told.
+/// The message that starts a rank in another process.
 #[derive(Serialize, Deserialize)]
 struct Job {
     settings: Settings,
@@ -120,7 +120,7 @@ struct Job {
 }
 
 impl Launch<'_> {
-    /// Carries it out; `watch` is told on the way.
+    /// Runs the task and reports progress to `watch`.
     pub fn run(&self, watch: &mut dyn Watch) -> Result<(), Error> {
         self.task.check()?;
         match self.task.ranks {
@@ -143,7 +143,7 @@ impl Launch<'_> {
             });
             let failed = others.filter_map(Result::err).find(|error| !matches!(error, Error::Lost { .. }));
             match done {
-                // Who was lost says best why.
+                // The lost rank knows the reason best.
                 Err(Error::Lost { .. }) if failed.is_some() => Err(failed.expect("just asked")),
                 done => done,
             }
@@ -174,7 +174,7 @@ impl Launch<'_> {
     }
 }
 
-/// Is a rank of a run that another process has started, from beginning to end. Services are opened by `remote`.
+/// Runs one rank of a run that another process has started. `remote` opens services.
 pub fn member(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
     let (mut group, job) = Member::join()?;
     let job: Job = serde_json::from_slice(&job).map_err(|e| {
@@ -193,7 +193,7 @@ pub fn member(remote: &OpenRemote, interrupted: &dyn Fn() -> bool) -> Result<(),
     Ok(())
 }
 
-/// Is a rank of a run that rank 0 tells of. Gives what rank 0 does not know yet.
+/// Runs one rank other than 0. Returns only errors that rank 0 does not know yet.
 pub fn follow(
     settings: &Settings,
     group: &mut dyn Group,
@@ -201,7 +201,7 @@ pub fn follow(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
     match run(settings, group, interface, None, interrupted, &mut Unwatched) {
-        // Rank 0 knows them, for it told them to this one.
+        // Rank 0 sent these errors itself.
         Err(Error::Rank { .. } | Error::Interrupted) => Ok(()),
         done => done,
     }

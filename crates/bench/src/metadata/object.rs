@@ -1,28 +1,28 @@
-//! What the benchmark works on: data sets, and the objects in them.
+//! Data sets, and the objects in them.
 
 use serde::{Deserialize, Serialize};
 
-/// A data set: a directory, a prefix, a table.
+/// A data set: a directory, prefix or table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Set {
-    /// The rank that owns it: that makes and removes it.
+    /// The rank that owns it, and creates and removes it.
     pub rank: u32,
-    /// Its number among those of its rank.
+    /// Its number within the rank.
     pub number: u32,
 }
 
-/// An object: a file, a key, a row.
+/// An object: a file, key or row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Object {
-    /// The data set it is in.
+    /// The data set of the object.
     pub set: Set,
-    /// Its number in the data set, in the order in which they are made.
+    /// Its number in the data set, in order of creation.
     pub item: u64,
 }
 
 impl Object {
-    /// A number that no other object is likely to have, of 64 mixed bits (the finalizer of SplitMix64: Steele, Lea and Flood,
-    /// Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, over each part in turn).
+    /// A 64-bit hash that is very likely unique (the finalizer of SplitMix64: Steele, Lea and Flood, Fast Splittable Pseudorandom
+    /// Number Generators, OOPSLA 2014, applied to each part in turn).
     pub fn mixed(self, seed: u64) -> u64 {
         let set = u64::from(self.set.rank) << 32 | u64::from(self.set.number);
         mix(mix(mix(seed) ^ set) ^ self.item)

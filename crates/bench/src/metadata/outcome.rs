@@ -1,4 +1,4 @@
-//! What a phase gave, over all ranks.
+//! The result of a phase, over all ranks.
 
 use super::latency::{Op, Quantiles};
 use super::settings::Phase;
@@ -7,112 +7,112 @@ use super::timeline::Slice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a phase gave.
+/// The result of a phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PhaseOutcome {
     /// The phase.
     pub phase: Phase,
-    /// Which repeat of the benchmark phase, from 0.
+    /// The repeat of the benchmark phase, from 0.
     pub iteration: u32,
-    /// Objects that the phase is about: made, read or deleted, as it is published.
+    /// Objects created, read or deleted, as counted in published results.
     pub objects: u64,
-    /// Data sets made or removed.
+    /// Data sets created or removed.
     pub data_sets: u64,
-    /// Objects a second, over the time of the slowest rank.
+    /// Objects per second, over the time of the slowest rank.
     pub objects_per_s: f64,
-    /// Operations a second: an object of the benchmark phase is four, or two if it is only read.
+    /// Operations per second: four per object of the benchmark phase, or two if it only reads.
     pub operations_per_s: f64,
-    /// Bytes written and read a second, in MiB.
+    /// MiB written and read per second.
     pub mib_per_s: f64,
-    /// Operations that failed.
+    /// Failed operations.
     pub errors: u64,
-    /// Seconds that the slowest rank took.
+    /// Seconds of the slowest rank.
     pub time_s: f64,
-    /// Seconds that the quickest took.
+    /// Seconds of the fastest rank.
     pub time_min_s: f64,
-    /// Their mean over the ranks.
+    /// Mean seconds over the ranks.
     pub time_mean_s: f64,
-    /// Standard deviation over the ranks, of a sample; 0 for one rank.
+    /// Sample standard deviation over the ranks; 0 for one rank.
     pub time_stddev_s: f64,
-    /// The quickest over the slowest, in percent.
+    /// Time of the fastest rank over that of the slowest, in percent.
     pub balance: f64,
-    /// Each kind of operation that there was, by its name.
+    /// Counts of each kind of operation in the phase, by name.
     pub operations: BTreeMap<String, OpOutcome>,
     /// Latencies in microseconds, by operation and quantile.
     pub latency_us: BTreeMap<String, Quantiles>,
-    /// How many of each kind took how long, in few bins.
+    /// Latency histograms of each kind, in few bins.
     #[serde(default)]
     pub latency_bins: BTreeMap<String, Vec<LatencyBin>>,
-    /// Latencies of each kind in the course of the phase, in few slices of time.
+    /// Latencies of each kind over the course of the phase, in few time slices.
     #[serde(default)]
     pub timeline: BTreeMap<String, Vec<TimeSlice>>,
-    /// Iterations of the rank that did most, where a stonewall could end them.
+    /// Maximum iterations of a rank, if a stonewall could end the phase.
     pub stonewall_iterations: Option<u64>,
-    /// What was waited after each operation, as a share of what it took.
+    /// The wait after each operation, as a fraction of its duration.
     pub waiting: f64,
-    /// Each rank alone.
+    /// Results of each rank.
     pub ranks: Vec<RankOutcome>,
     /// The first failures of each rank.
     pub failures: Vec<String>,
 }
 
-/// How often an operation was done, and how often it failed.
+/// Counts of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OpOutcome {
-    /// Went well.
+    /// Successful operations.
     pub done: u64,
-    /// Did not.
+    /// Failed operations.
     pub errors: u64,
 }
 
-/// Operations of one kind that took about as long.
+/// Operations of one kind with similar latency.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LatencyBin {
-    /// They took less than this, in microseconds, and no less than a bin before: an eighth of a doubling shorter.
+    /// Upper limit in microseconds, excluded; the lower limit is an eighth of a doubling less.
     pub below_us: f64,
-    /// How many.
+    /// Number of operations.
     pub count: u64,
 }
 
-/// Operations of one kind that began at about the same time.
+/// Operations of one kind that started at about the same time.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TimeSlice {
-    /// The middle of that time, in seconds since the phase began.
+    /// The middle of the slice, in seconds since the start of the phase.
     pub at_s: f64,
-    /// How many.
+    /// Number of operations.
     pub count: u64,
     /// Their mean latency, in microseconds.
     pub mean_us: f64,
-    /// The longest.
+    /// Maximum latency, in microseconds.
     pub max_us: f64,
 }
 
-/// What one rank gave.
+/// The result of one rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RankOutcome {
-    /// Its number.
+    /// The rank.
     pub rank: u32,
-    /// Objects, as for the phase.
+    /// Objects, counted as for the phase.
     pub objects: u64,
-    /// Data sets made or removed.
+    /// Data sets created or removed.
     pub data_sets: u64,
-    /// Objects a second over its own time.
+    /// Objects per second, over the time of this rank.
     pub objects_per_s: f64,
-    /// Operations a second.
+    /// Operations per second.
     pub operations_per_s: f64,
-    /// MiB a second.
+    /// MiB per second.
     pub mib_per_s: f64,
-    /// Operations that failed.
+    /// Failed operations.
     pub errors: u64,
     /// Seconds.
     pub time_s: f64,
-    /// The longest operation, in microseconds.
+    /// Maximum latency, in microseconds.
     pub latency_max_us: f64,
     /// Latencies in microseconds, by operation and quantile.
     pub latency_us: BTreeMap<String, Quantiles>,
 }
 
-/// What the numbers of a phase are made of, of one rank or of all.
+/// The counts behind the rates of a phase, of one rank or of all.
 struct Rates {
     objects: u64,
     data_sets: u64,
@@ -132,7 +132,7 @@ impl Rates {
     }
 }
 
-/// A number a second; none pass in no time.
+/// `number` per second; 0 if no time passed.
 fn rate(number: f64, time_s: f64) -> f64 {
     if time_s > 0.0 { number / time_s } else { 0.0 }
 }
@@ -161,7 +161,7 @@ fn timeline(tally: &Tally) -> BTreeMap<String, Vec<TimeSlice>> {
 }
 
 impl PhaseOutcome {
-    /// What all ranks gave together.
+    /// The combined result of all ranks.
     pub fn of(
         phase: Phase,
         iteration: u32,
@@ -213,7 +213,7 @@ impl PhaseOutcome {
         }
     }
 
-    /// The longest operation, in microseconds.
+    /// Maximum latency, in microseconds.
     pub fn latency_max_us(&self) -> f64 {
         self.latency_us.values().map(|quantiles| quantiles.max).fold(0.0, f64::max)
     }

@@ -1,5 +1,5 @@
-//! Ranks that are processes of one machine. Rank 0 is the process that starts the others; each of them has a socket to it
-//! in the place of its standard input, and dies with it.
+//! Ranks that are processes of one machine. Rank 0 starts the others; each is connected to it by a socket as its standard input, and is
+//! killed when rank 0 exits.
 
 use super::error::Error;
 use super::group::Group;
@@ -13,15 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// No message is longer, in bytes: whoever announces more is no rank.
+/// Maximum length of a message, in bytes: a longer one does not come from a rank.
 const MOST_BYTES: u32 = 1 << 30;
 
-/// How long rank 0 waits for processes that end.
+/// How long rank 0 waits for processes to exit.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// For the exit status of a rank whose connection has ended, 2 s.
+    /// For the exit status of a rank whose connection has closed; default 2 s.
     pub exit_status: Duration,
-    /// For the exit of all ranks after the run, before they are killed, 2 s.
+    /// For the exit of all ranks after the run, before they are killed; default 2 s.
     pub exit: Duration,
 }
 
@@ -33,19 +33,19 @@ impl Default for Patience {
 
 /// Rank 0 of a group of processes.
 pub struct Processes {
-    /// How long it waits for the others to end.
+    /// How long it waits for the other processes to exit.
     pub patience: Patience,
-    others: Vec<Other>,
+    others: Vec<PeerProcess>,
     lost: Arc<Lost>,
 }
 
-/// Another rank, as rank 0 sees it.
-struct Other {
+/// Another rank, as seen by rank 0.
+struct PeerProcess {
     child: Child,
     link: UnixStream,
 }
 
-/// Which rank was lost, if one was.
+/// The lost rank, if any.
 #[derive(Default)]
 struct Lost {
     over: AtomicBool,
@@ -53,7 +53,7 @@ struct Lost {
 }
 
 impl Processes {
-    /// Starts the ranks from 1 to `ranks` - 1, each by a command that must call [`Member::join`], and gives each `job`.
+    /// Starts the ranks 1 to `ranks` - 1, each with a command that must call [`Member::join`], and sends each `job`.
     pub fn start(ranks: u32, command: impl Fn() -> Command, job: &[u8]) -> Result<Processes, Error> {
         let lost = Arc::<Lost>::default();
         let mut group = Processes { patience: Patience::default(), others: Vec::new(), lost };
@@ -63,7 +63,7 @@ impl Processes {
             let child = command().stdin(Stdio::from(OwnedFd::from(theirs))).spawn().map_err(fail)?;
             let watched = link.try_clone().map_err(fail)?;
             watch(rank, Pid::from_child(&child), watched, group.lost.clone());
-            group.others.push(Other { child, link });
+            group.others.push(PeerProcess { child, link });
             let first = [&rank.to_le_bytes()[..], &ranks.to_le_bytes(), job].concat();
             group.send(rank, &first)?;
         }
@@ -74,9 +74,9 @@ impl Processes {
         send(&mut self.others[rank as usize - 1].link, message).map_err(|error| self.lost(rank, &error))
     }
 
-    /// Why there is no answer from a rank.
+    /// The reason why a rank does not answer.
     fn lost(&self, rank: u32, error: &std::io::Error) -> Error {
-        // The connection ends a moment before the process does.
+        // The connection closes shortly before the process exits.
         let begun = std::time::Instant::now();
         loop {
             if let Some((rank, why)) = self.lost.who.lock().expect("nobody panics with it").clone() {
@@ -90,7 +90,7 @@ impl Processes {
     }
 }
 
-/// Waits for a process in a thread of its own; one that fails ends the run. It is left for its parent to reap.
+/// Waits for a process in a separate thread; its failure ends the run. The parent reaps the process.
 fn watch(rank: u32, pid: Pid, link: UnixStream, lost: Arc<Lost>) {
     std::thread::spawn(move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -108,7 +108,7 @@ fn watch(rank: u32, pid: Pid, link: UnixStream, lost: Arc<Lost>) {
         };
         lost.who.lock().expect("nobody panics with it").get_or_insert((rank, why));
         lost.over.store(true, Ordering::Relaxed);
-        // Whoever waits for its answer waits no longer.
+        // Unblocks the thread that waits for its answer.
         let _ = link.shutdown(Shutdown::Both);
     });
 }
@@ -125,7 +125,7 @@ impl Group for Processes {
     fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Error> {
         let mut all = vec![message];
         for rank in 1..self.ranks() {
-            // A rank that was lost may be any of them, and the others never answer: their ends are found one by one.
+            // Any rank may be the lost one, and the others never answer: wait for each in turn, and stop when one is lost.
             if self.is_over() {
                 return Err(self.lost(rank, &std::io::ErrorKind::BrokenPipe.into()));
             }
@@ -157,7 +157,7 @@ impl Group for Processes {
 }
 
 impl Drop for Processes {
-    /// The other ranks have ended, or have nothing to go on for.
+    /// The other ranks have ended, or cannot continue.
     fn drop(&mut self) {
         for other in &mut self.others {
             let _ = other.link.shutdown(Shutdown::Both);
@@ -176,7 +176,7 @@ impl Drop for Processes {
     }
 }
 
-/// Waits until there is something to read, or the run is over.
+/// Waits until data is readable, or the run is over.
 fn wait_for(link: std::os::fd::BorrowedFd<'_>, over: &AtomicBool) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let while_waiting = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -188,13 +188,13 @@ fn wait_for(link: std::os::fd::BorrowedFd<'_>, over: &AtomicBool) {
     }
 }
 
-/// The first byte of what a rank gives: it goes on …
+/// The first byte of an answer: success …
 const DONE: u8 = 0;
 
-/// … or it cannot, and says why.
+/// … or failure, followed by the reason.
 const FAILED: u8 = 1;
 
-/// A rank that another process started.
+/// A rank started by another process.
 pub struct Member {
     rank: u32,
     ranks: u32,
@@ -202,12 +202,12 @@ pub struct Member {
 }
 
 impl Member {
-    /// Joins the group by what is this process's standard input; gives the job with it.
+    /// Joins the group through standard input; returns the rank and its job.
     pub fn join() -> Result<(Member, Vec<u8>), Error> {
         let stranger = |why: String| {
             Error::Settings(format!("ranks cannot be started by hand, only by the benchmark: {why}"))
         };
-        // It must not go on when nobody is left to ask for it. Who started it may have ended already.
+        // The rank must not outlive rank 0, which may have exited already.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(|e| stranger(e.to_string()))?;
         let stdin = std::io::stdin().as_fd().try_clone_to_owned().map_err(|e| stranger(e.to_string()))?;
@@ -220,7 +220,7 @@ impl Member {
         Ok((Member { rank: number(0), ranks: number(4), link }, job.to_vec()))
     }
 
-    /// Tells rank 0 why this one cannot go on.
+    /// Reports to rank 0 why this rank cannot continue.
     pub fn fail(mut self, why: &str) {
         let _ = send(&mut self.link, &[&[FAILED], why.as_bytes()].concat());
     }
@@ -248,7 +248,7 @@ impl Group for Member {
         receive(&mut self.link).map_err(Self::lost)
     }
 
-    /// Rank 0 ends this process when the run is over.
+    /// Rank 0 kills this process when the run is over.
     fn is_over(&self) -> bool {
         false
     }

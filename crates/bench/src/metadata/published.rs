@@ -1,12 +1,12 @@
-//! The text that md-workbench prints, so that the scripts that read it read this too: phase, objects a second, MiB a second
-//! and errors stand where its importer looks for them (`results-in-db.py`).
+//! Output in the format of md-workbench, for scripts that parse it: phase, objects per second, MiB per second and errors are where its
+//! importer expects them (`results-in-db.py`).
 
 use super::latency::{Op, Quantiles};
 use super::outcome::{PhaseOutcome, RankOutcome};
 use super::settings::{Phase, Settings};
 use std::fmt::Write as _;
 
-/// What stands before the phases: the settings, in the published words.
+/// The text before the phases: the settings, under their published names.
 pub fn heading(settings: &Settings, interface: &str, ranks: u32) -> String {
     let Settings { data_sets, precreate, iterations, repeats, offset, .. } = settings;
     let phases = settings.waiting.factors().len() as u64 * u64::from(*repeats);

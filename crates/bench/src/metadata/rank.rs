@@ -1,4 +1,4 @@
-//! What one rank does in each phase, operation by operation, each timed alone.
+//! The operations of one rank in each phase, each timed separately.
 
 use super::contents::Contents;
 use super::error::Error;
@@ -13,47 +13,47 @@ use super::walk::Walk;
 use quanta::Clock;
 use std::time::{Duration, Instant};
 
-/// Waits shorter than this are spent looking at the clock: sleeping takes longer.
+/// Waits shorter than this are busy-waits: sleeping takes longer.
 const SPIN_BELOW: Duration = Duration::from_millis(10);
 
-/// A rank at work.
+/// The state of one rank.
 pub struct Rank<'a> {
     pub settings: &'a Settings,
     pub interface: &'a mut dyn Interface,
     pub contents: Contents,
     pub walk: Walk,
-    /// How far each rank has come in the benchmark phase, its own place among them.
+    /// The position of every rank in the benchmark phase, including this one.
     pub positions: Vec<u64>,
-    /// Whether a signal asked for the end.
+    /// Whether a signal requested the end.
     pub interrupted: &'a dyn Fn() -> bool,
-    /// What is written, or was read.
+    /// The data to write, or the data read.
     pub buffer: Vec<u8>,
-    /// Where every latency goes, if it is kept.
+    /// The file of all latencies, if requested.
     pub samples: Option<Samples>,
-    /// What times operations: the counter of the processor where it counts steadily, which takes half as long to read as the
-    /// system's clock, which is made of it.
+    /// The clock for latencies: the processor's time stamp counter if it is steady, which is read in half the time of the system's clock, which is
+    /// based on it.
     pub clock: Clock,
 }
 
-/// A phase on its way.
-struct Doing {
+/// A running phase.
+struct PhaseRun {
     clock: Clock,
     begun: Instant,
-    /// The same moment by the clock.
+    /// The same instant as read from `clock`.
     begun_raw: u64,
     tally: Tally,
-    /// How long the operation before took.
+    /// Duration of the last operation.
     last: Duration,
     samples: Option<Samples>,
 }
 
-impl Doing {
-    fn begin(clock: Clock, samples: Option<Samples>) -> Doing {
+impl PhaseRun {
+    fn begin(clock: Clock, samples: Option<Samples>) -> PhaseRun {
         let (begun, begun_raw) = (Instant::now(), clock.raw());
-        Doing { clock, begun, begun_raw, tally: Tally::default(), last: Duration::ZERO, samples }
+        PhaseRun { clock, begun, begun_raw, tally: Tally::default(), last: Duration::ZERO, samples }
     }
 
-    /// Times an operation and counts it. Gives what it gave, if it went well.
+    /// Runs, times and counts an operation. Returns its result if it succeeded.
     #[inline]
     fn timed<T>(&mut self, op: Op, object: Object, run: impl FnOnce() -> Result<T, Failure>) -> Option<T> {
         let start = self.clock.raw();
@@ -80,7 +80,7 @@ impl Doing {
         }
     }
 
-    /// An operation that went well gave something wrong.
+    /// Counts a successful operation with a wrong result as an error.
     #[cold]
     fn wrong(&mut self, op: Op, object: Object, why: &dyn std::fmt::Display) {
         let count = &mut self.tally.ops[op as usize];
@@ -95,11 +95,11 @@ fn failure(what: &str, object: Object, why: &str) -> String {
 }
 
 impl Rank<'_> {
-    fn begin(&mut self) -> Doing {
-        Doing::begin(self.clock.clone(), self.samples.take())
+    fn begin(&mut self) -> PhaseRun {
+        PhaseRun::begin(self.clock.clone(), self.samples.take())
     }
 
-    fn end(&mut self, mut doing: Doing) -> Tally {
+    fn end(&mut self, mut doing: PhaseRun) -> Tally {
         doing.tally.time_s = doing.begun.elapsed().as_secs_f64();
         if let Some(why) = doing.samples.as_ref().and_then(Samples::failed) {
             doing.tally.fatal.get_or_insert(why);
@@ -108,7 +108,7 @@ impl Rank<'_> {
         doing.tally
     }
 
-    /// Makes the data sets and their first objects.
+    /// Creates the data sets and their first objects.
     pub fn precreate(&mut self, group: &dyn Group) -> Tally {
         let mut doing = self.begin();
         let start = self.positions[group.rank() as usize];
@@ -137,7 +137,7 @@ impl Rank<'_> {
         self.end(doing)
     }
 
-    /// Goes once through its share of the objects, waiting after each operation `waiting` times what it took.
+    /// Runs one repeat of the benchmark phase; after each operation it waits `waiting` times the duration of the operation.
     pub fn benchmark(&mut self, group: &mut dyn Group, waiting: f64) -> Result<Tally, Error> {
         let mut doing = self.begin();
         let start = self.positions[group.rank() as usize];
@@ -162,14 +162,14 @@ impl Rank<'_> {
         let mut tally = self.end(doing);
         tally.time_s -= waited_for_others.as_secs_f64();
         tally.iterations = done;
-        // Those that met no wall are asked nevertheless, by those that did.
+        // Ranks that did not reach the stonewall take part too: those that did request the maximum.
         if wall.is_some_and(|wall| wall.wear_out) {
             group::most(group, done)?;
         }
         Ok(tally)
     }
 
-    /// Deletes what its data sets hold, and the data sets.
+    /// Deletes the objects of its data sets, and the data sets.
     pub fn cleanup(&mut self, group: &dyn Group) -> Tally {
         let mut doing = self.begin();
         for number in 0..self.settings.data_sets {
@@ -192,13 +192,12 @@ impl Rank<'_> {
         self.end(doing)
     }
 
-    /// The first position at which an object that it would read might not have been made yet. Ranks are only held in step
-    /// between phases.
+    /// The first position at which an object to read may not exist yet. Ranks are synchronized only between phases.
     fn furthest(&self) -> u64 {
         self.settings.precreate + self.positions.iter().min().copied().unwrap_or(0)
     }
 
-    fn visit(&mut self, doing: &mut Doing, number: u32, position: u64, waiting: f64) {
+    fn visit(&mut self, doing: &mut PhaseRun, number: u32, position: u64, waiting: f64) {
         let object = self.walk.reads(number, position);
         let expected = self.contents.size(object);
         let keeps = self.interface.keeps_contents();
@@ -228,7 +227,7 @@ impl Rank<'_> {
         wait(doing.last, waiting);
     }
 
-    fn write(&mut self, doing: &mut Doing, object: Object) {
+    fn write(&mut self, doing: &mut PhaseRun, object: Object) {
         if self.interface.keeps_contents() {
             self.contents.fill(object, &mut self.buffer);
         }
@@ -261,12 +260,12 @@ mod tests {
 
     const OBJECT: Object = Object { set: Set { rank: 0, number: 0 }, item: 0 };
 
-    /// By a clock that the test sets: the latency is that of the operation alone, and its start is since the phase began.
+    /// With a mock clock: the latency covers the operation only, and its start is relative to the phase.
     #[test]
-    fn latencies_are_those_of_the_clock() {
+    fn latencies_match_the_clock() {
         let (clock, time) = Clock::mock();
         time.increment(7_000_000_000_u64);
-        let mut doing = Doing::begin(clock, None);
+        let mut doing = PhaseRun::begin(clock, None);
         time.increment(300_000_000_u64);
         let found = doing.timed(Op::Stat, OBJECT, || {
             time.increment(1_250_000_u64);
@@ -278,7 +277,7 @@ mod tests {
             time.increment(2_000_000_u64);
             Err(Failure("no".to_owned()))
         });
-        // What failed is counted, and its time is not among the latencies.
+        // A failed operation is counted, but its latency is not recorded.
         assert_eq!((lost, doing.last), (None, Duration::from_millis(2)));
         let tally = &doing.tally;
         assert_eq!((tally.of(Op::Stat).done, tally.of(Op::Stat).errors), (1, 1));
@@ -292,11 +291,11 @@ mod tests {
     mod soak {
         use super::*;
 
-        /// Its frequency is found in the first fifth of a second, in which others may have the processor. A wrong unit is further off.
+        /// The clock calibrates its frequency in the first fifth of a second, during which other processes may run. A wrong unit would differ more.
         #[test]
         #[ignore = "soak: compares the counter of the processor with the clock of the system, which agree only on a quiet machine"]
-        fn the_counter_of_the_processor_counts_nanoseconds() {
-            let mut doing = Doing::begin(Clock::new(), None);
+        fn processor_counter_counts_nanoseconds() {
+            let mut doing = PhaseRun::begin(Clock::new(), None);
             let before = Instant::now();
             let slept = doing.timed(Op::Stat, OBJECT, || {
                 let begun = Instant::now();

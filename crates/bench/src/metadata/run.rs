@@ -1,4 +1,4 @@
-//! A run: its phases one after the other, all ranks beginning each together.
+//! A run: its phases in sequence, each started by all ranks together.
 
 use super::contents::Contents;
 use super::error::Error;
@@ -15,27 +15,27 @@ use quanta::Clock;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What is told on the way, on rank 0.
+/// Progress reports, on rank 0.
 pub trait Watch {
-    /// A phase begins.
+    /// A phase starts.
     fn begins(&mut self, phase: Phase, iteration: u32);
 
     /// A phase has ended. An error ends the run.
     fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error>;
 }
 
-/// What rank 0 says to all at the end of a phase.
+/// The message of rank 0 to all ranks at the end of a phase.
 #[derive(Serialize, Deserialize)]
 struct Verdict {
     positions: Vec<u64>,
-    /// The rank that cannot go on, and why.
+    /// The rank that cannot continue, and the reason.
     stop: Option<(u32, String)>,
     interrupted: bool,
 }
 
-/// Runs all phases, as one rank of `group`. The ranks of a group must be given the same settings. `run_info` is where rank 0
-/// finds how far an earlier job came whose objects are used, and leaves how far this one came if they stay.
-/// `interrupted` says whether a signal asked for the end.
+/// Runs all phases as one rank of `group`. All ranks must have the same settings. From `run_info`, rank 0 reads the positions of an earlier job
+/// whose objects are used, and it writes the positions of this one there if its objects remain. `interrupted` returns whether a signal requested
+/// the end.
 pub fn run(
     settings: &Settings,
     group: &mut dyn Group,
@@ -60,7 +60,7 @@ pub fn run(
     };
     let mut conduct = Conduct { group, watch, run_info };
     let done = phases(&mut rank, &mut conduct);
-    // What a run has measured that ended early can be read too, rank by rank.
+    // The latencies of a run that ended early can be read as well, in one file per rank.
     rank.samples.map_or(Ok(()), Samples::finish).and(done)?;
     if let Some(whole) = &settings.latencies {
         group::meet(conduct.group)?;
@@ -73,7 +73,7 @@ pub fn run(
     Ok(())
 }
 
-/// All phases, one after the other.
+/// All phases in sequence.
 fn phases(rank: &mut Rank, conduct: &mut Conduct) -> Result<(), Error> {
     let settings = rank.settings;
     if settings.phases.precreate {
@@ -96,7 +96,7 @@ fn phases(rank: &mut Rank, conduct: &mut Conduct) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where each rank begins.
+/// The start position of each rank.
 fn positions(settings: &Settings, group: &mut dyn Group, run_info: Option<&Path>) -> Result<Vec<u64>, Error> {
     let begun = match run_info {
         Some(path) if group.rank() == 0 && !settings.phases.precreate => {
@@ -114,14 +114,14 @@ struct Conduct<'a> {
 }
 
 impl Conduct<'_> {
-    /// What rank 0 does alone, while the others wait for it.
+    /// An action of rank 0 only; the others wait for it.
     fn alone(&mut self, act: impl FnOnce() -> Result<(), String>) -> Result<(), Error> {
         let done = if self.group.rank() == 0 { act() } else { Ok(()) };
         let done: Result<(), String> = group::broadcast(self.group, &done)?;
         done.map_err(|why| Error::Rank { rank: 0, why })
     }
 
-    /// A phase of all ranks.
+    /// Runs a phase on all ranks.
     fn phase(
         &mut self,
         rank: &mut Rank,
@@ -139,7 +139,7 @@ impl Conduct<'_> {
         group::meet(self.group)?;
         let tally = act(rank, self.group)?;
         let gathered = group::gather(self.group, &(tally, (rank.interrupted)()))?;
-        // One signal ends all ranks, whichever it came to.
+        // A signal to any rank ends all ranks.
         let interrupted = gathered.iter().any(|(_, interrupted)| *interrupted);
         let tallies: Vec<Tally> = gathered.into_iter().map(|(tally, _)| tally).collect();
         let mut verdict = Verdict { positions: rank.positions.clone(), stop: None, interrupted };
@@ -155,7 +155,7 @@ impl Conduct<'_> {
             let stonewalled = phase == Phase::Benchmark && rank.settings.stonewall.is_some();
             let outcome = PhaseOutcome::of(phase, iteration, waiting, stonewalled, &tallies);
             told = self.watch.ended(&outcome);
-            // Whatever ends the run behind this, a later job finds the objects.
+            // Saved first, so that a later job finds the objects even if the run ends here.
             if let Some(path) = self.run_info {
                 told = told.and(RunInfo::of(rank.settings, &verdict.positions).save(path));
             }

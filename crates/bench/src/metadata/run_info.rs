@@ -1,28 +1,28 @@
-//! The file that lets another job continue with the phases that this one left out: where each rank is, and what the run is
-//! that it belongs to.
+//! The run-info file, with which another job runs the phases that this one left out: the positions of the ranks, and the identity of
+//! the run.
 
 use super::error::Error;
 use super::settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a later job must know.
+/// The information for a later job.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunInfo {
-    /// How far each rank has come.
+    /// The position of each rank.
     pub positions: Vec<u64>,
     /// Data sets of each rank.
     pub data_sets: u32,
     /// Objects of each data set.
     pub precreate: u64,
-    /// The offset between who writes and who reads.
+    /// The rank distance between writer and reader.
     pub offset: u32,
-    /// The sizes and contents of the objects follow from it.
+    /// The seed of the sizes and contents of the objects.
     pub seed: u64,
 }
 
 impl RunInfo {
-    /// Of a run that is here now.
+    /// The information of the current run.
     pub fn of(settings: &Settings, positions: &[u64]) -> RunInfo {
         RunInfo {
             positions: positions.to_vec(),
@@ -33,7 +33,7 @@ impl RunInfo {
         }
     }
 
-    /// Reads it; refuses one of a run with other settings, whose objects would not be found.
+    /// Reads the file; returns an error if the run had other settings, since its objects would not be found.
     pub fn load(path: &Path, settings: &Settings, ranks: u32) -> Result<RunInfo, Error> {
         let text = input::read(path).map_err(|source| Error::Io {
             action: "reading",
@@ -58,7 +58,7 @@ impl RunInfo {
         Ok(info)
     }
 
-    /// Puts it in the place of the one before.
+    /// Replaces the file.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let fail = |source| Error::Io { action: "writing", path: path.to_owned(), source };
         let new = path.with_extension("new");

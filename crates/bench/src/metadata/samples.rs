@@ -1,5 +1,5 @@
-//! Every latency in a file (Parquet, zstd). Each rank writes a part of its own, a row group at a time, so that memory does
-//! not grow with the run; at the end rank 0 puts the parts together without decoding them.
+//! Saves every latency to a file (Parquet, zstd). Each rank writes its own part in row groups, so that memory does not grow with the run; at
+//! the end rank 0 joins the parts without decoding them.
 
 use super::error::Error;
 use super::latency::Op;
@@ -17,7 +17,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Operations that are held at once: a few megabytes.
+/// Operations per row group: a few megabytes of memory.
 const GROUP_ROWS: usize = 1 << 16;
 
 const SCHEMA: &str = "message latencies {
@@ -49,7 +49,7 @@ pub struct Samples {
     failed: Option<ParquetError>,
 }
 
-/// Where the part of a rank lies while the run goes on.
+/// The path of a rank's part during the run.
 fn part(whole: &Path, rank: u32) -> PathBuf {
     let mut name = whole.as_os_str().to_owned();
     name.push(format!(".rank-{rank}"));
@@ -62,12 +62,12 @@ fn fail(action: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Error
 
 fn writer(path: &Path) -> Result<SerializedFileWriter<File>, ParquetError> {
     let schema = Arc::new(parse_message_type(SCHEMA).expect("the schema is right"));
-    // Speed counts more than size: the rank waits for it between two operations.
+    // Favours speed over size: the rank waits for the write between two operations.
     let level = ZstdLevel::try_new(1).expect("there is a level 1");
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
         .set_statistics_enabled(EnabledStatistics::None);
-    // Times hardly ever repeat.
+    // No dictionary: times hardly ever repeat.
     for name in ["start_ns", "latency_ns"] {
         let column = ColumnPath::from(name);
         properties = properties
@@ -79,7 +79,7 @@ fn writer(path: &Path) -> Result<SerializedFileWriter<File>, ParquetError> {
 }
 
 impl Samples {
-    /// Begins the part of a rank of the file that will be `whole`.
+    /// Creates the part of a rank of the file `whole`.
     pub fn create(whole: &Path, rank: u32) -> Result<Samples, Error> {
         let path = part(whole, rank);
         let file = writer(&path).map_err(fail("making", &path))?;
@@ -87,12 +87,12 @@ impl Samples {
         Ok(Samples { rank, path, file, now, group: Vec::with_capacity(GROUP_ROWS), failed: None })
     }
 
-    /// What is recorded from now on belongs to this phase.
+    /// Sets the phase of the next records.
     pub fn begin(&mut self, phase: Phase, iteration: u32, waiting: f64) {
         self.now = (phase, iteration, waiting);
     }
 
-    /// Adds an operation that began so long after the phase.
+    /// Adds an operation that started `start_ns` after the start of the phase.
     #[inline]
     pub fn record(&mut self, op: Op, start_ns: u64, latency_ns: u64) {
         let (phase, iteration, waiting) = self.now;
@@ -102,13 +102,13 @@ impl Samples {
         }
     }
 
-    /// Why not all can be kept, if so.
+    /// The error that prevented a write, if any.
     pub fn failed(&self) -> Option<String> {
         let error = self.failed.as_ref()?;
         Some(format!("writing {}: {error}", self.path.display()))
     }
 
-    /// Writes what is left. The part can be read from then on.
+    /// Writes the remaining records; the part can be read from then on.
     pub fn finish(mut self) -> Result<(), Error> {
         self.flush();
         let path = self.path;
@@ -149,7 +149,7 @@ fn column<T: DataType>(
     column.close()
 }
 
-/// Puts the parts of all ranks together, and takes them away.
+/// Joins the parts of all ranks, and removes them.
 pub fn join(whole: &Path, ranks: u32) -> Result<(), Error> {
     let write = || -> Result<(), ParquetError> {
         let mut writer = writer(whole)?;

@@ -1,4 +1,4 @@
-//! What a run of the benchmark is asked to be. The words are those of md-workbench where it has them.
+//! The settings of a run, under the names of md-workbench where it has them.
 
 use super::contents::Sizes;
 use super::error::Error;
@@ -6,44 +6,44 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a run is asked to be. All ranks have the same.
+/// The settings of a run, the same for all ranks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Settings {
-    /// Data sets of each rank.
+    /// Data sets per rank.
     pub data_sets: u32,
-    /// Objects made in each data set before the benchmark phase.
+    /// Objects created in each data set before the benchmark phase.
     pub precreate: u64,
-    /// Objects that a rank goes through in each data set in one repeat of the benchmark phase.
+    /// Objects that a rank processes per data set in one repeat of the benchmark phase.
     pub iterations: u64,
-    /// How often the benchmark phase is repeated.
+    /// Repeats of the benchmark phase.
     pub repeats: u32,
-    /// How large objects are.
+    /// The size distribution of objects.
     pub object_size: Sizes,
-    /// How many ranks lie between who writes and who reads, for each data set.
+    /// Rank distance between writer and reader, per data set.
     pub offset: u32,
-    /// The number of the first object, for runs that go on where others ended.
+    /// The number of the first object, for runs that continue others.
     pub start_item: u64,
-    /// Ends a benchmark phase after some time.
+    /// Time limit of a benchmark phase, if any.
     pub stonewall: Option<Stonewall>,
-    /// Waiting after each operation of the benchmark phase.
+    /// The wait after each operation of the benchmark phase.
     pub waiting: Waiting,
     /// Whether the benchmark phase only stats and reads.
     pub read_only: bool,
-    /// Whether errors of the precreate phase are counted only, instead of ending the run.
+    /// Whether errors of the precreate phase are only counted instead of ending the run.
     pub ignore_precreate_errors: bool,
-    /// Whether what is read is compared with what was written.
+    /// Whether the data read is compared with the data written.
     pub verify: bool,
     /// The phases to run.
     pub phases: Phases,
-    /// What the contents and sizes of objects follow from.
+    /// The seed of the contents and sizes of objects.
     pub seed: u64,
-    /// The file that every latency is kept in, if it is to be.
+    /// The file for every latency, if requested.
     #[serde(default)]
     pub latencies: Option<PathBuf>,
 }
 
 impl Default for Settings {
-    /// The settings of the report of 2016 (section 3): ten data sets, 3,000 objects of 3,900 bytes in each, 1,000 iterations.
+    /// The settings of the 2016 report (section 3): ten data sets, 3,000 objects of 3,900 bytes in each, 1,000 iterations.
     fn default() -> Settings {
         Settings {
             data_sets: 10,
@@ -65,29 +65,29 @@ impl Default for Settings {
     }
 }
 
-/// When a benchmark phase ends before its iterations are done.
+/// The end of a benchmark phase before all its iterations are done.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stonewall {
-    /// After this time no rank begins another iteration …
+    /// After this time no rank starts another iteration …
     pub after: Duration,
-    /// … except to do as many as the rank that did most.
+    /// … except to reach the number of iterations of the fastest rank.
     pub wear_out: bool,
 }
 
-/// Waiting after each operation of the benchmark phase, as a share of what the operation took.
+/// The wait after each operation of the benchmark phase, as a fraction of its duration.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Waiting {
-    /// None.
+    /// No wait.
     None,
-    /// This share.
+    /// A fixed fraction.
     Fixed(f64),
-    /// None, and then each of 1/16, 1/8 … 4, one repeat of the benchmark phase after another.
+    /// No wait, then 1/16, 1/8 … 4, one repeat of the benchmark phase after another.
     Adaptive,
 }
 
 impl Waiting {
-    /// The shares of the benchmark phases that make up one repeat.
+    /// The fractions of the benchmark phases of one repeat.
     pub fn factors(self) -> Vec<f64> {
         match self {
             Waiting::None => vec![0.0],
@@ -103,16 +103,16 @@ impl Waiting {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Data sets and their first objects are made.
+    /// Creates data sets and their first objects.
     Precreate,
-    /// Objects are looked at, read, deleted, and new ones written.
+    /// Stats, reads and deletes objects, and writes new ones.
     Benchmark,
-    /// All objects and data sets are deleted.
+    /// Deletes all objects and data sets.
     Cleanup,
 }
 
 impl Phase {
-    /// Its published name.
+    /// The name in published results.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Precreate => "precreate",
@@ -125,11 +125,11 @@ impl Phase {
 /// Which phases run, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Phases {
-    /// The first.
+    /// The precreate phase.
     pub precreate: bool,
-    /// The second.
+    /// The benchmark phase.
     pub benchmark: bool,
-    /// The last.
+    /// The cleanup phase.
     pub cleanup: bool,
 }
 
@@ -140,7 +140,7 @@ impl Default for Phases {
 }
 
 impl Settings {
-    /// Refuses settings that no run could have.
+    /// Returns an error for impossible settings.
     pub fn check(&self, ranks: u32) -> Result<(), Error> {
         let refuse = |why: String| Err(Error::Settings(why));
         if ranks == 0 || self.data_sets == 0 {
@@ -161,7 +161,7 @@ impl Settings {
             return refuse("too many objects to number; use fewer".to_owned());
         }
         if self.phases.benchmark && self.iterations > self.precreate && !self.read_only {
-            // Ranks are not held in step: one that is ahead would look for what another has not made yet.
+            // Ranks are not synchronized: a rank that is ahead would read objects that another has not created yet.
             return refuse(format!(
                 "{} iterations exceed the {} objects of a data set, so a rank could read an object before it \
                  exists; use fewer",

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// Makes the ranks of a group, each for a thread of its own.
+/// Creates the ranks of a group, one per thread.
 pub fn threads(ranks: u32) -> Vec<Threads> {
     let shared = Arc::new(Shared {
         state: Mutex::new(State {
@@ -20,7 +20,7 @@ pub fn threads(ranks: u32) -> Vec<Threads> {
     (0..ranks).map(|rank| Threads { rank, ranks, shared: shared.clone(), ended: false }).collect()
 }
 
-/// A rank that is a thread. One that is dropped before [`Threads::end`] is lost, and ends the others.
+/// A rank that is a thread. If it is dropped before [`Threads::end`], it counts as lost and ends the others.
 pub struct Threads {
     rank: u32,
     ranks: u32,
@@ -35,26 +35,26 @@ struct Shared {
 }
 
 struct State {
-    /// What each rank has given and rank 0 not yet taken.
+    /// Messages from each rank that rank 0 has not taken yet.
     given: Vec<VecDeque<Vec<u8>>>,
-    /// What rank 0 has said and each rank not yet heard.
+    /// Messages from rank 0 that each rank has not taken yet.
     said: Vec<VecDeque<Vec<u8>>>,
-    /// Who was lost first.
+    /// The first lost rank.
     lost: Option<u32>,
 }
 
 impl Threads {
-    /// This rank has done all that it should.
+    /// Marks the rank as finished.
     pub fn end(mut self) {
         self.ended = true;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A rank that panicked is told as lost; what it held is whole.
+        // A rank that panicked is reported as lost; the state it locked is consistent.
         self.shared.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Waits until `ready` gives something, or a rank is lost.
+    /// Waits until `ready` returns a value, or a rank is lost.
     fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> Result<T, Error> {
         let mut state = self.lock();
         loop {

@@ -1,23 +1,22 @@
-//! How long operations took in the course of a phase: a bounded number of slices of time, which get wider as the phase gets
-//! longer.
+//! Latencies over the course of a phase, in a bounded number of time slices, which get wider as the phase gets longer.
 
 use super::latency::Op;
 use serde::{Deserialize, Serialize};
 
-/// No phase has more slices.
+/// Maximum number of slices.
 const MOST: usize = 128;
 
-/// The width of slices to begin with is this power of two in nanoseconds: about a millisecond.
+/// Initial width of a slice, as a power of two in nanoseconds: about a millisecond.
 const FIRST: u32 = 20;
 
-/// The operations of one kind that began within a slice.
+/// The operations of one kind that started within a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Slice {
-    /// How many.
+    /// Number of operations.
     pub count: u64,
-    /// How long they took together, in nanoseconds.
+    /// Sum of their latencies, in nanoseconds.
     pub sum_ns: u64,
-    /// How long the longest took.
+    /// Maximum latency, in nanoseconds.
     pub max_ns: u64,
 }
 
@@ -29,10 +28,10 @@ impl Slice {
     }
 }
 
-/// The slices of a phase, each with what began in it, in the order of [`Op::ALL`].
+/// The slices of a phase, each with its operations in the order of [`Op::ALL`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// Slices are so wide that a shift by this gives the number of one, for it is asked for every operation.
+    /// A right shift by this gives the slice of a start time; a shift, because every operation needs it.
     shift: u32,
     slices: Vec<[Slice; 4]>,
 }
@@ -44,7 +43,7 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Adds an operation that began so long after the phase.
+    /// Adds an operation that started `start_ns` after the start of the phase.
     #[inline]
     pub fn record(&mut self, op: Op, start_ns: u64, took_ns: u64) {
         while start_ns >> self.shift >= MOST as u64 {
@@ -57,7 +56,7 @@ impl Timeline {
         self.slices[at][op as usize].add(Slice { count: 1, sum_ns: took_ns, max_ns: took_ns });
     }
 
-    /// Adds what another rank did in the same phase.
+    /// Adds the operations of another rank in the same phase.
     pub fn add(&mut self, other: &Timeline) {
         let mut other = other.clone();
         while self.shift < other.shift {
@@ -73,14 +72,14 @@ impl Timeline {
         }
     }
 
-    /// The slices in which operations of a kind began, each with the middle of its time in seconds.
+    /// The slices with operations of a kind, each with its middle in seconds.
     pub fn of(&self, op: Op) -> impl Iterator<Item = (f64, Slice)> + '_ {
         let middle_s = |at: usize| (at as f64 + 0.5) * (1_u64 << self.shift) as f64 / 1e9;
         let all = self.slices.iter().enumerate().map(move |(at, slice)| (middle_s(at), slice[op as usize]));
         all.filter(|(_, slice)| slice.count > 0)
     }
 
-    /// Makes one slice of two.
+    /// Merges pairs of slices.
     fn widen(&mut self) {
         self.shift += 1;
         let pairs = self.slices.chunks(2).map(|pair| {
@@ -99,9 +98,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// However long the phase is, nothing is lost of it, and it makes no difference who did it.
+        /// Any length of a phase is covered, and the distribution over ranks does not matter.
         #[test]
-        fn slices_are_few_and_hold_all(
+        fn slices_are_few_and_complete(
             all in proptest::collection::vec((0_u64..1 << 44, 1_u64..1_000_000, any::<bool>()), 1..200),
         ) {
             let [mut one, mut other, mut both] = [(); 3].map(|()| Timeline::default());

@@ -1,7 +1,7 @@
-//! Which object a rank works on, when: pure arithmetic, the same on every rank.
+//! The object for each step of a rank: pure arithmetic, the same on every rank.
 //!
-//! In data set d a rank reads and deletes what lies in the set of the rank `offset · (d + 1)` before it, and writes into the
-//! set of the rank as many behind it, counted in a ring.
+//! In data set d, a rank reads and deletes in the set of the rank `offset · (d + 1)` before it, and writes into the set of the rank as many
+//! after it, counted in a ring.
 
 use super::object::{Object, Set};
 use super::settings::Settings;
@@ -21,25 +21,24 @@ impl Walk {
         Walk { rank, ranks, offset: settings.offset, precreate: settings.precreate }
     }
 
-    /// A data set of its own.
+    /// A data set of this rank.
     pub fn own(&self, number: u32) -> Set {
         Set { rank: self.rank, number }
     }
 
-    /// What it stats, reads and deletes at its `position` in data set `number`.
+    /// The object that the rank stats, reads and deletes at `position` in data set `number`.
     pub fn reads(&self, number: u32, position: u64) -> Object {
         Object { set: Set { rank: self.before(number), number }, item: position }
     }
 
-    /// What it writes there.
+    /// The object that the rank writes at that position.
     pub fn writes(&self, number: u32, position: u64) -> Object {
         Object { set: Set { rank: self.behind(number), number }, item: self.precreate + position }
     }
 
-    /// The items that its own data set `number` holds when each rank is at its place in `positions`: what was made and not
-    /// deleted since.
+    /// The items in its own data set `number` when each rank is at its entry of `positions`: those created and not deleted since.
     pub fn holds(&self, number: u32, positions: &[u64]) -> std::ops::Range<u64> {
-        // Who reads what is this rank's is as far behind as the one is before that this rank reads of.
+        // The rank that reads from this rank is as far behind it as the rank that this one reads from is before it.
         let deleted = positions[self.behind(number) as usize];
         let written = positions[self.before(number) as usize];
         deleted..self.precreate + written
@@ -65,9 +64,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// However far each rank has come, what is left is what was made and not deleted, and nothing is deleted twice.
+        /// At any positions of the ranks, the remaining objects are those created and not deleted, and none is deleted twice.
         #[test]
-        fn what_is_made_is_deleted_once(
+        fn created_objects_are_deleted_once(
             positions in proptest::collection::vec(0_u64..6, 1..7), offset in 0_u32..9, data_sets in 1_u32..5,
         ) {
             let settings = Settings { offset, data_sets, precreate: 6, ..Settings::default() };

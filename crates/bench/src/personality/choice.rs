@@ -1,67 +1,67 @@
-//! Which file a thread takes. Of each file it is known whether it is there and how many have it open; a thread takes one at random
-//! by changing that, without a lock.
+//! Random choice of files by threads. The state of each file is whether it exists and how many threads have it open; a thread takes a
+//! random file by changing its state, without a lock.
 
 use super::random::Random;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The file is not there.
+/// The file does not exist.
 const MISSING: u32 = 0;
 
-/// A thread makes or deletes it just now.
+/// A thread is creating or deleting the file.
 const BUSY: u32 = 1;
 
-/// It is there and nobody has it open; each who has it open is one more.
+/// The file exists and no thread has it open; each thread that opens it adds one.
 const IDLE: u32 = 2;
 
-/// So many files are looked at by chance before all are looked at in turn: where a fifth can be taken, all of them fail once in
-/// a thousand times.
+/// Number of random tries before all files are tried in order: if a fifth of the files match, all tries fail once in a thousand
+/// cases.
 const CHANCES: u32 = 31;
 
-/// The files of a set.
+/// The states of the files of a set.
 pub(super) struct Choice(Box<[AtomicU32]>);
 
 impl Choice {
-    /// Files of which it is told whether they are there.
+    /// The states of files that exist or not, as given.
     pub fn new(there: impl Iterator<Item = bool>) -> Choice {
         Choice(there.map(|there| AtomicU32::new(if there { IDLE } else { MISSING })).collect())
     }
 
-    /// A file that is there, which stays as long as it is not [put back](Choice::release).
+    /// Takes an existing file, which stays until it is [released](Choice::release).
     pub fn take_existing(&self, random: &mut Random) -> Option<usize> {
         self.take(random, |state| (state >= IDLE).then(|| state + 1))
     }
 
-    /// The end of having a file open.
+    /// Marks a file as closed by this thread.
     pub fn release(&self, file: usize) {
         self.0[file].fetch_sub(1, Ordering::Release);
     }
 
-    /// A file that is not there, to be made.
+    /// Takes a missing file, to create it.
     pub fn take_missing(&self, random: &mut Random) -> Option<usize> {
         self.take(random, |state| (state == MISSING).then_some(BUSY))
     }
 
-    /// A file that is there and that nobody has open, to be deleted.
+    /// Takes an existing file that no thread has open, to delete it.
     pub fn take_idle(&self, random: &mut Random) -> Option<usize> {
         self.take(random, |state| (state == IDLE).then_some(BUSY))
     }
 
-    /// The file that was taken to be made is there, and open.
+    /// Marks a file taken for creation as created and open.
     pub fn made(&self, file: usize) {
         self.0[file].store(IDLE + 1, Ordering::Release);
     }
 
-    /// The file that was taken is not there.
+    /// Marks a taken file as missing.
     pub fn gone(&self, file: usize) {
         self.0[file].store(MISSING, Ordering::Release);
     }
 
-    /// The file that was taken to be deleted is still there.
+    /// Marks a file taken for deletion as still existing.
     pub fn stays(&self, file: usize) {
         self.0[file].store(IDLE, Ordering::Release);
     }
 
-    /// Takes a file whose state may change to another.
+    /// Takes a file whose state `change` accepts, and changes its state.
     fn take(&self, random: &mut Random, change: impl Fn(u32) -> Option<u32>) -> Option<usize> {
         let files = self.0.len();
         let chance = |random: &mut Random| random.below(files as u64) as usize;
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_chosen_by_what_they_are() {
+    fn files_are_chosen_by_their_state() {
         let choice = Choice::new([true, false].into_iter());
         let mut random = Random::new(1, 1);
         assert_eq!(choice.take_existing(&mut random), Some(0));
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(choice.take_existing(&mut random), Some(1));
     }
 
-    /// All are as likely, whether they are found by chance or in turn.
+    /// All files are equally likely, found at random or in order.
     #[test]
     fn every_file_is_found() {
         let choice = Choice::new((0..1000).map(|file| file == 777));
@@ -118,9 +118,9 @@ mod tests {
         assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
     }
 
-    /// No file is made twice or deleted twice at once, whatever the threads do beside each other.
+    /// No file is created or deleted twice at the same time, whatever the threads do.
     #[test]
-    fn threads_never_have_the_same_file() {
+    fn threads_never_take_the_same_file() {
         let choice = Choice::new((0..8).map(|_| false));
         let owners: Vec<AtomicU32> = (0..8).map(|_| AtomicU32::new(0)).collect();
         std::thread::scope(|threads| {

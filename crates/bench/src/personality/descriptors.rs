@@ -1,11 +1,11 @@
-//! How many files this process may hold open.
+//! The limit of open files of this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Kept free for all else that the program opens.
+/// Descriptors reserved for the rest of the program.
 const OTHERS: u64 = 128;
 
-/// How many more files may be open beside `reserved`, once as many are allowed as may be.
+/// Raises the limit of open files to its maximum; returns how many are left besides `reserved`.
 pub(super) fn left(reserved: u64) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });

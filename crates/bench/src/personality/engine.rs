@@ -1,4 +1,4 @@
-//! Runs the threads of a personality together, for a time or for a number of operations.
+//! Runs the threads of a personality together, for a time or a number of operations.
 
 use super::choice::Choice;
 use super::error::Error;
@@ -15,52 +15,52 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether the run is to end.
+/// Interval at which the end of the run is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A thread needs little.
+/// Stack of a thread, which needs little.
 const STACK_BYTES: usize = 256 << 10;
 
-/// How long a run is.
+/// The length of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Length {
-    /// So long.
+    /// A duration.
     Time(Duration),
-    /// Whole loops that make at least so many operations.
+    /// Complete loops with at least this many operations.
     Operations(u64),
 }
 
-/// A run of a personality on files that are there.
+/// A run of a personality on existing files.
 pub struct Run<'a> {
-    /// What is done.
+    /// The personality.
     pub personality: &'a Personality,
     /// The files.
     pub plan: &'a Plan,
-    /// Where they are.
+    /// The open directories of the files.
     pub files: &'a Files,
-    /// How long.
+    /// The length of the run.
     pub length: Length,
-    /// What the choice of files is drawn from.
+    /// The seed of the random choices.
     pub seed: u64,
 }
 
-/// What all threads see.
+/// State shared by all threads.
 pub(super) struct Shared<'a> {
     pub plan: &'a Plan,
     pub files: &'a Files,
     pub seed: u64,
     pub io_bytes: u64,
     pub operations: Vec<Operation>,
-    /// The operation to go on with where one could not be done: the one behind its step's close.
+    /// The operation at which to continue if one cannot be done: the one after the close of its step.
     pub otherwise: Vec<usize>,
-    /// The files of each set.
+    /// The states of the files of each set.
     pub choices: Vec<Choice>,
-    /// How much the files of each set have grown.
+    /// The growth of the files of each set.
     pub grown: Vec<Grown>,
-    /// What is written.
+    /// The data to write.
     pub data: Vec<u8>,
     over: AtomicBool,
-    /// What ended the run, if that was not its time.
+    /// The error that ended the run, if any.
     failed: OnceLock<Error>,
     loops_left: AtomicU64,
     begun_raw: OnceLock<u64>,
@@ -73,26 +73,26 @@ impl Shared<'_> {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Ends the run with an error; of several the first counts.
+    /// Ends the run with an error; the first one is kept.
     pub fn fail(&self, error: Error) {
         let _ = self.failed.set(error);
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a thread is to go round the loop once more.
+    /// Whether a thread starts another loop.
     pub fn another_loop(&self) -> bool {
         let one_less = |left: u64| left.checked_sub(1);
         !self.is_over()
             && self.loops_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
     }
 
-    /// The reading of the clock when the run began.
+    /// The clock reading at the start of the run.
     pub fn begun_raw(&self) -> u64 {
         *self.begun_raw.get().expect("threads begin after it")
     }
 }
 
-/// Runs it. `interrupted` is asked now and then. An operation that fails ends it.
+/// Runs the personality. Checks `interrupted` at intervals. A failed operation ends the run.
 pub fn run(run: &Run, interrupted: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let operations = run.personality.operations()?;
     let loops = match run.length {
@@ -129,7 +129,7 @@ pub fn run(run: &Run, interrupted: &dyn Fn() -> bool) -> Result<Outcome, Error> 
     Ok(Outcome::of(run.personality, &tallies))
 }
 
-/// Starts all threads, lets them begin together, and waits for their end.
+/// Starts all threads together and waits for them.
 fn together(run: &Run, shared: &Shared, interrupted: &dyn Fn() -> bool) -> Result<Vec<Tally>, Error> {
     let threads = run.personality.threads;
     let (clock, running, gate) = (Clock::new(), AtomicU32::new(threads), Gate::default());
@@ -147,7 +147,7 @@ fn together(run: &Run, shared: &Shared, interrupted: &dyn Fn() -> bool) -> Resul
             match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work) {
                 Ok(thread) => started.push(thread),
                 Err(source) => {
-                    // Those that wait find that it is over.
+                    // The threads that wait at the gate see that the run is over.
                     shared.over.store(true, Ordering::Relaxed);
                     gate.open();
                     return Err(Error::Thread { number: number + 1, of: threads, source });
@@ -161,7 +161,7 @@ fn together(run: &Run, shared: &Shared, interrupted: &dyn Fn() -> bool) -> Resul
     })
 }
 
-/// Where threads wait until all are there.
+/// A barrier that holds the threads until all are started.
 #[derive(Default)]
 struct Gate {
     is_open: Mutex<bool>,
@@ -180,7 +180,7 @@ impl Gate {
     }
 }
 
-/// Waits until the run is to end, and ends it.
+/// Waits until the run must end, and ends it.
 fn wait(length: Length, shared: &Shared, running: &AtomicU32, interrupted: &dyn Fn() -> bool) {
     let begun = Instant::now();
     while running.load(Ordering::Acquire) > 0 && !interrupted() {
@@ -196,7 +196,7 @@ fn wait(length: Length, shared: &Shared, running: &AtomicU32, interrupted: &dyn 
     shared.over.store(true, Ordering::Relaxed);
 }
 
-/// Where to go on from each operation that cannot be done.
+/// For each operation, the one at which to continue if it cannot be done.
 fn otherwise(operations: &[Operation]) -> Vec<usize> {
     let mut is_open = false;
     let go_on = |(at, operation): (usize, &Operation)| {
@@ -229,9 +229,9 @@ mod tests {
         outcome.of.iter().map(|(kind, of)| (kind.as_str(), of.done)).collect()
     }
 
-    /// Operations are those of so many loops, and what is left is what they say.
+    /// The operation counts are those of the loops, and the remaining files match the counts.
     #[test]
-    fn a_number_of_operations_is_whole_loops_of_the_personality() {
+    fn number_of_operations_runs_complete_loops() {
         for (name, expected) in [
             (
                 "fileserver",
@@ -299,18 +299,18 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_runs_out_of_files_ends_and_says_so() {
+    fn loop_without_files_ends_with_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let error = ran(dir.path(), &tiny(20, 1.0, &["delete files"]), Length::Time(Duration::from_secs(60)));
         assert!(matches!(error, Err(Error::Idle)), "{error:?}");
     }
 
     #[test]
-    fn a_time_is_kept() {
+    fn run_ends_after_its_time() {
         let dir = tempfile::tempdir().unwrap();
         let time = Duration::from_millis(50);
         let plan = tiny(10, 1.0, &["stat files"]);
-        // Threads may begin late, so that their own time is shorter. Without an end the run would go on for ever.
+        // Threads may start late, so their own time may be shorter. Without a time limit the run would never end.
         let begun = Instant::now();
         let outcome = ran(dir.path(), &plan, Length::Time(time)).unwrap();
         assert!(begun.elapsed() >= time);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn files_do_not_outgrow_their_limit() {
+    fn files_do_not_exceed_their_limit() {
         let dir = tempfile::tempdir().unwrap();
         let appends = tiny(1, 1.0, &["append 999 to files"]);
         let outcome = ran(dir.path(), &appends, Length::Operations(3_000)).unwrap();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_the_run_and_is_told_with_its_file() {
+    fn failure_ends_the_run_and_names_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let personality = tiny(10, 1.0, &["open files; read whole; close", "stat files"]);
         let plan = Plan::new(&personality, 1).unwrap();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_interrupted_ends() {
+    fn interrupted_run_ends() {
         let dir = tempfile::tempdir().unwrap();
         let personality = tiny(10, 1.0, &["stat files"]);
         let plan = Plan::new(&personality, 1).unwrap();
@@ -362,13 +362,13 @@ mod tests {
 
         #[test]
         #[ignore = "soak: compares the counter of the processor with the clock of the system, which agree only on a quiet machine"]
-        fn the_longest_operation_begins_before_the_run_ends() {
+        fn longest_operation_starts_before_the_run_ends() {
             let dir = tempfile::tempdir().unwrap();
             let personality =
                 Personality { threads: 4, ..Personality::find("varmail").unwrap().scaled(0.05) };
             let begun = Instant::now();
             let outcome = ran(dir.path(), &personality, Length::Operations(20_000)).unwrap();
-            // More than `time_s`, which begins with the first thread that gets a processor.
+            // More than `time_s`, which starts with the first thread to run.
             let longest_s = 1.1 * begun.elapsed().as_secs_f64();
             assert!(outcome.of.values().all(|of| of.worst_at_s <= longest_s), "{longest_s}");
         }

@@ -1,63 +1,63 @@
-//! What keeps a personality from being run, or ends its run.
+//! Errors of a personality.
 
 use std::path::{Path, PathBuf};
 
-/// An error that leaves nothing to go on with.
+/// An error that prevents or ends a run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Unknown personality.
     #[error("no personality {name:?}; built in: {known}; or name a TOML file")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that are built in.
+        /// The built-in personalities.
         known: String,
     },
     /// Invalid personality.
     #[error("{place} is not a personality: {why}")]
     Unsound {
-        /// Where it came from.
+        /// The source of the text.
         place: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// What it needs around it cannot be had.
+    /// A required resource is not available.
     #[error("{action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
     /// A thread cannot be started.
     #[error("starting thread {number} of {of}: {source}; use fewer threads")]
     Thread {
-        /// Which.
+        /// The number of the thread.
         number: u32,
-        /// How many there were to be.
+        /// Number of threads of the run.
         of: u32,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
-    /// An operation failed, which ended the run.
+    /// An operation failed and ended the run.
     #[error("{kind} of {path} failed and ended the run: {source}")]
     Operation {
         /// The kind of operation.
         kind: &'static str,
-        /// The file, below the directory of the run.
+        /// The file, relative to the directory of the run.
         path: String,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Whole loops passed without an operation.
+    /// Complete loops passed without an operation.
     #[error(
         "no work left: no file of its sets can be chosen any more; a loop must create as many files as it \
          deletes"
     )]
     Idle,
-    /// A signal asked the run to end.
+    /// A signal requested the end of the run.
     #[error("interrupted")]
     Interrupted,
 }

@@ -1,5 +1,5 @@
-//! The files of a plan on a file system, each reached from a directory that is held open, so that how deep it lies costs nothing.
-//! Of more directories than may be open the others are reached by their path from the root.
+//! The files of a plan on a file system, each opened relative to its open directory, so that its depth costs nothing. If there are more
+//! directories than may be open, the others are opened by their path from the root.
 
 use super::descriptors;
 use super::error::Error;
@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// A file, by its set and its place in it.
+/// A file, identified by its set and its index in the set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub set: usize,
@@ -31,18 +31,18 @@ struct Set {
 
 enum Directory {
     Open(OwnedFd),
-    /// Its path from the root, with a slash behind it.
+    /// The path relative to the root, with a trailing slash.
     Below(Box<[u8]>),
 }
 
 impl Files {
-    /// Opens the directories of a plan below `root`, to be used by so many threads.
+    /// Opens the directories of a plan below `root`, for use by `threads` threads.
     pub fn open(plan: &Plan, root: &Path, threads: u32) -> Result<Files, Error> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &Path| {
             rustix::fs::open(path, flags, Mode::empty()).map_err(Error::io("opening the directory", path))
         };
-        // A thread has a file open, and one of each set that it keeps open.
+        // A thread has one file open, and one more of each set that it keeps open.
         let reserved = u64::from(threads) * (plan.sets.len() as u64 + 1);
         let mut left = descriptors::left(reserved);
         let mut sets = Vec::new();
@@ -62,7 +62,7 @@ impl Files {
         Ok(Files { root: open(root)?, sets })
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     pub(super) fn open_file(
         &self,
         place: Place,
@@ -73,13 +73,13 @@ impl Files {
         rustix::fs::openat(directory, name, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o644))
     }
 
-    /// Makes a file that is not there, and opens it such that what is written goes to its end.
+    /// Creates a missing file and opens it for appending.
     pub(super) fn create(&self, place: Place, name: &mut Vec<u8>) -> Result<OwnedFd, Errno> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::APPEND;
         self.open_file(place, flags, name)
     }
 
-    /// The directory that a file is reached from, and its path from there, kept in `name`.
+    /// The directory to open a file relative to, and its path from there, which is stored in `name`.
     pub(super) fn name<'a>(&'a self, place: Place, name: &'a mut Vec<u8>) -> (BorrowedFd<'a>, &'a CStr) {
         let set = &self.sets[place.set];
         name.clear();
@@ -103,9 +103,9 @@ mod tests {
     use super::*;
     use crate::personality::Personality;
 
-    /// A file is the same one whether its directory is open or not.
+    /// A file is the same whether its directory is open or not.
     #[test]
-    fn directories_that_cannot_be_open_are_reached_by_path() {
+    fn excess_directories_are_opened_by_path() {
         let dir = tempfile::tempdir().unwrap();
         let plan = Plan::new(&Personality::find("fileserver").unwrap().scaled(0.01), 3).unwrap();
         plan.make(dir.path(), &|| false).unwrap();

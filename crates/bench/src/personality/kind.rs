@@ -1,4 +1,4 @@
-//! The kinds of operations, by which they are counted and timed.
+//! The kinds of operations, for counts and latencies.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Making a file and opening it.
+    /// Creating and opening a file.
     Create,
-    /// Opening a file that is there.
+    /// Opening an existing file.
     Open,
-    /// Reading all of it.
+    /// Reading the whole file.
     Read,
-    /// Writing all of it.
+    /// Writing the whole file.
     Write,
-    /// Writing to its end.
+    /// Appending to the file.
     Append,
-    /// Having it on disk.
+    /// Syncing the file to disk.
     Fsync,
-    /// Closing it.
+    /// Closing the file.
     Close,
     /// Deleting a file.
     Delete,
-    /// Looking at one.
+    /// Querying the attributes of a file.
     Stat,
 }
 
@@ -40,7 +40,7 @@ impl Kind {
         Kind::Stat,
     ];
 
-    /// Its name in results.
+    /// The name in results.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Create => "create",

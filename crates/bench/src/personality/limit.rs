@@ -1,9 +1,9 @@
-//! How large the files that are appended to may become.
+//! The size limit of files that threads append to.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What has been appended to the files of a set since they were emptied.
+/// Bytes appended to the files of a set since they were last truncated.
 #[derive(Default)]
 pub(super) struct Grown {
     bytes: AtomicU64,
@@ -11,8 +11,8 @@ pub(super) struct Grown {
 }
 
 impl Grown {
-    /// Counts what a thread has appended, and empties what has become larger than it may be. No thread goes on before that is done,
-    /// so that none adds more than one write beyond the limit, however long the one that empties waits for a processor.
+    /// Adds appended bytes, and calls `empty` if the limit is exceeded. The calling thread continues only after that, so that each thread exceeds the
+    /// limit by at most one write, however long the truncating thread waits for a processor.
     pub fn by<E>(&self, written: u64, most: u64, empty: impl Fn() -> Result<(), E>) -> Result<(), E> {
         if self.bytes.fetch_add(written, Ordering::Relaxed) + written <= most {
             return Ok(());
@@ -21,7 +21,7 @@ impl Grown {
         let there = self.bytes.load(Ordering::Relaxed);
         if there > most {
             empty()?;
-            // What others have appended meanwhile may still be there.
+            // Bytes that other threads appended in the meantime may still be in the file.
             self.bytes.fetch_sub(there, Ordering::Relaxed);
         }
         Ok(())
@@ -32,9 +32,9 @@ impl Grown {
 mod tests {
     use super::*;
 
-    /// A file of a number, which is slow to empty.
+    /// Simulates a file that is slow to truncate.
     #[test]
-    fn no_thread_adds_more_than_a_write_beyond_the_limit() {
+    fn threads_exceed_the_limit_by_at_most_one_write() {
         const THREADS: u64 = 8;
         const WRITTEN: u64 = 10;
         const MOST: u64 = 100;

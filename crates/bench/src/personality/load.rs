@@ -1,4 +1,4 @@
-//! Personalities as TOML files, built in or of one's own.
+//! Personalities as TOML files, built-in or user-defined.
 
 use super::error::Error;
 use super::operation::{Operation, parse};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// The built-in personalities: one line each.
+/// The built-in personalities, one per line.
 const BUILTIN: [(&str, &str); 3] = [
     ("fileserver", include_str!("../../../../personalities/fileserver.toml")),
     ("varmail", include_str!("../../../../personalities/varmail.toml")),
@@ -19,54 +19,54 @@ pub fn builtin() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().map(|(name, _)| *name)
 }
 
-/// What a server does to a file system.
+/// The workload of a server on a file system.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Personality {
     /// Its name.
     pub name: String,
-    /// What it does, in words.
+    /// A description.
     pub title: String,
-    /// Where it is from.
+    /// The source of the workload.
     pub source: String,
-    /// How many threads go round the loop.
+    /// Number of threads that run the loop.
     pub threads: u32,
-    /// Most bytes that one call reads or writes.
+    /// Maximum bytes of a read or write call.
     pub io_bytes: u64,
-    /// The loop, step by step: the language of [`Operation`].
+    /// The loop, step by step, in the language of [`Operation`].
     #[serde(rename = "loop")]
     pub steps: Vec<String>,
     /// The sets of files, by their names.
     pub set: BTreeMap<String, SetOfFiles>,
 }
 
-/// A set of files that is made before the run.
+/// A set of files that is created before the run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetOfFiles {
-    /// How many there may be.
+    /// Maximum number of files.
     pub files: u64,
-    /// Their mean size. Sizes are of the gamma distribution.
+    /// Mean size in bytes. Sizes have a gamma distribution.
     pub mean_bytes: u64,
-    /// Its shape, from 1.
+    /// Shape of the gamma distribution, at least 1.
     #[serde(default = "shape")]
     pub shape: f64,
-    /// Mean number of entries of a directory, likewise of the gamma distribution.
+    /// Mean number of entries of a directory, also with a gamma distribution.
     pub width: u64,
-    /// The share of the files that are there when the run begins.
+    /// The fraction of the files that exist at the start of the run.
     pub preallocated: f64,
-    /// A file that `append … to` has made larger than this is emptied. Without it files grow as long as there is room.
+    /// `append … to` truncates a file that exceeds this size. Without it, files grow until the file system is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bytes: Option<u64>,
 }
 
-/// The shape of Filebench.
+/// The default shape of Filebench.
 fn shape() -> f64 {
     1.5
 }
 
 impl Personality {
-    /// The built-in personality of that name, or the one in the file of that path.
+    /// The built-in personality with this name, or the one in the file with this path.
     pub fn find(name_or_path: &str) -> Result<Personality, Error> {
         if let Some((name, text)) = BUILTIN.iter().find(|(name, _)| *name == name_or_path) {
             return Personality::parse(text, name);
@@ -82,12 +82,12 @@ impl Personality {
         }
     }
 
-    /// Reads a personality from TOML and checks it. `place` says in errors where the text came from.
+    /// Parses and checks a personality in TOML. `place` names the source of the text in errors.
     pub fn parse(text: &str, place: &str) -> Result<Personality, Error> {
         let unsound = |why: String| Error::Unsound { place: place.to_owned(), why };
         let personality: Personality = toml::from_str(text).map_err(|e| unsound(one_line(&e, text)))?;
         let told = |flaw: Flaw| unsound(format!("line {}: {}", flaw.line(text), flaw.why));
-        personality.look().map_err(told)?;
+        personality.validate().map_err(told)?;
         Ok(personality)
     }
 
@@ -102,12 +102,12 @@ impl Personality {
         parse(&self.steps, &self.sets()).map_err(unsound)
     }
 
-    /// Why it cannot be run, if it cannot.
+    /// Returns why the personality is invalid, if it is.
     pub fn check(&self) -> Result<(), String> {
-        self.look().map_err(|flaw| flaw.why)
+        self.validate().map_err(|flaw| flaw.why)
     }
 
-    fn look(&self) -> Result<(), Flaw> {
+    fn validate(&self) -> Result<(), Flaw> {
         if self.name.is_empty() || !self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         {
             return flaw(
@@ -126,7 +126,7 @@ impl Personality {
             return flaw("set", "it has no file set".to_owned());
         }
         for (name, set) in &self.set {
-            set.look(name).map_err(|(key, why)| {
+            set.validate(name).map_err(|(key, why)| {
                 let at = ["set", name, key].map(str::to_owned).into();
                 Flaw { at, why: format!("set {name:?} {why}") }
             })?;
@@ -135,7 +135,7 @@ impl Personality {
         parse(&self.steps, &self.sets()).map(drop).map_err(of_step)
     }
 
-    /// The same with this many times as many files in each set, at least one.
+    /// The personality with the number of files of each set multiplied by `factor`, at least one.
     pub fn scaled(mut self, factor: f64) -> Personality {
         for set in self.set.values_mut().filter(|set| set.files > 1) {
             set.files = ((set.files as f64 * factor).round() as u64).max(1);
@@ -145,8 +145,8 @@ impl Personality {
 }
 
 impl SetOfFiles {
-    /// Which of its keys is wrong, and why.
-    fn look(&self, name: &str) -> Result<(), (&'static str, String)> {
+    /// The invalid key and the reason.
+    fn validate(&self, name: &str) -> Result<(), (&'static str, String)> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
             return Err(("", "has an invalid name; use letters and digits only".to_owned()));
         }
@@ -173,9 +173,9 @@ impl SetOfFiles {
     }
 }
 
-/// What makes no sense in a personality.
+/// An invalid value in a personality.
 struct Flaw {
-    /// The keys that lead to it in its file; of a list the number of the element.
+    /// The path of keys in its file; for a list element, its index.
     at: Vec<String>,
     why: String,
 }
@@ -185,7 +185,7 @@ fn flaw(key: &str, why: String) -> Result<(), Flaw> {
 }
 
 impl Flaw {
-    /// The line of its file that it stands on.
+    /// The line in its file.
     fn line(&self, text: &str) -> usize {
         let table = DeTable::parse(text).ok();
         let start = table.and_then(|table| start_of(table.get_ref(), &self.at)).unwrap_or(0);
@@ -193,7 +193,7 @@ impl Flaw {
     }
 }
 
-/// Where what these keys lead to begins, as far as they lead.
+/// The start of the value at this path of keys, or of the longest prefix of the path that exists.
 fn start_of(table: &DeTable, keys: &[String]) -> Option<usize> {
     let (first, rest) = keys.split_first()?;
     let (key, value) = table.iter().find(|(key, _)| key.get_ref() == first)?;
@@ -207,12 +207,12 @@ fn start_of(table: &DeTable, keys: &[String]) -> Option<usize> {
     Some(within.unwrap_or(key.span().start))
 }
 
-/// The line that a byte of a text stands on, from 1.
+/// The line number of a byte in a text, from 1.
 fn line_at(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// The error with its line number, without the excerpt that the TOML library draws over several lines.
+/// The error with its line number, without the multi-line excerpt of the TOML library.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map(|span| line_at(text, span.start));
     let message = error.message().replace('\n', " ");
@@ -225,8 +225,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn built_in_personalities_are_those_of_filebench() {
-        // Operations of one loop, as the flows of its workloads have them.
+    fn built_in_personalities_match_filebench() {
+        // Operations of one loop, according to the flows of the Filebench workloads.
         for (name, operations, threads) in
             [("fileserver", 11, 50), ("varmail", 13, 16), ("webserver", 31, 100)]
         {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unsound_is_told_with_its_place() {
+    fn invalid_values_are_reported_with_their_line() {
         let text = BUILTIN[0].1;
         for (from, to, said) in [
             ("threads = 50", "threads = 0", "line 4: it must have 1 to 4096 threads"),
@@ -274,13 +274,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "(\\PC|\n|\\[|\\]|=){0,200}") {
+        fn arbitrary_text_does_not_panic(text in "(\\PC|\n|\\[|\\]|=){0,200}") {
             prop_assert!(Personality::parse(&text, "it").is_err());
         }
 
-        /// Damage anywhere is told or does no harm.
+        /// Damage anywhere causes an error or is harmless.
         #[test]
-        fn damaged_personalities_are_survived(at in 0_usize..2000, byte in any::<u8>(), cut: bool, which in 0_usize..3) {
+        fn damaged_personalities_do_not_panic(at in 0_usize..2000, byte in any::<u8>(), cut: bool, which in 0_usize..3) {
             let mut bytes = BUILTIN[which].1.as_bytes().to_vec();
             let at = at % bytes.len();
             if cut { bytes.truncate(at) } else { bytes[at] = byte }

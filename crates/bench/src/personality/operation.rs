@@ -1,4 +1,4 @@
-//! The language of a loop: steps, one a line, of operations with `;` between them.
+//! The language of a loop: steps, one per line, of operations separated by `;`.
 //!
 //! ```text
 //! step       = [ N "times:" ] operation { ";" operation }
@@ -13,69 +13,69 @@
 
 use super::kind::Kind;
 
-/// No loop is longer, its repetitions counted.
+/// Maximum number of operations of a loop, including repetitions.
 const MOST_OPERATIONS: usize = 10_000;
 
-/// No append is larger.
+/// Maximum size of an append, in bytes.
 const MOST_APPENDED: u64 = 1 << 30;
 
-/// One operation of a loop. Sets are told by their place in the personality.
+/// One operation of a loop. Sets are identified by their index in the personality.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// Makes and opens a file of the set that is not there.
+    /// Creates and opens a missing file of the set.
     Create {
         /// The set.
         set: usize,
     },
-    /// Opens a file of the set that is there.
+    /// Opens an existing file of the set.
     Open {
         /// The set.
         set: usize,
-        /// Whether it is only read until it is closed.
+        /// Whether the file is only read until it is closed.
         reads: bool,
-        /// Whether what is written to it goes to its end.
+        /// Whether writes go to the end of the file.
         appends: bool,
     },
-    /// Writes the whole of the open file, as large as it was drawn.
+    /// Overwrites the whole open file, with the size drawn for it.
     Write,
-    /// Reads the open file from its beginning to its end.
+    /// Reads the whole open file.
     Read,
-    /// Writes to the end of the open file.
+    /// Appends to the open file.
     Append(AppendSize),
-    /// Has the open file on disk.
+    /// Syncs the open file to disk.
     Fsync,
     /// Closes the open file.
     Close,
-    /// Deletes a file of the set that nobody has open.
+    /// Deletes a file of the set that no thread has open.
     Delete {
         /// The set.
         set: usize,
     },
-    /// Looks at a file of the set.
+    /// Queries the attributes of a file of the set.
     Stat {
         /// The set.
         set: usize,
     },
-    /// Writes to the end of a file of the set that the thread keeps open.
+    /// Appends to a file of the set that the thread keeps open.
     AppendTo {
         /// The set.
         set: usize,
-        /// How much.
+        /// The size of the append.
         size: AppendSize,
     },
 }
 
-/// How much is appended.
+/// The size of an append.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AppendSize {
-    /// At most so many bytes.
+    /// Maximum bytes.
     pub most: u64,
-    /// Whether any number of bytes from 1 up to that is as likely; else it is always that.
+    /// Whether the size is uniformly distributed from 1 to the maximum; otherwise it is always the maximum.
     pub up_to: bool,
 }
 
 impl Operation {
-    /// What it is counted as.
+    /// The kind under which the operation is counted.
     pub fn kind(self) -> Kind {
         match self {
             Operation::Create { .. } => Kind::Create,
@@ -91,7 +91,7 @@ impl Operation {
     }
 }
 
-/// The operations of a loop in their order, or which step is wrong and why. `sets` are the names of the sets.
+/// Parses the operations of a loop; an error is the index of the invalid step and the reason. `sets` are the names of the sets.
 pub(super) fn parse(steps: &[String], sets: &[&str]) -> Result<Vec<Operation>, (usize, String)> {
     let mut all = Vec::new();
     for (at, step) in steps.iter().enumerate() {
@@ -137,7 +137,7 @@ fn count(number: &str) -> Result<usize, String> {
     Err(format!("a step must run 1 to {MOST_OPERATIONS} times, not {times}"))
 }
 
-/// The place of the operation that opens a file, if one does; refused if files are not opened and closed in turn.
+/// The index of the operation that opens a file, if any; an error if opens and closes do not alternate.
 fn opened(operations: &[Operation]) -> Result<Option<usize>, String> {
     let (mut opener, mut is_open) = (None, false);
     for (at, operation) in operations.iter().enumerate() {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_say_what_they_do() {
+    fn steps_are_parsed() {
         let up_to = AppendSize { most: 16 << 10, up_to: true };
         assert_eq!(
             parsed("2 times: open files; read whole; close").unwrap(),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_are_reported() {
         for (step, said) in [
             ("open file; close", "unknown set \"file\"; known: files, log"),
             ("open files", "without a \"close\""),
@@ -277,13 +277,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_step_is_survived(step in "\\PC{0,60}") {
+        fn arbitrary_steps_do_not_panic(step in "\\PC{0,60}") {
             let _ = parsed(&step);
         }
 
-        /// Steps that are near sound ones reach further into the parser.
+        /// Steps similar to valid ones test more of the parser.
         #[test]
-        fn any_words_of_the_language_are_survived(
+        fn arbitrary_words_of_the_language_do_not_panic(
             words in proptest::collection::vec(
                 prop::sample::select(vec![
                     "create", "open", "write", "whole", "read", "append", "up", "to", "16KiB", "7", "fsync", "close", "delete",

@@ -1,4 +1,4 @@
-//! What a run gave.
+//! The result of a run.
 
 use super::kind::Kind;
 use super::load::Personality;
@@ -7,51 +7,51 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// The personality.
     pub personality: String,
-    /// How many threads ran.
+    /// Number of threads.
     pub threads: u32,
-    /// Seconds from the beginning of the first thread to the end of the last.
+    /// Seconds from the start of the first thread to the end of the last.
     pub time_s: f64,
-    /// Operations that went well.
+    /// Successful operations.
     pub operations: u64,
-    /// The same a second.
+    /// Successful operations per second.
     pub operations_per_s: f64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Both a second, in MiB.
+    /// MiB read and written per second.
     pub mib_per_s: f64,
-    /// Operations that found no file to be done to, and with them the rest of their step.
+    /// Operations without a suitable file, including the rest of their steps.
     pub skipped: u64,
-    /// Each kind of operation that there was, by its name.
+    /// Results of each kind of operation in the run, by name.
     pub of: BTreeMap<String, OperationOutcome>,
 }
 
-/// What operations of one kind gave.
+/// The result of the operations of one kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OperationOutcome {
-    /// How many went well.
+    /// Successful operations.
     pub done: u64,
-    /// The same a second.
+    /// Successful operations per second.
     pub per_s: f64,
-    /// How long they took, in microseconds.
+    /// Latencies, in microseconds.
     pub latency_us: Quantiles,
-    /// When the longest began, in seconds since the run began.
+    /// Start of the longest operation, in seconds since the start of the run.
     pub worst_at_s: f64,
-    /// How many took how long, in few bins.
+    /// Latency histogram, in few bins.
     pub latency_bins: Vec<LatencyBin>,
 }
 
-/// What a thread has done.
+/// The counts of a thread.
 #[derive(Default)]
 pub(super) struct Tally {
     latencies: [Latencies; Kind::ALL.len()],
-    /// Of each kind the longest, and when it began, in nanoseconds.
+    /// The longest operation of each kind: latency and start, in nanoseconds.
     worst: [(u64, u64); Kind::ALL.len()],
     pub read_bytes: u64,
     pub written_bytes: u64,
@@ -62,7 +62,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Notes an operation that went well, how long it took, and when it began.
+    /// Records a successful operation, with its latency and start.
     #[inline]
     pub fn record(&mut self, kind: Kind, took_ns: u64, begun_ns: impl FnOnce() -> u64) {
         self.done += 1;
@@ -72,7 +72,7 @@ impl Tally {
         }
     }
 
-    /// Operations that went well.
+    /// Successful operations.
     #[inline]
     pub fn operations(&self) -> u64 {
         self.done
@@ -80,7 +80,7 @@ impl Tally {
 }
 
 impl Outcome {
-    /// What all threads together gave.
+    /// The combined result of all threads.
     pub(super) fn of(personality: &Personality, tallies: &[Tally]) -> Outcome {
         let begun = tallies.iter().filter_map(|tally| tally.begun).min();
         let ended = tallies.iter().filter_map(|tally| tally.ended).max();

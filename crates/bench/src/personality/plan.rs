@@ -1,8 +1,8 @@
-//! Which files the sets of a personality have, drawn before any of them is made: the tree of directories, and the size of each file.
+//! The files of a personality's sets, drawn before any of them is created: the directory tree and the size of each file.
 //!
-//! As in Filebench a directory draws how many entries it has, and how deep the tree is where it stands; one that is deep enough
-//! holds files, any other directories, and the root of a set as many as it takes. The mean depth is such that directories of the
-//! mean width hold all files.
+//! As in Filebench, each directory draws its number of entries and the depth limit at its place; a directory at its limit contains files,
+//! any other contains directories, and the root of a set has as many entries as needed. The mean depth is such that directories of the mean
+//! width hold all files.
 
 use super::error::Error;
 use super::files::{Files, Place};
@@ -12,27 +12,27 @@ use super::random::Random;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// No tree is deeper.
+/// Maximum depth of a tree.
 const MOST_DEPTH: f64 = 32.0;
 
-/// What a file takes beside its data, at most: an inode, an entry, a record of an extent.
+/// Upper bound of a file's metadata: an inode, an entry, an extent record.
 const METADATA_BYTES_A_FILE: u64 = 1024;
 
-/// A block of most file systems.
+/// The block size of most file systems.
 const BLOCK_BYTES: u64 = 4096;
 
 /// The files of a personality.
 pub struct Plan {
     pub(super) sets: Vec<PlannedSet>,
     io_bytes: u64,
-    /// Bytes that a run may add to what is there when it begins.
+    /// Bytes that a run may add to the initial files.
     growth_bytes: u64,
 }
 
 /// The files of a set.
 pub(super) struct PlannedSet {
     pub name: String,
-    /// The directory above each directory; the first is the root of the set.
+    /// The parent of each directory; the first is the root of the set.
     pub above: Vec<u32>,
     pub files: Vec<PlannedFile>,
     pub most_bytes: Option<u64>,
@@ -41,15 +41,15 @@ pub(super) struct PlannedSet {
 /// A file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedFile {
-    /// The directory that it is in.
+    /// The directory of the file.
     pub directory: u32,
     pub bytes: u64,
-    /// Whether it is there when the run begins.
+    /// Whether the file exists at the start of the run.
     pub there: bool,
 }
 
 impl Plan {
-    /// Draws the files of a personality, always the same from one seed.
+    /// Draws the files of a personality; the same seed gives the same files.
     pub fn new(personality: &Personality, seed: u64) -> Result<Plan, Error> {
         let drawn = personality.set.iter().enumerate();
         let sets: Vec<PlannedSet> = drawn
@@ -63,7 +63,7 @@ impl Plan {
         let appended = appended.max().unwrap_or(0);
         let growth = |(set, planned): (&SetOfFiles, &PlannedSet)| {
             let there = planned.files.iter().filter(|file| file.there).count() as u64;
-            // Each thread may have made a file before another is deleted, and a file grows as long as it lives.
+            // Each thread may create a file before another is deleted, and a file grows until it is deleted.
             let open = u64::from(personality.threads).saturating_mul(set.mean_bytes);
             open.saturating_add(there.saturating_mul(appended)).saturating_add(set.most_bytes.unwrap_or(0))
         };
@@ -71,22 +71,22 @@ impl Plan {
         Ok(Plan { sets, io_bytes: personality.io_bytes, growth_bytes })
     }
 
-    /// Files that are there when the run begins.
+    /// Number of files at the start of the run.
     pub fn files(&self) -> u64 {
         self.there().count() as u64
     }
 
-    /// Directories of all sets.
+    /// Number of directories of all sets.
     pub fn directories(&self) -> u64 {
         self.sets.iter().map(|set| set.above.len() as u64).sum()
     }
 
-    /// Bytes of the files that are there when the run begins.
+    /// Bytes of the files at the start of the run.
     pub fn bytes(&self) -> u64 {
         self.there().map(|file| file.bytes).sum()
     }
 
-    /// Free space that making the files and running on them takes, in bytes. Sets that are only appended to may take more.
+    /// Free space needed to create the files and run on them, in bytes. Sets with appends only may need more.
     pub fn needed_bytes(&self) -> u64 {
         let blocks = |file: &PlannedFile| file.bytes.next_multiple_of(BLOCK_BYTES) + METADATA_BYTES_A_FILE;
         let files: u64 = self.there().map(blocks).sum();
@@ -98,7 +98,7 @@ impl Plan {
         self.sets.iter().flat_map(|set| &set.files).filter(|file| file.there)
     }
 
-    /// Makes the files below `root`, by as many threads as there are processors. `interrupted` is asked before each.
+    /// Creates the files below `root`, with one thread per processor. Checks `interrupted` before each file.
     pub fn make(&self, root: &Path, interrupted: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
         for set in &self.sets {
             set.make_directories(root)?;
@@ -160,7 +160,7 @@ impl PlannedSet {
         for file in &mut drawn.files {
             file.bytes = size(&mut random);
         }
-        // Those that are there: a share of all, each as likely as the other.
+        // Selects the given fraction of the files to exist at the start, all equally likely.
         let mut left = (set.files as f64 * set.preallocated).round() as u64;
         for (at, file) in drawn.files.iter_mut().enumerate() {
             file.there = random.below(set.files - at as u64) < left;
@@ -169,7 +169,7 @@ impl PlannedSet {
         drawn
     }
 
-    /// Adds a directory below `above`, and all that is in it, as long as files are missing.
+    /// Adds a directory below `above` with its descendants, until the set has all its files.
     fn grow(&mut self, above: u32, depth: f64, mean_depth: f64, set: &SetOfFiles, random: &mut Random) {
         let own = self.above.len() as u32;
         self.above.push(above);
@@ -187,7 +187,7 @@ impl PlannedSet {
         }
     }
 
-    /// The path of a directory below the root of all sets.
+    /// The path of a directory relative to the root of all sets.
     pub fn directory(&self, number: usize) -> String {
         if number == 0 {
             return self.name.clone();
@@ -196,7 +196,7 @@ impl PlannedSet {
     }
 
     fn make_directories(&self, root: &Path) -> Result<(), Error> {
-        // A directory stands behind the one above it.
+        // Parents precede their children.
         (0..self.above.len()).try_for_each(|number| {
             let path = root.join(self.directory(number));
             std::fs::create_dir(&path).map_err(Error::io("creating the directory", &path))
@@ -209,14 +209,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_as_many_and_as_large_as_they_should_be() {
+    fn number_and_sizes_of_files_match_the_settings() {
         let personality = Personality::find("fileserver").unwrap();
         let plan = Plan::new(&personality, 42).unwrap();
         let set = &plan.sets[0];
         assert_eq!((set.files.len(), plan.files()), (10_000, 8_000));
         let mean = plan.bytes() as f64 / 8000.0;
         assert!((mean / 131_072.0 - 1.0).abs() < 0.03, "{mean}");
-        // Directories that hold files hold about as many as they should; the last of them fewer.
+        // Directories with files have about the expected number; the last one of each set has fewer.
         let mut held = vec![0_u32; set.above.len()];
         set.files.iter().for_each(|file| held[file.directory as usize] += 1);
         let full: Vec<f64> = held.into_iter().filter(|held| *held > 0).map(f64::from).collect();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_set_is_one_directory_and_a_seed_draws_the_same_again() {
+    fn wide_set_is_one_directory_and_seeds_are_reproducible() {
         let personality = Personality::find("varmail").unwrap();
         let plan = Plan::new(&personality, 1).unwrap();
         assert_eq!((plan.files(), plan.directories()), (800, 2));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_planned_is_made() {
+    fn planned_files_are_created() {
         let dir = tempfile::tempdir().unwrap();
         let personality = Personality::find("fileserver").unwrap().scaled(0.01);
         let plan = Plan::new(&personality, 3).unwrap();

@@ -1,11 +1,11 @@
-//! Random numbers: quick ones for threads that choose files, and those that file sets are drawn from.
+//! Random numbers: a fast generator for threads and for drawing file sets.
 
-/// SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014): a few instructions a number.
+/// SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014): a few instructions per number.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// One of the generators of a seed.
+    /// The generator number `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Random {
         let mut random = Random(seed);
         let start = random.next();
@@ -35,7 +35,7 @@ impl Random {
         libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * turn)
     }
 
-    /// A number of the gamma distribution of that shape, at least 1, and mean (Marsaglia and Tsang, A Simple Method for Generating
+    /// A number from the gamma distribution with this shape, at least 1, and mean (Marsaglia and Tsang, A Simple Method for Generating
     /// Gamma Variables, 2000).
     pub fn gamma(&mut self, shape: f64, mean: f64) -> f64 {
         let d = shape - 1.0 / 3.0;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_below_an_end_are_even() {
+    fn numbers_are_uniformly_distributed() {
         let mut random = Random::new(7, 3);
         let mut counts = [0_u32; 5];
         (0..50_000).for_each(|_| counts[random.below(5) as usize] += 1);

@@ -1,4 +1,4 @@
-//! A thread that goes round the loop.
+//! A thread that runs the loop.
 
 use super::choice::Choice;
 use super::engine::Shared;
@@ -14,35 +14,35 @@ use rustix::io::Errno;
 use std::os::fd::{IntoRawFd as _, OwnedFd};
 use std::time::Instant;
 
-/// After so many loops in a row in which nothing could be done there is nothing left to do.
+/// After this many consecutive loops without any operation, the run ends as idle.
 const IDLE_LOOPS: u32 = 10_000;
 
-/// A thread on its way.
+/// The state of a thread.
 pub(super) struct Thread<'a> {
     shared: &'a Shared<'a>,
     clock: Clock,
     random: Random,
     /// The file that is open between `open` and `close`.
     open: Option<(Place, OwnedFd)>,
-    /// Of each set the file that is kept open for `append … to`.
+    /// Per set, the file kept open for `append … to`.
     kept: Vec<Option<(Place, OwnedFd)>>,
     name: Vec<u8>,
     buffer: Vec<u8>,
     tally: Tally,
 }
 
-/// What came of an operation.
+/// The result of an operation.
 enum Done {
-    /// It went well.
+    /// It succeeded.
     Well,
-    /// There was no file for it.
+    /// No suitable file exists.
     NoFile,
     /// It failed, which ends the run.
     Failed(Place, Errno),
 }
 
 impl<'a> Thread<'a> {
-    /// The thread of this number.
+    /// The thread with this number.
     pub fn new(shared: &'a Shared<'a>, number: u32, clock: Clock) -> Thread<'a> {
         Thread {
             shared,
@@ -56,7 +56,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Goes round the loop until it is told to stop.
+    /// Repeats the loop until the run ends.
     pub fn run(mut self) -> Tally {
         let begun = Instant::now();
         let mut idle = 0;
@@ -71,7 +71,7 @@ impl<'a> Thread<'a> {
             if idle == IDLE_LOOPS {
                 self.shared.fail(Error::Idle);
             }
-            // Another thread may be about to make what is missed here.
+            // Another thread may be about to create a suitable file.
             std::thread::yield_now();
         }
         self.tally.begun = Some(begun);
@@ -79,7 +79,7 @@ impl<'a> Thread<'a> {
         self.tally
     }
 
-    /// Goes round it once.
+    /// Runs the loop once.
     fn round(&mut self) {
         let mut at = 0;
         while at < self.shared.operations.len() && !self.shared.is_over() {
@@ -100,7 +100,7 @@ impl<'a> Thread<'a> {
         self.give_up();
     }
 
-    /// Closes what a failure or the end of the run has left open.
+    /// Closes the files left open by a failure or the end of the run.
     fn give_up(&mut self) {
         if let Some((place, file)) = self.open.take() {
             drop(file);
@@ -137,7 +137,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Times what is done.
+    /// Runs and times an operation.
     fn timed<T>(&mut self, kind: Kind, work: impl FnOnce(&mut Self) -> Result<T, Errno>) -> Result<T, Errno> {
         let begun = self.clock.raw();
         let done = work(self);
@@ -218,7 +218,7 @@ impl<'a> Thread<'a> {
         looked.map_or_else(|error| Done::Failed(place, error), |()| Done::Well)
     }
 
-    /// Does something with the open file that moves so many bytes.
+    /// An operation that transfers bytes of the open file.
     fn of_open(
         &mut self,
         kind: Kind,
@@ -263,7 +263,7 @@ impl<'a> Thread<'a> {
         self.moved(Kind::Append, emptied, place)
     }
 
-    /// Empties a file that has become larger than its set allows.
+    /// Truncates a file that exceeds the limit of its set.
     fn keep_small(&self, place: Place, file: &OwnedFd, written: u64) -> Result<(), Errno> {
         let Some(most) = self.shared.plan.sets[place.set].most_bytes else { return Ok(()) };
         self.shared.grown[place.set].by(written, most, || rustix::fs::ftruncate(file, 0))
@@ -274,7 +274,7 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// What an operation on the open file has at hand.
+/// Resources of an operation on the open file.
 struct Moving<'m> {
     shared: &'m Shared<'m>,
     buffer: &'m mut Vec<u8>,
@@ -282,13 +282,13 @@ struct Moving<'m> {
     writing: Option<Place>,
 }
 
-/// What is written: nothing that could be compressed.
+/// Incompressible data to write.
 pub(super) fn incompressible(bytes: u64) -> Vec<u8> {
     let mut random = Random::new(1, 0);
     (0..bytes.div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).take(bytes as usize).collect()
 }
 
-/// Writes so many bytes, at most as many as `data` at a time.
+/// Writes `bytes` bytes, at most the length of `data` per call.
 pub(super) fn write_all(file: &OwnedFd, bytes: u64, data: &[u8]) -> Result<u64, Errno> {
     let mut left = bytes;
     while left > 0 {
@@ -303,7 +303,7 @@ pub(super) fn write_all(file: &OwnedFd, bytes: u64, data: &[u8]) -> Result<u64, 
     Ok(bytes)
 }
 
-/// Reads a file to its end, which is where less comes than was asked for.
+/// Reads a file to its end, which is the first short read.
 fn read_all(file: &OwnedFd, buffer: &mut [u8]) -> Result<u64, Errno> {
     let mut at = 0;
     loop {
@@ -320,8 +320,8 @@ fn read_all(file: &OwnedFd, buffer: &mut [u8]) -> Result<u64, Errno> {
     }
 }
 
-/// Closes a file, and says what that says: some file systems tell only then that a write has failed.
+/// Closes a file and returns errors: some file systems report a failed write only then.
 pub(super) fn close(file: OwnedFd) -> Result<(), Errno> {
-    // SAFETY: the descriptor is owned and given up here.
+    // SAFETY: the descriptor is owned and not used afterwards.
     unsafe { rustix::io::try_close(file.into_raw_fd()) }
 }

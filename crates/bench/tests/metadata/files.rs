@@ -1,26 +1,26 @@
-//! The metadata benchmark on files, with ranks that are threads.
+//! The metadata benchmark on files, with threads as ranks.
 
-use crate::Told;
+use crate::Recorder;
 use senesce_bench::metadata::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Runs with so many threads; gives the outcomes of the phases and how each rank ended.
+/// Runs with `ranks` threads; returns the outcomes of the phases and the result of each rank.
 fn run_with(
     settings: &Settings,
     ranks: u32,
     run_info: Option<&Path>,
     interface: impl Fn(u32) -> Box<dyn Interface> + Sync,
 ) -> (Vec<PhaseOutcome>, Vec<Result<(), Error>>) {
-    let told = Mutex::new(Told::default());
+    let told = Mutex::new(Recorder::default());
     let (told_ref, interface) = (&told, &interface);
     let ended = std::thread::scope(|scope| {
         let started: Vec<_> = threads(ranks)
             .into_iter()
             .map(|mut group| {
                 scope.spawn(move || {
-                    let mut own = Told::default();
+                    let mut own = Recorder::default();
                     let mut interface = interface(group.rank());
                     let done = run(settings, &mut group, interface.as_mut(), run_info, &|| false, &mut own);
                     if group.rank() == 0 {
@@ -61,7 +61,7 @@ fn names(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn all_ranks_do_what_is_asked_and_leave_nothing() {
+fn all_ranks_run_all_phases_and_leave_nothing() {
     for (ranks, offset) in [(1, 1), (2, 1), (4, 1), (4, 3), (5, 2)] {
         let dir = crate::dir();
         let root = dir.path().join("out");
@@ -92,7 +92,7 @@ fn all_ranks_do_what_is_asked_and_leave_nothing() {
 }
 
 #[test]
-fn phases_run_alone_in_one_job_after_another() {
+fn phases_run_separately_in_consecutive_jobs() {
     let dir = crate::dir();
     let (root, info) = (dir.path().join("out"), dir.path().join("info"));
     let only = |phases: [bool; 3]| Settings {
@@ -118,7 +118,7 @@ fn phases_run_alone_in_one_job_after_another() {
 }
 
 #[test]
-fn a_stonewall_ends_a_phase_and_nothing_is_lost_by_it() {
+fn stonewall_ends_a_phase_and_cleanup_is_complete() {
     for wear_out in [false, true] {
         let dir = crate::dir();
         let root = dir.path().join("out");
@@ -137,7 +137,7 @@ fn a_stonewall_ends_a_phase_and_nothing_is_lost_by_it() {
 }
 
 #[test]
-fn reading_only_changes_nothing() {
+fn read_only_run_changes_nothing() {
     let dir = crate::dir();
     let root = dir.path().join("out");
     let outcomes = on_files(&Settings { read_only: true, repeats: 3, ..small() }, 2, &root);
@@ -151,7 +151,7 @@ fn reading_only_changes_nothing() {
 }
 
 #[test]
-fn what_is_wrong_or_missing_is_counted_and_named() {
+fn wrong_and_missing_objects_are_counted_and_named() {
     let dir = crate::dir();
     let (root, info) = (dir.path().join("out"), dir.path().join("info"));
     let job = |phases| {
@@ -171,7 +171,7 @@ fn what_is_wrong_or_missing_is_counted_and_named() {
     std::fs::remove_file(root.join("1_2/file-7")).unwrap();
     std::fs::write(root.join("1_0/file-0"), "short").unwrap();
     let benchmark = &job(Phases { benchmark: true, ..none })[0];
-    // The short one is wrong when it is looked at and when it is read.
+    // The truncated object fails both in stat and in read.
     assert_eq!(benchmark.errors, 4, "{:?}", benchmark.failures);
     let told = benchmark.failures.join("\n");
     for what in [
@@ -181,14 +181,14 @@ fn what_is_wrong_or_missing_is_counted_and_named() {
     ] {
         assert!(told.contains(what), "{told}");
     }
-    // What was not deleted because it was not there has not been replaced either: the rest is cleaned up nevertheless.
+    // A missing object cannot be deleted, and is then not replaced either; the cleanup removes the rest.
     let cleanup = &job(Phases { cleanup: true, ..none })[0];
     assert_eq!(cleanup.operations["delete"].errors, 1);
     assert!(names(&root).is_empty());
 }
 
 #[test]
-fn a_full_disk_ends_the_precreate_phase_unless_that_is_ignored() {
+fn full_disk_ends_the_precreate_phase_unless_ignored() {
     struct Full(Posix);
     impl Interface for Full {
         fn prepare(&mut self) -> Result<(), Failure> {
@@ -236,7 +236,7 @@ fn a_full_disk_ends_the_precreate_phase_unless_that_is_ignored() {
 }
 
 #[test]
-fn a_rank_that_is_lost_ends_the_others() {
+fn lost_rank_ends_the_others() {
     struct Panics;
     impl Interface for Panics {
         fn prepare(&mut self) -> Result<(), Failure> {
@@ -252,7 +252,7 @@ fn a_rank_that_is_lost_ends_the_others() {
             Ok(())
         }
         fn write(&mut self, object: Object, _: &[u8]) -> Result<(), Failure> {
-            // The third rank gives up; the others would go on for weeks.
+            // The third rank panics; the others would run for weeks.
             std::thread::sleep(Duration::from_millis(1));
             if object.set.rank == 2 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
         }
@@ -273,7 +273,8 @@ fn a_rank_that_is_lost_ends_the_others() {
             .map(|mut group| {
                 let settings = &settings;
                 scope.spawn(move || {
-                    let done = run(settings, &mut group, &mut Panics, None, &|| false, &mut Told::default());
+                    let done =
+                        run(settings, &mut group, &mut Panics, None, &|| false, &mut Recorder::default());
                     if done.is_ok() {
                         group.end();
                     }
@@ -291,7 +292,7 @@ fn a_rank_that_is_lost_ends_the_others() {
 }
 
 #[test]
-fn sizes_may_differ_from_object_to_object() {
+fn object_sizes_may_vary() {
     let dir = crate::dir();
     let root = dir.path().join("out");
     let sizes = Sizes::Uniform { least: 0, most: 9_000 };
@@ -303,7 +304,7 @@ fn sizes_may_differ_from_object_to_object() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_refused() {
+fn invalid_settings_are_refused() {
     for (settings, what) in [
         (Settings { data_sets: 0, ..small() }, "data set"),
         (Settings { iterations: 21, ..small() }, "21 iterations"),
@@ -318,7 +319,7 @@ fn settings_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn the_text_is_read_as_the_published_one() {
+fn output_is_parsed_like_the_published_format() {
     let dir = crate::dir();
     let outcomes = on_files(&small(), 2, &dir.path().join("out"));
     let mut text = heading(&small(), "posix", 2);
@@ -326,7 +327,7 @@ fn the_text_is_read_as_the_published_one() {
         text += &format!("{}\n", line(outcome));
         rank_lines(outcome).for_each(|rank| text += &format!("{rank}\n"));
     }
-    // What the script that came with md-workbench looks for, word by word: (phase).* (obj) obj/s.*?( (mib) Mib/s)? \((errs) errs
+    // The pattern of the script that comes with md-workbench: (phase).* (obj) obj/s.*?( (mib) Mib/s)? \((errs) errs
     for line in text.lines().filter(|line| line.contains(" obj/s")) {
         let (head, tail) = line.split_once(" obj/s").unwrap();
         assert!(head.rsplit(' ').next().unwrap().parse::<f64>().is_ok(), "{line}");

@@ -1,4 +1,4 @@
-//! The file of every latency: all operations of all ranks are in it, whatever the number of ranks and of operations.
+//! The file of all latencies contains all operations of all ranks, for any number of ranks and operations.
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-struct Told {
+struct Recorder {
     outcomes: Vec<PhaseOutcome>,
-    /// Ends the run after so many phases.
+    /// Ends the run after this many phases.
     most: usize,
 }
 
-impl Watch for Told {
+impl Watch for Recorder {
     fn begins(&mut self, _: Phase, _: u32) {}
 
     fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
@@ -27,16 +27,16 @@ fn go(settings: &Settings, ranks: u32, most: usize) -> (Vec<PhaseOutcome>, Resul
     let task = Task { settings, ranks, keeper: Keeper::Null, run_info: None };
     let member = || Command::new("false");
     let launch = Launch { task: &task, remote: &no_service, interrupted: &|| false, member: &member };
-    let mut told = Told { outcomes: Vec::new(), most };
+    let mut told = Recorder { outcomes: Vec::new(), most };
     let done = launch.run(&mut told);
     (told.outcomes, done)
 }
 
-/// By phase, repeat and operation: number, least start, greatest end and greatest latency in nanoseconds.
+/// By phase, repeat and operation: count, minimum start, maximum end and maximum latency in nanoseconds.
 type Rows = BTreeMap<(String, i32, String), (u64, i64, i64, i64)>;
 
-/// What the rows of a file tell. Those of a rank are in order: it begins an operation when the one before has ended. All of that is by
-/// one clock, so that no load of the machine makes it wrong.
+/// Summarizes the rows of a file, and checks that each operation of a rank starts after the previous one has ended. All times are from one clock,
+/// so load of the machine does not matter.
 fn rows(path: &Path) -> Rows {
     let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let mut found = BTreeMap::new();
@@ -70,7 +70,7 @@ fn every_operation_of_every_rank_is_in_one_file() {
     for ranks in [1, 2] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("all.parquet");
-        // More operations than are held at once.
+        // More operations than one row group holds.
         let settings = Settings {
             precreate: 6_600,
             iterations: 100,
@@ -98,7 +98,7 @@ fn every_operation_of_every_rank_is_in_one_file() {
 }
 
 #[test]
-fn a_run_that_ends_early_leaves_the_parts() {
+fn run_that_ends_early_leaves_the_parts() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("all.parquet");
     let settings =
@@ -111,7 +111,7 @@ fn a_run_that_ends_early_leaves_the_parts() {
 }
 
 #[test]
-fn a_file_that_cannot_be_made_ends_the_run_before_it_begins() {
+fn file_that_cannot_be_created_prevents_the_run() {
     let settings = Settings { latencies: Some("/nowhere/at/all.parquet".into()), ..Settings::default() };
     let (outcomes, done) = go(&settings, 2, usize::MAX);
     assert!(outcomes.is_empty());
@@ -119,7 +119,7 @@ fn a_file_that_cannot_be_made_ends_the_run_before_it_begins() {
 }
 
 #[test]
-fn figures_are_of_all_operations_and_few() {
+fn histograms_and_timelines_are_complete_and_small() {
     let settings = Settings { precreate: 5_000, iterations: 5_000, ..Settings::default() };
     let (outcomes, done) = go(&settings, 2, usize::MAX);
     done.unwrap();

@@ -1,4 +1,4 @@
-//! The metadata benchmark: on files, with ranks that are threads or processes, and with every latency kept.
+//! The metadata benchmark: on files, with threads or processes as ranks, and with all latencies recorded.
 
 mod files;
 mod latencies;
@@ -6,17 +6,17 @@ mod processes;
 
 use senesce_bench::metadata::*;
 
-/// A directory in memory where there is one: thousands of files are made in it, which disks that others use take minutes for.
+/// A directory in memory if available: on a busy disk, creating thousands of files would take minutes.
 fn dir() -> tempfile::TempDir {
     let shm = std::path::Path::new("/dev/shm");
     if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.unwrap()
 }
 
-/// What rank 0 was told.
+/// Records the outcomes that rank 0 reports.
 #[derive(Default)]
-struct Told(Vec<PhaseOutcome>);
+struct Recorder(Vec<PhaseOutcome>);
 
-impl Watch for Told {
+impl Watch for Recorder {
     fn begins(&mut self, _: Phase, _: u32) {}
 
     fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {

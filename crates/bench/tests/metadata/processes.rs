@@ -1,6 +1,6 @@
-//! Ranks that are processes: they do what threads do, and one that is killed ends the run.
+//! Processes as ranks: the results are those of threads, and killing one ends the run.
 
-use crate::Told;
+use crate::Recorder;
 use senesce_bench::metadata::*;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ fn member() {
     let (settings, root): (Settings, PathBuf) = serde_json::from_slice(&job).unwrap();
     std::fs::write(root.with_extension(group.rank().to_string()), std::process::id().to_string()).unwrap();
     let mut files = Posix::new(&root);
-    let _ = run(&settings, &mut group, &mut files, None, &|| false, &mut Told::default());
+    let _ = run(&settings, &mut group, &mut files, None, &|| false, &mut Recorder::default());
 }
 
 fn start(settings: &Settings, ranks: u32, root: &Path) -> Processes {
@@ -29,13 +29,13 @@ fn start(settings: &Settings, ranks: u32, root: &Path) -> Processes {
 }
 
 #[test]
-fn processes_do_what_threads_do() {
+fn processes_behave_like_threads() {
     let settings =
         Settings { data_sets: 3, precreate: 20, iterations: 10, repeats: 2, ..Settings::default() };
     for ranks in [1, 2, 4] {
         let dir = crate::dir();
         let root = dir.path().join("out");
-        let mut told = Told::default();
+        let mut told = Recorder::default();
         let mut group = start(&settings, ranks, &root);
         run(&settings, &mut group, &mut Posix::new(&root), None, &|| false, &mut told).unwrap();
         let all = u64::from(ranks) * 3;
@@ -51,8 +51,8 @@ fn processes_do_what_threads_do() {
 }
 
 #[test]
-fn a_killed_rank_is_named_and_ends_the_run() {
-    // The others would go on for hours, and are killed where they do not end by themselves.
+fn killed_rank_is_named_and_ends_the_run() {
+    // The other ranks would run for hours; they are killed if they do not end by themselves.
     let settings = Settings { data_sets: 3, precreate: 1_000_000_000, ..Settings::default() };
     let dir = crate::dir();
     let root = dir.path().join("out");
@@ -66,7 +66,7 @@ fn a_killed_rank_is_named_and_ends_the_run() {
         let pid = rustix::process::Pid::from_raw(pid).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     });
-    let error = run(&settings, &mut group, &mut Posix::new(&root), None, &|| false, &mut Told::default())
+    let error = run(&settings, &mut group, &mut Posix::new(&root), None, &|| false, &mut Recorder::default())
         .unwrap_err();
     assert_eq!(error.to_string(), "rank 2: it was killed by signal 9");
     drop(group);

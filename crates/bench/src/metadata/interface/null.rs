@@ -1,9 +1,9 @@
-//! Keeps nothing and never fails: what the benchmark itself costs.
+//! An interface that stores nothing and never fails, to measure the overhead of the benchmark.
 
 use super::{Failure, Interface};
 use crate::metadata::object::{Object, Set};
 
-/// An interface that only pretends.
+/// An interface that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Null;
 

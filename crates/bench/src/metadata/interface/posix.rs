@@ -1,6 +1,5 @@
-//! Files in directories, by the calls of any program: a directory for each data set, named `RANK_NUMBER`, a file for each
-//! object, named `file-ITEM`, each reached by its path below the root, as by a program that works there: how deep the root
-//! itself lies is not measured.
+//! Files in directories, through ordinary system calls: a directory `RANK_NUMBER` per data set, and a file `file-ITEM` per object. Paths are
+//! relative to the root, as for a program that works there, so the depth of the root is not measured.
 
 use super::{Failure, Interface};
 use crate::metadata::object::{Object, Set};
@@ -15,21 +14,21 @@ use std::path::{Path, PathBuf};
 /// Objects are files below a directory.
 pub struct Posix {
     root: PathBuf,
-    /// Whether the directory is ours to remove.
+    /// Whether this run created the directory and may remove it.
     made: bool,
-    /// The root, once an operation has needed it.
+    /// The root, opened by the first operation.
     dir: Option<OwnedFd>,
-    /// The path of the present operation, with its end.
+    /// The path of the current operation, with its zero byte.
     path: Vec<u8>,
 }
 
 impl Posix {
-    /// Works below `root`, which may exist if it is empty.
+    /// Works below `root`, which is created if missing and must be empty.
     pub fn new(root: &Path) -> Posix {
         Posix { root: root.to_owned(), made: false, dir: None, path: Vec::new() }
     }
 
-    /// The whole path of the file that an object is.
+    /// The full path of the file of an object.
     pub fn path(&mut self, object: Object) -> &CStr {
         self.path.clear();
         self.path.extend_from_slice(self.root.as_os_str().as_bytes());
@@ -38,14 +37,14 @@ impl Posix {
         self.end()
     }
 
-    /// The root, and the path of a data set below it.
+    /// The root, and the path of a data set relative to it.
     fn set(&mut self, set: Set) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
         self.path.clear();
         self.add_set(set);
         self.below_root()
     }
 
-    /// The root, and the path of an object below it.
+    /// The root, and the path of an object relative to it.
     fn object(&mut self, object: Object) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
         self.path.clear();
         self.add_object(object);
@@ -116,7 +115,7 @@ impl Interface for Posix {
     fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
         let (dir, path) = self.set(set)?;
         match rustix::fs::unlinkat(dir, path, AtFlags::REMOVEDIR) {
-            // Objects whose deletion failed before, or that an unfinished run has left.
+            // Objects that an earlier deletion failed to remove, or that an unfinished run left.
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 let dir = self.root.join(format!("{}_{}", set.rank, set.number));
                 for entry in std::fs::read_dir(&dir)? {
@@ -172,10 +171,10 @@ impl Interface for Posix {
     }
 }
 
-/// Closes a file, and says what that says: some file systems tell only then that a write has failed.
+/// Closes a file and returns errors: some file systems report a failed write only then.
 fn close(file: OwnedFd) -> Result<(), Failure> {
     use std::os::fd::IntoRawFd as _;
-    // SAFETY: the descriptor is owned and given up here.
+    // SAFETY: the descriptor is owned and not used afterwards.
     let closed = unsafe { rustix::io::try_close(file.into_raw_fd()) };
     Ok(closed?)
 }

@@ -1,7 +1,7 @@
-//! A run in a process of its own, so that what limits that process, its memory above all, limits the ranks and nothing else.
+//! Runs a benchmark in a subprocess, so that limits of that process, above all of its memory, apply to the ranks only.
 //!
-//! The two talk in lines of JSON. The process waits for an empty line after each of its own, so that whoever started it can
-//! look around between phases while nothing happens.
+//! The processes exchange lines of JSON. After each of its lines the subprocess waits for an empty line, so that the parent can take
+//! measurements between phases while the benchmark is idle.
 
 use super::error::Error;
 use super::launch::{Launch, Task};
@@ -18,15 +18,15 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a signal asked for the end.
+/// Interval at which interruption by a signal is checked.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// How long a process that was asked to end may take.
+/// How long an interrupted subprocess may take to exit.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// What it says.
+/// A message of the subprocess.
 #[derive(Serialize, Deserialize)]
-enum Said {
+enum Message {
     Begins(Phase, u32),
     Ended(Box<PhaseOutcome>),
     Done,
@@ -34,7 +34,7 @@ enum Said {
     Failed(String),
 }
 
-/// Carries out `task` in a process that `command` starts, which must call [`apart`]. `watch` is told on the way.
+/// Runs `task` in a subprocess started with `command`, which must call [`apart`], and reports progress to `watch`.
 pub fn run_apart(
     command: &mut Command,
     task: &Task,
@@ -42,22 +42,22 @@ pub fn run_apart(
     watch: &mut dyn Watch,
 ) -> Result<(), Error> {
     task.check()?;
-    let mut other = Other::start(command).map_err(|error| lost(&format!("cannot start: {error}")))?;
+    let mut other = Subprocess::start(command).map_err(|error| lost(&format!("cannot start: {error}")))?;
     other.say(task)?;
     loop {
         match other.hear(interrupted)? {
-            Said::Begins(phase, iteration) => watch.begins(phase, iteration),
-            Said::Ended(outcome) => watch.ended(&outcome)?,
-            Said::Done => return Ok(()),
-            Said::Interrupted => return Err(Error::Interrupted),
-            Said::Failed(why) => return Err(Error::Settings(why)),
+            Message::Begins(phase, iteration) => watch.begins(phase, iteration),
+            Message::Ended(outcome) => watch.ended(&outcome)?,
+            Message::Done => return Ok(()),
+            Message::Interrupted => return Err(Error::Interrupted),
+            Message::Failed(why) => return Err(Error::Settings(why)),
         }
         other.say(&())?;
     }
 }
 
-/// Carries out the run that another process asks for, from beginning to end. `remote` opens services, `member` is what its
-/// ranks are started with.
+/// Runs the benchmark in the subprocess: reads the task from standard input and reports to standard output. `remote` opens services;
+/// `member` is the command that starts a rank.
 pub fn apart(
     remote: &OpenRemote,
     interrupted: &(dyn Fn() -> bool + Sync),
@@ -65,15 +65,15 @@ pub fn apart(
 ) -> Result<(), Error> {
     let stranger =
         |why: String| Error::Settings(format!("cannot run alone, only as part of an experiment: {why}"));
-    // It must not go on when nobody is left to ask for it.
+    // The subprocess must not outlive its parent.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| stranger(e.to_string()))?;
     let task: Task = serde_json::from_str(&line()?).map_err(|e| stranger(e.to_string()))?;
     let mut relay = Relay { failed: None };
     let done = Launch { task: &task, remote, interrupted, member }.run(&mut relay);
     let said = match relay.failed.map_or(done, Err) {
-        Ok(()) => Said::Done,
-        Err(Error::Interrupted) => Said::Interrupted,
-        Err(error) => Said::Failed(error.to_string()),
+        Ok(()) => Message::Done,
+        Err(Error::Interrupted) => Message::Interrupted,
+        Err(error) => Message::Failed(error.to_string()),
     };
     say(&said)
 }
@@ -82,21 +82,21 @@ fn lost(why: &str) -> Error {
     Error::Settings(format!("benchmark process: {why}"))
 }
 
-/// The other process, as who started it sees it. It ends with this.
-struct Other {
+/// The subprocess, as seen by its parent. Dropping this ends it.
+struct Subprocess {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
 }
 
-impl Other {
-    fn start(command: &mut Command) -> std::io::Result<Other> {
-        // In a group of its own with its ranks, so that a signal reaches them in order: by this process.
+impl Subprocess {
+    fn start(command: &mut Command) -> std::io::Result<Subprocess> {
+        // The subprocess and its ranks form a process group of their own: the subprocess handles signals and ends its ranks in order.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let to = child.stdin.take().expect("it is a pipe");
         let from = BufReader::new(child.stdout.take().expect("it is a pipe"));
-        Ok(Other { child, to, from })
+        Ok(Subprocess { child, to, from })
     }
 
     fn say(&mut self, message: &impl Serialize) -> Result<(), Error> {
@@ -105,9 +105,9 @@ impl Other {
         self.to.write_all(&line).map_err(|error| self.ended(&error))
     }
 
-    fn hear(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Said, Error> {
+    fn hear(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Message, Error> {
         let mut asked: Option<Instant> = None;
-        // It says a line and waits for an answer, so that nothing is left in the buffer.
+        // The subprocess waits for an answer after each line, so the reader's buffer is empty here.
         loop {
             let mut one = [PollFd::from_borrowed_fd(self.from.get_ref().as_fd(), PollFlags::IN)];
             if poll(&mut one, Some(&LOOK)).is_ok_and(|ready| ready > 0) {
@@ -129,7 +129,7 @@ impl Other {
         serde_json::from_str(&line).map_err(|error| self.ended(&error.into()))
     }
 
-    /// Why there is no word from it.
+    /// The reason why the subprocess does not answer.
     fn ended(&mut self, error: &std::io::Error) -> Error {
         let _ = self.child.kill();
         match self.child.wait() {
@@ -141,7 +141,7 @@ impl Other {
     }
 }
 
-impl Drop for Other {
+impl Drop for Subprocess {
     fn drop(&mut self) {
         if !matches!(self.child.try_wait(), Ok(Some(_))) && !waited(&mut self.child) {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
@@ -150,7 +150,7 @@ impl Drop for Other {
     }
 }
 
-/// Whether a process ends by itself, as one does that has said its last word.
+/// Whether the process exits by itself within 500 ms, as it does after its last message.
 fn waited(child: &mut Child) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_millis(500) {
@@ -162,13 +162,13 @@ fn waited(child: &mut Child) -> bool {
     false
 }
 
-/// Tells the process that asked for the run what rank 0 is told.
+/// Forwards the progress of rank 0 to the parent.
 struct Relay {
     failed: Option<Error>,
 }
 
 impl Relay {
-    fn tell(&mut self, said: &Said) -> Result<(), Error> {
+    fn tell(&mut self, said: &Message) -> Result<(), Error> {
         say(said)?;
         line().map(drop)
     }
@@ -176,16 +176,16 @@ impl Relay {
 
 impl Watch for Relay {
     fn begins(&mut self, phase: Phase, iteration: u32) {
-        // That nobody listens any more is told at the end of the phase.
-        self.failed = self.tell(&Said::Begins(phase, iteration)).err();
+        // A write error is reported at the end of the phase.
+        self.failed = self.tell(&Message::Begins(phase, iteration)).err();
     }
 
     fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
-        self.tell(&Said::Ended(Box::new(outcome.clone())))
+        self.tell(&Message::Ended(Box::new(outcome.clone())))
     }
 }
 
-fn say(said: &Said) -> Result<(), Error> {
+fn say(said: &Message) -> Result<(), Error> {
     let mut line = serde_json::to_vec(said).expect("plain data");
     line.push(b'\n');
     let mut out = std::io::stdout().lock();
