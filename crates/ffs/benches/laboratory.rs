@@ -1,8 +1,7 @@
-//! How fast the laboratory is and how much memory it takes, by policy, on the made-up history of 1 GB.
+//! Measures the speed and memory of the laboratory by policy, on the synthetic history of 1 GB.
 //!
-//! Seconds are those of the processor, and of the operations alone: they are made before. Memory is what the allocator of this
-//! program has given out and not taken back, at the end of the history, when there are most files. Words are the policies to
-//! take, all without any.
+//! Seconds are processor time of the operations only, which are generated before. Memory is what the allocator of this program has allocated
+//! and not freed at the end of the history, when the number of files is largest. Arguments select policies; without any, all run.
 //! `cargo bench -p senesce-ffs --bench laboratory [-- POLICY …]`
 
 use ffs::{History, Kind};
@@ -14,22 +13,22 @@ use trace::{Op, Source as _};
 const DISK: u64 = 1 << 30;
 const LEAST_RATE: f64 = 2e6;
 
-/// The system's allocator, counted.
+/// The system's allocator with a count of allocated bytes.
 struct Counted;
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the promises of `alloc`.
+        ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the promises of `dealloc`.
+        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -62,14 +61,14 @@ fn main() {
 }
 
 fn measure(kind: Kind, policy: &str, ops: &[Op]) {
-    let before = HELD.load(Ordering::Relaxed);
+    let before = ALLOCATED.load(Ordering::Relaxed);
     let mut laboratory = kind.make(policy, DISK).expect("the policy is there");
     let begun = processor_seconds();
     for op in ops {
         laboratory.apply(op).expect("the history can be done");
     }
     let seconds = processor_seconds() - begun;
-    let bytes = HELD.load(Ordering::Relaxed) - before;
+    let bytes = ALLOCATED.load(Ordering::Relaxed) - before;
     let files = laboratory.measure().files;
     let limit = DISK / 8192 / 4 + 48 * files;
     let (rate, share) = (ops.len() as f64 / seconds, bytes as f64 / limit as f64);
@@ -80,7 +79,7 @@ fn measure(kind: Kind, policy: &str, ops: &[Op]) {
     );
 }
 
-/// Processor time that this process has taken.
+/// Processor seconds of this process.
 fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

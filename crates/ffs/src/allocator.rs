@@ -1,32 +1,32 @@
-//! What the outer part of the laboratory, which knows names and sizes, asks of an allocator, which knows the disk.
+//! The interface between a volume, which handles names and sizes, and an allocator, which handles disk space.
 
 use crate::layout::Layout;
 
-/// There is not enough space.
+/// The file system has not enough free space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoSpace;
 
-/// A simulated file system below its names.
+/// The block allocation of a simulated file system.
 pub trait Allocator: Clone {
-    /// Bytes of a unit, in which places on disk are counted.
+    /// Bytes of a unit, in which disk addresses are counted.
     fn unit_bytes(&self) -> u64;
 
-    /// Units of a block.
+    /// Units per block.
     fn block_units(&self) -> u32;
 
-    /// The longest transfer between disk and memory, in bytes.
+    /// The largest transfer between disk and memory, in bytes.
     fn transfer_bytes(&self) -> u64;
 
     /// Bytes of the disk.
     fn size_bytes(&self) -> u64;
 
-    /// Takes an inode, near that of the directory that it is made in; the root is in none.
+    /// Allocates an inode, near that of its parent directory; the root has no parent.
     fn take_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32>;
 
-    /// Gives back an inode.
+    /// Frees an inode.
     fn give_inode(&mut self, inode: u32, directory: bool);
 
-    /// The byte on disk where the block of an inode lies.
+    /// The byte address of the inode's block on disk.
     fn inode_byte(&self, inode: u32) -> u64;
 
     /// The group of an inode.
@@ -35,32 +35,32 @@ pub trait Allocator: Clone {
     /// The group of a unit on disk.
     fn group_of_unit(&self, unit: u32) -> u32;
 
-    /// Gives blocks to `len` bytes at `offset` of the file, which grows where they pass its end. Without space the file is as
-    /// it was.
+    /// Allocates blocks for `len` bytes at `offset` of the file, and extends it if they pass its end. Without space the file is
+    /// unchanged.
     fn write(&mut self, file: &mut Layout, offset: u64, len: u64) -> Result<(), NoSpace>;
 
-    /// Cuts or extends the file to `size` bytes.
+    /// Truncates or extends the file to `size` bytes.
     fn truncate(&mut self, file: &mut Layout, size: u64) -> Result<(), NoSpace>;
 
     /// Frees the whole blocks within `len` bytes at `offset`.
     fn punch(&mut self, file: &mut Layout, offset: u64, len: u64);
 
-    /// Whether files are written when they are made, with their inode and directory forced to disk (`true`), or gathered and
-    /// logged.
+    /// Whether new files are written at once, with inode and directory forced to disk (`true`), or delayed and
+    /// journaled.
     fn writes_metadata_through(&self) -> bool;
 
-    /// Bytes that files can still be given.
+    /// Bytes available to files.
     fn available_bytes(&self) -> u64;
 
-    /// Free bytes in all, and those of them in blocks that are not free as a whole.
+    /// Free bytes in total, and those in partly free blocks.
     fn free_bytes(&self) -> (u64, u64);
 
-    /// Every maximal run of free blocks: its length in blocks.
+    /// Visits every maximal run of free blocks: its length in blocks.
     fn each_free_run(&self, visit: &mut dyn FnMut(u32));
 
-    /// Bytes on the heap: (maps of free space, maps of inodes in use).
+    /// Bytes on the heap: (maps of free space, maps of used inodes).
     fn heap_bytes(&self) -> (usize, usize);
 
-    /// Counts all that is kept anew; what differs, in words.
+    /// Recounts all cached counts; an error describes a difference.
     fn check(&self) -> Result<(), String>;
 }

@@ -1,4 +1,4 @@
-//! The benchmarks of Smith and Seltzer 1997 in the laboratory, priced on a modelled disk.
+//! The benchmarks of Smith and Seltzer 1997 in the laboratory, with times from a disk model.
 
 mod hot_files;
 mod sequential;
@@ -12,13 +12,13 @@ use crate::layout::Layout;
 use crate::volume::Volume;
 use disk::model::Model;
 
-/// Seconds per GiB to read all files cold, directory by directory and in each by number; none without data.
+/// Seconds per GiB to read all files cold, directory by directory and by file number within each; none without data.
 pub fn scan_s_per_gib<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<f64> {
     let files = in_order(volume, |_| true);
     read_bytes_per_s(volume, model, &files).map(|speed| (1u64 << 30) as f64 / speed)
 }
 
-/// The files that were asked for, directory by directory and in each by number.
+/// The layouts of the wanted files, directory by directory and by file number within each.
 fn in_order<A: Allocator>(volume: &Volume<A>, wanted: impl Fn(u16) -> bool) -> Vec<Layout> {
     let mut files = Vec::new();
     volume.each_file(|file| {
@@ -30,7 +30,7 @@ fn in_order<A: Allocator>(volume: &Volume<A>, wanted: impl Fn(u16) -> bool) -> V
     files.into_iter().map(|(_, layout)| layout).collect()
 }
 
-/// Bytes a second when the files are read one after another; none where they have no data or nothing takes time.
+/// Bytes per second of reading the files one after another; none if they have no data or take no time.
 fn read_bytes_per_s<A: Allocator>(volume: &Volume<A>, model: &Model, files: &[Layout]) -> Option<f64> {
     let mut cost = Cost::new(volume.allocator(), model);
     files.iter().for_each(|file| cost.read(file));

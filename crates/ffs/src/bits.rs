@@ -1,13 +1,13 @@
-//! A bitmap of free blocks, worked on by words: runs are found, taken and given back in one step each.
+//! A bitmap of free blocks, processed by words: runs are found, allocated and freed in one step each.
 
 use std::ops::{BitAndAssign, Shr};
 
-/// Bits; a one is a free block.
+/// A bitmap; a one is a free block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Bits {
-    /// One more than hold bits, so that each has one behind it.
+    /// One more word than needed, so that each word has a successor.
     words: Vec<u64>,
-    /// A bit for each word that has a one: where there are few, they are found at once.
+    /// A bit for each word that has a one: finds rare ones quickly.
     some: Vec<u64>,
 }
 
@@ -22,14 +22,14 @@ impl Bits {
         self.words[(at / 64) as usize] >> (at % 64) & 1 == 1
     }
 
-    /// How many ones there are from `at` on, below `end`.
+    /// The number of ones from `at` on, below `end`.
     #[inline]
     pub fn ones_from(&self, at: u32, end: u32) -> u32 {
         let mut next = at;
         while next < end {
             let here = (self.words[(next / 64) as usize] >> (next % 64)).trailing_ones();
             next += here;
-            // The zeros that the shift brings in end the run only where the word goes on.
+            // The zeros shifted in end the run only if the run reaches the end of the word.
             if here == 0 || !next.is_multiple_of(64) {
                 break;
             }
@@ -37,7 +37,7 @@ impl Bits {
         next.min(end) - at.min(end)
     }
 
-    /// How many ones there are directly before `at`, not before `begin`, counted up to `most`.
+    /// The number of ones directly before `at`, from `begin` on, at most `most`.
     #[inline]
     pub fn ones_before(&self, at: u32, begin: u32, most: u32) -> u32 {
         let least = begin.max(at.saturating_sub(most));
@@ -69,7 +69,7 @@ impl Bits {
         (found < end).then_some(found)
     }
 
-    /// The first run of `len` ones that begins at `from` or behind it and ends by `end`.
+    /// The first run of `len` ones that starts at or after `from` and ends by `end`.
     pub fn first_run(&self, from: u32, end: u32, len: u32) -> Option<u32> {
         if len <= 64 {
             return self.first_short_run(from, end, len);
@@ -92,14 +92,14 @@ impl Bits {
         None
     }
 
-    /// The same for runs of 64 at most, which any two words show whole.
+    /// The same for runs of at most 64 ones, which span at most two words.
     fn first_short_run(&self, from: u32, end: u32, len: u32) -> Option<u32> {
         let mut mask = u64::MAX << (from % 64);
         for word in from / 64..end.div_ceil(64) {
             let (low, high) = (self.words[word as usize] & mask, self.words[word as usize + 1]);
             mask = u64::MAX;
             let begins = starts_within(low, len);
-            // A run that goes on in the next word begins behind those within this one.
+            // A run that continues in the next word starts after those within this one.
             let at = if begins != 0 { begins.trailing_zeros() } else { 64 - low.leading_ones() };
             if begins != 0 || 64 - at + high.trailing_ones() >= len && at < 64 {
                 let at = word * 64 + at;
@@ -109,7 +109,7 @@ impl Bits {
         None
     }
 
-    /// The first run of exactly `len` ones, fewer than 64, that begins at `from` or behind it and before `end`.
+    /// The first maximal run of exactly `len` ones, fewer than 64, that starts at or after `from` and before `end`.
     pub fn first_exact_run(&self, from: u32, end: u32, len: u32) -> Option<u32> {
         let mut mask = u64::MAX << (from % 64);
         let mut last = (from / 64).checked_sub(1).map_or(0, |before| self.words[before as usize]);
@@ -129,7 +129,7 @@ impl Bits {
         None
     }
 
-    /// The 64 bits from `at` on, and those behind them to the end of a word; behind the end of the map are zeros.
+    /// The 64 bits from `at` on, and the following bits up to the end of a word; zeros behind the end of the map.
     #[inline]
     fn window(&self, at: u32) -> (u64, u64) {
         let (first, shift) = ((at / 64) as usize, at % 64);
@@ -137,8 +137,7 @@ impl Bits {
         (low >> shift | (high << 1) << (63 - shift), high >> shift)
     }
 
-    /// How many ones there are on either side of the `len` bits from `at` on: before them and behind them, counted up to 64
-    /// on each side.
+    /// The number of ones directly before and directly after the `len` bits from `at` on, up to 64 each.
     #[inline]
     pub fn ones_around(&self, at: u32, len: u32) -> (u32, u32) {
         let before = match at.checked_sub(64) {
@@ -159,7 +158,7 @@ impl Bits {
         })
     }
 
-    /// Makes `len` bits from `at` on ones.
+    /// Sets `len` bits from `at` on to one.
     #[inline]
     pub fn set(&mut self, at: u32, len: u32) {
         each_word(at, len, |word, mask| {
@@ -168,7 +167,7 @@ impl Bits {
         });
     }
 
-    /// Makes `len` bits from `at` on zeros.
+    /// Sets `len` bits from `at` on to zero.
     #[inline]
     pub fn clear(&mut self, at: u32, len: u32) {
         each_word(at, len, |word, mask| {
@@ -177,24 +176,24 @@ impl Bits {
         });
     }
 
-    /// Bytes that it holds on the heap.
+    /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         (self.words.capacity() + self.some.capacity()) * 8
     }
 }
 
-/// Those of the first 64 bits that begin `len` ones in a row, 64 at most.
+/// The positions among the first 64 bits at which `len` consecutive ones start; `len` is at most 64.
 #[inline]
 fn starts(low: u64, high: u64, len: u32) -> u64 {
     starts_within(u128::from(high) << 64 | u128::from(low), len) as u64
 }
 
-/// Those bits that begin `len` ones in a row, 64 at most, all in this word.
+/// The positions at which `len` consecutive ones start, all within this word; `len` is at most 64.
 #[inline]
 fn starts_within<T: Copy + BitAndAssign + Shr<u32, Output = T>>(word: T, len: u32) -> T {
     let (mut ones, mut have) = (word, 1);
-    // Twice as many in a row each time: who begins `have` ones and is followed, `step` on, by another such. The first three
-    // times without asking, as most runs are of five to eight.
+    // Doubles the length each time: a start of `have` ones, followed `step` bits on by another such start. The first three steps are
+    // unconditional, as most runs are of five to eight.
     for _ in 0..3 {
         let step = have.min(len - have);
         ones &= ones >> step;
@@ -208,7 +207,7 @@ fn starts_within<T: Copy + BitAndAssign + Shr<u32, Output = T>>(word: T, len: u3
     ones
 }
 
-/// The first one of a map from bit `from` on, below `end`.
+/// The first one of a map at or after bit `from`, below `end`.
 #[inline]
 fn next_in(map: &[u64], from: u32, end: u32) -> Option<u32> {
     let mut at = from;
@@ -222,7 +221,7 @@ fn next_in(map: &[u64], from: u32, end: u32) -> Option<u32> {
     None
 }
 
-/// The words that hold `len` bits from `at` on, each with the mask of those.
+/// The words of the `len` bits from `at` on, each with the mask of these bits.
 #[inline]
 fn each_word(at: u32, len: u32, mut change: impl FnMut(usize, u64)) {
     let (mut at, end) = (at, at + len);
@@ -239,9 +238,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Every answer is that of a plain list of bits.
+        /// Every result equals that of a plain list of bits.
         #[test]
-        fn answers_are_those_of_a_list(
+        fn results_match_a_list(
             changes in prop::collection::vec((any::<bool>(), 0u32..300, 1u32..150), 0..30),
             (from, width, len) in (0u32..300, 0u32..300, 1u32..80),
         ) {

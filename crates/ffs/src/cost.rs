@@ -1,4 +1,4 @@
-//! What reading and writing files would cost on a modelled disk: their blocks become requests, and these are priced.
+//! The cost of reading and writing files on a modelled disk: their blocks become requests, which the model prices.
 
 use crate::allocator::Allocator;
 use crate::geometry::{DIRECT, PER_INDIRECT};
@@ -7,13 +7,13 @@ use disk::model::{Model, Pricing};
 use disk::{Request, RequestKind, SECTOR_BYTES};
 use std::collections::HashSet;
 
-/// Bytes that a benchmark reads or writes at a time.
+/// Bytes per read or write call of a benchmark.
 const UNIT_BYTES: u64 = 4 << 20;
 /// Bytes of a block that holds inodes.
 const INODE_BLOCK_BYTES: u64 = 8192;
 
-/// A modelled disk that files are read from and written to, one request after another. Blocks of inodes and indirect blocks
-/// stay in memory once they were read; file data does not.
+/// A modelled disk with sequential reads and writes of files. Blocks of inodes and indirect blocks stay cached once read; file data does
+/// not.
 pub(crate) struct Cost<'a, A> {
     allocator: &'a A,
     pricing: Pricing,
@@ -26,7 +26,7 @@ impl<'a, A: Allocator> Cost<'a, A> {
         Cost { allocator, pricing, inode_blocks: HashSet::new() }
     }
 
-    /// Reads a file: its inode, its data in order, and each indirect block before what it names.
+    /// Reads a file: its inode, its data in order, and each indirect block before the blocks it names.
     pub fn read(&mut self, file: &Layout) {
         let inode = self.allocator.inode_byte(file.inode);
         if self.inode_blocks.insert(inode) {
@@ -35,15 +35,15 @@ impl<'a, A: Allocator> Cost<'a, A> {
         self.transfer(RequestKind::Read, file);
     }
 
-    /// Writes the data of a file over, in its place.
+    /// Overwrites the data of a file in place.
     pub fn overwrite(&mut self, file: &Layout) {
         for run in self.runs(file) {
             self.transfers(RequestKind::Write, run);
         }
     }
 
-    /// Writes a new file: its data and indirect blocks; where metadata is written through, its inode and the end of its
-    /// directory first, and both are waited for.
+    /// Writes a new file: its data and indirect blocks. If metadata is written through, first writes its inode and the end of its directory, and
+    /// waits for both.
     pub fn create(&mut self, file: &Layout, directory: &Layout) {
         if self.allocator.writes_metadata_through() {
             let inode = self.allocator.inode_byte(file.inode);
@@ -57,12 +57,12 @@ impl<'a, A: Allocator> Cost<'a, A> {
         self.transfer(RequestKind::Write, file);
     }
 
-    /// Waits until all is on the disk.
+    /// Waits until all writes are on the disk.
     pub fn flush(&mut self) {
         self.request(RequestKind::Flush, 0, 0);
     }
 
-    /// Seconds that all of it took.
+    /// Total seconds.
     pub fn finish(self) -> f64 {
         self.pricing.finish().total_s()
     }
@@ -73,7 +73,7 @@ impl<'a, A: Allocator> Cost<'a, A> {
         let mut indirect = file.indirect.iter().enumerate().peekable();
         for run in self.runs(file) {
             let block = (run.0 / block_bytes) as u32;
-            // A run ends where the next indirect block is needed.
+            // `runs` ends a run where the next indirect block is needed.
             while let Some((_, &at)) = indirect.next_if(|&(number, _)| first_named(number) <= block) {
                 self.request(kind, u64::from(at) * unit_bytes, block_bytes);
             }
@@ -81,7 +81,7 @@ impl<'a, A: Allocator> Cost<'a, A> {
         }
     }
 
-    /// The runs of a file: its first byte in the file and on disk, and its length; cut where an indirect block is needed.
+    /// The runs of a file: first byte in the file and on disk, and length; split where an indirect block is needed.
     fn runs(&self, file: &Layout) -> Vec<(u64, u64, u64)> {
         let (units, unit_bytes) = (self.allocator.block_units(), self.allocator.unit_bytes());
         let cuts: Vec<u32> = (0..file.indirect.len()).map(|number| first_named(number) * units).collect();
@@ -119,8 +119,8 @@ impl<'a, A: Allocator> Cost<'a, A> {
     }
 }
 
-/// The first block of a file that the indirect block of this number is needed for, in the order of their making: the single
-/// one, then the double one together with the first below it, then those below it.
+/// The first block of a file that needs the indirect block with this number, in order of creation: the single
+/// one, then the double one together with the first below it, then the others below it.
 fn first_named(number: usize) -> u32 {
     match number as u32 {
         0 => DIRECT,

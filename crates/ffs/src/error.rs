@@ -1,8 +1,8 @@
-//! What can go wrong in the laboratory.
+//! Errors of the laboratory.
 
 use thiserror::Error;
 
-/// What can go wrong in the laboratory. Want of space is counted and is no error.
+/// An error of the laboratory. Lack of space is counted and is not an error.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The image is too small or too large.

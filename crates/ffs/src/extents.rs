@@ -1,9 +1,9 @@
-//! A model of today's extent allocators: block groups, buddy bitmaps, goals, preallocation and locality for small files.
+//! A model of current extent allocators: block groups, buddy bitmaps, goals, preallocation and locality for small files.
 //!
-//! It is a model and no copy. What it has is what the kernel's documentation says of ext4 (Documentation/filesystems/ext4,
-//! "Block and Inode Allocation Policy") and what was published of it (Mathur et al., The new ext4 filesystem, Ottawa Linux
-//! Symposium 2007; Aneesh Kumar et al., Ext4 block and inode allocator improvements, 2008). Left out: extent trees (a file has
-//! as many extents as it likes at no cost), flexible groups, stripes, and per-processor anything.
+//! A model, not a copy. It follows the kernel's documentation of ext4 (Documentation/filesystems/ext4, "Block and Inode Allocation Policy")
+//! and publications (Mathur et al., The new ext4 filesystem, Ottawa Linux Symposium 2007; Aneesh Kumar et al., Ext4 block and inode allocator
+//! improvements, 2008). Omitted: extent trees (a file has any number of extents at no cost), flexible groups, stripes, and all per-processor
+//! state.
 
 mod policy;
 mod reserves;
@@ -20,18 +20,18 @@ use crate::layout::{Layout, Piece};
 use reserves::Reserves;
 use space::{BLOCK_BYTES, GROUP_BLOCKS};
 
-/// Inodes of a group: one for each 16 KB.
+/// Inodes per group: one per 16 KB.
 const GROUP_INODES: u32 = 8192;
 /// Bytes of an inode.
 const INODE_BYTES: u64 = 256;
-/// Blocks at the beginning of each group that hold its maps and inodes.
+/// Blocks at the start of each group for its maps and inodes.
 const METADATA_BLOCKS: u32 = 4 + (GROUP_INODES as u64 * INODE_BYTES / BLOCK_BYTES) as u32;
-/// Files up to this size come out of their group's preallocation (ext4 has 16 blocks).
+/// Files up to this size use the preallocation of their group (ext4 has 16 blocks).
 const SMALL_BLOCKS: u32 = 16;
-/// Percent of the blocks that files do not get.
+/// Percent of the blocks reserved, not available to files.
 const RESERVE_PERCENT: u64 = 5;
 
-/// A file system of extents with a placement.
+/// An extent file system with a placement policy.
 #[derive(Clone)]
 pub struct Extents<P> {
     space: Space,
@@ -49,7 +49,7 @@ struct Group {
 }
 
 impl<P: Placement> Extents<P> {
-    /// An empty one on a disk of `size_bytes`.
+    /// An empty file system on a disk of `size_bytes`.
     pub fn new(size_bytes: u64, placement: P) -> Result<Extents<P>, Error> {
         let (least, most) =
             (u64::from(GROUP_BLOCKS) / 8 * BLOCK_BYTES, u64::from(u32::MAX / 2) * BLOCK_BYTES);
@@ -70,7 +70,7 @@ impl<P: Placement> Extents<P> {
         Ok(Extents { reserves: Reserves::new(space.groups()), space, placement, groups, data_blocks })
     }
 
-    /// Its free space.
+    /// The free space.
     pub fn space(&self) -> &Space {
         &self.space
     }
@@ -80,7 +80,7 @@ impl<P: Placement> Extents<P> {
         free.saturating_sub(self.data_blocks * RESERVE_PERCENT / 100)
     }
 
-    /// Gives blocks to the hole `first..end` of the file.
+    /// Allocates blocks for the hole `first..end` of the file.
     fn fill(&mut self, file: &mut Layout, first: u32, end: u32) {
         let mut next = first;
         let grows = file.pieces.last().is_some_and(|last| last.logical_end() == first);
@@ -92,13 +92,13 @@ impl<P: Placement> Extents<P> {
             next += len;
         }
         if grows && end > SMALL_BLOCKS {
-            // Who appends once will append again: what lies behind is kept for the file.
+            // A file that was appended to will likely be appended to again: reserve the blocks behind it.
             let (last, _) = file.find(end - 1).expect("the file was just filled");
             self.reserves.keep_for_file(&mut self.space, file.inode, last + 1, end.next_power_of_two() - end);
         }
     }
 
-    /// Takes up to `wanted` blocks for a file, of which `before` is the block behind its last.
+    /// Takes up to `wanted` blocks for a file; `before` is the block on disk behind its preceding block.
     fn take(&mut self, file: &Layout, before: Option<u32>, wanted: u32) -> (u32, u32) {
         if let Some(kept) = before.and_then(|goal| self.reserves.take_of_file(file.inode, goal, wanted)) {
             return kept;
@@ -144,8 +144,8 @@ impl<P: Placement> Allocator for Extents<P> {
         u64::from(self.space.blocks()) * BLOCK_BYTES
     }
 
-    /// A directory goes where its parent is, unless that group has fewer than the average of free inodes or blocks; one below
-    /// the root goes where most blocks are free, as far from the others as that.
+    /// A directory goes to the group of its parent, unless that group has less than half the average of free blocks or no free inode; then, and
+    /// for a directory below the root, to the group with the fewest directories, of these the one with the most free blocks.
     fn take_inode(&mut self, parent: Option<u32>, directory: bool) -> Option<u32> {
         let count = self.space.groups();
         let home = parent.map_or(0, |parent| self.group_of_inode(parent));

@@ -1,7 +1,7 @@
-//! The fast file system of 4.4BSD below its names: where inodes, blocks and fragments go.
+//! The fast file system of 4.4BSD, without names: placement of inodes, blocks and fragments.
 //!
-//! From the descriptions that [`crate::policy`] names. What is left out: positions of blocks under the rotating head (no disk
-//! of the publications had a use for them), and triple indirect blocks.
+//! Based on the descriptions that [`crate::policy`] cites. Omitted: rotational positions of blocks (no disk of the publications needed
+//! them), and triple indirect blocks.
 
 mod clusters;
 mod groups;
@@ -21,27 +21,27 @@ use crate::policy::Policy;
 pub struct FastFs<P> {
     groups: Groups,
     policy: P,
-    /// Whether growing fragments save space rather than time: they then move for every fragment.
+    /// Whether growing fragments favour space over time: they then move for every added fragment.
     saves_space: bool,
     /// Fragments that are kept free.
     reserve: u64,
 }
 
 impl<P: Policy> FastFs<P> {
-    /// An empty one.
+    /// An empty file system.
     pub fn new(geometry: Geometry, policy: P) -> FastFs<P> {
         let groups = Groups::new(geometry);
         let reserve = groups.data_fragments() * geometry.reserve_percent / 100;
         FastFs { groups, policy, saves_space: false, reserve }
     }
 
-    /// Its groups.
+    /// The cylinder groups.
     pub fn groups(&self) -> &Groups {
         &self.groups
     }
 
-    /// Asks groups for something in the order of 4.4BSD: the preferred one, then those 1, 2, 4 … further on, then all
-    /// others. Only the first is told the preference.
+    /// Tries groups in the order of 4.4BSD: the preferred one, then those 1, 2, 4 … further on, then all others. `ask` gets true for
+    /// the preferred one.
     fn in_some_group<T>(
         &mut self,
         group: u32,
@@ -62,12 +62,12 @@ impl<P: Policy> FastFs<P> {
         (2..count).find_map(|step| ask(self, (group + step) % count, false))
     }
 
-    /// Fragments that may be taken before the reserve is touched.
+    /// Fragments available above the reserve.
     fn available_fragments(&self) -> u64 {
         self.groups.free_fragments().saturating_sub(self.reserve)
     }
 
-    /// The block where the group of an inode begins.
+    /// The first block of an inode's group.
     fn group_begin(&self, inode: u32) -> u32 {
         self.groups.geometry().first_data(self.group_of_inode(inode))
     }
@@ -121,7 +121,7 @@ impl<P: Policy> Allocator for FastFs<P> {
 
     fn truncate(&mut self, file: &mut Layout, size: u64) -> Result<(), NoSpace> {
         if size > file.size {
-            // Its last byte is written.
+            // Allocates the block of the last byte.
             return self.write_blocks(file, size - 1, 1);
         }
         self.shrink(file, size);

@@ -1,11 +1,11 @@
-//! The table of files: 28 bytes each, found by number, and where they lie in as few bytes as that takes.
+//! The table of files: 28 bytes each, found by number, with compactly encoded layouts.
 
 use crate::layout::{Layout, Piece};
 use crate::packed::Packed;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// What is known of a file.
+/// The record of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Record {
     id: [u32; 2],
@@ -14,35 +14,35 @@ pub(crate) struct Record {
     place: Place,
     /// The day of its last change.
     pub day: u16,
-    /// The directory that it is in; of a directory, how many entries it has.
+    /// The directory of a file; for a directory, its number of entries.
     pub owner: u32,
     /// Its inode.
     pub inode: u32,
-    /// What `place` says.
+    /// The layout, according to `place`.
     map: u32,
 }
 
-/// Where the layout of a file is kept.
+/// How the layout of a file is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Place {
     /// The file has no blocks.
     #[default]
     Nowhere,
-    /// It has one piece from its beginning to its end, and that begins at `map`.
+    /// The file has one piece, at `map` on disk.
     One,
-    /// `map` is a handle.
+    /// `map` is a handle of the packed layout.
     Packed,
-    /// There is no file; `map` is the next such record.
+    /// The record is unused; `map` is the next unused record.
     Unused,
 }
 
 impl Record {
-    /// Its number.
+    /// The file number.
     pub fn id(&self) -> u64 {
         u64::from(self.id[0]) | u64::from(self.id[1]) << 32
     }
 
-    /// Its size in bytes.
+    /// The size in bytes.
     pub fn size(&self) -> u64 {
         u64::from(self.size_low) | u64::from(self.size_high) << 32
     }
@@ -56,12 +56,12 @@ fn halves(id: u64) -> [u32; 2] {
     [id as u32, (id >> 32) as u32]
 }
 
-/// The largest size that a record can say.
+/// The largest size that a record can hold.
 pub(crate) const LARGEST_SIZE: u64 = (1 << 40) - 1;
 
 const NONE: u32 = u32::MAX;
 
-/// Numbers may come in a row or at random; all bits of the hash are used.
+/// Numbers may be consecutive or random; all bits of the hash are used.
 fn hash_of(id: u64) -> u64 {
     let hash = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash ^ hash >> 32
@@ -71,16 +71,16 @@ fn hash_of(id: u64) -> u64 {
 #[derive(Clone)]
 pub(crate) struct Files {
     records: Vec<Record>,
-    /// Slots by number, in five bytes a place. Seven eighths of the places are taken at most, half of that once it has grown.
+    /// Slots by number, five bytes per entry. At most seven eighths of the entries are used, half of that after growing.
     index: HashTable<u32>,
     unused: u32,
     packed: Packed,
-    /// The logarithm of the bytes of a unit: a shift costs less than a division.
+    /// Logarithm of the unit size: a shift is cheaper than a division.
     unit_shift: u32,
 }
 
 impl Files {
-    /// An empty table for a file system with units of so many bytes.
+    /// An empty table for a file system with this unit size.
     pub fn new(unit_bytes: u64) -> Files {
         Files {
             records: Vec::new(),
@@ -91,7 +91,7 @@ impl Files {
         }
     }
 
-    /// How many there are.
+    /// Number of files.
     pub fn len(&self) -> usize {
         self.index.len()
     }
@@ -102,13 +102,13 @@ impl Files {
         &self.records[slot as usize]
     }
 
-    /// The record of a file, to change.
+    /// The record of a file, mutable.
     #[inline]
     pub fn get_mut(&mut self, slot: u32) -> &mut Record {
         &mut self.records[slot as usize]
     }
 
-    /// Every file's slot.
+    /// The slots of all files.
     pub fn slots(&self) -> impl Iterator<Item = u32> + '_ {
         let used = |&slot: &u32| self.records[slot as usize].place != Place::Unused;
         (0..self.records.len() as u32).filter(used)
@@ -120,8 +120,8 @@ impl Files {
         self.index.find(hash_of(id), |&slot| self.get(slot).id() == id).copied()
     }
 
-    /// The slot of file `id`, fastest where none has gone and they were numbered from 0 in the order in which they came: then
-    /// their numbers are their slots.
+    /// The slot of file `id`. Fastest if no file was removed and numbers were assigned consecutively from 0: then the number is the
+    /// slot.
     #[inline]
     pub fn find_in_order(&self, id: u64) -> Option<u32> {
         match self.records.get(id as usize) {
@@ -130,7 +130,7 @@ impl Files {
         }
     }
 
-    /// Adds a file and says in which slot; none where there is one of this number.
+    /// Adds a file and returns its slot; none if the number exists.
     pub fn add(&mut self, id: u64, owner: u32, inode: u32, day: u16) -> Option<u32> {
         let records = &self.records;
         let entry = self.index.entry(
@@ -158,14 +158,14 @@ impl Files {
         Some(slot)
     }
 
-    /// Takes the number of a file off the index, and says which slot it had.
+    /// Removes the number of a file from the index, and returns its slot.
     pub fn unname(&mut self, id: u64) -> Option<u32> {
         let records = &self.records;
         let found = self.index.find_entry(hash_of(id), |&slot| records[slot as usize].id() == id);
         found.ok().map(|entry| entry.remove().0)
     }
 
-    /// Gives a file another number, which no other may have.
+    /// Changes the number of a file to an unused one.
     pub fn rename(&mut self, slot: u32, to: u64) {
         self.unname(self.get(slot).id());
         self.records[slot as usize].id = halves(to);
@@ -173,13 +173,13 @@ impl Files {
         self.index.insert_unique(hash_of(to), slot, |&slot| hash_of(records[slot as usize].id()));
     }
 
-    /// Forgets a file.
+    /// Removes a file.
     pub fn remove(&mut self, slot: u32) {
         self.unname(self.get(slot).id());
         self.remove_unnamed(slot);
     }
 
-    /// Forgets a file whose number has been taken off the index.
+    /// Removes a file whose number was already removed from the index.
     pub fn remove_unnamed(&mut self, slot: u32) {
         self.forget_layout(slot);
         let record = &mut self.records[slot as usize];
@@ -194,7 +194,7 @@ impl Files {
         }
     }
 
-    /// Reads where a file lies; `near` is a place that its blocks are likely near to, the same whenever it is kept.
+    /// Reads the layout of a file; `near` is a place close to its blocks, the same as when it was stored.
     #[inline]
     pub fn read(&self, slot: u32, near: u32, layout: &mut Layout) {
         let record = &self.records[slot as usize];
@@ -212,7 +212,7 @@ impl Files {
         }
     }
 
-    /// Keeps where a file lies, and its size.
+    /// Stores the layout and size of a file.
     #[inline]
     pub fn keep(&mut self, slot: u32, near: u32, layout: &Layout) {
         self.forget_layout(slot);
@@ -229,7 +229,7 @@ impl Files {
         record.set_size(layout.size);
     }
 
-    /// The units that so many bytes take.
+    /// Number of units of this many bytes.
     fn units(&self, bytes: u64) -> u64 {
         (bytes + (1 << self.unit_shift) - 1) >> self.unit_shift
     }
@@ -248,14 +248,14 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn a_record_has_28_bytes() {
+    fn record_has_28_bytes() {
         assert_eq!(size_of::<Record>(), 28);
     }
 
     proptest! {
-        /// It finds what a map of the standard library finds.
+        /// Results equal those of a map of the standard library.
         #[test]
-        fn it_is_a_map(steps in prop::collection::vec((0u8..4, 0u64..200, 0u64..200), 0..600)) {
+        fn matches_a_map(steps in prop::collection::vec((0u8..4, 0u64..200, 0u64..200), 0..600)) {
             let (mut files, mut map) = (Files::new(1024), HashMap::new());
             for (kind, id, to) in steps {
                 match kind {

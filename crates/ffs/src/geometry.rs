@@ -1,4 +1,4 @@
-//! The measures of a simulated fast file system.
+//! The geometry of a simulated fast file system.
 
 use crate::Error;
 
@@ -8,13 +8,13 @@ pub const BLOCK_BYTES: u64 = 8192;
 pub const FRAGMENT_BYTES: u64 = 1024;
 /// Fragments of a block.
 pub const FRAGMENTS: u32 = (BLOCK_BYTES / FRAGMENT_BYTES) as u32;
-/// Blocks that an inode names itself.
+/// Direct blocks of an inode.
 pub const DIRECT: u32 = 12;
-/// Blocks that an indirect block names: 16 MB of them.
+/// Blocks named by an indirect block: 16 MB.
 pub const PER_INDIRECT: u32 = (BLOCK_BYTES / 4) as u32;
-/// Blocks of a cylinder group: 16 MB.
+/// Blocks per cylinder group: 16 MB.
 pub const GROUP_BLOCKS: u32 = 2048;
-/// Inodes of a group: one for each 4 KB.
+/// Inodes per group: one per 4 KB.
 pub const GROUP_INODES: u32 = 4096;
 /// Bytes of an inode.
 const INODE_BYTES: u64 = 128;
@@ -22,22 +22,22 @@ const INODE_BYTES: u64 = 128;
 pub const LARGEST_FILE: u64 =
     (DIRECT as u64 + PER_INDIRECT as u64 + PER_INDIRECT as u64 * PER_INDIRECT as u64) * BLOCK_BYTES;
 
-/// The measures of a simulated fast file system: those of the publications (8 KB blocks, 1 KB fragments, clusters of
-/// 56 KB), and where they do not say, those that `newfs` of 4.4BSD took unless told.
+/// The geometry of a simulated fast file system: as published (8 KB blocks, 1 KB fragments, clusters of 56 KB), otherwise the defaults of
+/// `newfs` of 4.4BSD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Blocks of the whole, those that hold metadata included.
+    /// All blocks, including metadata.
     pub blocks: u32,
-    /// Blocks of a cluster at most: 7, that is 56 KB (Smith and Seltzer 1996).
+    /// Maximum blocks of a cluster: 7, that is 56 KB (Smith and Seltzer 1996).
     pub cluster_blocks: u32,
-    /// Blocks of a file in one group, behind its direct ones, before it goes to the next.
+    /// Blocks of a file in one group, after its direct ones, before it moves to the next group.
     pub section_blocks: u32,
     /// Percent of the space that is kept free.
     pub reserve_percent: u64,
 }
 
 impl Geometry {
-    /// The usual measures for a disk of `size_bytes`.
+    /// The default geometry for a disk of `size_bytes`.
     pub fn of(size_bytes: u64) -> Result<Geometry, Error> {
         let most = u64::from(u32::MAX) * FRAGMENT_BYTES;
         let mut geometry =
@@ -48,7 +48,7 @@ impl Geometry {
             return Err(Error::Size { size_bytes, least, most });
         }
         geometry.blocks = blocks as u32;
-        // A last group that would hold hardly more than its own metadata is left out.
+        // Omits a last group with little more than its own metadata.
         let last = geometry.blocks % GROUP_BLOCKS;
         if last < 2 * geometry.metadata_blocks() {
             geometry.blocks -= last;
@@ -56,17 +56,17 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Cylinder groups.
+    /// Number of cylinder groups.
     pub fn groups(&self) -> u32 {
         self.blocks.div_ceil(GROUP_BLOCKS)
     }
 
-    /// Blocks at the beginning of each group that hold the copy of the superblock, the group's own block and its inodes.
+    /// Blocks at the start of each group for the copy of the superblock, the group's own block and its inodes.
     pub fn metadata_blocks(&self) -> u32 {
         2 + (u64::from(GROUP_INODES) * INODE_BYTES).div_ceil(BLOCK_BYTES) as u32
     }
 
-    /// The blocks of a group, its metadata included.
+    /// The blocks of a group, including its metadata.
     pub fn range(&self, group: u32) -> std::ops::Range<u32> {
         let begin = group * GROUP_BLOCKS;
         begin..self.blocks.min(begin + GROUP_BLOCKS)
@@ -77,14 +77,14 @@ impl Geometry {
         group * GROUP_BLOCKS + self.metadata_blocks()
     }
 
-    /// The byte at which the block lies that holds this inode.
+    /// The byte address of the block with this inode.
     pub fn inode_byte(&self, inode: u32) -> u64 {
         let (group, index) = (inode / GROUP_INODES, inode % GROUP_INODES);
         let block = group * GROUP_BLOCKS + 2 + (u64::from(index) * INODE_BYTES / BLOCK_BYTES) as u32;
         u64::from(block) * BLOCK_BYTES
     }
 
-    /// How many indirect blocks a file needs whose last block is the `blocks`-th.
+    /// Number of indirect blocks of a file with `blocks` blocks.
     pub fn indirect_blocks(blocks: u32) -> u32 {
         match blocks.saturating_sub(DIRECT) {
             0 => 0,

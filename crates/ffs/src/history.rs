@@ -1,11 +1,11 @@
-//! A made-up history of the published shape: 215 days of a home directory server on 1 GB, 1.3 million operations, 87 GB
-//! written, 34 thousand files of 19 KB on average and 65 % full at the end (Smith and Seltzer 1997, section 3 and the slides
-//! of the talk).
+//! A synthetic history with the published shape: 215 days of a home directory server on 1 GB, 1.3 million operations, 87 GB written, 34
+//! thousand files of 19 KB on average, and 65 % full at the end (Smith and Seltzer 1997, section 3 and the slides of the
+//! talk).
 //!
-//! What is not published is assumed, once and before anything was measured with it: one directory for each 16 MB, as the
-//! publication had one for each cylinder group, of a popularity that is lognormal with a spread of 0.5; sizes lognormal, one in eight rounded up to blocks; files
-//! that live for long are a twelfth of the steady traffic, the rest comes and goes within a day in the four directories that are
-//! most active on it; a tenth full in the beginning, rising to the end's fullness on day 130.
+//! Unpublished parameters were chosen once, before any measurement with the history: one directory per 16 MB, as the publication had one
+//! per cylinder group, with lognormal popularity of spread 0.5; lognormal sizes, one in eight rounded up to blocks; long-lived files are a
+//! twelfth of the steady traffic, the rest is created and deleted within a day in the four most active directories of the day; a tenth
+//! full at the start, rising to the final fullness on day 130.
 
 use crate::geometry::BLOCK_BYTES;
 use rand_chacha::ChaCha8Rng;
@@ -13,47 +13,47 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::collections::VecDeque;
 use trace::{BATCH, Content, DirId, Error, FileId, Op, ROOT, Source};
 
-/// Days of the history; each ends in a checkpoint.
+/// Days of the history; each ends with a checkpoint.
 pub const DAYS: u64 = 215;
 /// Operations on 1 GB.
 const OPERATIONS: u64 = 1_300_000;
 const GIB: u64 = 1 << 30;
-/// Day on which the fullness of the end is reached.
+/// The day on which the final fullness is reached.
 const FULL_DAY: u64 = 130;
 const FIRST_FULLNESS: f64 = 0.10;
-/// How full the disk is in the end, as published.
+/// The final fullness, as published.
 pub const LAST_FULLNESS: f64 = 0.65;
 const BYTES_A_DIRECTORY: u64 = 16 << 20;
 const POPULARITY_SPREAD: f64 = 0.5;
-/// Sizes: median in bytes and spread of the logarithm. Means of 19 KB and 127 KB, for what stays and what goes.
-const STAYS: (f64, f64) = (2_700.0, 2.0);
-const GOES: (f64, f64) = (8_192.0, 2.35);
+/// Sizes: median in bytes and spread of the logarithm. Means of 19 KB and 127 KB, for long-lived and short-lived files.
+const LONG_LIVED: (f64, f64) = (2_700.0, 2.0);
+const SHORT_LIVED: (f64, f64) = (8_192.0, 2.35);
 const LARGEST: f64 = 16_777_216.0;
-/// One file in so many has a size that is a multiple of the block, as one in eight would have by chance if sizes were multiples
-/// of the fragment.
+/// One in this many files has a size that is a multiple of the block, as one in eight would have by chance if sizes were multiples of the
+/// fragment.
 const WHOLE_EVERY: u64 = 8;
-/// Operations until a file that goes is deleted, on average.
+/// Mean operations until a short-lived file is deleted.
 const MEAN_LIFE: f64 = 60.0;
-/// Directories in which most happens on a day.
+/// Number of most active directories of a day.
 const ACTIVE: usize = 4;
-/// Of a hundred steps with files that stay, so many change one; of these so many one of those changed last.
+/// Percentage of steps with long-lived files that change one; and of these, the percentage that change one of the most recent.
 const CHANGES: u64 = 60;
 const AGAIN: u64 = 70;
 
-/// The history, a source of operations. It is a function of the seed.
+/// The history, a source of operations. It depends on the seed only.
 pub struct History {
     random: ChaCha8Rng,
     capacity_bytes: u64,
     last_fullness: f64,
     operations_a_day: u64,
-    /// Sums of the directories' popularity, rising to 1.
+    /// Cumulative popularity of the directories, rising to 1.
     popularity: Vec<f64>,
     active: Vec<u32>,
     day: u64,
     done_today: u64,
     live: Vec<(FileId, DirId, u64)>,
     live_bytes: u64,
-    /// What goes: when, counted in operations, in order.
+    /// Short-lived files, ordered by their deletion time, counted in operations.
     leaving: VecDeque<(u64, FileId, DirId)>,
     clock: u64,
     next_file: u64,
@@ -61,12 +61,12 @@ pub struct History {
 }
 
 impl History {
-    /// The history of a disk of `capacity_bytes`; operations, files and directories grow with it.
+    /// The history of a disk of `capacity_bytes`; operations, files and directories scale with it.
     pub fn new(capacity_bytes: u64, seed: u64) -> History {
         History::filling(capacity_bytes, LAST_FULLNESS, seed)
     }
 
-    /// The same history of a disk that is filled to another share, from 0 to 1.
+    /// The same history with another final fullness, from 0 to 1.
     pub fn filling(capacity_bytes: u64, last_fullness: f64, seed: u64) -> History {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let directories = (capacity_bytes / BYTES_A_DIRECTORY).max(1);
@@ -110,7 +110,7 @@ impl History {
         DirId(self.popularity.partition_point(|&sum| sum <= at).min(self.popularity.len() - 1) as u32 + 1)
     }
 
-    /// A size for this file.
+    /// The size of this file.
     fn size(&mut self, file: u64, (median, spread): (f64, f64)) -> u64 {
         let size = (median * libm::exp(spread * normal(&mut self.random))).clamp(1.0, LARGEST) as u64;
         if file.is_multiple_of(WHOLE_EVERY) { size.next_multiple_of(BLOCK_BYTES) } else { size }
@@ -129,14 +129,14 @@ impl History {
         file
     }
 
-    /// One step with files that stay: more, fewer or changed ones, so that the disk is as full as it is to be today.
-    fn step_stays(&mut self, fills: bool) {
+    /// One step with long-lived files: creates, deletes or changes one, to reach the fullness of the day.
+    fn step_long_lived(&mut self, fills: bool) {
         let wanted = (self.fullness_today() * self.capacity_bytes as f64) as u64;
         if !fills && !self.live.is_empty() && self.below(100) < CHANGES {
             return self.change();
         }
         if self.live_bytes < wanted {
-            let (parent, size) = (self.directory(), self.size(self.next_file, STAYS));
+            let (parent, size) = (self.directory(), self.size(self.next_file, LONG_LIVED));
             let file = self.create(parent, size);
             self.live.push((file, parent, size));
             self.live_bytes += size;
@@ -148,7 +148,7 @@ impl History {
         }
     }
 
-    /// A file is written anew, with a size of the same kind, most likely one of the newest twentieth.
+    /// Rewrites a file with a new size from the same distribution, most likely one of the newest twentieth.
     fn change(&mut self) {
         let count = self.live.len() as u64;
         let at = if self.below(100) < AGAIN {
@@ -156,7 +156,7 @@ impl History {
         } else {
             self.below(count)
         };
-        let size = self.size(self.live[at as usize].0.0, STAYS);
+        let size = self.size(self.live[at as usize].0.0, LONG_LIVED);
         let (file, parent, old) = &mut self.live[at as usize];
         self.live_bytes = self.live_bytes + size - *old;
         *old = size;
@@ -165,11 +165,11 @@ impl History {
         self.ready.push_back(Op::Append { file, parent, len: size });
     }
 
-    /// A file that goes is made, where most happens today.
-    fn step_goes(&mut self) {
+    /// Creates a short-lived file in one of the active directories.
+    fn step_short_lived(&mut self) {
         let at = self.below(self.active.len() as u64) as usize;
         let parent = DirId(self.active[at]);
-        let size = self.size(self.next_file, GOES);
+        let size = self.size(self.next_file, SHORT_LIVED);
         let file = self.create(parent, size);
         let life = (-libm::log(1.0 - self.unit()) * MEAN_LIFE) as u64;
         let when = self.clock + life;
@@ -183,11 +183,11 @@ impl History {
             let DirId(directory) = self.directory();
             self.active.push(directory);
         }
-        // What the day's fullness wants comes first.
+        // Reaches the fullness of the day first.
         while self.day <= FULL_DAY
             && (self.live_bytes as f64) < self.fullness_today() * self.capacity_bytes as f64
         {
-            self.step_stays(true);
+            self.step_long_lived(true);
         }
     }
 
@@ -212,9 +212,9 @@ impl History {
             self.done_today += 1;
         }
         if self.below(100) < 10 {
-            self.step_stays(false)
+            self.step_long_lived(false)
         } else {
-            self.step_goes()
+            self.step_short_lived()
         }
         if self.done_today >= self.operations_a_day {
             self.end_day();
@@ -236,12 +236,12 @@ impl Source for History {
     }
 }
 
-/// A number from 0 up to, not including, 1.
+/// A random number from 0 (included) to 1 (excluded).
 fn unit(random: &mut ChaCha8Rng) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A normally distributed number (Box and Muller 1958).
+/// A normally distributed random number (Box and Muller 1958).
 fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (radius, angle) = (1.0 - unit(random), unit(random));
     libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * angle)

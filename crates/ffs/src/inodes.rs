@@ -1,11 +1,11 @@
-//! The inodes of a group that are in use. The map reaches only as far as the last that ever was, so that its size goes with
-//! the files and not with the disk.
+//! The used inodes of a group. The map reaches only up to the highest inode ever used, so its size depends on the files and not on the
+//! disk.
 
-/// Inodes of one group; a one is in use.
+/// Inodes of one group; a one is a used inode.
 #[derive(Clone, Default)]
 pub(crate) struct Inodes {
     words: Vec<u64>,
-    /// Below it none is free: 4.4BSD sets its rotor back whenever an inode before it is freed.
+    /// No inode below this one is free: 4.4BSD moves its rotor back whenever an inode before it is freed.
     first: u32,
 }
 
@@ -36,7 +36,7 @@ impl Inodes {
         self.first = self.first.min(inode);
     }
 
-    /// How many are in use.
+    /// Number of used inodes.
     pub fn used(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }

@@ -1,4 +1,4 @@
-//! Any of the simulated file systems behind one interface, by name.
+//! All simulated file systems behind one interface, selected by name.
 
 use crate::benchmark::{self, HotFiles, SequentialPoint};
 use crate::extents::{BestFit, BuddySearch, Extents, FirstFit};
@@ -13,27 +13,27 @@ use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 use trace::{BATCH, Op, Source};
 
-/// A simulated file system, whatever its kind and policy.
+/// A simulated file system of any kind and policy.
 pub trait Laboratory {
     /// The name of its policy.
     fn policy(&self) -> &'static str;
 
-    /// What has been done so far.
+    /// The counts of operations so far.
     fn done(&self) -> Done;
 
-    /// Does one operation.
+    /// Applies one operation.
     fn apply(&mut self, op: &Op) -> Result<(), Error>;
 
-    /// How its files lie.
+    /// Measures the layout of its files.
     fn measure(&self) -> Measures;
 
-    /// Bytes on the heap: (maps of free space, everything that goes with files and directories).
+    /// Bytes on the heap: (maps of free space, all data of files and directories).
     fn heap_bytes(&self) -> (usize, usize);
 
-    /// Seconds per GiB to read all files in the order of directories.
+    /// Seconds per GiB to read all files in directory order.
     fn scan_s_per_gib(&self, model: &Model) -> Option<f64>;
 
-    /// The benchmark of sequential throughput.
+    /// The sequential throughput benchmark.
     fn sequential(
         &self,
         model: &Model,
@@ -41,7 +41,7 @@ pub trait Laboratory {
         placements: u32,
     ) -> Result<Vec<SequentialPoint>, Error>;
 
-    /// The benchmark of hot files.
+    /// The hot files benchmark.
     fn hot_files(&self, model: &Model) -> Option<HotFiles>;
 }
 
@@ -94,15 +94,15 @@ impl<A: Allocator> Laboratory for Bench<A> {
 pub enum Kind {
     /// The fast file system of 4.4BSD.
     Fast,
-    /// Today's extents.
+    /// An extent file system.
     Extents,
 }
 
-/// What is gathered before it gets blocks, on file systems of extents.
+/// Size of the delayed allocation window of extent file systems.
 const WINDOW_BYTES: u64 = 16 << 20;
 
 impl Kind {
-    /// The word for it.
+    /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Fast => "ffs",
@@ -110,7 +110,7 @@ impl Kind {
         }
     }
 
-    /// The names of its policies, the usual one first.
+    /// The names of its policies, the default first.
     pub fn policies(self) -> &'static [&'static str] {
         match self {
             Kind::Fast => &["baseline", "original", "no_switch", "smart_frag", "best_cluster"],
@@ -118,7 +118,7 @@ impl Kind {
         }
     }
 
-    /// An empty file system of `size_bytes` with the policy of this name.
+    /// An empty file system of `size_bytes` with the named policy.
     pub fn make(self, policy: &str, size_bytes: u64) -> Result<Box<dyn Laboratory>, Error> {
         fn bench<A: Allocator + 'static>(policy: &'static str, volume: Volume<A>) -> Box<dyn Laboratory> {
             Box::new(Bench { policy, volume })
@@ -146,8 +146,8 @@ impl Kind {
     }
 }
 
-/// Does all operations of a source; `at_checkpoint` looks at the file system at each checkpoint. The processor time that the
-/// operations themselves took, without reading them.
+/// Applies all operations of a source; calls `at_checkpoint` at each checkpoint. Returns the processor time of the operations, without reading
+/// them.
 pub fn run(
     laboratory: &mut dyn Laboratory,
     mut source: impl Source,
@@ -173,7 +173,7 @@ pub fn run(
     }
 }
 
-/// Processor time that this thread has taken.
+/// Processor time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -1,7 +1,7 @@
-//! Where a file lies while an operation is done on it.
+//! The layout of a file during an operation.
 
-/// A run of a file that lies together on disk. Numbers count the units of the file system: fragments of the fast file
-/// system, blocks of the other.
+/// A contiguous run of a file on disk. Numbers count the units of the file system: fragments of the fast file system, blocks of the extent
+/// file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     /// Its first unit in the file.
@@ -13,27 +13,27 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// The unit of the file behind it.
+    /// The unit of the file behind the piece.
     pub fn logical_end(&self) -> u32 {
         self.logical + self.len
     }
 
-    /// The unit on disk behind it.
+    /// The unit on disk behind the piece.
     pub fn end(&self) -> u32 {
         self.start + self.len
     }
 }
 
-/// Where a file lies.
+/// The layout of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Layout {
     /// Its inode.
     pub inode: u32,
     /// Its size in bytes.
     pub size: u64,
-    /// Its data, in the order of the file; pieces that follow each other both in the file and on disk are one.
+    /// Its data in file order; pieces that are adjacent both in the file and on disk are merged.
     pub pieces: Vec<Piece>,
-    /// The units at which its indirect blocks begin, in the order of their making.
+    /// The first units of its indirect blocks, in order of creation.
     pub indirect: Vec<u32>,
 }
 
@@ -43,9 +43,9 @@ impl Layout {
         self.pieces.last().map_or(0, Piece::logical_end)
     }
 
-    /// The unit on disk that holds this unit of the file, and how many follow it there.
+    /// The unit on disk of this unit of the file, and the number of contiguous units from there.
     pub fn find(&self, logical: u32) -> Option<(u32, u32)> {
-        // Most often the end is asked for.
+        // Most lookups are at the end.
         let at = match self.pieces.last() {
             Some(last) if last.logical <= logical => self.pieces.len() - 1,
             _ => self.pieces.partition_point(|piece| piece.logical_end() <= logical),
@@ -55,7 +55,7 @@ impl Layout {
         Some((piece.start + (logical - piece.logical), piece.logical_end() - logical))
     }
 
-    /// The unit of the file at or behind `logical` where the next piece begins; none where there is no further one.
+    /// The start of the next piece at or behind `logical`; none if there is none.
     pub fn next_piece(&self, logical: u32) -> Option<u32> {
         if self.end() <= logical {
             return None;
@@ -64,7 +64,7 @@ impl Layout {
         self.pieces.get(at).map(|piece| piece.logical)
     }
 
-    /// Adds a piece where the file has none.
+    /// Adds a piece in a hole of the file.
     #[inline]
     pub fn insert(&mut self, piece: Piece) {
         // Most files grow at their end.
@@ -81,7 +81,7 @@ impl Layout {
         self.join(at);
     }
 
-    /// Makes one of the piece at `at` and that before it where they follow each other.
+    /// Merges the piece at `at` with the one before it if they are adjacent.
     fn join(&mut self, at: usize) {
         if at == 0 || at >= self.pieces.len() {
             return;
@@ -93,7 +93,7 @@ impl Layout {
         }
     }
 
-    /// Takes the units `from..to` out of the file; `freed` gets what they held on disk (start, length).
+    /// Removes the units `from..to` from the file; `freed` gets their units on disk (start, length).
     pub fn cut(&mut self, from: u32, to: u32, mut freed: impl FnMut(u32, u32)) {
         if from == 0 && to >= self.end() {
             return self.pieces.drain(..).for_each(|piece| freed(piece.start, piece.len));
@@ -107,7 +107,7 @@ impl Layout {
             let (first, last) = (piece.logical.max(from), piece.logical_end().min(to));
             freed(piece.start + (first - piece.logical), last - first);
         }
-        // What the first of them has before the hole stays, and what the last has behind it.
+        // The part of the first piece before the hole stays, and the part of the last one behind it.
         let (first, last) = (self.pieces[begin], self.pieces[end - 1]);
         if last.logical_end() > to {
             let cut = to - last.logical;
@@ -132,20 +132,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Where each unit of a file lies.
+    /// The place of each unit of a file.
     fn units(layout: &Layout, count: u32) -> Vec<Option<u32>> {
         (0..count).map(|logical| layout.find(logical).map(|(start, _)| start)).collect()
     }
 
     proptest! {
-        /// Files that are written and cut lie as a plain list of units says, in as few pieces as there can be.
+        /// After writes and cuts, the layout equals a plain list of units, with the minimum number of pieces.
         #[test]
-        fn pieces_are_those_of_a_list(steps in prop::collection::vec((any::<bool>(), 0u32..60, 0u32..20, 0u32..40), 0..40)) {
+        fn pieces_match_a_list(steps in prop::collection::vec((any::<bool>(), 0u32..60, 0u32..20, 0u32..40), 0..40)) {
             let (mut layout, mut list) = (Layout::default(), vec![None; 80]);
             for (writes, from, len, gap) in steps {
                 let range = from as usize..(from + len) as usize;
                 if writes && len > 0 && list[range.clone()].iter().all(Option::is_none) {
-                    // Without a gap it follows what lies before it if that was written like this too.
+                    // Without a gap it follows the previous unit, if that was written without a gap as well.
                     let start = 100 + from + gap / 30 * 1000;
                     layout.insert(Piece { logical: from, start, len });
                     range.for_each(|unit| list[unit] = Some(start + unit as u32 - from));

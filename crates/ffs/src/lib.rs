@@ -1,9 +1,9 @@
-//! The allocator laboratory: file systems simulated down to where each block lies, with policies that can be exchanged, at
-//! the speed of memory.
+//! The allocator laboratory: file systems simulated in memory down to the place of each block, with exchangeable
+//! policies.
 //!
-//! Two file systems below one interface: [`FastFs`], the fast file system of 4.4BSD, for what Smith and Seltzer published of
-//! it in 1996 and 1997, and [`Extents`](extents::Extents), a model of today's extent allocators. A [`Volume`] puts names and
-//! sizes above either; [`Kind`] makes one by the names of file system and policy.
+//! Two file systems behind one interface: [`FastFs`], the fast file system of 4.4BSD, as in the publications of Smith and Seltzer of 1996 and
+//! 1997, and [`Extents`](extents::Extents), a model of current extent allocators. A [`Volume`] adds names and sizes to either; [`Kind`] creates
+//! one from the names of file system and policy.
 
 mod allocator;
 pub mod benchmark;

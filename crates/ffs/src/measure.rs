@@ -1,4 +1,4 @@
-//! How the files of a simulated file system lie, in numbers.
+//! Measures of the layout of a simulated file system.
 
 mod free;
 mod scores;
@@ -12,35 +12,35 @@ use crate::volume::{FileView, Volume};
 use scores::Scores;
 use serde::Serialize;
 
-/// How the files of a simulated file system lie.
+/// The layout of a simulated file system.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Measures {
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Directories, the root included.
+    /// Number of directories, including the root.
     pub directories: u64,
-    /// Share of the disk that is not free, metadata included.
+    /// Share of the disk that is not free, including metadata.
     pub fullness: f64,
-    /// The layout score of all files; none where no file has two blocks. Fragments at the end of a file count as a block, which
-    /// lies well if the first of them directly follows the block before (Smith and Seltzer 1996, section 3).
+    /// Layout score of all files; none if no file has two blocks. Fragments at the end of a file count as a block, which is contiguous if its first
+    /// fragment directly follows the previous block (Smith and Seltzer 1996, section 3).
     pub layout_score: Option<f64>,
-    /// That of the files whose size is a multiple of the block.
+    /// Layout score of the files with a size that is a multiple of the block.
     pub layout_score_multiples: Option<f64>,
-    /// That of the files whose size is no multiple of the block, of those whose end may be fragments.
+    /// Layout score of the other files, whose end may be fragments.
     pub layout_score_others: Option<f64>,
     /// Files with at least one of their first twelve blocks in another group than their inode.
     pub split_files: u64,
-    /// These over all files; 0 without files.
+    /// These files over all files; 0 without files.
     pub split_file_share: f64,
-    /// Free space in blocks that files hold a part of, over all free space.
+    /// Free space in partly used blocks over all free space.
     pub free_fragment_share: f64,
     /// The free space.
     pub free: FreeSpace,
-    /// Layout by size of files, classes without files left out.
+    /// Layout by file size, without empty classes.
     pub by_size: Vec<SizeClass>,
 }
 
-/// Measures a file system as it stands. What waits in a window has no blocks and so no score.
+/// Measures a file system in its current state. Data in a delayed allocation window has no blocks and so no score.
 pub fn measure<A: Allocator>(volume: &Volume<A>) -> Measures {
     let allocator = volume.allocator();
     let units = allocator.block_units();
@@ -69,7 +69,7 @@ pub fn measure<A: Allocator>(volume: &Volume<A>) -> Measures {
     }
 }
 
-/// Whether one of the first twelve blocks lies in another group than the inode.
+/// Whether one of the first twelve blocks is in another group than the inode.
 fn is_split<A: Allocator>(file: &FileView<'_>, allocator: &A) -> bool {
     let home = allocator.group_of_inode(file.layout.inode);
     let direct =

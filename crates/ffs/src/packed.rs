@@ -1,11 +1,11 @@
-//! Layouts in few bytes: runs as differences, in numbers of as many bytes as they need, kept in slots of four bytes and more.
+//! Compact encoding of layouts: runs as differences in variable-length numbers, in slots of four bytes and more.
 
 use crate::layout::{Layout, Piece};
 
-/// Packed layouts. A handle names one.
+/// Packed layouts, identified by handles.
 #[derive(Clone, Default)]
 pub(crate) struct Packed {
-    /// By size of the slots.
+    /// Per slot size.
     classes: Vec<Class>,
     scratch: Vec<u8>,
 }
@@ -13,13 +13,13 @@ pub(crate) struct Packed {
 #[derive(Clone, Default)]
 struct Class {
     bytes: Vec<u8>,
-    /// Slots that hold nothing.
+    /// Free slots.
     empty: Vec<u32>,
 }
 
-/// Bits of a handle that say which slot of its class; the others say which class.
+/// Number of low bits of a handle for the slot in its class; the others are the class.
 const SLOT_BITS: u32 = 26;
-/// Classes with slots of 4, 8 … 128 bytes; each further one has twice the size of the one before.
+/// Number of classes with slots of 4, 8 … 128 bytes; each further class has twice the size of the previous one.
 const FINE_CLASSES: u32 = 32;
 
 fn class_of(bytes: usize) -> u32 {
@@ -38,7 +38,7 @@ fn slot_bytes(class: u32) -> usize {
 }
 
 impl Packed {
-    /// Keeps a layout; differences begin at `near`.
+    /// Stores a layout; differences start at `near`.
     pub fn put(&mut self, layout: &Layout, near: u32) -> u32 {
         let room = 5 * (2 + 3 * layout.pieces.len() + layout.indirect.len());
         if self.scratch.len() < room {
@@ -55,7 +55,7 @@ impl Packed {
         let width = slot_bytes(number);
         let slot = class.empty.pop().unwrap_or_else(|| {
             if class.bytes.len() + width > class.bytes.capacity() {
-                // An eighth more at a time: what lies idle counts.
+                // Grows by an eighth: unused capacity counts as memory.
                 class.bytes.reserve_exact((class.bytes.len() / 8).max(4 * width));
             }
             class.bytes.resize(class.bytes.len() + width, 0);
@@ -66,14 +66,14 @@ impl Packed {
         number << SLOT_BITS | slot
     }
 
-    /// Reads a layout back into `layout`, whose inode and size stay.
+    /// Reads a layout into `layout`, without changing its inode and size.
     pub fn get(&self, handle: u32, near: u32, layout: &mut Layout) {
         let (class, slot) = (handle >> SLOT_BITS, handle & ((1 << SLOT_BITS) - 1));
         let width = slot_bytes(class);
         read(&self.classes[class as usize].bytes[slot as usize * width..][..width], near, layout);
     }
 
-    /// Forgets a layout.
+    /// Frees a layout.
     pub fn forget(&mut self, handle: u32) {
         self.classes[(handle >> SLOT_BITS) as usize].empty.push(handle & ((1 << SLOT_BITS) - 1));
     }
@@ -86,7 +86,7 @@ impl Packed {
     }
 }
 
-/// Bytes with room for all that is written to them; a vector would ask for each whether it has to grow.
+/// A buffer with enough space for all writes; a vector would check its capacity on each one.
 struct Out<'a> {
     bytes: &'a mut [u8],
     len: usize,
@@ -158,7 +158,7 @@ fn read(bytes: &[u8], near: u32, layout: &mut Layout) {
     }
 }
 
-/// Seven bits a byte, the lowest first.
+/// Seven bits per byte, the lowest first.
 #[inline]
 fn number(out: &mut Out<'_>, mut value: u64) {
     while value >= 0x80 {
@@ -168,7 +168,7 @@ fn number(out: &mut Out<'_>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The way from one place to another, its sign in the lowest bit.
+/// The difference between two places, with its sign in the lowest bit.
 #[inline]
 fn difference(out: &mut Out<'_>, from: u32, to: u32) {
     let way = to.wrapping_sub(from) as i32;
@@ -181,7 +181,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn slots_hold_what_they_are_for() {
+    fn slots_fit_their_sizes() {
         for bytes in 1..5000 {
             let class = class_of(bytes);
             assert!(slot_bytes(class) >= bytes && (class == 0 || slot_bytes(class - 1) < bytes), "{bytes}");
@@ -190,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn layouts_come_back(
+        fn layouts_survive_packing(
             files in prop::collection::vec((
                 prop::collection::vec((0u32..3, 1u32..3000, any::<u32>()), 0..40),
                 prop::collection::vec(any::<u32>(), 0..5),

@@ -1,9 +1,8 @@
-//! What can be decided differently: the policies of the fast file system, behind one trait.
+//! The policies of the fast file system, behind one trait.
 //!
-//! Each decision has the answer of 4.4BSD unless a policy gives another one, so that a policy is as short as what is new in
-//! it. Sources: McKusick, Joy, Leffler and Fabry, A Fast File System for UNIX, 1984; McKusick, Bostic, Karels and
-//! Quarterman, The Design and Implementation of the 4.4BSD Operating System, 1996, chapter 8; Smith and Seltzer, A Comparison
-//! of FFS Disk Allocation Policies, 1996, and File System Aging, 1997.
+//! Each decision defaults to that of 4.4BSD, so a policy contains only its differences. Sources: McKusick, Joy, Leffler and Fabry, A Fast
+//! File System for UNIX, 1984; McKusick, Bostic, Karels and Quarterman, The Design and Implementation of the 4.4BSD Operating System, 1996,
+//! chapter 8; Smith and Seltzer, A Comparison of FFS Disk Allocation Policies, 1996, and File System Aging, 1997.
 
 mod baseline;
 mod best_cluster;
@@ -22,10 +21,10 @@ use crate::geometry::DIRECT;
 
 /// The decisions of an allocation policy.
 pub trait Policy: Clone {
-    /// The word for it.
+    /// The name of the policy.
     fn name(&self) -> &'static str;
 
-    /// The group of a new directory: of those with at least an average number of free inodes the one with the fewest
+    /// The group of a new directory: of the groups with at least the average number of free inodes, the one with the fewest
     /// directories.
     fn directory_group(&self, groups: &Groups) -> u32 {
         let least = groups.total().inodes / groups.count();
@@ -33,39 +32,39 @@ pub trait Policy: Clone {
         roomy.min_by_key(|&group| groups.counts(group).directories).unwrap_or(0)
     }
 
-    /// Whether block number `block` of a file, counted from 0, begins a new section, which goes to a group of its own choice.
-    /// The direct blocks are the first section, which lies in the group of the inode; asked only of blocks behind them that
-    /// are the first of an indirect block or `section_blocks` behind its first.
+    /// Whether block number `block` of a file, counted from 0, starts a new section, which selects its own group. The direct blocks are
+    /// the first section, in the group of the inode; only later blocks are asked for that are the first of an indirect block or
+    /// `section_blocks` behind its first.
     fn begins_section(&self, block: u32) -> bool {
         block >= DIRECT
     }
 
-    /// The group of a section: the first with at least an average number of free blocks, from `from` on and then from the
-    /// first on. None leaves it to chance.
+    /// The group of a section: the first one with at least the average number of free blocks, from `from` on, cyclically. None selects
+    /// `from` modulo the number of groups.
     fn section_group(&self, groups: &Groups, from: u32) -> Option<u32> {
         let least = groups.total().blocks / groups.count();
         let from = from % groups.count();
         (from..groups.count()).chain(0..from).find(|&group| groups.counts(group).blocks >= least)
     }
 
-    /// Whether blocks that were written together and do not lie together are moved, before they are written, to where they
-    /// do.
+    /// Whether blocks that were written together and are not contiguous are moved, before they are written, to a contiguous
+    /// place.
     fn clusters(&self) -> bool {
         true
     }
 
-    /// Whether [`cluster_place`](Policy::cluster_place) looks at nothing before `from`. Of one that does, blocks that are
-    /// to be left must be hidden, which takes time.
+    /// Whether [`cluster_place`](Policy::cluster_place) ignores blocks before `from`. If not, the blocks that the cluster leaves must be hidden
+    /// from it, which takes time.
     const CLUSTERS_BEHIND: bool = true;
 
-    /// Where in its group, at `from` or behind it, a cluster of `len` blocks goes: the first place that is large enough. So
-    /// it lies behind what was written before.
+    /// The place of a cluster of `len` blocks in its group, at or behind `from`: the first that is large enough, so that it is behind earlier
+    /// writes.
     fn cluster_place(&self, groups: &Groups, from: u32, len: u32) -> Option<u32> {
         groups.cluster_behind(from, len)
     }
 
-    /// Whether the fragments at the end of a file go directly behind its last block where that can be had, rather than into
-    /// the shortest free run of fragments.
+    /// Whether the fragments at the end of a file go directly behind its last block if possible, rather than into the shortest free run of
+    /// fragments.
     fn tail_beside_block(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! A simulated file system: names, sizes and directories above an allocator. It takes the operations of a trace.
+//! A simulated file system: names, sizes and directories above an allocator. It applies the operations of a trace.
 
 mod names;
 mod window;
@@ -12,38 +12,38 @@ use serde::Serialize;
 use trace::{Content, DirId, FileId, Op, ROOT};
 use window::Window;
 
-/// Bytes of an entry of a directory, its name and what is kept with it; a directory grows by [`DIRECTORY_CHUNK`] and never
+/// Bytes of a directory entry with its name; a directory grows by [`DIRECTORY_CHUNK`] and never
 /// shrinks.
 const ENTRY_BYTES: u64 = 16;
 const DIRECTORY_CHUNK: u64 = 512;
-/// Symbolic links up to this length lie in their inode (4.4BSD).
+/// Symbolic links up to this length are stored in their inode (4.4BSD).
 const SHORT_SYMLINK: u64 = 60;
 
-/// What has been done to a simulated file system.
+/// Counts of the operations on a simulated file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Done {
-    /// Operations, those that could not be done included.
+    /// Operations, including failed ones.
     pub operations: u64,
-    /// Those for which there was no space, or no inode.
+    /// Operations that failed for lack of space or inodes.
     pub no_space: u64,
-    /// Those on what therefore was never made.
+    /// Operations on files or directories that for this reason do not exist.
     pub skipped: u64,
-    /// Checkpoints among them. Each ends a day.
+    /// Checkpoints among the operations. Each ends a day.
     pub checkpoints: u64,
-    /// Bytes that files were given by creations, writes and appends.
+    /// Bytes written by creations, writes and appends.
     pub bytes_written: u64,
 }
 
-/// A file as it lies.
+/// A file and its layout.
 #[derive(Clone, Copy, Debug)]
 pub struct FileView<'a> {
-    /// Its number.
+    /// The file number.
     pub file: u64,
     /// The number of its directory.
     pub directory: u32,
-    /// Checkpoints before its last change.
+    /// Number of checkpoints before its last change.
     pub day: u16,
-    /// Where it lies.
+    /// Its layout.
     pub layout: &'a Layout,
 }
 
@@ -60,13 +60,13 @@ pub struct Volume<A> {
 }
 
 impl<A: Allocator> Volume<A> {
-    /// An empty one whose files get their blocks at once.
+    /// An empty file system that allocates blocks at once.
     pub fn new(allocator: A) -> Volume<A> {
         Volume::with_window(allocator, 0)
     }
 
-    /// An empty one that gathers what is written to new ends of files, in up to `window_bytes` altogether, before it gives
-    /// them blocks.
+    /// An empty file system with delayed allocation: collects up to `window_bytes` of data at the ends of files in total before it
+    /// allocates blocks.
     pub fn with_window(mut allocator: A, window_bytes: u64) -> Volume<A> {
         let unit_bytes = allocator.unit_bytes();
         let inode = allocator.take_inode(None, true).expect("an empty file system has inodes");
@@ -83,27 +83,27 @@ impl<A: Allocator> Volume<A> {
         volume
     }
 
-    /// What has been done so far.
+    /// The counts of operations so far.
     pub fn done(&self) -> Done {
         self.done
     }
 
-    /// The allocator below.
+    /// The allocator.
     pub fn allocator(&self) -> &A {
         &self.allocator
     }
 
-    /// How many files there are, each counted once whatever names it has.
+    /// Number of files, each counted once regardless of its links.
     pub fn files(&self) -> usize {
         self.files.len()
     }
 
-    /// How many directories there are, the root included.
+    /// Number of directories, including the root.
     pub fn directories(&self) -> usize {
         self.directories.len()
     }
 
-    /// Does an operation. Want of space is counted; what cannot be done for another reason is an error.
+    /// Applies an operation. Lack of space is counted; an operation that is impossible for another reason is an error.
     pub fn apply(&mut self, op: &Op) -> Result<(), Error> {
         let index = self.done.operations;
         self.done.operations += 1;
@@ -158,7 +158,7 @@ impl<A: Allocator> Volume<A> {
         self.done.checkpoints.min(u64::from(u16::MAX)) as u16
     }
 
-    /// A unit near which a file with this inode likely lies.
+    /// A unit close to the likely place of a file with this inode.
     fn near(&self, inode: u32) -> u32 {
         (self.allocator.inode_byte(inode) / self.allocator.unit_bytes()) as u32
     }
@@ -192,7 +192,7 @@ impl<A: Allocator> Volume<A> {
         })
     }
 
-    /// A file that is one hole.
+    /// Sets the size of a new file that is one hole.
     fn set_size(&mut self, slot: u32, size: u64) -> Result<(), NoSpace> {
         if size > LARGEST_SIZE {
             return Err(NoSpace);
@@ -226,7 +226,7 @@ impl<A: Allocator> Volume<A> {
         self.change(slot, |allocator, layout| allocator.truncate(layout, size))
     }
 
-    /// Changes where a file lies.
+    /// Changes the layout of a file.
     fn change(
         &mut self,
         slot: u32,
@@ -239,7 +239,7 @@ impl<A: Allocator> Volume<A> {
         acted
     }
 
-    /// Where a file lies, if it is there.
+    /// The layout of a file, if it exists.
     pub fn layout_of(&self, file: FileId) -> Option<Layout> {
         let slot = self.find(file)?;
         let mut layout = Layout::default();
@@ -247,7 +247,7 @@ impl<A: Allocator> Volume<A> {
         Some(layout)
     }
 
-    /// Where a directory lies, if it is there.
+    /// The layout of a directory, if it exists.
     pub fn layout_of_directory(&self, dir: DirId) -> Option<Layout> {
         let slot = self.directory(dir).ok()?;
         let mut layout = Layout::default();
@@ -255,7 +255,7 @@ impl<A: Allocator> Volume<A> {
         Some(layout)
     }
 
-    /// Lets each file be looked at, in no particular order. What is gathered has no blocks yet.
+    /// Visits each file, in no particular order. Data in the window has no blocks yet.
     pub fn each_file(&self, mut visit: impl FnMut(FileView<'_>)) {
         let mut layout = Layout::default();
         for slot in self.files.slots() {
@@ -265,7 +265,7 @@ impl<A: Allocator> Volume<A> {
         }
     }
 
-    /// Lets each directory be looked at.
+    /// Visits each directory.
     pub fn each_directory(&self, mut visit: impl FnMut(&Layout)) {
         let mut layout = Layout::default();
         for slot in self.directories.slots() {
@@ -274,7 +274,7 @@ impl<A: Allocator> Volume<A> {
         }
     }
 
-    /// Bytes on the heap: (maps of free space, everything that goes with files and directories).
+    /// Bytes on the heap: (maps of free space, all data of files and directories).
     pub fn heap_bytes(&self) -> (usize, usize) {
         let (maps, inodes) = self.allocator.heap_bytes();
         let tables = self.files.heap_bytes() + self.directories.heap_bytes();

@@ -1,5 +1,5 @@
-//! Hot files (Smith and Seltzer 1997, section 4): what was changed in the last 30 days is read, and then written over in place,
-//! directory by directory.
+//! Hot files (Smith and Seltzer 1997, section 4): the files changed in the last 30 days are read, and then overwritten in place, directory by
+//! directory.
 
 use super::{in_order, read_bytes_per_s, speed};
 use crate::allocator::Allocator;
@@ -9,28 +9,28 @@ use crate::volume::Volume;
 use disk::model::Model;
 use serde::Serialize;
 
-/// Days for which a file is hot after its last change; a checkpoint of the trace ends a day.
+/// Number of days after its last change for which a file is hot; a checkpoint of the trace ends a day.
 pub const HOT_DAYS: u64 = 30;
 
-/// What the hot files benchmark found.
+/// The result of the hot files benchmark.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HotFiles {
-    /// Hot files.
+    /// Number of hot files.
     pub files: u64,
-    /// These over all files.
+    /// Hot files over all files.
     pub file_share: f64,
-    /// Their bytes.
+    /// Bytes of the hot files.
     pub bytes: u64,
-    /// Their layout score.
+    /// Layout score of the hot files.
     pub layout_score: Option<f64>,
-    /// Throughput of reading them.
+    /// Read throughput.
     pub read_bytes_per_s: Option<f64>,
-    /// Throughput of writing them over.
+    /// Overwrite throughput.
     pub write_bytes_per_s: Option<f64>,
 }
 
-/// Reads the hot files and writes them over. None where the trace has fewer than [`HOT_DAYS`] checkpoints, so that nothing says
-/// which are hot.
+/// Reads the hot files and overwrites them. None if the trace has fewer than [`HOT_DAYS`] checkpoints, because the hot files are unknown
+/// then.
 pub fn hot_files<A: Allocator>(volume: &Volume<A>, model: &Model) -> Option<HotFiles> {
     let since = volume.done().checkpoints.checked_sub(HOT_DAYS)?;
     let files = in_order(volume, |day| u64::from(day) >= since);

@@ -1,4 +1,4 @@
-//! Sequential throughput (Smith and Seltzer 1997, section 4): 32 MB in files of one size, 25 a directory, are made and then read
+//! Sequential throughput (Smith and Seltzer 1997, section 4): 32 MB in files of one size, 25 per directory, are created and then read
 //! cold, in units of 4 MB.
 
 use super::{read_bytes_per_s, speed};
@@ -12,7 +12,7 @@ use disk::model::Model;
 use serde::Serialize;
 use trace::{Content, DirId, FileId, Op, ROOT};
 
-/// Sizes of the files in bytes: 16 KB to 16 MB, and 104 KB, which is one block more than an inode names itself.
+/// File sizes in bytes: 16 KB to 16 MB, and 104 KB, which is one block more than an inode's direct blocks.
 pub const SIZES: [u64; 15] = {
     const KB: u64 = 1024;
     [
@@ -33,16 +33,16 @@ pub const SIZES: [u64; 15] = {
         16384 * KB,
     ]
 };
-/// Bytes of all files of a size.
+/// Total bytes of the files of one size.
 const ALL_BYTES: u64 = 32 << 20;
 const FILES_A_DIRECTORY: u64 = 25;
 
-/// A mean over placements, and their standard deviation.
+/// Mean and standard deviation over placements.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Spread {
     /// The mean.
     pub mean: f64,
-    /// The standard deviation of a sample; 0 for one.
+    /// The sample standard deviation; 0 for one sample.
     pub standard_deviation: f64,
 }
 
@@ -59,20 +59,20 @@ impl Spread {
 /// The throughput with files of one size.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct SequentialPoint {
-    /// Bytes of a file.
+    /// Size of a file in bytes.
     pub file_bytes: u64,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Throughput of making them; none where there was no space or nothing takes time.
+    /// Create throughput; none without space, or if it takes no time.
     pub create_bytes_per_s: Option<Spread>,
-    /// Throughput of reading them.
+    /// Read throughput.
     pub read_bytes_per_s: Option<Spread>,
-    /// Layout score of all of them.
+    /// Layout score of all files.
     pub layout_score: Option<f64>,
 }
 
-/// Runs the benchmark for each size on copies of the file system, `placements` times: each time one directory more is made
-/// before, so that the others come to lie in other groups.
+/// Runs the benchmark for each size on copies of the file system, `placements` times: each time one more directory is created first, so that
+/// the others are in other groups.
 pub fn sequential<A: Allocator>(
     volume: &Volume<A>,
     model: &Model,
@@ -91,7 +91,7 @@ fn point<A: Allocator>(
     let files = ALL_BYTES / file_bytes;
     let (mut created, mut read, mut score) = (Vec::new(), Vec::new(), Score::default());
     for placement in 0..placements {
-        let Some(Made { image, files }) = make(volume, file_bytes, files, placement)? else { continue };
+        let Some(Prepared { image, files }) = make(volume, file_bytes, files, placement)? else { continue };
         let mut cost = Cost::new(image.allocator(), model);
         files.iter().for_each(|(file, directory)| cost.create(file, directory));
         cost.flush();
@@ -112,21 +112,21 @@ fn point<A: Allocator>(
     })
 }
 
-/// The copy with the files, and each file with its directory.
-struct Made<A> {
+/// A copy with the benchmark files, and the layouts of each file and its directory.
+struct Prepared<A> {
     image: Volume<A>,
     files: Vec<(Layout, Layout)>,
 }
 
-/// Makes the files on a copy; none where they do not fit.
+/// Creates the files on a copy; none if they do not fit.
 fn make<A: Allocator>(
     volume: &Volume<A>,
     file_bytes: u64,
     files: u64,
     placement: u32,
-) -> Result<Option<Made<A>>, Error> {
+) -> Result<Option<Prepared<A>>, Error> {
     let mut image = volume.clone();
-    // Numbers from the other end than traces take theirs.
+    // Numbers from the opposite end of the range that traces use.
     let directory = |number: u64| DirId(u32::MAX - number as u32);
     let first = u64::from(placement);
     for number in 0..first + files.div_ceil(FILES_A_DIRECTORY) {
@@ -149,7 +149,7 @@ fn make<A: Allocator>(
         Some((image.layout_of(file)?, image.layout_of_directory(parent)?))
     };
     let files = (0..files).map_while(found).collect();
-    Ok(Some(Made { image, files }))
+    Ok(Some(Prepared { image, files }))
 }
 
 #[cfg(test)]
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_all_that_were_published() {
+    fn sizes_include_all_published_ones() {
         assert!(SIZES.is_sorted());
         assert!((14..=24).all(|power| SIZES.contains(&(1 << power))), "16 KB to 16 MB");
         assert!(SIZES.contains(&(104 << 10)));

@@ -1,18 +1,18 @@
-//! Where an extent goes: placements behind one trait.
+//! Placement policies for extents, behind one trait.
 
 use super::Space;
 
-/// Where an extent goes.
+/// A placement policy for extents.
 pub trait Placement: Clone {
-    /// The word for it.
+    /// The name of the policy.
     fn name(&self) -> &'static str;
 
-    /// A run of free blocks (start, length) for `wanted` blocks that are best at `goal`; a shorter one where none is as long.
-    /// None only where nothing is free.
+    /// A run of free blocks (start, length) for `wanted` blocks, preferably at `goal`; a shorter run if none is long enough. None only
+    /// if no block is free.
     fn place(&self, space: &Space, goal: u32, wanted: u32) -> Option<(u32, u32)>;
 }
 
-/// The goal and groups from its own on: the goal's is asked from the goal on, the others from their beginning.
+/// The goal's group and those after it, cyclically, each with a start block: the goal in its own group, the first block in others.
 fn groups_from(space: &Space, goal: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
     let (first, count) = (space.group_of(goal), space.groups());
     (0..count).map(move |step| {
@@ -21,13 +21,13 @@ fn groups_from(space: &Space, goal: u32) -> impl Iterator<Item = (u32, u32)> + '
     })
 }
 
-/// The longest run of all, up to `wanted`, the first of these from the goal's group on.
+/// The longest run of all, up to `wanted`; of equal ones the first from the goal's group on.
 fn longest(space: &Space, goal: u32, wanted: u32) -> Option<(u32, u32)> {
     space.longest_run(space.group_of(goal)).map(|(start, len)| (start, len.min(wanted)))
 }
 
-/// At the goal if it is free there for long enough, else the first chunk of a power of two that holds it, group by group: fast,
-/// and what it leaves is aligned.
+/// At the goal if enough blocks are free there, else the first aligned power-of-two chunk that is large enough, group by group: fast, and
+/// the remaining free space is aligned.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuddySearch;
 
@@ -50,7 +50,7 @@ impl Placement for BuddySearch {
     }
 }
 
-/// The first run behind the goal that is long enough, then in the groups behind.
+/// The first run behind the goal that is long enough, then in the following groups.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstFit;
 
@@ -69,7 +69,7 @@ impl Placement for FirstFit {
     }
 }
 
-/// At the goal if it is free there for long enough, else the shortest run that is long enough, group by group.
+/// At the goal if enough blocks are free there, else the shortest run that is long enough, group by group.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BestFit;
 

@@ -1,20 +1,20 @@
-//! Blocks that are kept for files to come: of each group a run that small files share, and behind files that grow what they
-//! will likely grow into. They count as free space, but nobody else gets them until space is wanted.
+//! Preallocated blocks: per group a run that small files share, and behind growing files the blocks that they will likely use next. They count
+//! as free space, but no other file gets them until space is short.
 
 use super::{Placement, Space};
 use std::collections::VecDeque;
 
-/// Blocks that small files of a group share: 2 MB, as ext4 keeps.
+/// Blocks shared by the small files of a group: 2 MB, as in ext4.
 const GROUP_BLOCKS: u32 = 512;
-/// Blocks that are kept for a file at most: 8 MB.
+/// Maximum blocks reserved for a file: 8 MB.
 const FILE_BLOCKS: u32 = 2048;
-/// Files that something is kept for at most; others are closed meanwhile.
+/// Maximum number of files with a reservation; the oldest loses its own.
 const FILES: usize = 32;
 
-/// What is kept.
+/// The reserved blocks.
 #[derive(Clone)]
 pub(super) struct Reserves {
-    /// By group: start and length.
+    /// Per group: start and length.
     groups: Vec<(u32, u32)>,
     /// Inode, start and length, the oldest first.
     files: VecDeque<(u32, u32, u32)>,
@@ -26,12 +26,12 @@ impl Reserves {
         Reserves { groups: vec![(0, 0); groups as usize], files: VecDeque::new(), blocks: 0 }
     }
 
-    /// Blocks that are kept.
+    /// Number of reserved blocks.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Takes blocks for a small file of a group from the run there, which is made anew where it is too short.
+    /// Takes blocks for a small file from the run of its group, which is replaced if it is too short.
     pub fn take_of_group(
         &mut self,
         space: &mut Space,
@@ -43,7 +43,7 @@ impl Reserves {
         if len < wanted {
             let range = space.range(group);
             let goal = if start > 0 { start + len } else { range.start };
-            // Of what is free little is kept.
+            // Reserves at most an eighth of the free blocks.
             let most = GROUP_BLOCKS.min(space.free_in(group) / 8);
             let (new, new_len) = (most >= wanted).then(|| placement.place(space, goal, most)).flatten()?;
             if new_len < wanted || !range.contains(&new) {
@@ -61,7 +61,7 @@ impl Reserves {
         Some((start, wanted))
     }
 
-    /// Takes up to `wanted` blocks at `goal` that are kept for the file.
+    /// Takes up to `wanted` blocks at `goal` that are reserved for the file.
     pub fn take_of_file(&mut self, inode: u32, goal: u32, wanted: u32) -> Option<(u32, u32)> {
         let at = self.files.iter().position(|&(of, start, _)| of == inode && start == goal)?;
         let (_, start, len) = self.files.remove(at)?;
@@ -73,7 +73,7 @@ impl Reserves {
         Some((start, taken))
     }
 
-    /// Keeps up to `wanted` blocks from `start` on for the file, if they are free.
+    /// Reserves up to `wanted` blocks from `start` on for the file, if they are free.
     pub fn keep_for_file(&mut self, space: &mut Space, inode: u32, start: u32, wanted: u32) {
         if self.files.iter().any(|&(of, ..)| of == inode) {
             return;
@@ -92,7 +92,7 @@ impl Reserves {
         self.files.push_back((inode, start, len));
     }
 
-    /// Gives back what is kept for a file.
+    /// Releases the reservation of a file.
     pub fn release_file(&mut self, space: &mut Space, inode: u32) {
         if let Some(at) = self.files.iter().position(|&(of, ..)| of == inode)
             && let Some(kept) = self.files.remove(at)
@@ -101,7 +101,7 @@ impl Reserves {
         }
     }
 
-    /// Gives back everything.
+    /// Releases all reservations.
     pub fn release(&mut self, space: &mut Space) {
         while let Some(kept) = self.files.pop_front() {
             self.give(space, kept);

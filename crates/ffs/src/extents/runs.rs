@@ -1,10 +1,10 @@
-//! How many free runs of each length a group has, so that nobody looks for one that is not there.
+//! Counts of the free runs of each length in a group, so that searches skip missing lengths.
 
 use std::cell::Cell;
 
-/// Below this length each has a class of its own. Behind it four classes share each doubling, up to the last.
+/// Lengths below this have a class each. From here on each doubling has four classes, up to the last class.
 pub(super) const EXACT: u32 = 64;
-/// From this length on all are in the last class: what is counted further costs more than it spares.
+/// Lengths from this one on are in the last class: finer classes cost more than they save.
 pub(super) const LONGEST: u32 = 1024;
 const CLASSES: usize = class_of(LONGEST) as usize + 1;
 
@@ -26,23 +26,23 @@ pub(super) fn least_of(class: u32) -> u32 {
     }
 }
 
-/// The free runs of one group by class.
+/// The free runs of one group, by class.
 #[derive(Clone)]
 pub(super) struct Runs {
     counts: [u16; CLASSES],
-    /// A bit for each class that has runs.
+    /// A bit for each class with runs.
     some: u128,
-    /// For each class the block of the group before which none of its runs begins. Searches raise it.
+    /// Per class, a block of the group before which none of its runs starts. Searches raise it.
     begins: [Cell<u16>; CLASSES],
 }
 
 impl Runs {
-    /// None.
+    /// No runs.
     pub fn new() -> Runs {
         Runs { counts: [0; CLASSES], some: 0, begins: [const { Cell::new(0) }; CLASSES] }
     }
 
-    /// Counts a run that begins at this block of the group.
+    /// Adds a run that starts at this block of the group.
     pub fn add(&mut self, begin: u32, len: u32) {
         let class = class_of(len);
         self.counts[class as usize] += 1;
@@ -51,24 +51,24 @@ impl Runs {
         first.set(first.get().min(begin as u16));
     }
 
-    /// Counts a run less.
+    /// Removes a run.
     pub fn remove(&mut self, len: u32) {
         let class = class_of(len);
         self.counts[class as usize] -= 1;
         self.some &= !(u128::from(self.counts[class as usize] == 0) << class);
     }
 
-    /// How many runs of a class there are.
+    /// Number of runs of a class.
     pub fn count(&self, class: u32) -> u16 {
         self.counts[class as usize]
     }
 
-    /// The class of the longest; 0 where there are none.
+    /// The class of the longest run; 0 without runs.
     pub fn longest(&self) -> u32 {
         self.some.checked_ilog2().unwrap_or(0)
     }
 
-    /// The classes that have runs, from this one on, rising.
+    /// The classes with runs, from this one on, ascending.
     pub fn classes_from(&self, class: u32) -> impl Iterator<Item = u32> + use<> {
         let mut left = self.some >> class << class;
         std::iter::from_fn(move || {
@@ -78,17 +78,17 @@ impl Runs {
         })
     }
 
-    /// The block of the group before which no run of a class begins.
+    /// The block of the group before which no run of a class starts.
     pub fn begin(&self, class: u32) -> u32 {
         self.begins[class as usize].get().into()
     }
 
-    /// Sets it: the first run of the class was found there.
+    /// Sets that block, after a search found the first run of the class there.
     pub fn set_begin(&self, class: u32, begin: u32) {
         self.begins[class as usize].set(begin as u16);
     }
 
-    /// Whether these count the same.
+    /// Whether both have the same counts.
     pub fn counts_as(&self, other: &Runs) -> bool {
         (self.counts, self.some) == (other.counts, other.some)
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_rise_with_the_length() {
+    fn classes_increase_with_the_length() {
         for len in 1..2 * LONGEST {
             let class = class_of(len);
             assert!((class as usize) < CLASSES && least_of(class) <= len, "{len}");

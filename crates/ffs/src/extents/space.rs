@@ -1,26 +1,26 @@
-//! The free space of a file system of extents: a bitmap of blocks, and above it, level by level, of aligned chunks of 2, 4, 8
-//! … blocks that are free as a whole (a buddy system).
+//! The free space of an extent file system: a bitmap of blocks, and above it, level by level, bitmaps of aligned chunks of 2, 4, 8
+//! … blocks that are completely free (a buddy system).
 
 use super::runs::{EXACT, LONGEST, Runs, class_of, least_of};
 use crate::bits::Bits;
 
 /// Bytes of a block.
 pub(super) const BLOCK_BYTES: u64 = 4096;
-/// Blocks of a group: 128 MB.
+/// Blocks per group: 128 MB.
 pub(super) const GROUP_BLOCKS: u32 = 32_768;
 /// The order of the largest chunks: 32 MB.
 const ORDERS: u32 = 13;
 
-/// The free space. Placements look at it.
+/// The free space, as seen by placement policies.
 #[derive(Clone)]
 pub struct Space {
     blocks: u32,
-    /// By order; the first is the map of blocks.
+    /// Per order; the first is the bitmap of blocks.
     levels: Vec<Bits>,
-    /// Free blocks by group, and of all.
+    /// Free blocks per group, and in total.
     free: Vec<u32>,
     total: u64,
-    /// By group, the sums of maximal runs of free blocks.
+    /// Per group, the counts of maximal runs of free blocks.
     runs: Vec<Runs>,
 }
 
@@ -37,7 +37,7 @@ impl Space {
         self.blocks
     }
 
-    /// Groups.
+    /// Number of groups.
     pub fn groups(&self) -> u32 {
         self.free.len() as u32
     }
@@ -62,7 +62,7 @@ impl Space {
         self.total
     }
 
-    /// How many blocks are free from this one on, in its group, counted up to `most`.
+    /// Number of free blocks from this one on, within its group, at most `most`.
     pub fn run_at(&self, block: u32, most: u32) -> u32 {
         if block >= self.blocks {
             return 0;
@@ -76,11 +76,11 @@ impl Space {
         self.levels[0].runs(range.start, range.end)
     }
 
-    /// Every maximal run of at least `least` free blocks of a group, what of it lies before `from` left out: first block and
+    /// Every maximal run of at least `least` free blocks of a group, without the part before `from`: first block and
     /// length.
     pub fn runs_of(&self, group: u32, from: u32, least: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        // Whatever its place, a run of (m + 1) n - 1 blocks holds m aligned chunks of n, so that only runs of these need be
-        // looked at. With a quarter of the length as n few of them are too short.
+        // At any alignment, a run of (m + 1) n - 1 blocks contains m aligned chunks of n, so only runs of m chunks are candidates. With n a quarter
+        // of the length, few candidates are too short.
         let order = (least / 4).max(1).ilog2().min(ORDERS);
         let chunks = ((least + 1) >> order) - 1;
         let range = self.range(group);
@@ -100,7 +100,7 @@ impl Space {
         })
     }
 
-    /// The first run of exactly `len` blocks of a group, fewer than 64.
+    /// The first maximal run of exactly `len` blocks of a group, fewer than 64.
     pub fn run_of(&self, group: u32, len: u32) -> Option<u32> {
         let (range, runs) = (self.range(group), &self.runs[group as usize]);
         if runs.count(len) == 0 {
@@ -112,7 +112,7 @@ impl Space {
         Some(found)
     }
 
-    /// The shortest run of a group that has `least` blocks at least, the first of these: first block and length.
+    /// The shortest run of a group with at least `least` blocks, the first of equal ones: first block and length.
     pub fn shortest_run(&self, group: u32, least: u32) -> Option<(u32, u32)> {
         self.runs[group as usize].classes_from(class_of(least)).find_map(|class| {
             if class < EXACT {
@@ -132,7 +132,7 @@ impl Space {
         })
     }
 
-    /// The longest run of all, the first of these from this group on: first block and length.
+    /// The longest run of all; of equal ones the first from this group on: first block and length.
     pub fn longest_run(&self, from: u32) -> Option<(u32, u32)> {
         let class = self.longest_class();
         let mut groups = (from..self.groups()).chain(0..from);
@@ -143,12 +143,12 @@ impl Space {
         runs.reduce(|best, run| if run.1 > best.1 { run } else { best })
     }
 
-    /// The class of the longest run of all; 0 where nothing is free.
+    /// The class of the longest run of all; 0 if no block is free.
     fn longest_class(&self) -> u32 {
         self.runs.iter().map(Runs::longest).max().unwrap_or(0)
     }
 
-    /// Whether a group may have a run of `least` blocks: it has one of as many or of a few less.
+    /// Whether a group may have a run of `least` blocks: it has a run of at least the smallest length of the same class.
     pub fn may_have_run(&self, group: u32, least: u32) -> bool {
         self.runs[group as usize].longest() >= class_of(least)
     }
@@ -158,12 +158,12 @@ impl Space {
         let (range, sums) = (self.range(group), &self.runs[group as usize]);
         let mut from = range.start + sums.begin(class);
         if from > range.start && self.levels[0].get(from - 1) {
-            // In the middle of a run, which is of another class.
+            // The middle of a run, which is of another class.
             from += self.levels[0].ones_from(from, range.end);
         }
         let count = sums.count(class);
         let runs = self.runs_of(group, from, least_of(class)).filter(move |&(_, len)| class_of(len) == class);
-        // Behind the last of them there is nothing to look for.
+        // No run follows the last one.
         runs.take(count.into()).enumerate().map(move |(number, run)| {
             if number == 0 {
                 sums.set_begin(class, run.0 - range.start);
@@ -172,14 +172,14 @@ impl Space {
         })
     }
 
-    /// The first aligned chunk of 2 to the power of `order` free blocks at or behind `goal` in its group, then from the beginning
-    /// of that, then in the groups behind, then from the first on.
+    /// The first aligned chunk of 2 to the power of `order` free blocks: at or behind `goal` in its group, then from the start of that group, then in
+    /// the following groups, cyclically.
     pub fn chunk(&self, goal: u32, order: u32) -> Option<u32> {
         let level = self.levels.get(order as usize)?;
         let range = self.range(self.group_of(goal));
         let (begin, end) = (range.start >> order, range.end >> order);
         let from = goal.div_ceil(1 << order).clamp(begin, end);
-        // Groups are whole chunks of every order, so that those of several lie in a row.
+        // Groups are multiples of the largest chunk, so the chunks of all groups are contiguous.
         let places = [from..end, begin..from, end..self.blocks >> order, 0..begin];
         places
             .into_iter()
@@ -187,7 +187,7 @@ impl Space {
             .map(|chunk| chunk << order)
     }
 
-    /// The largest order that a free chunk may have, by the longest run.
+    /// The largest order that a free chunk may have, given the longest run.
     pub fn most_order(&self) -> u32 {
         let class = self.longest_class();
         if class == class_of(LONGEST) { ORDERS } else { (least_of(class + 1) - 1).max(1).ilog2() }
@@ -197,7 +197,7 @@ impl Space {
         debug_assert_eq!(self.run_at(block, len), len, "blocks that are taken are free");
         for (order, level) in self.levels.iter_mut().enumerate() {
             let (first, end) = (block >> order, ((block + len - 1) >> order) + 1);
-            // Where no chunk was free, none above was.
+            // If no chunk was free, none above was.
             if level.next_one(first, end).is_none() {
                 break;
             }
@@ -223,12 +223,12 @@ impl Space {
                     && below[order - 1].get(2 * chunk + 1)
             };
             let (mut first, mut end) = (block >> order, ((block + len - 1) >> order) + 1);
-            // Chunks between the ends were given back whole.
+            // All chunks between the ends became free.
             first += u32::from(!is_free(first));
             if first < end && !is_free(end - 1) {
                 end -= 1;
             }
-            // Where no chunk is free, none above is.
+            // If no chunk is free, none above is.
             if first == end {
                 break;
             }
@@ -239,7 +239,7 @@ impl Space {
         self.total += u64::from(len);
     }
 
-    /// Sets the sums of runs right after `len` blocks from `block` on were freed or taken; the number of their group.
+    /// Updates the run counts after `len` blocks from `block` on were freed or taken; returns the number of their group.
     fn recount_runs(&mut self, block: u32, len: u32, freed: bool) -> usize {
         let group = self.group_of(block);
         let (range, end) = (self.range(group), block + len);
@@ -265,7 +265,7 @@ impl Space {
             + self.runs.capacity() * size_of::<Runs>()
     }
 
-    /// Counts everything anew from the map of blocks.
+    /// Recounts everything from the bitmap of blocks.
     pub(super) fn check(&self) -> Result<(), String> {
         for group in 0..self.groups() {
             let (kept, mut runs) = (&self.runs[group as usize], Runs::new());

@@ -1,9 +1,8 @@
-//! Clusters: blocks that were written together are moved, before they reach the disk, to where they lie together.
+//! Clustering: blocks written together are moved, before they reach the disk, to a place where they are contiguous.
 //!
-//! 4.4BSD does so while a cluster of dirty buffers builds up: as soon as a block that was just allocated does not follow its
-//! predecessor, all of the cluster so far is moved to a run that holds it. Here the cluster is looked at once, when it is
-//! full, when the write ends, or where another section begins; it comes to lie in the same run, unless the blocks so far found
-//! a run that was too short for those still to come.
+//! 4.4BSD does so while a cluster of dirty buffers grows: as soon as a newly allocated block does not follow its predecessor, the cluster
+//! so far is moved to a run that holds it. Here the cluster is examined once: when it is full, when the write ends, or where another section
+//! starts. It gets the same run, unless the first blocks had found a run that was too short for the rest.
 
 use super::FastFs;
 use super::groups::MOST_CLUSTER;
@@ -12,9 +11,9 @@ use crate::layout::{Layout, Piece};
 use crate::policy::Policy;
 
 impl<P: Policy> FastFs<P> {
-    /// Writes the blocks `first..end` to where filling them in at `preferred` and gathering them would bring them, in half the
-    /// steps, if they are a new end of the file and can be had behind `preferred` in its group. Says whether; if not, nothing
-    /// is done.
+    /// Places the blocks `first..end` where filling at `preferred` and then gathering would place them, in half the steps, if they extend the
+    /// file and enough blocks are free behind `preferred` in its group. Returns whether it did; if not, nothing
+    /// changed.
     pub(super) fn write_gathered(&mut self, file: &mut Layout, first: u32, end: u32, preferred: u32) -> bool {
         let len = end - first;
         if len > self.groups.geometry().cluster_blocks
@@ -52,11 +51,11 @@ impl<P: Policy> FastFs<P> {
         true
     }
 
-    /// The place of a cluster apart from the runs that were found from `preferred` on, up to `next`.
+    /// A contiguous place for a cluster outside the runs that were found from `preferred` on, up to `next`.
     fn cluster_apart(&mut self, runs: &[(u32, u32)], preferred: u32, next: u32, len: u32) -> Option<u32> {
         let group = self.groups.group_of(preferred);
         if P::CLUSTERS_BEHIND {
-            // The runs are all that is free before `next`.
+            // The runs are all that is free between `preferred` and `next`.
             let from = (next < self.groups.geometry().range(group).end).then_some(next);
             return self.cluster_place(group, from, len);
         }
@@ -72,7 +71,7 @@ impl<P: Policy> FastFs<P> {
         file.insert(Piece { logical: first * FRAGMENTS, start: place * FRAGMENTS, len: len * FRAGMENTS });
     }
 
-    /// Where `len` blocks in a row can be had: in the group at `from` or behind it, none if nothing is, else in another group.
+    /// A place for `len` contiguous blocks: in the group, at or behind `from` (nowhere if that is none), else in another group.
     fn cluster_place(&mut self, group: u32, from: Option<u32>, len: u32) -> Option<u32> {
         self.in_some_group(group, |this, group, is_preferred| {
             if this.groups.longest_cluster(group) < len {
@@ -80,15 +79,15 @@ impl<P: Policy> FastFs<P> {
             }
             let first = this.groups.geometry().first_data(group);
             let from = if is_preferred { from? } else { first };
-            // A file that ends where the disk does wants what is behind it.
+            // For a file at the end of the disk, `from` may be beyond it.
             let from = if this.groups.geometry().range(group).contains(&from) { from } else { first };
             this.policy.cluster_place(&this.groups, from, len)
         })
     }
 
-    /// Moves the blocks `first..end` of the file together, to the group of the block `preferred` and behind that if it can be
-    /// had, and `tail` fragments behind them too. The last block must not be in another group than the first: then the file
-    /// has moved on on purpose.
+    /// Moves the blocks `first..end` of the file, and `tail` fragments behind them, to a contiguous place, preferably in the group of the
+    /// block `preferred` and behind it. Does nothing if the last block is in another group than the first: then the file has changed
+    /// groups on purpose.
     pub(super) fn gather(&mut self, file: &mut Layout, first: u32, end: u32, tail: u32, preferred: u32) {
         let (from, to) = (first * FRAGMENTS, end * FRAGMENTS + tail);
         let (begin, together) = file.find(from).expect("a cluster has blocks");

@@ -1,36 +1,36 @@
-//! The cylinder groups: maps of what is free, and the sums that 4.4BSD keeps beside them.
+//! The cylinder groups: maps of free space, and the summary counts that 4.4BSD keeps with them.
 
 use super::partial::{Partial, RUN_COUNTS, mask_of};
 use crate::bits::Bits;
 use crate::geometry::{BLOCK_BYTES, FRAGMENTS, GROUP_BLOCKS, GROUP_INODES, Geometry};
 use crate::inodes::Inodes;
 
-/// Longest clusters that are told apart; longer ones count as these.
+/// The longest cluster length with a count of its own; longer clusters count as this length.
 pub(super) const MOST_CLUSTER: usize = 15;
 
-/// The cylinder groups of a file system. Policies look at them; only the file system changes them.
+/// The cylinder groups of a file system. Policies read them; only the file system changes them.
 ///
-/// Blocks are numbered over the whole disk; a fragment's number is that of its block times eight, and so on.
+/// Blocks are numbered over the whole disk; the first fragment of a block has eight times its number.
 #[derive(Clone)]
 pub struct Groups {
     geometry: Geometry,
-    /// Blocks that are free as a whole.
+    /// Completely free blocks.
     free: Bits,
     groups: Vec<Group>,
     total: Counts,
     data_fragments: u64,
 }
 
-/// What is free in a group, or in all.
+/// Counts of a group, or of all groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Blocks that are free as a whole.
+    /// Completely free blocks.
     pub blocks: u32,
-    /// Free fragments in blocks that are not.
+    /// Free fragments in partly free blocks.
     pub fragments: u32,
-    /// Inodes.
+    /// Free inodes.
     pub inodes: u32,
-    /// Directories, which are not free.
+    /// Directories.
     pub directories: u32,
 }
 
@@ -40,9 +40,9 @@ struct Group {
     /// Where the last block and the last fragment were found, in blocks of the group.
     block_rotor: u16,
     fragment_rotor: u16,
-    /// Free runs of fragments by their length, as in [`RUN_COUNTS`].
+    /// Free runs of fragments by length, as in [`RUN_COUNTS`].
     fragment_runs: u128,
-    /// Free runs of whole blocks by their length; the longest stand at `cluster_blocks`, and at 0 stands nothing of use.
+    /// Free runs of whole blocks by length; the last entry includes all longer ones, and entry 0 is unused.
     clusters: [u16; MOST_CLUSTER + 1],
     partial: Partial,
     inodes: Inodes,
@@ -70,56 +70,56 @@ impl Groups {
         groups
     }
 
-    /// The measures.
+    /// The geometry.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn count(&self) -> u32 {
         self.groups.len() as u32
     }
 
-    /// What is free in a group.
+    /// The counts of a group.
     pub fn counts(&self, group: u32) -> Counts {
         self.groups[group as usize].counts
     }
 
-    /// What is free in all.
+    /// The counts of all groups.
     pub fn total(&self) -> Counts {
         self.total
     }
 
-    /// All free fragments, those of free blocks included.
+    /// All free fragments, including those of free blocks.
     pub fn free_fragments(&self) -> u64 {
         u64::from(self.total.blocks) * u64::from(FRAGMENTS) + u64::from(self.total.fragments)
     }
 
-    /// All fragments that can hold data.
+    /// All fragments for data.
     pub fn data_fragments(&self) -> u64 {
         self.data_fragments
     }
 
-    /// The group of a block; of one behind the disk, the last.
+    /// The group of a block; beyond the end of the disk, the last one.
     #[inline]
     pub fn group_of(&self, block: u32) -> u32 {
         (block / GROUP_BLOCKS).min(self.count() - 1)
     }
 
-    /// Whether a block is free as a whole.
+    /// Whether a block is completely free.
     #[inline]
     pub fn is_free(&self, block: u32) -> bool {
         block < self.geometry.blocks && self.free.get(block)
     }
 
-    /// How many blocks are free from this one on, in its group, counted up to `most`.
+    /// Number of free blocks from this one on, within its group, at most `most`.
     #[inline]
     pub fn run_at(&self, block: u32, most: u32) -> u32 {
         let end = self.geometry.range(self.group_of(block)).end;
         self.free.ones_from(block, end.min(block.saturating_add(most)))
     }
 
-    /// The free fragments of a block that is free in part, as bits.
+    /// The free fragments of a partly free block, as bits.
     pub fn free_mask(&self, block: u32) -> u8 {
         if self.is_free(block) {
             return 0xff;
@@ -127,13 +127,13 @@ impl Groups {
         self.groups[self.group_of(block) as usize].partial.mask(block % GROUP_BLOCKS)
     }
 
-    /// The longest cluster of a group, as the sums have it: none is longer than a cluster may be.
+    /// The longest cluster of a group according to its counts, at most the maximum cluster length.
     pub fn longest_cluster(&self, group: u32) -> u32 {
         let clusters = &self.groups[group as usize].clusters;
         (1..=self.geometry.cluster_blocks).rev().find(|&len| clusters[len as usize] > 0).unwrap_or(0)
     }
 
-    /// The first `len` free blocks in a row at or behind `from`, in its group.
+    /// The first `len` contiguous free blocks at or behind `from`, in its group.
     pub fn cluster_behind(&self, from: u32, len: u32) -> Option<u32> {
         self.free.first_run(from, self.geometry.range(self.group_of(from)).end, len)
     }
@@ -150,7 +150,7 @@ impl Groups {
         self.free.runs(range.start, range.end)
     }
 
-    /// Takes `len` free blocks from `block` on, in one group.
+    /// Takes `len` free blocks from `block` on, within one group.
     #[inline]
     pub(super) fn take_blocks(&mut self, block: u32, len: u32) {
         debug_assert_eq!(self.run_at(block, len), len, "blocks that are taken are free");
@@ -158,22 +158,22 @@ impl Groups {
         self.recount_clusters(block, len, false);
     }
 
-    /// Takes free blocks off the map for as long as a place for all of a cluster is looked for; they are released then. Meanwhile
-    /// the sums of clusters have them still.
+    /// Removes free blocks from the map during the search for a place for a whole cluster, until [`release`](Self::release). The cluster counts
+    /// still include them.
     #[inline]
     pub(super) fn hold(&mut self, block: u32, len: u32) {
         self.free.clear(block, len);
         self.count_blocks(block, len.wrapping_neg());
     }
 
-    /// Puts blocks that were held back.
+    /// Returns held blocks to the map.
     #[inline]
     pub(super) fn release(&mut self, block: u32, len: u32) {
         self.free.set(block, len);
         self.count_blocks(block, len);
     }
 
-    /// Counts so many free blocks more in the group of a block; fewer, where the number has wrapped.
+    /// Adds to the number of free blocks in the group of a block; a wrapped number subtracts.
     #[inline]
     fn count_blocks(&mut self, block: u32, more: u32) {
         let group = self.group_of(block) as usize;
@@ -182,7 +182,7 @@ impl Groups {
         }
     }
 
-    /// Gives back `len` blocks from `block` on, in one group.
+    /// Frees `len` blocks from `block` on, within one group.
     #[inline]
     pub(super) fn give_blocks(&mut self, block: u32, len: u32) {
         debug_assert!(self.free.next_one(block, block + len).is_none(), "blocks that are freed were taken");
@@ -190,15 +190,15 @@ impl Groups {
         self.recount_clusters(block, len, true);
     }
 
-    /// Sets the sums of clusters right after `len` blocks from `block` on were freed or taken.
+    /// Updates the cluster counts after `len` blocks from `block` on were freed or taken.
     fn recount_clusters(&mut self, block: u32, len: u32, freed: bool) {
         let most = self.geometry.cluster_blocks;
         let number = self.group_of(block) as usize;
         let group = &mut self.groups[number];
-        // The metadata that a group begins with is never free, so that no run goes on in another.
+        // The metadata at the start of a group is never free, so runs do not cross groups.
         let (before, behind) = self.free.ones_around(block, len);
         let whole = if freed { 1 } else { u16::MAX };
-        // Whether there is a run on a side nobody can guess, and it costs less to count a run of 0 than to ask.
+        // Branches on the presence of a run are unpredictable; counting a run of 0 is cheaper than testing.
         for (run, change) in
             [(before + len + behind, whole), (before, whole.wrapping_neg()), (behind, whole.wrapping_neg())]
         {
@@ -207,8 +207,8 @@ impl Groups {
         }
     }
 
-    /// Takes up to `most` blocks in a row of a group: at `preferred` if it is free, else at the next free one behind it and
-    /// from the beginning. Without preference the search goes on from the last block found.
+    /// Takes up to `most` contiguous blocks of a group: at `preferred` if it is free, else at the next free one behind it, cyclically.
+    /// Without a preference the search continues from the last block found.
     pub(super) fn take_run(&mut self, group: u32, preferred: Option<u32>, most: u32) -> Option<(u32, u32)> {
         if self.groups[group as usize].counts.blocks == 0 {
             return None;
@@ -223,7 +223,7 @@ impl Groups {
         Some((found, len))
     }
 
-    /// The next free blocks in a row at or behind `from` in its group, counted up to `most`.
+    /// The next contiguous free blocks at or behind `from` in its group, at most `most`.
     #[inline]
     pub(super) fn next_run(&self, from: u32, most: u32) -> Option<(u32, u32)> {
         let end = self.geometry.range(self.group_of(from)).end;
@@ -231,14 +231,14 @@ impl Groups {
         Some((found, self.free.ones_from(found, end.min(found.saturating_add(most)))))
     }
 
-    /// Lets searches without preference go on from this block in its group.
+    /// Makes searches without a preference continue from this block of its group.
     pub(super) fn turn(&mut self, block: u32) {
         let group = self.group_of(block) as usize;
         self.groups[group].block_rotor = (block % GROUP_BLOCKS) as u16;
     }
 
-    /// Takes `len` fragments, fewer than a block, in a group: of the shortest free run that holds them, the next behind the
-    /// preferred block; where there is none a block is broken up. The number of the first fragment.
+    /// Takes `len` fragments, less than a block, in a group: from the shortest free run that holds them, the next one behind the preferred
+    /// block; if there is none, from a free block. Returns the number of the first fragment.
     pub(super) fn take_fragments(&mut self, group: u32, preferred: Option<u32>, len: u32) -> Option<u32> {
         let begin = self.geometry.range(group).start;
         let state = &self.groups[group as usize];
@@ -270,7 +270,7 @@ impl Groups {
         });
     }
 
-    /// Gives back `len` fragments from number `fragment` on: any part of blocks of one group.
+    /// Frees `len` fragments from number `fragment` on: any part of blocks of one group.
     pub(super) fn give(&mut self, fragment: u32, len: u32) {
         let (mut at, end) = (fragment, fragment + len);
         while at < end {
@@ -290,14 +290,14 @@ impl Groups {
         }
     }
 
-    /// Sets which fragments of a block in part free are free; one that is whole again becomes a free block.
+    /// Changes the free fragments of a partly free block; a completely free one becomes a free block.
     fn change_mask(&mut self, block: u32, change: impl FnOnce(u8) -> u8) {
         let number = self.group_of(block) as usize;
         let masks = self.groups[number].partial.change(block % GROUP_BLOCKS, change);
         self.recount_fragments(block, masks);
     }
 
-    /// Sets the sums of fragments right after those of a block that are free changed from the first mask to the second.
+    /// Updates the fragment counts after the free fragments of a block changed from the first mask to the second.
     #[inline]
     fn recount_fragments(&mut self, block: u32, (old, new): (u8, u8)) {
         let number = self.group_of(block) as usize;
@@ -324,7 +324,7 @@ impl Groups {
         Some(group * GROUP_INODES + inode)
     }
 
-    /// Gives back an inode.
+    /// Frees an inode.
     pub(super) fn give_inode(&mut self, inode: u32, directory: bool) {
         let state = &mut self.groups[(inode / GROUP_INODES) as usize];
         state.inodes.free(inode % GROUP_INODES);
@@ -334,14 +334,14 @@ impl Groups {
         self.total.directories -= u32::from(directory);
     }
 
-    /// Bytes on the heap: (maps of free space and their sums, maps of inodes in use).
+    /// Bytes on the heap: (maps of free space and their counts, maps of used inodes).
     pub fn heap_bytes(&self) -> (usize, usize) {
         let inodes = self.groups.iter().map(|group| group.inodes.heap_bytes()).sum();
         let partial: usize = self.groups.iter().map(|group| group.partial.heap_bytes()).sum();
         (self.free.heap_bytes() + self.groups.capacity() * size_of::<Group>() + partial, inodes)
     }
 
-    /// Counts everything anew from the maps; the first sum or count that differs, in words.
+    /// Recounts everything from the maps; an error describes the first difference.
     pub fn check(&self) -> Result<(), String> {
         let mut total = Counts::default();
         for (number, group) in self.groups.iter().enumerate() {
@@ -376,7 +376,7 @@ impl Groups {
         if total == self.total { Ok(()) } else { Err(format!("{total:?} counted, kept {:?}", self.total)) }
     }
 
-    /// Bytes of the disk.
+    /// Size of the disk in bytes.
     pub fn size_bytes(&self) -> u64 {
         u64::from(self.geometry.blocks) * BLOCK_BYTES
     }

@@ -1,4 +1,4 @@
-//! Files that are written: blocks, indirect blocks, and the fragments at the end.
+//! Writing files: blocks, indirect blocks, and the fragments at the end.
 
 use super::FastFs;
 use super::shrink::kept_fragments;
@@ -8,7 +8,7 @@ use crate::layout::{Layout, Piece};
 use crate::policy::Policy;
 
 impl<P: Policy> FastFs<P> {
-    /// Gives blocks to `len` bytes at `offset`. Without space the file is as it was.
+    /// Allocates blocks for `len` bytes at `offset`. Without space the file is unchanged.
     pub(super) fn write_blocks(&mut self, file: &mut Layout, offset: u64, len: u64) -> Result<(), NoSpace> {
         let end = offset.saturating_add(len);
         if len == 0 {
@@ -19,7 +19,7 @@ impl<P: Policy> FastFs<P> {
         let done =
             if new_size > LARGEST_FILE { Err(NoSpace) } else { self.allocate(file, offset, end, new_size) };
         if done.is_err() {
-            // What was found is given back. Blocks within the old size that filled a hole stay, as they do in 4.4BSD.
+            // Frees the new blocks. Blocks within the old size that filled a hole stay, as in 4.4BSD.
             self.shrink(file, old_size);
         }
         done
@@ -29,7 +29,7 @@ impl<P: Policy> FastFs<P> {
         let grows = new_size > file.size;
         let first = (offset / BLOCK_BYTES) as u32;
         let last = ((end - 1) / BLOCK_BYTES) as u32;
-        // The fragments at the old end become a whole block where the file goes on behind them.
+        // The fragments at the old end become a whole block if the file continues behind them.
         let old_tail = (file.size / BLOCK_BYTES) as u32;
         if grows
             && !file.size.is_multiple_of(BLOCK_BYTES)
@@ -37,7 +37,7 @@ impl<P: Policy> FastFs<P> {
         {
             self.grow_tail(file, old_tail, FRAGMENTS)?;
         }
-        // Blocks that end within this write are whole; the last may be fragments.
+        // Blocks that end within this write are whole; the last one may be fragments.
         let whole_end = (end / BLOCK_BYTES) as u32;
         let tail = (kept_fragments(new_size) - last * FRAGMENTS).min(FRAGMENTS);
         let blocks_end = if tail < FRAGMENTS || whole_end == last { last } else { last + 1 };
@@ -52,7 +52,7 @@ impl<P: Policy> FastFs<P> {
         Ok(())
     }
 
-    /// Writes blocks from `first` on, as many as a cluster holds but not into another section; where the next begins.
+    /// Writes blocks from `first` on, up to a whole cluster or the end of the section; returns the next block.
     fn write_cluster(
         &mut self,
         file: &mut Layout,
@@ -87,8 +87,8 @@ impl<P: Policy> FastFs<P> {
         Ok(end)
     }
 
-    /// The blocks of whole clusters, or of all up to `end`, that can be had in a row at the preferred block: none of these
-    /// clusters would be moved, so that they are taken as they are. None where space may be wanting.
+    /// The number of blocks, in whole clusters or all up to `end`, that are free and contiguous at the preferred block. None of these clusters
+    /// would be moved, so they can be taken directly. Zero if space may be short.
     fn clusters_free_at(&self, file: &Layout, first: u32, end: u32, preferred: u32) -> u32 {
         let is_new = file.end() <= first * FRAGMENTS;
         if !is_new
@@ -102,15 +102,15 @@ impl<P: Policy> FastFs<P> {
         if u64::from(run * FRAGMENTS) <= self.available_fragments() { run } else { 0 }
     }
 
-    /// Allocates what is missing of the blocks `first..end`, which are in one section. Returns the preference with which it
-    /// began.
+    /// Allocates the missing blocks of `first..end`, which are in one section. Returns the preferred block at which it
+    /// started.
     fn fill(&mut self, file: &mut Layout, first: u32, end: u32, preferred: u32) -> Result<u32, NoSpace> {
         let mut block = first;
         let mut next = preferred;
         let mut begin = preferred;
         while block < end {
             let mut hole_end = end;
-            // Most files grow at their end, where there is nothing to find.
+            // Most files grow at their end, where no block can exist.
             if file.end() > block * FRAGMENTS {
                 if let Some((start, units)) = file.find(block * FRAGMENTS) {
                     block += units.div_ceil(FRAGMENTS);
@@ -130,7 +130,7 @@ impl<P: Policy> FastFs<P> {
         Ok(begin)
     }
 
-    /// Takes up to `most` blocks in a row, at the preferred block if it is free.
+    /// Takes up to `most` contiguous blocks, at the preferred block if it is free.
     fn take_run(&mut self, preferred: u32, most: u32) -> Result<(u32, u32), NoSpace> {
         let most =
             most.min(u32::try_from(self.available_fragments() / u64::from(FRAGMENTS)).unwrap_or(u32::MAX));
@@ -146,8 +146,8 @@ impl<P: Policy> FastFs<P> {
         found.ok_or(NoSpace)
     }
 
-    /// Makes the indirect blocks that the block needs and the file lacks. If there were any, the block is wanted behind the
-    /// last of them, so that the disk reads on, unless it goes to a group of its own choice.
+    /// Allocates the missing indirect blocks of a block. If there were any, returns the place behind the last of them as the preferred one, for a
+    /// sequential read, unless the block starts a section in another group.
     fn add_indirect(&mut self, file: &mut Layout, block: u32, next: u32) -> Result<Option<u32>, NoSpace> {
         let needed = Geometry::indirect_blocks(block + 1) as usize;
         let mut last = None;
@@ -159,21 +159,21 @@ impl<P: Policy> FastFs<P> {
         Ok(last.filter(|_| !self.moves_on(block)).map(|place| place + 1))
     }
 
-    /// Whether the block is the first of a section that goes to a group of its own choice.
+    /// Whether the block is the first of a section that selects its own group.
     fn moves_on(&self, block: u32) -> bool {
         block >= DIRECT
             && (block - DIRECT).is_multiple_of(PER_INDIRECT.min(self.groups.geometry().section_blocks))
             && self.policy.begins_section(block)
     }
 
-    /// The block on disk where this block of the file is wanted: behind the one before it; the first of a section where its
-    /// group begins.
+    /// The preferred block on disk for this block of the file: behind its predecessor; for the first block of a section, the start of
+    /// the section's group.
     fn preferred(&self, file: &Layout, block: u32) -> u32 {
         let geometry = self.groups.geometry();
         let before = block.checked_sub(1).and_then(|before| file.find(before * FRAGMENTS));
         let before = before.map(|(start, _)| start / FRAGMENTS);
         if self.moves_on(block) || (block >= DIRECT && before.is_none()) {
-            // The group before is known only where the same indirect block names the block before.
+            // The previous group is known only if the same indirect block names the previous block.
             let known = !(block - DIRECT).is_multiple_of(PER_INDIRECT);
             let from = match before.filter(|_| known) {
                 Some(before) => self.groups.group_of(before) + 1,
@@ -197,7 +197,7 @@ impl<P: Policy> FastFs<P> {
         self.place_tail(file, block, len)
     }
 
-    /// Finds a place for the fragments at the end of a file.
+    /// Allocates the fragments at the end of a file.
     fn place_tail(&mut self, file: &mut Layout, block: u32, len: u32) -> Result<(), NoSpace> {
         let preferred = self.preferred(file, block);
         if self.available_fragments() < u64::from(len) {
@@ -217,15 +217,15 @@ impl<P: Policy> FastFs<P> {
         Ok(())
     }
 
-    /// Whether `len` fragments at the beginning of the block are free.
+    /// Whether the first `len` fragments of the block are free.
     fn tail_fits(&self, block: u32, len: u32) -> bool {
         block < self.groups.geometry().blocks && self.groups.free_mask(block).trailing_ones() >= len
     }
 
-    /// Moves the last cluster of the file to where its tail fits behind it.
+    /// Moves the last cluster of the file to a place where its tail fits behind it.
     fn gather_with_tail(&mut self, file: &mut Layout, block: u32, tail: u32) {
         let most = self.groups.geometry().cluster_blocks;
-        // Clusters begin at multiples of their length, as they were written, or behind a hole.
+        // Clusters start at multiples of their length, as they were written, or behind a hole.
         let begin = (block - 1) / most * most;
         let holds = |&block: &u32| file.find(block * FRAGMENTS).is_some();
         let blocks = (begin..block).rev().take_while(holds).count() as u32;
@@ -245,7 +245,7 @@ impl<P: Policy> FastFs<P> {
         found.ok_or(NoSpace)
     }
 
-    /// Makes the fragments of block number `block` `len` long: in their place if what follows them is free, else elsewhere.
+    /// Extends the fragments of block number `block` to `len`: in place if the following ones are free, else elsewhere.
     fn grow_tail(&mut self, file: &mut Layout, block: u32, len: u32) -> Result<(), NoSpace> {
         let Some((start, has)) = file.find(block * FRAGMENTS) else { return Ok(()) };
         if has >= len {
@@ -278,8 +278,8 @@ impl<P: Policy> FastFs<P> {
         Ok(())
     }
 
-    /// Saves space rather than time once free fragments are nearly as many as the reserve, and time again when they are half
-    /// of it.
+    /// Switches to saving space once the free fragments are nearly as many as the reserve, and back to saving time when they are half of
+    /// it.
     fn choose_saving(&mut self) {
         let fragments = u64::from(self.groups.total().fragments);
         let percent = self.groups.geometry().reserve_percent;
@@ -291,7 +291,7 @@ impl<P: Policy> FastFs<P> {
     }
 }
 
-/// Where the section of this block ends: the direct blocks, then the blocks of each indirect one or fewer.
+/// The end of this block's section: the direct blocks, then the blocks of each indirect block or a part of them.
 fn section_end(block: u32, section_blocks: u32) -> u32 {
     let length = PER_INDIRECT.min(section_blocks);
     match block.checked_sub(DIRECT) {

@@ -1,10 +1,10 @@
-//! The blocks of a group that files hold a part of, and which of their fragments are free.
+//! The partly used blocks of a group, and their free fragments.
 //!
-//! They are few, so that a sorted list of three bytes each takes less than a bit for every fragment would.
+//! They are few, so a sorted list of three bytes each is smaller than a bit per fragment.
 
 use crate::geometry::FRAGMENTS;
 
-/// For each mask of free fragments the lengths of its runs, as bits: bit n stands for a run of n.
+/// For each mask of free fragments, the lengths of its runs as bits: bit n is set for a run of n.
 const RUN_LENGTHS: [u16; 256] = {
     let mut table = [0; 256];
     let mut mask = 0;
@@ -24,8 +24,8 @@ const RUN_LENGTHS: [u16; 256] = {
     table
 };
 
-/// For each mask of free fragments how many runs of each length it has: 16 bits for each length from 1 to 7, those of the
-/// shortest lowest. Below them how many ones it has. A block that is free as a whole has nothing here.
+/// For each mask of free fragments, the number of runs of each length: 16 bits for each length from 1 to 7, the shortest lowest. The bits
+/// below hold the number of ones. The entry of a completely free block is 0.
 pub(super) const RUN_COUNTS: [u128; 256] = {
     let mut table = [0; 256];
     let mut mask = 0;
@@ -52,7 +52,7 @@ pub(super) fn runs(mask: u8) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// Blocks of one group with at least one free and one used fragment, sorted.
+/// The blocks of one group with at least one free and one used fragment, sorted.
 #[derive(Clone, Default)]
 pub(super) struct Partial(Vec<[u8; 3]>);
 
@@ -65,18 +65,18 @@ impl Partial {
         self.0.binary_search_by_key(&block, Self::block)
     }
 
-    /// The free fragments of a block: none where it is not in the list.
+    /// The free fragments of a block; 0 if it is not in the list.
     pub fn mask(&self, block: u32) -> u8 {
         self.find(block).map_or(0, |at| self.0[at][2])
     }
 
-    /// Changes which fragments of a block are free; with none, or with all, it leaves the list. Those that were, and those
-    /// that are.
+    /// Changes the free fragments of a block; with none or all free, the block leaves the list. Returns the masks before and
+    /// after.
     pub fn change(&mut self, block: u32, change: impl FnOnce(u8) -> u8) -> (u8, u8) {
         self.change_found(self.find(block), block, change)
     }
 
-    /// The same for the block at a place of the list.
+    /// The same for the block at an index of the list.
     pub fn change_at(&mut self, at: usize, change: impl FnOnce(u8) -> u8) -> (u8, u8) {
         self.change_found(Ok(at), 0, change)
     }
@@ -105,8 +105,8 @@ impl Partial {
         (old, new)
     }
 
-    /// The first block from `from` on, then from the beginning, that has a run of exactly `len` free fragments: its place in
-    /// the list, its number, and where in it that run begins.
+    /// The first block from `from` on, cyclically, with a run of exactly `len` free fragments: its index in the list, its number, and the start of
+    /// the run in it.
     pub fn find_run(&self, from: u32, len: u32) -> Option<(usize, u32, u32)> {
         let begin = self.find(from).unwrap_or_else(|at| at);
         let (before, behind) = self.0.split_at(begin);

@@ -1,4 +1,4 @@
-//! Files that get shorter, and holes that are punched.
+//! Truncating files and punching holes.
 
 use super::FastFs;
 use crate::geometry::{BLOCK_BYTES, DIRECT, FRAGMENT_BYTES, FRAGMENTS, Geometry};
@@ -6,7 +6,7 @@ use crate::layout::Layout;
 use crate::policy::Policy;
 
 impl<P: Policy> FastFs<P> {
-    /// Cuts the file to `size` bytes, which is no more than it has.
+    /// Truncates the file to `size` bytes, at most its current size.
     pub(super) fn shrink(&mut self, file: &mut Layout, size: u64) {
         file.size = size;
         self.cut(file, kept_fragments(size), u32::MAX);
@@ -19,7 +19,7 @@ impl<P: Policy> FastFs<P> {
         self.cut(file, first as u32 * FRAGMENTS, end as u32 * FRAGMENTS);
     }
 
-    /// Frees the fragments `from..to` of the file, and the indirect blocks that then name nothing.
+    /// Frees the fragments `from..to` of the file, and the indirect blocks that become empty.
     fn cut(&mut self, file: &mut Layout, from: u32, to: u32) {
         let groups = &mut self.groups;
         file.cut(from, to, |start, len| groups.give(start, len));
@@ -30,8 +30,8 @@ impl<P: Policy> FastFs<P> {
     }
 }
 
-/// The fragments that a file of `size` bytes has without holes: its end takes as few as hold it where a direct block does,
-/// else a whole block.
+/// The number of fragments of a file of `size` bytes without holes: the end uses as few as possible in a direct block, else a whole
+/// block.
 pub(super) fn kept_fragments(size: u64) -> u32 {
     let blocks = size.div_ceil(BLOCK_BYTES);
     let kept = if blocks > u64::from(DIRECT) {

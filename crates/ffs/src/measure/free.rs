@@ -1,33 +1,33 @@
-//! How the free space is cut up.
+//! Fragmentation of the free space.
 
 use crate::allocator::Allocator;
 use serde::Serialize;
 
-/// The runs of whole free blocks.
+/// The runs of completely free blocks.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FreeSpace {
     /// Bytes of a block.
     pub block_bytes: u64,
-    /// Free bytes, those in parts of blocks included.
+    /// Free bytes, including those in partly used blocks.
     pub bytes: u64,
-    /// Maximal runs of free blocks.
+    /// Number of maximal runs of free blocks.
     pub runs: u64,
-    /// Their mean length in blocks; 0 without any.
+    /// Mean length of a run in blocks; 0 without runs.
     pub mean_blocks: f64,
-    /// The longest, in blocks.
+    /// The longest run, in blocks.
     pub longest_blocks: u64,
-    /// Runs by length, from the shortest bin to the longest in use.
+    /// Runs by length, from the shortest bin to the longest used one.
     pub histogram: Vec<FreeBin>,
 }
 
-/// The runs of `lower_blocks` up to twice that, less one.
+/// The runs of `lower_blocks` to `2 * lower_blocks - 1` blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct FreeBin {
-    /// The least length, a power of two.
+    /// Minimum length, a power of two.
     pub lower_blocks: u64,
-    /// How many there are.
+    /// Number of runs.
     pub runs: u64,
-    /// Blocks in them.
+    /// Number of blocks in them.
     pub blocks: u64,
 }
 

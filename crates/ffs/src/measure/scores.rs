@@ -6,17 +6,17 @@ use crate::volume::FileView;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Blocks that directly follow their predecessor, of those that have one.
+/// Blocks that directly follow their predecessor, and blocks that have one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Score {
-    /// Blocks that follow it.
+    /// Blocks that directly follow their predecessor.
     pub well: u64,
-    /// Blocks that have one.
+    /// Blocks with a predecessor.
     pub of: u64,
 }
 
 impl Score {
-    /// Of the pieces of a file, in blocks of `units`.
+    /// The score of the pieces of a file, in blocks of `units` units.
     pub fn of(pieces: &[Piece], units: u32) -> Score {
         let mut score = Score::default();
         let mut before: Option<Piece> = None;
@@ -33,7 +33,7 @@ impl Score {
         score
     }
 
-    /// The share; none where no block has a predecessor.
+    /// The share; none if no block has a predecessor.
     pub fn score(&self) -> Option<f64> {
         (self.of > 0).then(|| self.well as f64 / self.of as f64)
     }
@@ -44,18 +44,18 @@ impl Score {
     }
 }
 
-/// The files of one size class: up to `upper_bytes`, more than half of that; the first holds all that are smaller.
+/// The files of one size class: more than half of `upper_bytes`, up to `upper_bytes`; the first class includes all smaller files.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct SizeClass {
     /// The largest size, a power of two.
     pub upper_bytes: u64,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Their layout score.
+    /// Layout score of the files.
     pub layout_score: Option<f64>,
-    /// That of those whose size is a multiple of the block.
+    /// Layout score of the files with a size that is a multiple of the block.
     pub layout_score_multiples: Option<f64>,
-    /// That of the others.
+    /// Layout score of the others.
     pub layout_score_others: Option<f64>,
 }
 
@@ -66,7 +66,7 @@ struct Class {
     others: Score,
 }
 
-/// The sums while files come in.
+/// Running sums over files.
 #[derive(Default)]
 pub(super) struct Scores {
     pub all: Score,
@@ -117,10 +117,10 @@ mod tests {
         Piece { logical, start, len }
     }
 
-    /// Two blocks together and two fragments elsewhere: the second block lies well, the end does not. With the end directly
-    /// behind, both do.
+    /// Two contiguous blocks and two fragments elsewhere: the second block is contiguous, the end is not. With the end directly behind, both
+    /// are.
     #[test]
-    fn fragments_at_the_end_are_a_block() {
+    fn fragments_at_the_end_count_as_a_block() {
         let apart = Score::of(&[piece(0, 80, 16), piece(16, 200, 2)], 8);
         assert_eq!(apart, Score { well: 1, of: 2 });
         assert_eq!(Score::of(&[piece(0, 80, 18)], 8), Score { well: 2, of: 2 });
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_stepped_over() {
+    fn holes_are_skipped() {
         assert_eq!(Score::of(&[piece(0, 80, 8), piece(80, 88, 8)], 8), Score { well: 1, of: 1 });
     }
 }

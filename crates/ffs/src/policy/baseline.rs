@@ -1,4 +1,4 @@
-//! 4.4BSD as it is.
+//! The unchanged policy of 4.4BSD.
 
 use super::Policy;
 

@@ -1,10 +1,10 @@
-//! Clusters by best fit, to see what the first fit of 4.4BSD costs or gains.
+//! Best fit for clusters, for comparison with the first fit of 4.4BSD.
 
 use super::Policy;
 use crate::fast::Groups;
 
-/// A cluster goes to the shortest run of free blocks in its group that holds it, the first of these, even if it lies before
-/// what was written before it.
+/// A cluster goes to the shortest run of free blocks in its group that holds it, the first of equal ones, even if it is before
+/// earlier writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BestCluster;
 
@@ -17,7 +17,7 @@ impl Policy for BestCluster {
 
     fn cluster_place(&self, groups: &Groups, from: u32, len: u32) -> Option<u32> {
         let most = groups.geometry().cluster_blocks;
-        // In a full group there is most often one of just that length, or of a few blocks more.
+        // A full group most often has a run of exactly that length, or of a few blocks more.
         if let Some(first) = (len..most).find_map(|len| groups.exact_cluster(groups.group_of(from), len)) {
             return Some(first);
         }

@@ -3,7 +3,7 @@
 use super::Policy;
 use crate::geometry::DIRECT;
 
-/// No other group at the first indirect block: the first is after 16 MB.
+/// No change of group at the first indirect block: the first change is after 16 MB.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSwitch;
 

@@ -1,8 +1,8 @@
-//! As it was before 4.4BSD (Smith and Seltzer 1996, "FFS" against "FFS with realloc").
+//! The policy before 4.4BSD (Smith and Seltzer 1996, "FFS" against "FFS with realloc").
 
 use super::Policy;
 
-/// The policy of 4.3BSD: every block where it is first found, and none moved to make a cluster.
+/// The policy of 4.3BSD: every block stays where it is first allocated, without clustering.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Original;
 

@@ -1,8 +1,8 @@
-//! SmartFrag (Smith and Seltzer 1997, section 5): the end of a file beside the rest of it.
+//! SmartFrag (Smith and Seltzer 1997, section 5): the end of a file is placed next to the rest.
 
 use super::Policy;
 
-/// The fragments at the end of a file lie directly behind its last block where that can be had, and move with its cluster.
+/// The fragments at the end of a file are placed directly behind its last block if possible, and move with its cluster.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SmartFrag;
 

@@ -6,7 +6,7 @@ use crate::layout::Layout;
 use std::collections::HashMap;
 use trace::{DirId, FileId, ROOT};
 
-/// Names of files beside their first.
+/// Additional names of files.
 #[derive(Clone, Default)]
 pub(super) struct Links {
     /// From the name to the slot of the file and the directory of the name.
@@ -14,13 +14,13 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Takes out a name, if it is here.
+    /// Removes a name, if it exists.
     fn remove(&mut self, name: u64) -> Option<(u32, u32)> {
-        // Most file systems of a trace have none, and need no hash for that.
+        // Most file systems of a trace have no links, and need no hash lookup.
         if self.names.is_empty() { None } else { self.names.remove(&name) }
     }
 
-    /// Whether this is one.
+    /// Whether this is an additional name.
     pub fn has(&self, name: u64) -> bool {
         !self.names.is_empty() && self.names.contains_key(&name)
     }
@@ -30,11 +30,11 @@ impl Links {
     }
 }
 
-/// What becomes of an operation: it may want space, or not be possible at all.
+/// The result of an operation: it may fail for lack of space, or be impossible.
 type Outcome = Result<Result<(), NoSpace>, &'static str>;
 
 impl<A: Allocator> Volume<A> {
-    /// The slot of the file of this name.
+    /// The slot of the file with this name.
     pub(super) fn find(&self, file: FileId) -> Option<u32> {
         let first = self.files.find(file.0);
         first.or_else(|| self.links.names.get(&file.0).map(|&(slot, _)| slot))
@@ -78,7 +78,7 @@ impl<A: Allocator> Volume<A> {
         Ok(())
     }
 
-    /// Counts a new entry of a directory, which grows if it never had as many.
+    /// Adds an entry to a directory, which grows if it never had as many.
     pub(super) fn enter(&mut self, directory: u32) -> Result<(), NoSpace> {
         let record = self.directories.get(directory);
         let (entries, size) = (record.owner + 1, record.size());
@@ -129,7 +129,7 @@ impl<A: Allocator> Volume<A> {
         if file != to && self.find(to) == Some(slot) {
             return Err("both are hard links to one file");
         }
-        // The new entry first: where there is no room for it, nothing has changed.
+        // Adds the new entry first, so that lack of space changes nothing.
         if let Err(full) = self.enter(directory) {
             return Ok(Err(full));
         }
@@ -158,7 +158,7 @@ impl<A: Allocator> Volume<A> {
         Ok(())
     }
 
-    /// The same where files have several names.
+    /// The same for files with several names.
     fn unlink(&mut self, file: FileId, parent: DirId) -> Result<(), &'static str> {
         let slot = self.slot(file)?;
         self.leave(parent);
@@ -177,7 +177,7 @@ impl<A: Allocator> Volume<A> {
         Ok(())
     }
 
-    /// Frees what a file without a name has.
+    /// Frees the space of a file without a name.
     fn forget(&mut self, slot: u32) {
         self.window.forget(slot);
         let inode = self.files.get(slot).inode;

@@ -1,4 +1,4 @@
-//! The window of delayed allocation: what is written to new ends of files is gathered and gets its blocks together.
+//! The window of delayed allocation: data appended to files is collected and gets its blocks together.
 
 use super::Volume;
 use crate::allocator::{Allocator, NoSpace};
@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A hash of slots, which nobody chooses so that they collide.
+/// A hash of slots, which need no protection against chosen collisions.
 #[derive(Clone, Default)]
 struct SlotHash(u64);
 
@@ -24,15 +24,15 @@ impl Hasher for SlotHash {
     }
 }
 
-/// Files whose ends have no blocks yet.
+/// Files with data that has no blocks yet.
 #[derive(Clone, Default)]
 pub(super) struct Window {
     most_bytes: u64,
-    /// What waits or has waited since it was last empty, each file's end rounded up to a block.
+    /// Bytes that were collected since the window was last empty, each file rounded up to a block.
     bytes: u64,
-    /// The size up to which a file has been given blocks, and when it came in.
+    /// Per slot: the size up to which the file has blocks, and its sequence number.
     from: HashMap<u32, (u64, u64), BuildHasherDefault<SlotHash>>,
-    /// Files in the order in which they came in; one that has left since has another number there.
+    /// Files in the order of their sequence numbers; a file that has left the window since has another number in `from`.
     order: VecDeque<(u32, u64)>,
     next: u64,
 }
@@ -46,7 +46,7 @@ impl Window {
         self.most_bytes > 0
     }
 
-    /// Forgets what a file has waiting, and says from which size on that was.
+    /// Discards the collected data of a file, and returns the size at which it started.
     pub fn forget(&mut self, slot: u32) -> Option<u64> {
         if self.from.is_empty() { None } else { self.from.remove(&slot).map(|(size, _)| size) }
     }
@@ -58,7 +58,7 @@ impl Window {
 }
 
 impl<A: Allocator> Volume<A> {
-    /// Lets `len` bytes at the end of the file wait. Where the window is full, all that waits gets its blocks first.
+    /// Collects `len` bytes at the end of a file. A full window is flushed first.
     pub(super) fn gather(&mut self, slot: u32, len: u64) -> Result<(), NoSpace> {
         let block_bytes = u64::from(self.allocator.block_units()) * self.allocator.unit_bytes();
         let takes = len.next_multiple_of(block_bytes);
@@ -84,7 +84,7 @@ impl<A: Allocator> Volume<A> {
         })
     }
 
-    /// Gives a file the blocks that wait.
+    /// Allocates the blocks of a file's collected data.
     pub(super) fn flush(&mut self, slot: u32) -> Result<(), NoSpace> {
         let Some(from) = self.window.forget(slot) else { return Ok(()) };
         self.change(slot, |allocator, layout| {
@@ -93,7 +93,7 @@ impl<A: Allocator> Volume<A> {
         })
     }
 
-    /// Gives all files their blocks, in the order in which they came in. Where space is wanting the rest get theirs too.
+    /// Allocates the blocks of all files, in the order in which they entered. Continues with the rest if space is short.
     pub(super) fn flush_all(&mut self) -> Result<(), NoSpace> {
         let mut outcome = Ok(());
         while let Some((slot, number)) = self.window.order.pop_front() {

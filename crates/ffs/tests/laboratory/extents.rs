@@ -1,5 +1,5 @@
-//! The file system of extents in small cases. A group has 32,768 blocks of 4 KB, of which 4 hold maps and 512 inodes, so that
-//! data begins at block 516; the root directory takes the first block that small files of its group get.
+//! The extent file system in small cases. A group has 32,768 blocks of 4 KB, of which 4 hold maps and 512 hold inodes, so data starts at
+//! block 516; the root directory takes the first block for small files of its group.
 
 use crate::common::*;
 use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
@@ -10,7 +10,7 @@ fn extents<P: Placement>(placement: P, window_bytes: u64) -> Volume<Extents<P>> 
     Volume::with_window(Extents::new(256 << 20, placement).unwrap(), window_bytes)
 }
 
-/// Two files that grow by turns, eight blocks at a time.
+/// Two files that grow alternately, eight blocks at a time.
 fn by_turns<P: Placement>(volume: &mut Volume<Extents<P>>) {
     apply(volume, &[create(1, 0), create(2, 0)]);
     for _ in 0..8 {
@@ -20,7 +20,7 @@ fn by_turns<P: Placement>(volume: &mut Volume<Extents<P>>) {
 }
 
 #[test]
-fn a_window_gathers_what_is_appended() {
+fn window_collects_appends() {
     let mut gathered = extents(BuddySearch, 16 << 20);
     by_turns(&mut gathered);
     assert_eq!((pieces(&gathered, 1).len(), pieces(&gathered, 2).len()), (1, 1));
@@ -31,7 +31,7 @@ fn a_window_gathers_what_is_appended() {
 }
 
 #[test]
-fn what_is_deleted_in_the_window_never_had_blocks() {
+fn file_deleted_in_the_window_never_has_blocks() {
     let mut volume = extents(BuddySearch, 16 << 20);
     apply(&mut volume, &[create(1, 64 * KB)]);
     let free = measure(&volume).free.bytes;
@@ -42,15 +42,15 @@ fn what_is_deleted_in_the_window_never_had_blocks() {
 }
 
 #[test]
-fn small_files_of_a_group_lie_together() {
+fn small_files_of_a_group_are_contiguous() {
     let mut volume = extents(BuddySearch, 0);
     apply(&mut volume, &[create(1, 4 * KB), create(2, 1 << 20), create(3, 8 * KB), create(4, 4 * KB)]);
     let at = |file| pieces(&volume, file)[0].1;
     assert_eq!((at(3), at(4)), (at(1) + 1, at(1) + 3), "the large file does not lie between them");
 }
 
-/// Files of 128 blocks and of 256 by turns; those of 128 but the last go, then the first of 256. So there are runs of 128 and
-/// one of 512.
+/// Alternating files of 128 and 256 blocks; then all files of 128 blocks except the last are deleted, and the first of 256. This leaves runs of 128
+/// and one of 512.
 fn holed<P: Placement>(placement: P) -> Volume<Extents<P>> {
     let mut volume = extents(placement, 0);
     for file in 0..8 {

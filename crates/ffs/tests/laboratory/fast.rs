@@ -1,8 +1,8 @@
-//! The fast file system in cases small enough to be worked out by hand.
+//! The fast file system in small cases that can be worked out by hand.
 //!
 //! A group has 2,048 blocks. The first 66 hold metadata: superblock, the group's own block, and 4,096 inodes of 128 bytes, which
-//! are 64 blocks. So data begins at block 66 of group 0, and at block 2,048 + 66 = 2,114 of group 1. The root directory takes
-//! the first fragment of data when its first entry is made: fragment 66 · 8 = 528.
+//! are 64 blocks. So data starts at block 66 of group 0, and at block 2,048 + 66 = 2,114 of group 1. The root directory takes
+//! the first data fragment when its first entry is created: fragment 66 · 8 = 528.
 
 use crate::common::*;
 use ffs::policy::{Baseline, NoSwitch, Original, SmartFrag};
@@ -12,57 +12,57 @@ use trace::{Content, DirId, FileId, Op, ROOT};
 #[test]
 fn fragments_share_a_block_and_blocks_are_whole() {
     let mut volume = fast(Baseline);
-    // File 1 has 10 KB: a block and two fragments. The root's fragment has broken up block 66, so the block goes to 67, and
-    // the two fragments to the run of seven behind the root's in block 66: fragments 529 and 530.
-    // File 2 has 3 KB: three fragments of the five left there, 531 to 533.
-    // File 3 has 3 KB: two are left in block 66, so block 68, behind the last one used, is broken up.
+    // File 1 has 10 KB: a block and two fragments. The root's fragment has split block 66, so the block goes to 67, and
+    // the two fragments go to the run of seven behind the root's in block 66: fragments 529 and 530.
+    // File 2 has 3 KB: three of the five fragments left there, 531 to 533.
+    // File 3 has 3 KB: two fragments are left in block 66, so block 68, behind the last one used, is split.
     apply(&mut volume, &[create(1, 10 * KB), create(2, 3 * KB), create(3, 3 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 2)]);
     assert_eq!(pieces(&volume, 2), [(0, 531, 3)]);
     assert_eq!(pieces(&volume, 3), [(0, block(68), 3)]);
-    // Of group 0, blocks 66, 67 and 68 are no longer free as a whole; 2 + 5 fragments are free in 66 and 68.
+    // In group 0, blocks 66, 67 and 68 are not completely free; 2 + 5 fragments are free in 66 and 68.
     let counts = volume.allocator().groups().counts(0);
     assert_eq!(counts, Counts { blocks: 2048 - 69, fragments: 7, inodes: 4096 - 4, directories: 1 });
-    // File 1 and the root have no part of block 68: without file 3 it is whole again.
+    // File 1 and the root have no part of block 68: without file 3 it is completely free again.
     apply(&mut volume, &[delete(3)]);
     assert!(volume.allocator().groups().is_free(68));
 }
 
 #[test]
-fn the_shortest_run_that_fits_is_taken() {
+fn shortest_sufficient_run_is_taken() {
     let mut volume = fast(Baseline);
     // Block 66: the root's fragment, then files 1 (2 KB: 529, 530), 2 (2 KB: 531, 532), 3 (3 KB: 533 to 535): full.
-    // Without file 1 there is a run of two; file 4 (5 KB) breaks up block 67 and leaves a run of three, 541 to 543.
+    // Without file 1 there is a run of two; file 4 (5 KB) splits block 67 and leaves a run of three, 541 to 543.
     apply(
         &mut volume,
         &[create(1, 2 * KB), create(2, 2 * KB), create(3, 3 * KB), create(4, 5 * KB), delete(1)],
     );
     assert_eq!(pieces(&volume, 4), [(0, block(67), 5)]);
-    // A file of one fragment takes it from the run of two, not from that of three; then one of three takes the three.
+    // A file of one fragment uses the run of two, not that of three; then a file of three uses the run of three.
     apply(&mut volume, &[create(5, KB), create(6, 3 * KB)]);
     assert_eq!((pieces(&volume, 5), pieces(&volume, 6)), (vec![(0, 529, 1)], vec![(0, 541, 3)]));
 }
 
 #[test]
-fn fragments_grow_in_their_place_or_move() {
+fn fragments_grow_in_place_or_move() {
     let mut volume = fast(Baseline);
-    // File 1 (2 KB) lies at 529; behind it 531 to 535 are free, so three more fragments extend it to 529 to 533.
+    // File 1 (2 KB) is at 529; behind it 531 to 535 are free, so three more fragments extend it to 529 to 533.
     apply(&mut volume, &[create(1, 2 * KB), append(1, 3 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, 529, 5)]);
-    // Two are left behind it, and file 2 takes them. One more fragment then means another place: to save time a whole block
-    // is asked for, the next to where the group begins, 67, so that further growth finds room; two fragments of it go back.
+    // File 2 takes the two fragments left behind it. One more fragment then needs another place: to save time a whole block is
+    // allocated, the next one from the start of the group, 67, so that further growth has room; two of its fragments are freed.
     apply(&mut volume, &[create(2, 2 * KB), append(1, KB)]);
     assert_eq!((pieces(&volume, 2), pieces(&volume, 1)), (vec![(0, 534, 2)], vec![(0, block(67), 6)]));
     assert_eq!(volume.allocator().groups().counts(0).fragments, 5 + 2);
-    // 11 KB: the fragments become block 67, and three fragments are found in the run of five that file 1 has left at 529.
+    // 11 KB: the fragments become block 67, and three fragments are found in the run of five that file 1 left at 529.
     apply(&mut volume, &[append(1, 5 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 3)]);
-    // Cut to 9 KB it keeps one of the three.
+    // Truncated to 9 KB, it keeps one of the three.
     apply(&mut volume, &[truncate(1, 9 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(67), 8), (8, 529, 1)]);
 }
 
-/// Blocks 67, 69, 71 … are taken and those between free, up to block 80; behind it all is free.
+/// Blocks 67, 69, 71 … are used and those between are free, up to block 80; everything behind it is free.
 fn combed<P: ffs::policy::Policy>(policy: P) -> ffs::Volume<ffs::FastFs<P>> {
     let mut volume = fast(policy);
     let files: Vec<Op> = (0..14).map(|file| create(100 + file, 8 * KB)).collect();
@@ -73,49 +73,49 @@ fn combed<P: ffs::policy::Policy>(policy: P) -> ffs::Volume<ffs::FastFs<P>> {
 }
 
 #[test]
-fn clusters_are_moved_to_where_they_fit() {
-    // Three blocks: found at 68, 70 and 72 first. They are one cluster and move to the first run of three behind where the
-    // file is to begin. Block 80 was freed too, so that run begins there: 80, 81, 82.
+fn clusters_move_to_a_run_that_fits() {
+    // Three blocks: first found at 68, 70 and 72. They are one cluster and move to the first run of three behind the start of the file.
+    // Block 80 was freed too, so that run starts there: 80, 81, 82.
     let mut volume = combed(Baseline);
     apply(&mut volume, &[create(1, 24 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(80), 24)]);
     assert!([68, 70, 72].iter().all(|&block| volume.allocator().groups().is_free(block)));
-    // Before 4.4BSD they stayed.
+    // Before 4.4BSD they stayed in place.
     let mut volume = combed(Original);
     apply(&mut volume, &[create(1, 24 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(68), 8), (8, block(70), 8), (16, block(72), 8)]);
 }
 
 #[test]
-fn the_end_of_a_file_lies_apart_or_beside() {
+fn file_end_is_separate_or_adjacent_by_policy() {
     // 9 KB: a block at 68, and a fragment that goes to the run behind the root's, 529.
     let mut volume = combed(Baseline);
     apply(&mut volume, &[create(1, 9 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(68), 8), (8, 529, 1)]);
     assert_eq!(measure(&volume).layout_score_others, Some(0.0));
-    // SmartFrag finds no room behind block 68, so that both go to the next two free blocks in a row, 80 and 81.
+    // SmartFrag finds no free fragment behind block 68, so both move to the next two contiguous free blocks, 80 and 81.
     let mut volume = combed(SmartFrag);
     apply(&mut volume, &[create(1, 9 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(80), 9)]);
     assert_eq!(measure(&volume).layout_score_others, Some(1.0));
-    // The next end of a file finds the rest of block 81 no use, as it does not lie behind its own block: 82, then 83.
+    // The next file end cannot use the rest of block 81, as that is not behind its own block: 82, then 83.
     apply(&mut volume, &[create(2, 24 * KB), create(3, 9 * KB)]);
     assert_eq!(pieces(&volume, 2), [(0, block(82), 24)]);
     assert_eq!(pieces(&volume, 3), [(0, block(85), 9)]);
 }
 
 #[test]
-fn a_file_of_thirteen_blocks_switches_groups() {
+fn file_of_thirteen_blocks_switches_groups() {
     // 104 KB are twelve direct blocks, 67 to 78, and one behind an indirect block. With the root's block and these, group 0 has
-    // fewer free blocks than the average of the four, so the indirect block goes to group 1, where data begins at 2,114, and
-    // what it names behind it.
+    // fewer free blocks than the average of the four, so the indirect block goes to group 1, where data starts at 2,114, followed
+    // by the block it names.
     let mut volume = fast(Baseline);
     apply(&mut volume, &[create(1, 104 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(67), 96), (96, block(2115), 8)]);
     assert_eq!(volume.layout_of(FileId(1)).unwrap().indirect, [block(2114)]);
     // Its direct blocks are in the group of its inode: it is not split.
     assert_eq!(measure(&volume).split_files, 0);
-    // Without the switch the indirect block lies behind the twelfth, and the thirteenth behind that.
+    // Without the switch the indirect block is behind the twelfth, and the thirteenth behind that.
     let mut volume = fast(NoSwitch);
     apply(&mut volume, &[create(1, 104 * KB)]);
     assert_eq!(pieces(&volume, 1), [(0, block(67), 96), (96, block(80), 8)]);
@@ -123,40 +123,40 @@ fn a_file_of_thirteen_blocks_switches_groups() {
 }
 
 #[test]
-fn directories_are_spread_and_files_follow_them() {
-    // Group 0 has the root. The first directory goes to the first of the groups without one, 1; then 2, 3; and when each has
-    // one, to 0.
+fn directories_are_spread_and_files_follow() {
+    // Group 0 has the root. The first directory goes to the first group without one, 1; then 2, 3; and when each has one, to
+    // 0.
     let mut volume = fast(Baseline);
     let mkdirs: Vec<Op> = (1..=4).map(|dir| Op::Mkdir { dir: DirId(dir), parent: ROOT }).collect();
     apply(&mut volume, &mkdirs);
     apply(&mut volume, &[create_in(1, 1, 8 * KB), create_in(2, 3, 8 * KB), create_in(3, 4, 8 * KB)]);
-    // The directories' own fragments come first, so the files lie in the second blocks of their groups; in group 0 the root's
-    // and the fourth directory's fragments share block 66.
+    // The fragments of the directories come first, so the files are in the second blocks of their groups; in group 0 the fragments of the root
+    // and of the fourth directory share block 66.
     assert_eq!(pieces(&volume, 1), [(0, block(2048 + 67), 8)]);
     assert_eq!(pieces(&volume, 2), [(0, block(3 * 2048 + 67), 8)]);
     assert_eq!(pieces(&volume, 3), [(0, block(67), 8)]);
 }
 
 #[test]
-fn a_full_group_overflows_into_the_next() {
-    // Group 0 has 2,048 − 66 = 1,982 blocks of data, one of which the root has broken up. 1,981 files of a block fill it; the
-    // next is one group further, at block 2,114, and split: its inode stays in group 0.
+fn full_group_overflows_into_the_next() {
+    // Group 0 has 2,048 − 66 = 1,982 blocks of data, one of which is split by the root. 1,981 files of a block fill it; the
+    // next one is one group further, at block 2,114, and split: its inode stays in group 0.
     let mut volume = fast(Baseline);
     let files: Vec<Op> = (1..=1982).map(|file| create(file, 8 * KB)).collect();
     apply(&mut volume, &files);
-    // The root has grown to 1,982 · 16 bytes, 31 KB, meanwhile: four blocks in all instead of one fragment, so that three files
-    // more had to go.
+    // The root has grown to 1,982 · 16 bytes, 31 KB: four blocks instead of one fragment, so three more files do not
+    // fit.
     let split = measure(&volume).split_files;
     assert_eq!(split, 1 + 3);
     assert_eq!(volume.allocator().groups().counts(0).blocks, 0);
 }
 
 #[test]
-fn a_tenth_is_kept_and_want_of_space_is_counted() {
+fn tenth_is_reserved_and_lack_of_space_is_counted() {
     let mut volume = fast(Baseline);
     apply(&mut volume, &[create(1, 40 << 20), create(2, 30 << 20), append(2, 4 * KB)]);
     assert_eq!(volume.done().no_space, 1);
-    // What did not fit has left nothing behind: the file is there, and has the 4 KB that did fit later.
+    // The failed write leaves nothing allocated: the file exists, and has the 4 KB that fit later.
     assert_eq!(pieces(&volume, 2).iter().map(|piece| piece.2).sum::<u32>(), 4);
     ffs::Allocator::check(volume.allocator()).unwrap();
 }
@@ -175,7 +175,7 @@ fn holes_have_no_blocks_and_links_keep_a_file() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn impossible_operations_are_reported() {
     let mut volume = fast(Baseline);
     let error = volume.apply(&delete(7)).unwrap_err().to_string();
     assert!(error.contains("operation 0, delete f7 in d0, is impossible: no such file"), "{error}");

@@ -1,4 +1,4 @@
-//! What must hold whatever is done: a million random operations over all policies, with everything counted anew on the way.
+//! Invariants under a million random operations over all policies, with periodic recounts.
 
 use crate::common::KB;
 use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
@@ -13,10 +13,10 @@ const OPERATIONS: u64 = 120_000;
 const CHECK_EVERY: u64 = 4_000;
 const DISK: u64 = 64 << 20;
 
-/// What an operation makes of the model.
-type Then = Box<dyn FnOnce(&mut Model)>;
+/// The effect of an operation on the model.
+type Effect = Box<dyn FnOnce(&mut Model)>;
 
-/// Random operations that can be done, and the sizes that files must have.
+/// Generates possible random operations, and tracks the sizes that files must have.
 struct Model {
     random: ChaCha8Rng,
     files: Vec<(FileId, DirId, u64)>,
@@ -45,8 +45,8 @@ impl Model {
         entry.1 = entry.1.wrapping_add_signed(by);
     }
 
-    /// An operation, and what it makes of the model where there is space.
-    fn step(&mut self) -> (Op, Then) {
+    /// An operation, and its effect on the model if there is space.
+    fn step(&mut self) -> (Op, Effect) {
         self.next += 1;
         let id = FileId(self.next);
         let at = self.below(self.directories.len() as u64) as usize;
@@ -116,7 +116,7 @@ impl Model {
     }
 }
 
-/// Does random operations and counts everything anew. `is_free` asks the free map about a unit.
+/// Applies random operations and recounts everything. `is_free` queries the free map for a unit.
 fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A, u32) -> bool, seed: u64) {
     let random = ChaCha8Rng::seed_from_u64(seed);
     let mut model = Model { random, files: Vec::new(), directories: vec![(ROOT, 0)], next: 0 };
@@ -174,7 +174,7 @@ fn recount<A: Allocator>(
     let mut look = |layout: &Layout| {
         for piece in &layout.pieces {
             take(piece.start, piece.len);
-            // A block of a file, whole or in part, lies in one block of the disk.
+            // A block of a file, whole or partial, is within one block of the disk.
             for block in piece.logical / units..piece.logical_end().div_ceil(units) {
                 let first = piece.start + (block * units).max(piece.logical) - piece.logical;
                 let end = piece.start + ((block + 1) * units).min(piece.logical_end()) - piece.logical;
@@ -203,7 +203,7 @@ fn recount<A: Allocator>(
     sizes.sort_unstable();
     let mut expected: Vec<_> = model.files.iter().map(|&(file, dir, size)| (file.0, dir.0, size)).collect();
     expected.sort_unstable();
-    // What a full window could not place is cut off, so only names are as expected then.
+    // Data in the window that did not fit is truncated, so only the names match then.
     if volume.done().no_space == 0 {
         assert_eq!(sizes, expected, "{name}");
     } else {
@@ -228,7 +228,7 @@ fn extents<P: Placement>(placement: P, window_bytes: u64, seed: u64) {
 }
 
 #[test]
-fn fast_file_systems_stay_sound() {
+fn fast_file_systems_stay_consistent() {
     fast(Baseline, 1);
     fast(Original, 2);
     fast(NoSwitch, 3);
@@ -237,7 +237,7 @@ fn fast_file_systems_stay_sound() {
 }
 
 #[test]
-fn file_systems_of_extents_stay_sound() {
+fn extent_file_systems_stay_consistent() {
     extents(BuddySearch, 4 << 20, 6);
     extents(BuddySearch, 0, 7);
     extents(FirstFit, 4 << 20, 8);

@@ -1,5 +1,5 @@
-//! What each policy makes of the made-up history, block for block, in a number each. They change where a policy does, and must
-//! not change where the laboratory only gets faster.
+//! The exact layout of the synthetic history under each policy, as one digest each. A digest changes if the policy changes, and must not change
+//! if the laboratory only becomes faster.
 
 use ffs::extents::{BestFit, BuddySearch, Extents, FirstFit, Placement};
 use ffs::policy::{Baseline, BestCluster, NoSwitch, Original, Policy, SmartFrag};
@@ -10,7 +10,7 @@ use trace::Source as _;
 const DISK: u64 = 256 << 20;
 const WINDOW_BYTES: u64 = 16 << 20;
 
-/// Ages a file system and gives the digest of what became of it.
+/// Ages a file system and returns the digest of the layout.
 type Aging = fn() -> u64;
 
 /// FNV-1a by words.
@@ -29,7 +29,7 @@ fn digest_of(layout: &Layout, beside: u64) -> u64 {
     layout.indirect.iter().fold(hash, |hash, &word| mix(hash, word.into()))
 }
 
-/// The sum over all files and directories, whatever their order, after the history.
+/// The sum over all files and directories after the history, independent of their order.
 fn digest<A: Allocator>(mut volume: Volume<A>) -> u64 {
     let (mut history, mut batch) = (History::new(DISK, 1), Vec::new());
     while history.next_batch(&mut batch).is_ok() && !batch.is_empty() {
@@ -54,7 +54,7 @@ fn extents<P: Placement>(placement: P, window_bytes: u64) -> u64 {
 }
 
 #[test]
-fn every_policy_lays_out_the_history_as_it_always_did() {
+fn layouts_of_the_history_match_their_digests() {
     let digests: [(&str, Aging, u64); 9] = [
         ("baseline", || fast(Baseline), 0x640a_991f_bb7e_845c),
         ("original", || fast(Original), 0x95f9_7abf_45aa_3405),

@@ -1,4 +1,4 @@
-//! Tests of the allocator laboratory as its users see it.
+//! Tests of the public interface of the allocator laboratory.
 
 mod common;
 mod extents;

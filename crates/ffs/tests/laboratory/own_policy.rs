@@ -1,9 +1,9 @@
-//! The example of docs/src/adding.md: a policy of one's own.
+//! The example of docs/src/adding.md: a user-defined policy.
 
 use crate::common::*;
 use ffs::policy::{Baseline, NoSwitch, Policy};
 
-/// Files switch groups at the first indirect block only where their own group is short of room.
+/// Files switch groups at the first indirect block only if their own group is short of space.
 #[derive(Clone, Copy)]
 struct SwitchWhenCrowded;
 
@@ -24,13 +24,13 @@ impl Policy for SwitchWhenCrowded {
 }
 
 #[test]
-fn a_policy_of_ones_own_takes_the_place_of_another() {
+fn custom_policy_replaces_a_builtin_one() {
     let mut own = fast(SwitchWhenCrowded);
     apply(&mut own, &[create(1, 104 * KB)]);
     let mut none = fast(NoSwitch);
     apply(&mut none, &[create(1, 104 * KB)]);
     assert_eq!(pieces(&own, 1), pieces(&none, 1), "there is room, so that it stays in its group");
-    // 13 MB of the group's 15.5 are taken: it has less than half of what others have, and files switch.
+    // 13 MB of the group's 15.5 MB are used: its free space is less than half the average, so files switch.
     let fill: Vec<trace::Op> = (10..150).map(|file| create(file, 96 * KB)).collect();
     apply(&mut own, &fill);
     apply(&mut own, &[create(2, 104 * KB)]);

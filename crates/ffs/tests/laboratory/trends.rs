@@ -1,4 +1,4 @@
-//! The published trends on an aged image of 1 GB, and what the laboratory takes for it.
+//! The published trends on an aged image of 1 GB, and the memory of the laboratory.
 
 use ffs::benchmark::SequentialPoint;
 use ffs::{History, Kind, Laboratory, Measures, run};
@@ -16,7 +16,7 @@ struct Aged {
     read: [f64; 2],
 }
 
-/// The made-up history on three policies, aged at once.
+/// The synthetic history on three policies, aged in parallel.
 static AGED: LazyLock<[Aged; 3]> = LazyLock::new(|| {
     thread::scope(|scope| {
         let aging = |policy: &'static str| scope.spawn(move || age(policy));
@@ -44,7 +44,7 @@ fn age(policy: &str) -> Aged {
 }
 
 #[test]
-fn the_history_has_the_published_shape() {
+fn history_has_the_published_shape() {
     let [baseline, ..] = &*AGED;
     assert!((1_250_000..1_450_000).contains(&baseline.operations), "{}", baseline.operations);
     assert!((30_000..38_000).contains(&baseline.measures.files), "{}", baseline.measures.files);
@@ -55,7 +55,7 @@ fn the_history_has_the_published_shape() {
 }
 
 #[test]
-fn no_switch_doubles_split_files_at_least() {
+fn no_switch_at_least_doubles_split_files() {
     let [baseline, no_switch, _] = &*AGED;
     let (before, after) = (baseline.measures.split_files, no_switch.measures.split_files);
     assert!(after >= 2 * before, "{before} and {after}");
@@ -69,7 +69,7 @@ fn no_switch_helps_more_on_the_empty_disk() {
 }
 
 #[test]
-fn smart_frag_brings_ends_of_files_to_their_blocks() {
+fn smart_frag_places_file_ends_next_to_their_blocks() {
     let [baseline, _, smart_frag] = &*AGED;
     let others = |aged: &Aged| aged.measures.layout_score_others.unwrap();
     assert!(
@@ -83,7 +83,7 @@ fn smart_frag_brings_ends_of_files_to_their_blocks() {
 }
 
 #[test]
-fn it_takes_two_bits_a_block_and_48_bytes_a_file() {
+fn memory_is_two_bits_per_block_and_48_bytes_per_file() {
     for aged in &*AGED {
         let most = BLOCKS as usize / 4 + 48 * aged.measures.files as usize;
         assert!(aged.heap_bytes <= most, "{} of {most}", aged.heap_bytes);
