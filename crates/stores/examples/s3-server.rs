@@ -1,6 +1,6 @@
 //! A small S3 server for tests: objects are files below a directory, a bucket is a directory in it.
 //!
-//! `s3-server PORT DIRECTORY`, with the key that is let in as `ACCESS_KEY=SECRET_KEY` on standard input.
+//! `s3-server PORT DIRECTORY`, with the accepted key as `ACCESS_KEY=SECRET_KEY` on standard input.
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;

@@ -1,4 +1,4 @@
-//! What the clients have in common: a runtime, an end to waiting, and messages of one line without secrets.
+//! Shared parts of the clients: a runtime, timeouts, and error messages of one line without secrets.
 
 use bench::metadata::Failure;
 use std::error::Error;
@@ -6,12 +6,12 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// How long services may take.
+/// Timeouts of a service.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// How long an answer is waited for: 8 s.
+    /// How long to wait for an answer; default 8 s.
     pub answer: Duration,
-    /// A service that has let a rank wait so long for nothing is not asked by it again, so that a run against one that is gone ends soon: 4 s.
+    /// After a rank has waited this long without an answer, it sends no more requests, so that a run against a lost server ends soon; default 4 s.
     pub futile: Duration,
 }
 
@@ -21,9 +21,9 @@ impl Default for Patience {
     }
 }
 
-/// What a rank asks a service with.
+/// The client of a rank for a service.
 pub struct Client {
-    /// There until the end.
+    /// Present until the drop.
     runtime: Option<Runtime>,
     secrets: Vec<String>,
     patience: Patience,
@@ -31,28 +31,28 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client whose messages hold none of `secrets`.
+    /// A client whose messages contain none of `secrets`.
     pub fn new(secrets: Vec<String>, patience: Patience) -> Result<Client, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Client { runtime: Some(runtime), secrets, patience, given_up: false })
     }
 
-    /// How long it waits for an answer.
+    /// The timeout of an answer.
     pub fn patience(&self) -> Duration {
         self.patience.answer
     }
 
-    /// Lets a task go on whenever something is waited for.
+    /// Runs a task in the background, while the client waits for answers.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.runtime().spawn(task);
     }
 
-    /// Adds a secret that was not known at first.
+    /// Adds a secret to hide from messages.
     pub fn hide(&mut self, secret: &str) {
         self.secrets.push(secret.to_owned());
     }
 
-    /// Whether the service is asked no more.
+    /// Whether the client sends no more requests.
     pub fn has_given_up(&self) -> bool {
         self.given_up
     }
@@ -75,7 +75,7 @@ impl Client {
         result
     }
 
-    /// An error and its causes in one line. What a cause says that the error in front of it has said already is left out.
+    /// An error and its causes in one line. Text of a cause that its parent has already included is omitted.
     pub fn failure(&self, error: &(dyn Error + 'static)) -> Failure {
         let mut said = String::new();
         let mut next = Some(error);

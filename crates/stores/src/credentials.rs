@@ -1,18 +1,18 @@
-//! Who may come in: variables of the environment, or of a file that nobody else can read.
+//! Credentials: from environment variables, or from a file that other users cannot read.
 
 use bench::metadata::Failure;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Parts of the names of variables whose values are secret.
+/// Parts of the names of variables with secret values.
 const SECRET: [&str; 6] = ["SECRET", "PASSWORD", "TOKEN", "MONGODB_URI", "CUSTOMER_KEY", "ACCESS_KEY"];
 
-/// Variables; those of the file come before those of the environment.
+/// Variables; those of the file override those of the environment.
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// Those of the services, and those of a file with a `NAME=VALUE` in each line.
+    /// The environment variables of the services, and those of a file with one `NAME=VALUE` per line.
     pub fn load(file: Option<&Path>) -> Result<Variables, Failure> {
         let ours = |name: &str| ["AWS_", "PG", "MONGODB_"].iter().any(|prefix| name.starts_with(prefix));
         let environment =
@@ -26,7 +26,7 @@ impl Variables {
                 if line.is_empty() || line.starts_with('#') {
                     continue;
                 }
-                // The line is not repeated, for it may hold a secret.
+                // The message does not repeat the line, which may contain a secret.
                 let (name, value) = line
                     .split_once('=')
                     .ok_or_else(|| fail(&format!("line {} does not have the form NAME=VALUE", number + 1)))?;
@@ -36,24 +36,24 @@ impl Variables {
         Ok(Variables(variables))
     }
 
-    /// The value of a variable that is there and not empty.
+    /// The value of a variable, if it is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// All of them.
+    /// All variables.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// What no message may hold.
+    /// The values to hide from messages.
     pub fn secrets(&self) -> Vec<String> {
         let secret = |name: &str| SECRET.iter().any(|part| name.contains(part));
         self.iter().filter(|(name, _)| secret(name)).map(|(_, value)| value.to_owned()).collect()
     }
 }
 
-/// A text that others could not have read.
+/// Reads a file that other users cannot read.
 pub fn private(path: &Path) -> Result<String, Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure(format!("{}: {why}", path.display()));
     let mode = std::fs::metadata(path).map_err(|e| fail(&e))?.mode();
@@ -69,7 +69,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
-    fn a_file_comes_before_the_environment_and_is_kept_from_others() {
+    fn file_overrides_the_environment_and_must_be_private() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("credentials");
         std::fs::write(&path, "# mine\nPGUSER = me\n\nAWS_SECRET_ACCESS_KEY='geheim'\n").unwrap();

@@ -1,4 +1,4 @@
-//! A database of PostgreSQL, asked statement by statement.
+//! A PostgreSQL database, with one statement at a time.
 
 use crate::client::{Client, Patience};
 use crate::credentials::Variables;
@@ -7,15 +7,15 @@ use bench::metadata::Failure;
 use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
 
-/// How long an answer is waited for: others may be writing.
+/// The timeout of an answer: other clients may be writing.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// A value of a column.
+/// A column value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// None; where it is given, of a column of text.
+    /// No value; as a parameter, of a column of type `text`.
     Null,
-    /// `bigint`, and `integer` where it is read.
+    /// `bigint`; when read, also `integer`.
     Int(i64),
     /// `double precision`.
     Real(f64),
@@ -23,10 +23,10 @@ pub enum Cell {
     Text(String),
 }
 
-/// A connection. Whoever comes in is told by the URL, by `PG…` variables or by the file of passwords, as for all clients of
-/// PostgreSQL. No secret gets into a message.
+/// A connection. Credentials come from the URL, from `PG…` variables or from the password file, as for all clients of PostgreSQL. No error
+/// message contains a secret.
 pub struct Database {
-    // Before the client: it is closed while there is a runtime.
+    // Before the client: the connection is closed while the runtime exists.
     database: tokio_postgres::Client,
     client: Client,
 }
@@ -42,22 +42,22 @@ impl Database {
         Ok(Database { database, client })
     }
 
-    /// Whether the connection is gone, or has been silent for so long that nothing is asked of it any more.
+    /// Whether the connection is closed, or has not answered for so long that no more requests are sent.
     pub fn is_closed(&self) -> bool {
         self.database.is_closed() || self.client.has_given_up()
     }
 
-    /// Carries out statements without parameters.
+    /// Executes statements without parameters.
     pub fn batch(&mut self, statements: &str) -> Result<(), Failure> {
         self.client.wait(self.database.batch_execute(statements))
     }
 
-    /// Carries out a statement with parameters `$1`, `$2` …; gives how many rows it changed.
+    /// Executes a statement with parameters `$1`, `$2` …; returns the number of changed rows.
     pub fn change(&mut self, statement: &str, cells: &[Cell]) -> Result<u64, Failure> {
         self.client.wait(self.database.execute_typed(statement, &parameters(cells)))
     }
 
-    /// The rows that a statement gives.
+    /// The result rows of a statement.
     pub fn rows(&mut self, statement: &str, cells: &[Cell]) -> Result<Vec<Vec<Cell>>, Failure> {
         let rows = self.client.wait(self.database.query_typed(statement, &parameters(cells)))?;
         rows.iter().map(|row| (0..row.len()).map(|column| self.cell(row, column)).collect()).collect()
@@ -78,7 +78,7 @@ impl Database {
     }
 }
 
-/// A parameter, and the type that the server is to take it for.
+/// A parameter, and its type for the server.
 type Parameter<'c> = (&'c (dyn ToSql + Sync), Type);
 
 fn parameters(cells: &[Cell]) -> Vec<Parameter<'_>> {

@@ -1,9 +1,9 @@
-//! Interfaces of the metadata benchmark that are services: object stores, PostgreSQL and MongoDB. And a [`Database`] of PostgreSQL for
-//! whoever keeps something else in one.
+//! Interfaces of the metadata benchmark to services: object stores, PostgreSQL and MongoDB. Also a PostgreSQL [`Database`] for
+//! other data.
 //!
-//! Each rank has one client on a runtime of one thread, and waits for each answer before it asks again. No client repeats what
-//! has failed: latencies are measured, and a repetition would hide in one. Who may come in is read from the environment or a
-//! file ([`Remote`]), and no secret gets into a message.
+//! Each rank has one client on a single-threaded runtime, and waits for each answer before the next request. No client retries a failed
+//! request: latencies are measured, and would hide a retry. Credentials come from the environment or a file ([`Remote`]), and no message
+//! contains a secret.
 
 mod client;
 mod credentials;
@@ -26,7 +26,7 @@ pub fn open(remote: &Remote) -> Result<Box<dyn Interface>, Failure> {
     open_with(remote, Patience::default())
 }
 
-/// The same, for a service that may take so long.
+/// Opens a service for a rank, with these timeouts.
 pub fn open_with(remote: &Remote, patience: Patience) -> Result<Box<dyn Interface>, Failure> {
     encrypt();
     let variables = Variables::load(remote.credentials.as_deref())?;
@@ -43,7 +43,7 @@ pub fn open_with(remote: &Remote, patience: Patience) -> Result<Box<dyn Interfac
     })
 }
 
-/// Provides for connections that are encrypted. One provider is for all, and stays when it is there already.
+/// Installs the cryptography provider for encrypted connections. One provider serves all connections; an installed one is kept.
 fn encrypt() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

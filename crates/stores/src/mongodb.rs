@@ -1,4 +1,4 @@
-//! Documents of MongoDB: a collection for each data set, `senesce_RANK_NUMBER`, in it a document for each object.
+//! MongoDB documents: a collection `senesce_RANK_NUMBER` per data set, with a document per object.
 
 use crate::client::Client;
 use crate::credentials::Variables;
@@ -12,15 +12,15 @@ use mongodb::{Collection, Database};
 /// The database, unless the URL names one.
 const DATABASE: &str = "senesce";
 
-/// Documents of a database.
+/// The documents of a database.
 pub struct Collections {
-    // Before the client: it is closed while there is a runtime.
+    // Before the client: the connection is closed while the runtime exists.
     database: Database,
     client: Client,
 }
 
 impl Collections {
-    /// At `mongodb://HOST:PORT/DATABASE`, or where MONGODB_URI says.
+    /// Opens `mongodb://HOST:PORT/DATABASE`, or the URI in MONGODB_URI.
     pub fn open(
         mut client: Client,
         variables: &Variables,
@@ -29,8 +29,8 @@ impl Collections {
         let uri = url.or_else(|| variables.get("MONGODB_URI")).ok_or_else(|| {
             Failure("give a database with --url mongodb://HOST:PORT/DATABASE, or with MONGODB_URI".to_owned())
         })?;
-        // What it says of a URI that it cannot read may repeat a part of it.
-        let parsed = client.wait(told(ClientOptions::parse(uri)));
+        // The driver's message about an invalid URI may repeat a part of it.
+        let parsed = client.wait(readable_errors(ClientOptions::parse(uri)));
         let mut options = parsed.map_err(|failure| match url {
             Some(_) => failure,
             None => Failure("MONGODB_URI is invalid, or its host was not found".to_owned()),
@@ -42,15 +42,15 @@ impl Collections {
         options.retry_writes = Some(false);
         options.max_pool_size = Some(1);
         options.app_name = Some("senesce".to_owned());
-        // It looks for a server that long, and then says why there is none.
+        // The driver searches for a server this long, and then reports why there is none.
         options.server_selection_timeout = Some(client.patience() * 3 / 4);
         let name = options.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
-        let connected = client.wait(told(async { mongodb::Client::with_options(options) }))?;
+        let connected = client.wait(readable_errors(async { mongodb::Client::with_options(options) }))?;
         Ok(Collections { database: connected.database(&name), client })
     }
 
     fn is_empty(&mut self) -> Result<bool, Failure> {
-        Ok(self.client.wait(told(self.database.list_collection_names()))?.is_empty())
+        Ok(self.client.wait(readable_errors(self.database.list_collection_names()))?.is_empty())
     }
 
     fn collection(&self, set: Set) -> Collection<Document> {
@@ -58,21 +58,23 @@ impl Collections {
     }
 }
 
-/// What went wrong, in the words for people. The driver's own message is a dump of all that it knows.
+/// A readable error message. The driver's own message is a dump of its internal state.
 #[derive(Debug)]
-struct Told(String);
+struct ReadableError(String);
 
-impl std::fmt::Display for Told {
+impl std::fmt::Display for ReadableError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for ReadableError {}
 
-/// Asks, and gives such errors.
-async fn told<T>(request: impl IntoFuture<Output = mongodb::error::Result<T>>) -> Result<T, Told> {
-    request.await.map_err(|error| Told(error.kind.to_string()))
+/// Sends a request, with readable errors.
+async fn readable_errors<T>(
+    request: impl IntoFuture<Output = mongodb::error::Result<T>>,
+) -> Result<T, ReadableError> {
+    request.await.map_err(|error| ReadableError(error.kind.to_string()))
 }
 
 fn name(set: Set) -> String {
@@ -100,7 +102,7 @@ impl Interface for Collections {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        // A database is gone with its last collection.
+        // A database disappears with its last collection.
         if self.is_empty()? {
             Ok(())
         } else {
@@ -109,28 +111,28 @@ impl Interface for Collections {
     }
 
     fn make_set(&mut self, set: Set) -> Result<(), Failure> {
-        self.client.wait(told(self.database.create_collection(name(set))))
+        self.client.wait(readable_errors(self.database.create_collection(name(set))))
     }
 
     fn remove_set(&mut self, set: Set) -> Result<(), Failure> {
         let collection = self.collection(set);
-        self.client.wait(told(collection.drop()))
+        self.client.wait(readable_errors(collection.drop()))
     }
 
     fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
         let collection = self.collection(object.set);
         let contents = Binary { subtype: BinarySubtype::Generic, bytes: contents.to_vec() };
         let document = doc! { "_id": object.item as i64, "contents": contents };
-        // An object that is there already is replaced, as a file would be.
+        // Replaces an existing object, as a file would be.
         let replaced = collection.replace_one(key(object), document).upsert(true);
-        self.client.wait(told(replaced))?;
+        self.client.wait(readable_errors(replaced))?;
         Ok(())
     }
 
     fn stat(&mut self, object: Object) -> Result<u64, Failure> {
         let collection = self.collection(object.set);
         let size = doc! { "$project": { "size": { "$binarySize": "$contents" } } };
-        let found = self.client.wait(told(async {
+        let found = self.client.wait(readable_errors(async {
             collection.aggregate([doc! { "$match": key(object) }, size]).await?.try_next().await
         }))?;
         let size = found.ok_or_else(missing)?;
@@ -140,7 +142,7 @@ impl Interface for Collections {
 
     fn read(&mut self, object: Object, _: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
         let collection = self.collection(object.set);
-        let found = self.client.wait(told(collection.find_one(key(object))))?;
+        let found = self.client.wait(readable_errors(collection.find_one(key(object))))?;
         let document = found.ok_or_else(missing)?;
         let contents =
             document.get_binary_generic("contents").map_err(|error| self.client.failure(&error))?;
@@ -150,7 +152,7 @@ impl Interface for Collections {
 
     fn delete(&mut self, object: Object) -> Result<(), Failure> {
         let collection = self.collection(object.set);
-        let deleted = self.client.wait(told(collection.delete_one(key(object))))?;
+        let deleted = self.client.wait(readable_errors(collection.delete_one(key(object))))?;
         if deleted.deleted_count == 1 { Ok(()) } else { Err(missing()) }
     }
 }

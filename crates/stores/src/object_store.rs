@@ -1,5 +1,5 @@
-//! Objects of an object store: a prefix for each data set, `PREFIX/RANK_NUMBER/`, in it an object for each object, named
-//! `file-ITEM`. Prefixes need not be made, so a data set costs nothing to make; what is left in one is listed and deleted.
+//! Objects of an object store: a prefix `PREFIX/RANK_NUMBER/` per data set, with an object `file-ITEM` per object. Prefixes need not be created,
+//! so creating a data set costs nothing; removing one lists and deletes its remaining objects.
 
 use crate::client::Client;
 use crate::credentials::Variables;
@@ -13,19 +13,19 @@ use object_store::{ObjectStore, ObjectStoreExt as _, RetryConfig};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// The one store that lies in memory: all threads see it, and no other process.
+/// The single store in memory, shared by all threads and visible to no other process.
 static MEMORY: LazyLock<Arc<InMemory>> = LazyLock::new(Arc::default);
 
-/// Objects of an object store.
+/// The objects of an object store.
 pub struct Objects {
-    // Before the client: its connections are closed while there is a runtime.
+    // Before the client: connections are closed while the runtime exists.
     store: Arc<dyn ObjectStore>,
     client: Client,
     prefix: Path,
 }
 
 impl Objects {
-    /// At `s3://BUCKET/PREFIX`, `file:///DIR` or `memory:///PREFIX`.
+    /// Opens `s3://BUCKET/PREFIX`, `file:///DIR` or `memory:///PREFIX`.
     pub fn open(client: Client, variables: &Variables, url: Option<&str>) -> Result<Objects, Failure> {
         let url = url.ok_or_else(|| Failure(HOW.to_owned()))?;
         let (scheme, rest) = url.split_once("://").ok_or_else(|| Failure(HOW.to_owned()))?;
@@ -65,7 +65,7 @@ const HOW: &str = "give an object store with --url: s3://BUCKET/PREFIX, file:///
 fn s3(client: &Client, variables: &Variables, bucket: &str) -> Result<impl ObjectStore, Failure> {
     let mut builder = AmazonS3Builder::new();
     for (name, value) in variables.iter() {
-        // Whatever else there is for other programs is none of its settings.
+        // Other variables are not settings of the store.
         if name.starts_with("AWS_")
             && let Ok(key) = name.to_ascii_lowercase().parse()
         {
@@ -76,7 +76,7 @@ fn s3(client: &Client, variables: &Variables, bucket: &str) -> Result<impl Objec
     builder
         .with_bucket_name(bucket)
         .with_retry(never)
-        // One object is deleted by the request for one object.
+        // Deletes single objects by the request for a single object.
         .with_disable_bulk_delete(true)
         .build()
         .map_err(|error| client.failure(&error))
@@ -95,7 +95,7 @@ impl Interface for Objects {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        // There is no location to remove. The next run finds objects that could not be deleted.
+        // No location needs to be removed. The next run finds objects that could not be deleted.
         if self.is_empty()? { Ok(()) } else { Err(Failure("some objects could not be deleted".to_owned())) }
     }
 

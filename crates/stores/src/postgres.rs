@@ -1,5 +1,5 @@
-//! Rows of PostgreSQL: a table for each data set, `senesce.RANK_NUMBER`, in it a row for each object. A statement is sent with
-//! its parameters in one message, so each operation is one round trip.
+//! PostgreSQL rows: a table `senesce.RANK_NUMBER` per data set, with a row per object. A statement is sent with its parameters in one message,
+//! so each operation is one round trip.
 
 use crate::client::Client;
 use crate::credentials::{Variables, private};
@@ -11,29 +11,29 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Says that the schema is ours to remove.
+/// The mark of a schema that this program created and may remove.
 const MARK: &str = "made by senesce";
 
-/// Rows of a database.
+/// The tables of a database.
 pub struct Tables {
-    // Before the client: it is closed while there is a runtime.
+    // Before the client: the connection is closed while the runtime exists.
     database: tokio_postgres::Client,
     client: Client,
 }
 
 impl Tables {
-    /// At `postgres://HOST:PORT/DATABASE`, or where the `PG…` variables say.
+    /// Opens `postgres://HOST:PORT/DATABASE`, or the database of the `PG…` variables.
     pub fn open(mut client: Client, variables: &Variables, url: Option<&str>) -> Result<Tables, Failure> {
         let database = connect(&mut client, variables, url)?;
         Ok(Tables { database, client })
     }
 
-    /// Does something that gives nothing.
+    /// Executes a statement without a result.
     fn run(&mut self, statement: &str) -> Result<(), Failure> {
         self.client.wait(self.database.batch_execute(statement))
     }
 
-    /// The one value that a statement gives of an object.
+    /// Queries one value of an object.
     fn one<T: tokio_postgres::types::FromSqlOwned>(
         &mut self,
         what: &str,
@@ -47,7 +47,7 @@ impl Tables {
     }
 }
 
-/// Connects to a database at a URL, or where the `PG…` variables say.
+/// Connects to the database of a URL, or of the `PG…` variables.
 pub(crate) fn connect(
     client: &mut Client,
     variables: &Variables,
@@ -83,7 +83,7 @@ fn table(set: Set) -> String {
     format!("senesce.\"{}_{}\"", set.rank, set.number)
 }
 
-/// How long a connection may take, also where answers may take longer.
+/// The connect timeout, even if answers may take longer.
 const CONNECT: Duration = Duration::from_secs(8);
 
 fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<Config, Failure> {
@@ -132,7 +132,7 @@ fn config(client: &Client, variables: &Variables, url: Option<&str>) -> Result<C
     Ok(config)
 }
 
-/// The password in the file of passwords that all clients of PostgreSQL read, if it is there.
+/// The password from the password file of PostgreSQL clients, if there is one.
 fn from_pass_file(config: &Config, variables: &Variables) -> Result<Option<String>, Failure> {
     let named = variables.get("PGPASSFILE").map(PathBuf::from);
     let usual = || std::env::home_dir().map(|home| home.join(".pgpass"));
@@ -147,7 +147,7 @@ fn from_pass_file(config: &Config, variables: &Variables) -> Result<Option<Strin
     find_password(&path, &wanted)
 }
 
-/// The password of the first line `HOST:PORT:DATABASE:USER:PASSWORD` that fits, where `*` fits all.
+/// The password of the first matching line `HOST:PORT:DATABASE:USER:PASSWORD`, where `*` matches everything.
 fn find_password(path: &Path, wanted: &[&str; 4]) -> Result<Option<String>, Failure> {
     let text = private(path)?;
     let fits = |line: &&str| {
@@ -157,7 +157,7 @@ fn find_password(path: &Path, wanted: &[&str; 4]) -> Result<Option<String>, Fail
     Ok(text.lines().filter(|line| !line.starts_with('#')).find(fits).and_then(|line| fields(line).pop()))
 }
 
-/// The parts of a line between colons; a backslash takes the character behind it as it is.
+/// The fields of a line, separated by colons; a backslash quotes the next character.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut rest = line.chars();
@@ -205,7 +205,7 @@ impl Interface for Tables {
     }
 
     fn write(&mut self, object: Object, contents: &[u8]) -> Result<(), Failure> {
-        // An object that is there already is replaced, as a file would be.
+        // Replaces an existing object, as a file would be.
         let statement = format!(
             "INSERT INTO {} VALUES ($1, $2) ON CONFLICT (item) DO UPDATE SET contents = excluded.contents",
             table(object.set)
@@ -240,7 +240,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
-    fn passwords_are_found_as_other_clients_find_them() {
+    fn password_lookup_matches_other_clients() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pgpass");
         std::fs::write(&path, "# h:1:d:u:no\nh:1:d:other:no\n*:1:d:u:a\\:b\\\\c:d\n*:*:*:*:rest\n").unwrap();

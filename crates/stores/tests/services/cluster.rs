@@ -1,4 +1,4 @@
-//! A cluster of PostgreSQL that is the test's own.
+//! A PostgreSQL cluster of the test.
 
 use super::server::{SECRET, Server, USER, spawn};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 /// The user `nobody`: the server does not run as root.
 const NOBODY: u32 = 65_534;
 
-/// Where Debian's package has the newest server.
+/// The directory of the newest server from Debian's packages.
 pub fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let found = versions.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").is_file());
@@ -31,7 +31,7 @@ fn as_nobody(program: PathBuf) -> Command {
     command
 }
 
-/// A server of a new cluster, which lets in who has the password; `None`, with a word on why, where there is none.
+/// A server of a new cluster that requires a password; `None`, with a message, if PostgreSQL is missing.
 pub fn server() -> Option<Server> {
     let bin = programs()?;
     let initdb = as_nobody(bin.join("initdb"));
@@ -40,7 +40,7 @@ pub fn server() -> Option<Server> {
     let command = move |port: u16, dir: &Path| {
         let mut command = as_nobody(bin.join("postgres"));
         command.arg("-D").arg(dir.join("data"));
-        // Shared memory in files of its own, which go with its directory.
+        // Shared memory in files, which are removed with its directory.
         for setting in [
             "listen_addresses=127.0.0.1",
             "unix_socket_directories=",
@@ -52,7 +52,7 @@ pub fn server() -> Option<Server> {
         command.args(["-c", &format!("port={port}")]).stderr(Stdio::null());
         spawn(&mut command)
     };
-    // It listens before it lets anyone in.
+    // The server listens before it accepts connections.
     let ready = move |port: u16| {
         let mut ask = Command::new(&isready);
         ask.args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()]).status().unwrap().success()
@@ -60,7 +60,7 @@ pub fn server() -> Option<Server> {
     Some(Server::start(make, command, ready))
 }
 
-/// Lets in who has the password.
+/// Creates a cluster that requires a password.
 fn make_cluster(mut initdb: Command, dir: &Path) {
     let (data, password) = (dir.join("data"), dir.join("password"));
     std::fs::create_dir(&data).unwrap();

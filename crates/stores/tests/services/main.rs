@@ -1,4 +1,4 @@
-//! Each interface against a real server on loopback, which the test starts and stops.
+//! Each interface with a real server on loopback, which the test starts and stops.
 
 mod cluster;
 mod mongodb;

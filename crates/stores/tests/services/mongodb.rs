@@ -1,4 +1,4 @@
-//! MongoDB, by a server that speaks its protocol and keeps documents in the same storage engine.
+//! MongoDB, with a server that implements its protocol and stores documents in the same storage engine.
 
 use crate::scenario;
 use crate::server::{SECRET, Server, USER, spawn};
@@ -7,7 +7,7 @@ use mongodb::bson::doc;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where `scripts/setup features` installs it, or wherever it is found.
+/// The installation of `scripts/setup features`, or one in the search path.
 fn program() -> Option<PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     let installed = home.join(".local/share/senesce/mongodb/bin");
@@ -23,7 +23,7 @@ fn program() -> Option<PathBuf> {
     found
 }
 
-/// A server that lets in who has the password: it must be told so while it lets in all.
+/// A server that requires a password; the user must be created while it does not require one.
 fn server() -> Option<Server> {
     let program = program()?;
     let mut server = Server::start(
@@ -60,7 +60,7 @@ fn server() -> Option<Server> {
 }
 
 fn uri(server: &Server, secret: &str) -> String {
-    // As a URI needs it.
+    // Escaped for a URI.
     let secret = secret.replace('/', "%2F").replace('+', "%2B");
     format!("mongodb://{USER}:{secret}@127.0.0.1:{}/bench?authSource=admin", server.port)
 }
@@ -70,29 +70,29 @@ fn remote(credentials: &Path) -> Remote {
 }
 
 #[test]
-fn mongodb_does_what_files_do() {
+fn mongodb_behaves_like_files() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, SECRET)));
     let remote = remote(&credentials);
-    scenario::does_what_files_do(&remote);
-    scenario::counts_what_is_wrong(&remote, "no such document", 1);
+    scenario::behaves_like_files(&remote);
+    scenario::counts_errors(&remote, "no such document", 1);
 }
 
 #[test]
-fn a_run_without_its_mongodb_server_ends() {
+fn run_ends_without_its_mongodb_server() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, SECRET)));
     scenario::ends_without_its_server(server, &remote(&credentials));
 }
 
 #[test]
-fn who_may_not_come_in_is_told_so_without_the_password() {
+fn authentication_error_hides_the_password() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("MONGODB_URI={}\n", uri(&server, "not-the-password")));
     let mut interface = senesce_stores::open(&remote(&credentials)).unwrap();
     let why = interface.prepare().unwrap_err().0;
     assert!(why.contains("uthentication") && !why.contains("not-the-password"), "{why}");
-    // No client tells what it could not understand of a URI that holds a password.
+    // No client repeats the invalid part of a URI with a password.
     let credentials = server.credentials("MONGODB_URI=mongodb://u:geheim@@127.0.0.1:1/x?y\n");
     let why = senesce_stores::open(&remote(&credentials)).err().unwrap().0;
     assert!(why.contains("MONGODB_URI") && !why.contains("geheim"), "{why}");

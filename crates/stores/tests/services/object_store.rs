@@ -11,7 +11,7 @@ fn remote(url: &str, credentials: Option<&Path>) -> Remote {
     Remote::new(Service::ObjectStore, Some(url), credentials).unwrap()
 }
 
-/// The server that is built beside the tests.
+/// The server that is built with the tests.
 fn program() -> Option<PathBuf> {
     let test = std::env::current_exe().unwrap();
     let program = test.parent()?.parent()?.join("examples/s3-server");
@@ -47,43 +47,43 @@ fn credentials(server: &Server, secret: &str) -> PathBuf {
 }
 
 #[test]
-fn a_directory_does_what_files_do() {
+fn directory_behaves_like_files() {
     let dir = tempfile::tempdir().unwrap();
     let remote = remote(&format!("file://{}", dir.path().display()), None);
-    scenario::does_what_files_do(&remote);
-    scenario::counts_what_is_wrong(&remote, "not found", 1);
+    scenario::behaves_like_files(&remote);
+    scenario::counts_errors(&remote, "not found", 1);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn memory_does_what_files_do() {
+fn memory_behaves_like_files() {
     let remote = remote("memory:///some/prefix", None);
-    scenario::does_what_files_do(&remote);
-    // As S3, it does not say that what is to be deleted was not there.
-    scenario::counts_what_is_wrong(&remote, "No data in memory", 0);
+    scenario::behaves_like_files(&remote);
+    // Like S3, it does not report that an object to delete is missing.
+    scenario::counts_errors(&remote, "No data in memory", 0);
 }
 
 #[test]
-fn s3_does_what_files_do() {
+fn s3_behaves_like_files() {
     let Some(server) = server() else { return };
     let credentials = credentials(&server, SECRET);
     for url in ["s3://bucket/some/prefix", "s3://bucket"] {
         let remote = remote(url, Some(&credentials));
-        scenario::does_what_files_do(&remote);
-        // This server says that what is to be deleted was not there; S3 itself does not.
-        scenario::counts_what_is_wrong(&remote, "404", 1);
+        scenario::behaves_like_files(&remote);
+        // This server reports that an object to delete is missing; S3 itself does not.
+        scenario::counts_errors(&remote, "404", 1);
     }
 }
 
 #[test]
-fn a_run_without_its_s3_server_ends() {
+fn run_ends_without_its_s3_server() {
     let Some(server) = server() else { return };
     let credentials = credentials(&server, SECRET);
     scenario::ends_without_its_server(server, &remote("s3://bucket/prefix", Some(&credentials)));
 }
 
 #[test]
-fn who_may_not_come_in_is_told_so_without_the_secret() {
+fn authentication_error_hides_the_secret() {
     let Some(server) = server() else { return };
     let credentials = credentials(&server, "not-the-secret");
     let mut interface = senesce_stores::open(&remote("s3://bucket/prefix", Some(&credentials))).unwrap();
@@ -93,7 +93,7 @@ fn who_may_not_come_in_is_told_so_without_the_secret() {
 }
 
 #[test]
-fn what_is_no_object_store_is_refused() {
+fn invalid_object_store_urls_are_refused() {
     for url in ["s3:///prefix", "ftp://host/", "file://host/dir", "bucket", ""] {
         let why = senesce_stores::open(&remote(url, None)).err().unwrap().0;
         assert!(why.contains("s3://BUCKET/PREFIX"), "{url}: {why}");

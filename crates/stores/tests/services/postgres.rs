@@ -1,4 +1,4 @@
-//! PostgreSQL, with a cluster of the test's own.
+//! PostgreSQL, with a cluster of the test.
 
 use crate::cluster::{programs, server};
 use crate::scenario;
@@ -19,24 +19,24 @@ fn psql(server: &Server, statement: &str) -> Output {
 }
 
 #[test]
-fn postgres_does_what_files_do() {
+fn postgres_behaves_like_files() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("PGUSER={USER}\nPGPASSWORD={SECRET}\n"));
     let remote = remote(&server, &credentials);
-    scenario::does_what_files_do(&remote);
-    scenario::counts_what_is_wrong(&remote, "no such row", 1);
+    scenario::behaves_like_files(&remote);
+    scenario::counts_errors(&remote, "no such row", 1);
     let schemas = || psql(&server, "SELECT count(*) FROM pg_namespace WHERE nspname = 'senesce'").stdout;
     assert_eq!(schemas(), b"0\n");
-    // A schema that others have made stays.
+    // An existing schema of another owner is kept.
     assert!(psql(&server, "CREATE SCHEMA senesce").status.success());
     scenario::is_empty(&remote);
     assert_eq!(schemas(), b"1\n");
 }
 
 #[test]
-fn a_run_without_its_postgres_server_ends() {
+fn run_ends_without_its_postgres_server() {
     let Some(server) = server() else { return };
-    // All by variables, the password from a file of passwords.
+    // All settings from variables, the password from a password file.
     let passwords = server.dir.path().join("pgpass");
     let port = server.port;
     std::fs::rename(server.credentials(&format!("127.0.0.1:{port}:*:{USER}:{SECRET}\n")), &passwords)
@@ -50,7 +50,7 @@ fn a_run_without_its_postgres_server_ends() {
 }
 
 #[test]
-fn who_may_not_come_in_is_told_so_without_the_password() {
+fn authentication_error_hides_the_password() {
     let Some(server) = server() else { return };
     let credentials = server.credentials(&format!("PGUSER={USER}\nPGPASSWORD=not-the-password\n"));
     let why = senesce_stores::open(&remote(&server, &credentials)).err().unwrap().0;

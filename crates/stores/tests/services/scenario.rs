@@ -1,4 +1,4 @@
-//! What each interface must do, whatever the service.
+//! Requirements on every interface, whatever the service.
 
 use crate::server::{SECRET, Server};
 use bench::metadata::*;
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-struct Told(Vec<PhaseOutcome>);
+struct Recorder(Vec<PhaseOutcome>);
 
-impl Watch for Told {
+impl Watch for Recorder {
     fn begins(&mut self, _: Phase, _: u32) {}
 
     fn ended(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
@@ -22,7 +22,7 @@ impl Watch for Told {
     }
 }
 
-/// A job: its phases, and how it ended.
+/// A job: its phases, and its result.
 struct Job<'a> {
     keeper: &'a Keeper,
     ranks: u32,
@@ -36,7 +36,7 @@ impl Job<'_> {
 
     /// The same, with services opened by `remote`.
     fn run_by(&self, settings: &Settings, remote: &OpenRemote) -> (Vec<PhaseOutcome>, Result<(), Error>) {
-        let mut told = Told(Vec::new());
+        let mut told = Recorder(Vec::new());
         let task = Task {
             settings: settings.clone(),
             ranks: Ranks::Threads(self.ranks),
@@ -60,15 +60,15 @@ fn small() -> Settings {
 
 const NONE: Phases = Phases { precreate: false, benchmark: false, cleanup: false };
 
-/// What of a phase does not depend on time: objects, data sets, errors, operations.
+/// The time-independent results of a phase: objects, data sets, errors, operations.
 type Counts = (Phase, u64, u64, u64, BTreeMap<String, OpOutcome>);
 
 fn counts(phases: &[PhaseOutcome]) -> Vec<Counts> {
     phases.iter().map(|p| (p.phase, p.objects, p.data_sets, p.errors, p.operations.clone())).collect()
 }
 
-/// What files do, by one rank and by four, and nothing is left.
-pub fn does_what_files_do(remote: &Remote) {
+/// The results match those of files, with one rank and with four, and nothing is left.
+pub fn behaves_like_files(remote: &Remote) {
     for ranks in [1, 4] {
         let dir = tempfile::tempdir().unwrap();
         let files = Keeper::Posix { root: dir.path().join("out") };
@@ -83,16 +83,16 @@ pub fn does_what_files_do(remote: &Remote) {
     }
 }
 
-/// An earlier run may begin where nothing of another one is.
+/// Checks that the location is empty, so that a new run can start.
 pub fn is_empty(remote: &Remote) {
     let mut interface = senesce_stores::open(remote).unwrap();
     interface.prepare().unwrap();
     interface.finish().unwrap();
 }
 
-/// A byte that is wrong and an object that is gone are counted and named; a place in use is refused; the rest is cleaned up.
-/// `gone` is what is said of an object that is not there, and what deleting it counts.
-pub fn counts_what_is_wrong(remote: &Remote, gone: &str, missing_deletes: u64) {
+/// A wrong byte and a missing object are counted and named; a location in use is refused; the rest is cleaned up. `gone` is the error message
+/// for a missing object, `missing_deletes` the number of errors from deleting it.
+pub fn counts_errors(remote: &Remote, gone: &str, missing_deletes: u64) {
     let dir = tempfile::tempdir().unwrap();
     let info = dir.path().join("info");
     let keeper = Keeper::Remote(remote.clone());
@@ -123,7 +123,7 @@ pub fn counts_what_is_wrong(remote: &Remote, gone: &str, missing_deletes: u64) {
     let wrong = format!("read of object 4 in data set 0_1: byte {last} is wrong");
     assert!(told.contains(&wrong), "{wrong}\n{told}");
     assert!(told.contains("stat of object 7 in data set 1_2: ") && told.contains(gone), "{told}");
-    // What was not deleted because it was not there has not been replaced either.
+    // A missing object cannot be deleted, and is then not replaced either.
     let (cleanup, done) = job(Phases { cleanup: true, ..NONE });
     done.unwrap();
     assert_eq!(cleanup[0].errors, missing_deletes, "{:?}", cleanup[0].failures);
@@ -131,7 +131,7 @@ pub fn counts_what_is_wrong(remote: &Remote, gone: &str, missing_deletes: u64) {
     assert!(!info.exists());
 }
 
-/// An interface that does something before all ranks together stat the `left`th object.
+/// An interface that calls `act` before the stat of the `left`th object, counted over all ranks.
 struct Interrupting {
     inner: Box<dyn Interface>,
     left: Arc<AtomicI64>,
@@ -168,8 +168,8 @@ impl Interface for Interrupting {
     }
 }
 
-/// A server that is killed, and one that only does not answer: the run says so and ends; what is left can be cleaned up when
-/// the server is back.
+/// A server is killed, or stops answering: the run reports it and ends; the rest can be cleaned up when the server is
+/// back.
 pub fn ends_without_its_server(server: Server, remote: &Remote) {
     let server = Arc::new(Mutex::new(server));
     type Act = fn(&mut Server);
@@ -184,7 +184,7 @@ pub fn ends_without_its_server(server: Server, remote: &Remote) {
         let job = Job { keeper: &keeper, ranks: 4, run_info: Some(&info) };
         let (left, leaving) = (Arc::new(AtomicI64::new(100)), server.clone());
         let act: Arc<dyn Fn() + Send + Sync> = Arc::new(move || leave(&mut leaving.lock().unwrap()));
-        // Each rank gives up for good, or three benchmarks and a cleanup would wait for each of hundreds of answers.
+        // Each rank gives up for good; otherwise three benchmarks and a cleanup would each wait for hundreds of answers.
         let patience = Patience { answer: Duration::from_secs(2), futile: Duration::from_secs(1) };
         let (phases, done) = job.run_by(&settings, &move |remote: &Remote| {
             let inner = senesce_stores::open_with(remote, patience)?;

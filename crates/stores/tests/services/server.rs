@@ -1,4 +1,4 @@
-//! A server that a test starts, kills, stops, and lets go on.
+//! A server that a test starts, kills, stops and continues.
 
 use rustix::process::{Pid, Signal};
 use std::fs::Permissions;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testing::Port;
 
-/// The name and password that servers let in.
+/// The accepted user name and password.
 pub const USER: &str = "bench";
 pub const SECRET: &str = "gEheim/und+lang";
 
-/// Starts a server that listens at a port, in a directory.
+/// Starts a server that listens on a port, in a directory.
 type Start = dyn Fn(u16, &Path) -> Child + Send;
 
-/// Whether the server at a port lets anyone in.
+/// Whether the server on a port accepts connections.
 type Ready = dyn Fn(u16) -> bool + Send;
 
-/// How long a server may take to end in order.
+/// How long a server may take to shut down.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A server with a directory of its own. It is ended when this goes.
+/// A server with a directory of its own. It is stopped on drop.
 pub struct Server {
     pub dir: TempDir,
     pub port: u16,
@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// In a new directory, made ready by `prepare`, started by `command`. It has started when it listens and is `ready`.
+    /// Starts a server with `command`, in a new directory that `prepare` fills. Returns once it listens and is `ready`.
     pub fn start(
         prepare: impl FnOnce(&Path),
         command: impl Fn(u16, &Path) -> Child + Send + 'static,
@@ -50,9 +50,9 @@ impl Server {
         server
     }
 
-    /// Starts it, again at the same place.
+    /// Starts the server again, with the same port and directory.
     pub fn restart(&mut self) {
-        // Kept before anything can fail, so that it is ended then.
+        // Stored before anything can fail, so that the drop stops it.
         let child = self.child.insert((self.command)(self.port, self.dir.path()));
         testing::wait_until("the server", || {
             let ended = child.try_wait().unwrap();
@@ -61,19 +61,19 @@ impl Server {
         });
     }
 
-    /// In the place of a server that is killed: waits for a client that tries to come in, and lets it down.
+    /// In place of a killed server: waits for a client that connects, and closes the connection.
     pub fn let_one_down(&self) {
         let listener = self.reserved.listen().unwrap();
         drop(listener.accept().unwrap());
     }
 
-    /// Ends it at once, as a crash would.
+    /// Kills it, as a crash would.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         self.wait();
     }
 
-    /// Ends it in order.
+    /// Shuts it down.
     pub fn end(&mut self) {
         self.signal(Signal::TERM);
         self.wait();
@@ -85,7 +85,7 @@ impl Server {
         }
     }
 
-    /// Sends a signal to it and its children.
+    /// Sends a signal to the server and its children.
     pub fn signal(&self, signal: Signal) {
         let Some(child) = &self.child else { return };
         let pid = Pid::from_child(child);
@@ -94,7 +94,7 @@ impl Server {
         }
     }
 
-    /// A file of credentials, for the user alone.
+    /// A file of credentials, readable by the user only.
     pub fn credentials(&self, lines: &str) -> PathBuf {
         let path = self.dir.path().join("credentials");
         std::fs::write(&path, lines).unwrap();
@@ -104,7 +104,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// In order where it can: some leave memory that they share with nobody behind when they are killed.
+    /// Shuts down if possible: some servers leave shared memory behind when they are killed.
     fn drop(&mut self) {
         self.signal(Signal::CONT);
         if let Some(child) = &mut self.child {
@@ -121,7 +121,7 @@ impl Drop for Server {
 /// Starts a program that ends with the thread that started it.
 pub fn spawn(command: &mut Command) -> Child {
     use std::os::unix::process::CommandExt as _;
-    // SAFETY: one system call, which allocates nothing.
+    // SAFETY: one system call, which does not allocate.
     unsafe {
         command.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?));
     }
