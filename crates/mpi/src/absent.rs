@@ -1,15 +1,15 @@
-//! What stands for MPI in a program built without it.
+//! Replacement for MPI in a program built without it.
 
 use crate::Error;
 use crate::launched::launched;
 use bench::metadata::{self, Failure, Group, Interface};
 use std::path::Path;
 
-/// The ranks of a run. There are none.
+/// The ranks of a run; without MPI there are none.
 pub enum World {}
 
 impl World {
-    /// Refuses to be one of several ranks. Alone there is no world to join.
+    /// Returns an error if this process is one of several ranks. A single process has no world to join.
     pub fn join(_: fn() -> bool) -> Result<Option<World>, Error> {
         match launched() {
             Some(ranks) if ranks > 1 => Err(Error::NotBuilt { ranks }),
@@ -17,7 +17,7 @@ impl World {
         }
     }
 
-    /// The machine that this rank runs on.
+    /// The host name of this rank.
     pub fn host(&self) -> String {
         match *self {}
     }
@@ -45,10 +45,10 @@ impl Group for World {
     }
 }
 
-/// Objects in files below `root`, reached by MPI-IO: not without MPI.
+/// Objects in files below `root`, accessed through MPI-IO: not available without MPI.
 pub fn mpi_io(_: &Path) -> Result<Box<dyn Interface>, Failure> {
     Err(Failure("this program is built without MPI; rebuild it with `--features mpi`".to_owned()))
 }
 
-/// Ends the world that was joined, if any.
+/// Finalizes the joined world, if any.
 pub fn end(_: bool) {}

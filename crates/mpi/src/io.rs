@@ -1,5 +1,5 @@
-//! The interface `mpi-io`: the directories and files of the interface `posix`, but each file reached by the calls of MPI-IO, by
-//! each rank for itself, as md-workbench does.
+//! The interface `mpi-io`: the directories and files of the interface `posix`, but each rank accesses its files through MPI-IO, as
+//! md-workbench does.
 
 use bench::metadata::{Failure, Interface, Object, Posix, Set};
 use rsmpi::ffi;
@@ -7,21 +7,21 @@ use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-/// No call is given more bytes: it counts them in 31 bits.
+/// Maximum bytes per call, which MPI counts in 31 bits.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Objects in files below `root`, reached by MPI-IO. The world must have been joined.
+/// Objects in files below `root`, accessed through MPI-IO. The world must have been joined.
 pub fn mpi_io(root: &Path) -> Result<Box<dyn Interface>, Failure> {
     if !rsmpi::environment::is_initialized() {
         return Err(Failure("the interface mpi-io needs MPI; start the program with mpirun".to_owned()));
     }
-    // SAFETY: both are constants of MPI. On no file it sets what all files get that are opened later.
+    // SAFETY: both are constants of MPI. For the null file, the call sets the default of files opened later.
     check(unsafe { ffi::MPI_File_set_errhandler(ffi::RSMPI_FILE_NULL, ffi::RSMPI_ERRORS_RETURN) })?;
     Ok(Box::new(MpiIo { files: Posix::new(root) }))
 }
 
 struct MpiIo {
-    /// It makes the directories, and knows the paths.
+    /// Creates the directories, and builds the paths.
     files: Posix,
 }
 
@@ -81,13 +81,13 @@ impl Interface for MpiIo {
     }
 }
 
-/// An open file of this rank alone. One that is dropped is closed, and what that says is lost.
+/// A file opened by this rank only. Dropping it closes it and ignores errors.
 struct File(ffi::MPI_File);
 
 impl File {
     fn open(path: &CStr, mode: u32) -> Result<File, Failure> {
         let mut file = MaybeUninit::uninit();
-        // SAFETY: the path ends with a zero byte, this rank alone opens it, and a file is written if there is no error.
+        // SAFETY: the path ends with a zero byte, only this rank opens it, and `file` is written if no error is returned.
         unsafe {
             let (alone, hints) = (ffi::RSMPI_COMM_SELF, ffi::RSMPI_INFO_NULL);
             check(ffi::MPI_File_open(alone, path.as_ptr(), mode as c_int, hints, file.as_mut_ptr()))?;
@@ -95,11 +95,11 @@ impl File {
         }
     }
 
-    /// Gives how many bytes were written.
+    /// Returns the number of bytes written.
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let count = bytes.len().min(MOST_BYTES) as c_int;
         let mut status = MaybeUninit::uninit();
-        // SAFETY: the file is open, there are so many bytes, and the status is written if there is no error.
+        // SAFETY: the file is open, the buffer has this many bytes, and the status is written if no error is returned.
         unsafe {
             let from = bytes.as_ptr().cast();
             check(ffi::MPI_File_write(self.0, from, count, ffi::RSMPI_UINT8_T, status.as_mut_ptr()))?;
@@ -107,11 +107,11 @@ impl File {
         }
     }
 
-    /// Gives how many bytes were read.
+    /// Returns the number of bytes read.
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Failure> {
         let count = bytes.len().min(MOST_BYTES) as c_int;
         let mut status = MaybeUninit::uninit();
-        // SAFETY: the file is open, there is room for so many bytes, and the status is written if there is no error.
+        // SAFETY: the file is open, the buffer has space for this many bytes, and the status is written if no error is returned.
         unsafe {
             let to = bytes.as_mut_ptr().cast();
             check(ffi::MPI_File_read(self.0, to, count, ffi::RSMPI_UINT8_T, status.as_mut_ptr()))?;
@@ -129,34 +129,34 @@ impl File {
     fn close(self) -> Result<(), Failure> {
         let mut file = self.0;
         std::mem::forget(self);
-        // SAFETY: the file is open, and given up here.
+        // SAFETY: the file is open, and not used afterwards.
         check(unsafe { ffi::MPI_File_close(&mut file) })
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        // SAFETY: the file is open, and given up here.
+        // SAFETY: the file is open, and not used afterwards.
         unsafe { ffi::MPI_File_close(&mut self.0) };
     }
 }
 
-/// How many bytes a call has written or read.
+/// The number of bytes that a call transferred.
 fn transferred(status: &ffi::MPI_Status) -> Result<usize, Failure> {
     let mut count = 0;
-    // SAFETY: the status is of a call that had to do with bytes.
+    // SAFETY: the status is from a call that transferred bytes.
     check(unsafe { ffi::MPI_Get_count(status, ffi::RSMPI_UINT8_T, &mut count) })?;
     Ok(count.max(0) as usize)
 }
 
-/// What MPI says of an error.
+/// Converts an error code of MPI to its message.
 fn check(code: c_int) -> Result<(), Failure> {
     if code == ffi::MPI_SUCCESS as c_int {
         return Ok(());
     }
     let mut text = [0; ffi::MPI_MAX_ERROR_STRING as usize];
     let mut length = 0;
-    // SAFETY: there is as much room as any text takes.
+    // SAFETY: the buffer has the maximum length of an error message.
     let known = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
     if known != ffi::MPI_SUCCESS as c_int {
         return Err(Failure(format!("MPI error {code}")));

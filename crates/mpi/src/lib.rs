@@ -1,8 +1,8 @@
-//! Ranks that MPI starts, on one machine or many: what they have in common ([`World`]), and files reached by MPI-IO
+//! Ranks started by MPI, on one machine or many: their communication ([`World`]), and files accessed through MPI-IO
 //! ([`mpi_io`]).
 //!
-//! The feature `mpi` brings them. Without it this crate depends on no MPI and only tells whether the program was started
-//! as one of several ranks, which then would fight over one directory.
+//! The feature `mpi` enables them. Without it, this crate does not depend on MPI and only detects whether the program was started as one of
+//! several ranks, which would otherwise all use the same directory.
 
 mod launched;
 
@@ -21,7 +21,7 @@ pub use io::mpi_io;
 #[cfg(feature = "mpi")]
 pub use world::{World, end};
 
-/// Why there are no ranks.
+/// Why the ranks cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The program was built without MPI.
@@ -30,16 +30,16 @@ pub enum Error {
          rebuild it with `--features mpi`, or start it alone"
     )]
     NotBuilt {
-        /// How many were started.
+        /// Number of ranks started.
         ranks: u32,
     },
-    /// What was asked for is the work of one process.
+    /// The command runs in a single process only.
     #[error(
         "{ranks} copies of this program were started as the ranks of one run; only `bench metadata` and `age --dir` run \
          under MPI: start it alone"
     )]
     NotShared {
-        /// How many were started.
+        /// Number of ranks started.
         ranks: u32,
     },
     /// MPI cannot be initialized.
@@ -47,7 +47,7 @@ pub enum Error {
     Init,
 }
 
-/// Refuses to be one of several copies, for work that one process does.
+/// Returns an error if this process is one of several, for commands that run in a single process.
 pub fn alone() -> Result<(), Error> {
     match launched::launched() {
         Some(ranks) if ranks > 1 => Err(Error::NotShared { ranks }),

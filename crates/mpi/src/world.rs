@@ -1,5 +1,5 @@
-//! The ranks of `MPI_COMM_WORLD`. An error of MPI itself ends them all, as is its rule; so does the loss of a rank, which its
-//! launcher notices and names.
+//! The ranks of `MPI_COMM_WORLD`. An error of MPI ends them all, as MPI prescribes; so does the loss of a rank, which the
+//! launcher detects and reports.
 
 use crate::Error;
 use crate::launched::launched;
@@ -11,31 +11,31 @@ use rsmpi::topology::SimpleCommunicator;
 use rsmpi::traits::{Communicator, Destination, Root, Source};
 use std::time::Duration;
 
-/// The status that a run with an error gives its launcher.
+/// The exit status of a failed run.
 const FAILED: i32 = 1;
 
-/// How long a rank that was asked to end waits for the others to end with it.
+/// How long an interrupted rank waits for the other ranks to end with it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How often it is looked whether one was asked.
+/// Interval at which the interruption is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The ranks of a run, as this one sees them.
+/// The ranks of a run, as seen by this one.
 pub struct World {
     all: SimpleCommunicator,
 }
 
 impl World {
-    /// Joins the ranks that were started together with this one; there is no world if no launcher started it. [`end`] must be
-    /// called before the program exits. `interrupted` says whether a signal asked this rank for the end: others that were not
-    /// asked are ended soon after.
+    /// Joins the ranks started together with this one; returns no world if no launcher started it. [`end`] must be called before the program
+    /// exits. `interrupted` returns whether a signal requested the end of this rank; ranks that did not get the signal are ended
+    /// soon after.
     pub fn join(interrupted: fn() -> bool) -> Result<Option<World>, Error> {
         if launched().is_none() {
             return Ok(None);
         }
-        // Replays have threads, which leave MPI alone.
+        // Replays have threads, which do not call MPI.
         let (universe, threads) = rsmpi::initialize_with_threading(Threading::Funneled).ok_or(Error::Init)?;
-        // Dropped, it would wait for all ranks, though some may never come if there was an error.
+        // Dropping it would wait for all ranks, some of which may never come after an error.
         std::mem::forget(universe);
         if threads < Threading::Funneled {
             return Err(Error::Init);
@@ -50,13 +50,13 @@ impl World {
             eprintln!(
                 "senesce: rank {rank} on {host}: interrupted; the other ranks did not end by themselves"
             );
-            // The launcher ends them all when one exits that has not left MPI.
+            // The launcher ends all ranks when one exits without finalizing MPI.
             std::process::exit(FAILED);
         });
         Ok(Some(world))
     }
 
-    /// The machine that this rank runs on.
+    /// The host name of this rank.
     pub fn host(&self) -> String {
         processor_name().unwrap_or_else(|_| "an unknown host".to_owned())
     }
@@ -88,7 +88,7 @@ impl Group for World {
         let mut length = message.len() as u64;
         self.first().broadcast_into(&mut length);
         message.resize(length as usize, 0);
-        // The address of no bytes may be one that means something to MPI: that of an empty `Vec` is `MPI_IN_PLACE` of Open MPI.
+        // MPI may treat the address of an empty buffer specially: that of an empty `Vec` is `MPI_IN_PLACE` in Open MPI.
         if length > 0 {
             self.first().broadcast_into(&mut message[..]);
         }
@@ -101,7 +101,7 @@ impl Group for World {
     }
 }
 
-/// Ends the world that was joined, if any: together with all other ranks if all is well, else at once for all of them.
+/// Finalizes the joined world, if any: on success together with all other ranks, else by aborting all of them at once.
 pub fn end(well: bool) {
     if !rsmpi::environment::is_initialized() || rsmpi::environment::is_finalized() {
         return;
@@ -109,6 +109,6 @@ pub fn end(well: bool) {
     if !well {
         SimpleCommunicator::world().abort(FAILED);
     }
-    // SAFETY: it is initialized and not finalized, by the thread that is here, and nothing of it is used behind this.
+    // SAFETY: MPI is initialized and not finalized, by this thread, and is not used afterwards.
     unsafe { ffi::MPI_Finalize() };
 }
