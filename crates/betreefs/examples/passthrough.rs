@@ -383,9 +383,9 @@ fn main() {
     let (Some(below), Some(dir)) = (args.next(), args.next()) else {
         return eprintln!("passthrough DIRECTORY MOUNTPOINT");
     };
-    let path =
-        openat(CWD, Path::new(&below), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).expect("it is there");
-    let root = fstat(&path).expect("it was just opened").st_ino;
+    let path = openat(CWD, Path::new(&below), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .expect("the directory exists");
+    let root = fstat(&path).expect("the directory is open").st_ino;
     let mut fs = Passthrough { root, ..Passthrough::default() };
     fs.inodes.get_mut().unwrap().insert(root, Below { path, lookups: 1 });
     let mut config = Config::default();
@@ -393,5 +393,5 @@ fn main() {
     config.clone_fd = true;
     config.acl = SessionACL::All;
     config.mount_options = vec![MountOption::FSName("passthrough".into()), MountOption::DefaultPermissions];
-    fuser::mount(fs, Path::new(&dir), &config).expect("it can be mounted");
+    fuser::mount(fs, Path::new(&dir), &config).expect("the mount succeeds");
 }

@@ -53,7 +53,7 @@ pub fn check(storage: Arc<dyn Storage>) -> Result<Checked> {
     // Replays the log in memory.
     let store = Store::open(Arc::new(Overlay::new(storage)), Options::default())?;
     let header = Super::read(&store)?;
-    let mut walk = Walk { store: &store, header, found, state: State::default() };
+    let mut walk = Walk { store: &store, header, found, state: CheckState::default() };
     walk.records()?;
     walk.directories();
     walk.displaced();
@@ -73,7 +73,7 @@ struct Directory {
 }
 
 #[derive(Default)]
-struct Held {
+struct EntryCounts {
     entries: u64,
     directories: u32,
 }
@@ -85,12 +85,12 @@ struct File {
 }
 
 #[derive(Default)]
-struct State {
+struct CheckState {
     hasher: RandomState,
     numbers: HashSet<u64>,
     directories: HashMap<Arc<[u8]>, Directory>,
     /// Entry and subdirectory counts of each prefix with entries.
-    held: HashMap<Arc<[u8]>, Held>,
+    held: HashMap<Arc<[u8]>, EntryCounts>,
     /// Files with data, keyed by the hash of their prefix; the prefixes themselves would need too much memory.
     files: HashMap<u64, File>,
     away: Vec<Arc<[u8]>>,
@@ -102,7 +102,7 @@ struct Walk<'a> {
     store: &'a Store,
     header: Super,
     found: Checked,
-    state: State,
+    state: CheckState,
 }
 
 impl Walk<'_> {
@@ -233,7 +233,7 @@ impl Walk<'_> {
                 self.wrong(format!("{}: {} entries have no directory", show(prefix), held.entries));
             }
         }
-        let none = Held::default();
+        let none = EntryCounts::default();
         // Directories that are connected to the root.
         let mut rooted: HashSet<&[u8]> = HashSet::from([&[][..]]);
         for (prefix, directory) in &state.directories {

@@ -8,7 +8,7 @@ use betree::Batch;
 use crate::attr::Attr;
 use crate::error::{Result, fail};
 use crate::fs::{Caller, Fs};
-use crate::inode::{At, Inode, Name, Spot};
+use crate::inode::{At, Inode, Name, RecordLocation};
 use crate::key::{self, NAME_MAX};
 use crate::record::{Entry, Place, Record, Time, Xattrs};
 
@@ -106,7 +106,7 @@ impl Fs {
         self.grow(&batch)?;
         self.settle(&parent, &mut dir, changed);
         parent.version.fetch_add(1, Relaxed);
-        let inode = Inode::new(record, Spot::Name(Name::new(&parent, name)), place);
+        let inode = Inode::new(record, RecordLocation::Name(Name::new(&parent, name)), place);
         inode.changed.store(true, Relaxed);
         self.table.add(&inode);
         Ok(self.known(&inode))
@@ -144,16 +144,18 @@ impl Fs {
         let at = inode.at.read().clone();
         let mut displaced = None;
         let (spot, place) = match at.spot {
-            Spot::Name(first) => {
+            RecordLocation::Name(first) => {
                 batch.insert(&first.key(epoch)?, &redirect);
                 if inode.is_home() {
                     displaced = Some(Arc::clone(&first.parent));
                 }
-                (Spot::Linked(vec![first]), Place::Away(inode.prefix(epoch)?))
+                (RecordLocation::Linked(vec![first]), Place::Away(inode.prefix(epoch)?))
             }
-            linked @ Spot::Linked(_) => (linked, at.place),
+            linked @ RecordLocation::Linked(_) => (linked, at.place),
             // A file without a name cannot be linked: `AT_EMPTY_PATH` is not supported.
-            Spot::Orphan | Spot::Gone | Spot::Root => return fail(libc::ENOENT),
+            RecordLocation::Orphan | RecordLocation::Gone | RecordLocation::Root => {
+                return fail(libc::ENOENT);
+            }
         };
         batch.insert(&key, &redirect);
         batch.insert(&key::number(key::LINKED, ino), &record.encode(&place));

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::attr::Attr;
 use crate::error::{Result, fail};
 use crate::fs::{ENTRIES_AHEAD, Fs};
-use crate::inode::{Inode, Spot};
+use crate::inode::{Inode, RecordLocation};
 use crate::key;
 use crate::record::Entry;
 
@@ -151,7 +151,7 @@ impl Fs {
             },
         };
         while self.read_ahead(stream, &behind)? {
-            let (name, entry) = stream.ahead.last().expect("there is one ahead").clone();
+            let (name, entry) = stream.ahead.last().expect("`read_ahead` found an entry").clone();
             let mut inode = None;
             let (ino, kind) = match &entry {
                 Entry::Record(record, _) => (record.ino, record.kind()),
@@ -222,7 +222,7 @@ impl Fs {
 
 fn parent_of(inode: &Inode) -> u64 {
     match &inode.at.read().spot {
-        Spot::Name(at) => at.parent.ino,
+        RecordLocation::Name(at) => at.parent.ino,
         _ => inode.ino,
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::dir::Streams;
 use crate::error::{Error, Result, fail};
-use crate::inode::{Inode, Name, Spot, State};
+use crate::inode::{Inode, Name, RecordLocation, State};
 use crate::key;
 use crate::record::{Entry, Place, Record};
 use crate::stream::Stream;
@@ -143,8 +143,8 @@ impl Fs {
         }
         let root = fs
             .table
-            .enter(ROOT, 0, || Inode::new(record, Spot::Root, place))
-            .expect("nothing was forgotten yet");
+            .enter(ROOT, 0, || Inode::new(record, RecordLocation::Root, place))
+            .expect("no inode was forgotten yet");
         fs.table.hold(&root);
         Ok(fs)
     }
@@ -238,7 +238,7 @@ impl Fs {
     ) -> Result<Option<Arc<Inode>>> {
         match entry {
             Entry::Record(record, place) => Ok(self.table.enter(record.ino, forgotten, || {
-                Inode::new(record, Spot::Name(Name::new(parent, name)), place)
+                Inode::new(record, RecordLocation::Name(Name::new(parent, name)), place)
             })),
             Entry::Redirect { ino, .. } => {
                 if let Some(inode) = self.table.get(ino) {
@@ -250,7 +250,9 @@ impl Fs {
                     )));
                 };
                 let (record, place) = Entry::decode_record(&value)?;
-                Ok(self.table.enter(ino, forgotten, || Inode::new(record, Spot::Linked(Vec::new()), place)))
+                Ok(self
+                    .table
+                    .enter(ino, forgotten, || Inode::new(record, RecordLocation::Linked(Vec::new()), place)))
             }
         }
     }

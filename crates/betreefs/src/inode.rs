@@ -45,7 +45,7 @@ impl PartialEq for Name {
 
 /// The location of the record of an inode.
 #[derive(Clone)]
-pub(crate) enum Spot {
+pub(crate) enum RecordLocation {
     Root,
     /// In a directory.
     Name(Name),
@@ -57,7 +57,7 @@ pub(crate) enum Spot {
     Gone,
 }
 
-impl Spot {
+impl RecordLocation {
     /// The location after a file with several names has lost or gained one.
     pub fn renamed(mut self, lost: Option<&Name>, got: Option<&Name>) -> Self {
         if let Self::Linked(names) = &mut self {
@@ -73,7 +73,7 @@ impl Spot {
 
 #[derive(Clone)]
 pub(crate) struct At {
-    pub spot: Spot,
+    pub spot: RecordLocation,
     pub place: Place,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Inode {
 }
 
 impl Inode {
-    pub fn new(record: Record, spot: Spot, place: Place) -> Arc<Self> {
+    pub fn new(record: Record, spot: RecordLocation, place: Place) -> Arc<Self> {
         Arc::new(Self {
             ino: record.ino,
             kind: record.kind(),
@@ -128,11 +128,11 @@ impl Inode {
         }
         let at = self.at.read();
         let prefix = match (&at.place, &at.spot) {
-            (_, Spot::Gone) => return fail(libc::ESTALE),
+            (_, RecordLocation::Gone) => return fail(libc::ESTALE),
             (Place::Away(prefix), _) => Arc::clone(prefix),
-            (place, Spot::Name(at)) => place.prefix(&at.parent.prefix(epoch)?, &at.name, self.ino),
-            (_, Spot::Root | Spot::Linked(_) | Spot::Orphan) => {
-                unreachable!("without a directory it is not at home")
+            (place, RecordLocation::Name(at)) => place.prefix(&at.parent.prefix(epoch)?, &at.name, self.ino),
+            (_, RecordLocation::Root | RecordLocation::Linked(_) | RecordLocation::Orphan) => {
+                unreachable!("an inode without a name in a directory is not at home")
             }
         };
         if self.is_dir() {
@@ -147,11 +147,11 @@ impl Inode {
     /// `ESTALE` if the inode was deleted.
     pub fn key(&self, epoch: u64) -> Result<Vec<u8>> {
         match &self.at.read().spot {
-            Spot::Root => Ok(key::ROOT.to_vec()),
-            Spot::Name(name) => name.key(epoch),
-            Spot::Linked(_) => Ok(key::number(key::LINKED, self.ino)),
-            Spot::Orphan => Ok(key::number(key::ORPHAN, self.ino)),
-            Spot::Gone => fail(libc::ESTALE),
+            RecordLocation::Root => Ok(key::ROOT.to_vec()),
+            RecordLocation::Name(name) => name.key(epoch),
+            RecordLocation::Linked(_) => Ok(key::number(key::LINKED, self.ino)),
+            RecordLocation::Orphan => Ok(key::number(key::ORPHAN, self.ino)),
+            RecordLocation::Gone => fail(libc::ESTALE),
         }
     }
 
@@ -164,22 +164,22 @@ impl Inode {
     }
 
     pub fn is_gone(&self) -> bool {
-        matches!(self.at.read().spot, Spot::Gone)
+        matches!(self.at.read().spot, RecordLocation::Gone)
     }
 
     /// Whether it is known to have this name.
     pub fn has(&self, name: &Name) -> bool {
         match &self.at.read().spot {
-            Spot::Name(only) => only == name,
-            Spot::Linked(names) => names.contains(name),
-            Spot::Root | Spot::Orphan | Spot::Gone => false,
+            RecordLocation::Name(only) => only == name,
+            RecordLocation::Linked(names) => names.contains(name),
+            RecordLocation::Root | RecordLocation::Orphan | RecordLocation::Gone => false,
         }
     }
 
     /// The remaining name of a file with `links` names after it loses one of them, if it is known and the only one.
     pub fn left_without(&self, lost: &Name, links: u32) -> Option<Name> {
         match &self.at.read().spot {
-            Spot::Linked(names) if links == 2 && names.len() == 2 && names.contains(lost) => {
+            RecordLocation::Linked(names) if links == 2 && names.len() == 2 && names.contains(lost) => {
                 names.iter().find(|name| *name != lost).cloned()
             }
             _ => None,
@@ -188,7 +188,7 @@ impl Inode {
 
     /// Marks the parent directory as changed, after the record of this inode changed.
     pub fn touched(&self) {
-        if let Spot::Name(at) = &self.at.read().spot {
+        if let RecordLocation::Name(at) = &self.at.read().spot {
             at.parent.version.fetch_add(1, Relaxed);
         }
     }

@@ -111,8 +111,8 @@ fn component_end(rest: &[u8], zero: usize) -> Option<usize> {
     (tag <= 8 && end <= rest.len()).then_some(end)
 }
 
-/// The lengths of the prefixes of all directories that may contain this prefix, the root's first; only the root's if the prefix does
-/// not begin with a name.
+/// The lengths of the prefixes of all directories that may contain this prefix, the root's first; without the root's if the prefix
+/// does not begin with a name.
 pub(crate) fn component_ends(prefix: &[u8]) -> Vec<usize> {
     let mut ends = vec![if is_far(prefix) { 9 } else { 0 }];
     while let Some(at) = ends.last().copied()

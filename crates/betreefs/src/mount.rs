@@ -217,7 +217,7 @@ fn attach(
     let device: OwnedFd =
         OpenOptions::new().read(true).write(true).open(path).context("opening", path)?.into();
     let data = format!("fd={},rootmode=40000,user_id=0,group_id=0,{}", device.as_raw_fd(), kernel_options());
-    let data = CString::new(data).expect("no zero byte is in it");
+    let data = CString::new(data).expect("the options contain no zero byte");
     rustix::mount::mount(image, dir, KIND, options.flags(), Some(data.as_c_str()))
         .context("mounting on", dir)?;
     let session = device
@@ -265,7 +265,7 @@ fn serve_until_end(
     let ended = write_now_and_then(&fs, unmount, events);
     pruner.stop();
     // The session thread drops its reference before it signals the end.
-    let closed = Arc::into_inner(fs).expect("nobody else has it").close();
+    let closed = Arc::into_inner(fs).expect("no other reference to the file system exists").close();
     ended.context("serving", image)?;
     closed
 }

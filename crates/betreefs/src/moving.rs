@@ -8,7 +8,7 @@ use betree::Batch;
 use crate::create::Changes;
 use crate::error::Result;
 use crate::fs::Fs;
-use crate::inode::{At, Inode, Name, Spot};
+use crate::inode::{At, Inode, Name, RecordLocation};
 use crate::key;
 use crate::record::{Entry, Place, Record, Time};
 
@@ -79,18 +79,23 @@ impl Fs {
             copied = may_copy && !record.displaced && self.copy(&record, &old, &new, batch)?;
             if !copied {
                 place = Place::Away(Arc::clone(&old));
-                if let Spot::Name(from) = &at.spot
+                if let RecordLocation::Name(from) = &at.spot
                     && !matches!(at.place, Place::Away(_))
                 {
                     changes.of(&from.parent, |dir| dir.displaced = true);
                 }
             }
         }
-        if let Spot::Linked(_) = at.spot {
+        if let RecordLocation::Linked(_) = at.spot {
             batch.delete(&key::number(key::LINKED, inode.ino));
         }
         batch.insert(&to.key(epoch)?, &record.encode(&place));
-        Ok(Moved { inode: Arc::clone(inode), record, at: At { spot: Spot::Name(to.clone()), place }, copied })
+        Ok(Moved {
+            inode: Arc::clone(inode),
+            record,
+            at: At { spot: RecordLocation::Name(to.clone()), place },
+            copied,
+        })
     }
 
     /// Updates the inode in memory, after the batch was written.

@@ -59,7 +59,7 @@ impl Pruner {
     pub fn stop(self) {
         self.stop.store(true, Relaxed);
         self.thread.thread().unpark();
-        self.thread.join().expect("the thread that prunes does not panic");
+        self.thread.join().expect("the prune thread does not panic");
     }
 }
 

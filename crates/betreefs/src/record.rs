@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        Ok(self.take(N)?.try_into().expect("as many as were taken"))
+        Ok(self.take(N)?.try_into().expect("the slice has N bytes"))
     }
 
     fn u8(&mut self) -> Result<u8> {

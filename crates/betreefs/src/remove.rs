@@ -8,7 +8,7 @@ use betree::Batch;
 use crate::create::Changes;
 use crate::error::{Result, fail};
 use crate::fs::Fs;
-use crate::inode::{At, Inode, Name, Spot, State};
+use crate::inode::{At, Inode, Name, RecordLocation, State};
 use crate::key;
 use crate::record::{Entry, Place, Record, Time};
 
@@ -115,7 +115,7 @@ impl Fs {
         let mut record = state.record.clone();
         record.ctime = now;
         let at = inode.at.read().clone();
-        let linked = matches!(at.spot, Spot::Linked(_));
+        let linked = matches!(at.spot, RecordLocation::Linked(_));
         let home = !matches!(at.place, Place::Away(_));
         let number = key::number(key::LINKED, inode.ino);
         record.links = if inode.is_dir() { 0 } else { record.links - 1 };
@@ -131,11 +131,11 @@ impl Fs {
         if state.opens > 0 && !inode.is_dir() {
             let place = Place::Away(inode.prefix(self.epoch())?);
             batch.insert(&key::number(key::ORPHAN, inode.ino), &record.encode(&place));
-            return Ok(loss(record, At { spot: Spot::Orphan, place }, home));
+            return Ok(loss(record, At { spot: RecordLocation::Orphan, place }, home));
         }
         self.delete_data(inode, &record, batch)?;
         let displaces = record.displaced && home;
-        Ok(loss(record, At { spot: Spot::Gone, place: at.place }, displaces))
+        Ok(loss(record, At { spot: RecordLocation::Gone, place: at.place }, displaces))
     }
 
     /// Updates the inode in memory, after the batch of [`lose`](Self::lose) was written.
@@ -196,14 +196,14 @@ impl Fs {
         let inode = self.inode(ino)?;
         let mut state = inode.state.lock();
         state.opens = state.opens.saturating_sub(1);
-        if state.opens > 0 || !matches!(inode.at.read().spot, Spot::Orphan) {
+        if state.opens > 0 || !matches!(inode.at.read().spot, RecordLocation::Orphan) {
             return Ok(());
         }
         let mut batch = Batch::new();
         batch.delete(&key::number(key::ORPHAN, ino));
         self.delete_data(&inode, &state.record, &mut batch)?;
         self.write_batch(&batch)?;
-        inode.at.write().spot = Spot::Gone;
+        inode.at.write().spot = RecordLocation::Gone;
         Ok(())
     }
 

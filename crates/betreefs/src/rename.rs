@@ -7,7 +7,7 @@ use betree::Batch;
 use crate::create::{Changes, check_name};
 use crate::error::{Result, fail};
 use crate::fs::Fs;
-use crate::inode::{Inode, Name, Spot};
+use crate::inode::{Inode, Name, RecordLocation};
 use crate::moving::Moved;
 use crate::record::Time;
 
@@ -144,7 +144,7 @@ impl Fs {
     ) -> Result<Moved> {
         let mut record = inode.state.lock().record.clone();
         record.ctime = now;
-        let linked = matches!(inode.at.read().spot, Spot::Linked(_));
+        let linked = matches!(inode.at.read().spot, RecordLocation::Linked(_));
         if linked && record.links > 1 {
             self.redirect(inode, record, (from, to), batch)
         } else {
@@ -161,7 +161,7 @@ fn is_in(dir: &Arc<Inode>, inode: &Inode) -> bool {
             return true;
         }
         let parent = match &at.at.read().spot {
-            Spot::Name(name) => Arc::clone(&name.parent),
+            RecordLocation::Name(name) => Arc::clone(&name.parent),
             _ => return false,
         };
         at = parent;

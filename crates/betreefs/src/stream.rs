@@ -19,7 +19,7 @@ const SKIPPED: usize = 32;
 /// The running scan, if any.
 #[derive(Default)]
 pub(crate) struct Stream {
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     running: AtomicBool,
     /// The file that the scan read last, as a hash; other readers of that file wait for the lock.
     file: AtomicU64,
@@ -28,7 +28,7 @@ pub(crate) struct Stream {
 }
 
 #[derive(Default)]
-struct State {
+struct StreamState {
     /// The key of the last read, and the number of ascending reads before it.
     last: Vec<u8>,
     rising: u32,
@@ -55,7 +55,7 @@ impl Stream {
         }
     }
 
-    fn stop(&self, state: &mut State) {
+    fn stop(&self, state: &mut StreamState) {
         state.running = None;
         state.rising = 0;
         self.running.store(false, SeqCst);
@@ -87,7 +87,7 @@ impl Stream {
 
     fn read_on(
         &self,
-        state: &mut State,
+        state: &mut StreamState,
         store: &Store,
         prefix: &[u8],
         blocks: &Range<u64>,
@@ -112,7 +112,7 @@ impl Stream {
             state.running = Some(running);
             self.running.store(true, SeqCst);
         }
-        let running = state.running.as_mut().expect("it was just begun");
+        let running = state.running.as_mut().expect("the scan was just started");
         if first < running.from {
             return Ok(false);
         }

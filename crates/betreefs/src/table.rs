@@ -196,11 +196,11 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inode::Spot;
+    use crate::inode::RecordLocation;
     use crate::record::{Place, Record};
 
     fn inode(ino: u64) -> Arc<Inode> {
-        Inode::new(Record { ino, ..Record::default() }, Spot::Orphan, Place::Home)
+        Inode::new(Record { ino, ..Record::default() }, RecordLocation::Orphan, Place::Home)
     }
 
     #[test]

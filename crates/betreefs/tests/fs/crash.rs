@@ -66,7 +66,7 @@ fn inspect(after: MemoryStorage, synced: u64) {
     if synced > 0 {
         let current = fs.lookup(ROOT, b"current").unwrap();
         let content = content(&fs, current.ino);
-        assert!((synced - 1..=synced).any(|round| content == bytes(round, 5000)), "the rename was half done");
+        assert!((synced - 1..=synced).any(|round| content == bytes(round, 5000)), "the rename is incomplete");
     }
     // A file moves home completely, or has both of its names.
     let temporary = fs.lookup(ROOT, b"tmp").map(|found| found.ino).ok();
@@ -135,7 +135,7 @@ fn disk_that_ignores_flushes_is_detected() {
         let after = disk.after(PowerCut::SomeWrites(*at));
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| inspect(after, synced))).is_err()
     });
-    assert!(found.count() > 3, "the test would pass on a disk that loses what it was told to keep");
+    assert!(found.count() > 3, "the test does not detect a disk that loses flushed data");
 }
 
 mod soak {

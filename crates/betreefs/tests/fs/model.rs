@@ -104,21 +104,21 @@ impl Model {
     fn entries(&self, dir: usize) -> &BTreeMap<usize, usize> {
         match &self.nodes[dir].kind {
             Kind::Dir(entries) => entries,
-            _ => panic!("no directory"),
+            _ => panic!("not a directory"),
         }
     }
 
     fn entries_mut(&mut self, dir: usize) -> &mut BTreeMap<usize, usize> {
         match &mut self.nodes[dir].kind {
             Kind::Dir(entries) => entries,
-            _ => panic!("no directory"),
+            _ => panic!("not a directory"),
         }
     }
 
     fn data(&mut self, file: usize) -> &mut Vec<u8> {
         match &mut self.nodes[file].kind {
             Kind::File(data) => data,
-            _ => panic!("no file"),
+            _ => panic!("not a file"),
         }
     }
 
@@ -184,7 +184,7 @@ impl Both {
     }
 
     fn fs(&self) -> &Fs {
-        self.fs.as_ref().expect("it is mounted")
+        self.fs.as_ref().expect("the file system is mounted")
     }
 
     fn make(&mut self, dir: u8, name: u8, mode: u32, kind: Kind) {

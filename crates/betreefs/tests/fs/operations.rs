@@ -290,7 +290,7 @@ fn sequential_reads_return_the_last_written_data() {
                 let at = if i == 2 { 5 } else { 0 };
                 expected[at..at + 3].copy_from_slice(b"new");
             }
-            assert!(data == expected, "file {i} is not what was written last");
+            assert!(data == expected, "file {i} differs from the last write");
         }
     }
     // Sequential reads do not keep deleted blocks allocated.

@@ -115,7 +115,7 @@ fn read_errors_never_return_zeros() {
         }
         Err(error) => error.errno() == libc::EIO,
     });
-    let failed = failed.expect("not all of it was read before");
+    let failed = failed.expect("some of the file is not cached");
     assert_eq!(errno(read(failed)), libc::EIO);
     assert_eq!(errno(read(failed + 1)), libc::EIO);
 }
@@ -173,7 +173,7 @@ fn deletes_trigger_a_new_search_for_free_space() {
     for _ in 0..100 {
         assert_eq!(errno(fs.write(ino, at, &piece, false)), libc::ENOSPC);
     }
-    assert_eq!(disk.writes(), before, "writes of looks");
+    assert_eq!(disk.writes(), before, "searches for free space must not write");
     fs.unlink(ROOT, b"filler").unwrap();
     let again = file(&fs, ROOT, b"again").unwrap();
     fs.write(again.ino, 0, &piece, false).unwrap();
