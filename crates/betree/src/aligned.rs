@@ -25,8 +25,8 @@ unsafe impl Sync for Aligned {}
 impl Aligned {
     /// `len` zeros; `len` must not be 0.
     pub fn zeroed(len: usize) -> Self {
-        let layout = Layout::from_size_align(len, ALIGN).expect("lengths are those of nodes");
-        assert!(len > 0, "an empty buffer was asked for");
+        let layout = Layout::from_size_align(len, ALIGN).expect("the length is at most that of a node");
+        assert!(len > 0, "the buffer is empty");
         // SAFETY: the layout is not empty.
         let at = unsafe { alloc_zeroed(layout) };
         let Some(at) = NonNull::new(at) else { handle_alloc_error(layout) };
@@ -67,7 +67,7 @@ impl AlignedBuffer {
             self.memory = Some(larger);
         }
         let start = std::mem::replace(&mut self.len, len);
-        &mut self.memory.as_mut().expect("was just made")[start..len]
+        &mut self.memory.as_mut().expect("the memory was just allocated")[start..len]
     }
 
     /// Capacity in bytes.
@@ -107,7 +107,7 @@ const SPARE: (usize, usize) = (4, 4 << 20);
 
 impl Pool {
     /// Lends `len` bytes with arbitrary content.
-    pub fn lend(self: &Arc<Self>, len: usize) -> Lent {
+    pub fn lend(self: &Arc<Self>, len: usize) -> PooledBuffer {
         let mut buffer = {
             let mut spare = self.spare.lock();
             // The smallest buffer that fits, to keep larger ones for larger requests.
@@ -116,37 +116,37 @@ impl Pool {
             best.map(|i| spare.swap_remove(i)).unwrap_or_default()
         };
         buffer.grow(len);
-        Lent { buffer, pool: Arc::clone(self) }
+        PooledBuffer { buffer, pool: Arc::clone(self) }
     }
 }
 
 /// Bytes from a [`Pool`].
-pub(crate) struct Lent {
+pub(crate) struct PooledBuffer {
     buffer: AlignedBuffer,
     pool: Arc<Pool>,
 }
 
-impl Deref for Lent {
+impl Deref for PooledBuffer {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         &self.buffer
     }
 }
 
-impl DerefMut for Lent {
+impl DerefMut for PooledBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.buffer
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear(SPARE.1);
         let mut spare = self.pool.spare.lock();
         spare.push(buffer);
         if spare.len() > SPARE.0 {
-            let least = (0..spare.len()).min_by_key(|i| spare[*i].room()).expect("there are some");
+            let least = (0..spare.len()).min_by_key(|i| spare[*i].room()).expect("the pool is not empty");
             let gone = spare.swap_remove(least);
             drop(spare);
             drop(gone);
@@ -155,17 +155,17 @@ impl Drop for Lent {
 }
 
 /// Bytes from a pool, shared by the items parsed from them. They are charged while any of the items exists.
-pub(crate) struct Common {
-    bytes: Lent,
+pub(crate) struct SharedBuffer {
+    bytes: PooledBuffer,
     _charge: Charge,
 }
 
-impl Common {
+impl SharedBuffer {
     /// Shares `bytes` if `used`, the number of bytes that stay in use, is most of their memory.
     ///
     /// # Errors
     /// The bytes, if sharing would waste too much memory.
-    pub fn of(bytes: Lent, used: usize, gauge: &Arc<Gauge>) -> Result<Arc<Self>, Lent> {
+    pub fn of(bytes: PooledBuffer, used: usize, gauge: &Arc<Gauge>) -> Result<Arc<Self>, PooledBuffer> {
         let room = bytes.buffer.room();
         if used < room / 4 * 3 {
             return Err(bytes);
@@ -174,14 +174,14 @@ impl Common {
     }
 }
 
-impl Deref for Common {
+impl Deref for SharedBuffer {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl std::fmt::Debug for Common {
+impl std::fmt::Debug for SharedBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bytes", self.len())
     }
@@ -189,7 +189,8 @@ impl std::fmt::Debug for Common {
 
 impl Drop for Aligned {
     fn drop(&mut self) {
-        let layout = Layout::from_size_align(self.len, ALIGN).expect("was good when it was made");
+        let layout =
+            Layout::from_size_align(self.len, ALIGN).expect("the layout was valid at the allocation");
         // SAFETY: made by `alloc_zeroed` with this layout.
         unsafe { dealloc(self.at.as_ptr(), layout) }
     }

@@ -14,15 +14,15 @@ pub(crate) struct Arena {
 
 /// A reference to bytes in an [`Arena`], which must outlive it.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ArenaSlice {
     at: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: the bytes are reachable only through the owner of the arena, under the rules of its references.
-unsafe impl Send for Kept {}
+unsafe impl Send for ArenaSlice {}
 // SAFETY: as above; shared references only read.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for ArenaSlice {}
 
 impl Arena {
     /// Total bytes copied into the arena.
@@ -31,22 +31,22 @@ impl Arena {
     }
 
     /// Copies `bytes` into the arena.
-    pub fn keep(&mut self, bytes: &[u8]) -> Kept {
+    pub fn keep(&mut self, bytes: &[u8]) -> ArenaSlice {
         self.bytes += bytes.len();
         if self.chunks.last().is_none_or(|chunk| chunk.capacity() - chunk.len() < bytes.len()) {
             let size = (2 * self.chunks.last().map_or(2048, Vec::capacity)).min(MOST).max(bytes.len());
             self.chunks.push(Vec::with_capacity(size));
         }
-        let chunk = self.chunks.last_mut().expect("was just made");
+        let chunk = self.chunks.last_mut().expect("a chunk exists");
         let start = chunk.len();
         // The chunk has enough capacity, so it does not move, and neither do bytes stored in it before.
         chunk.extend_from_slice(bytes);
         let at = NonNull::from(&mut chunk[start..]).cast();
-        Kept { at, len: bytes.len() }
+        ArenaSlice { at, len: bytes.len() }
     }
 }
 
-impl Kept {
+impl ArenaSlice {
     /// The bytes.
     ///
     /// # Safety

@@ -140,7 +140,7 @@ impl Batch {
         std::iter::from_fn(move || {
             let op = (!reader.is_empty())
                 .then(|| next(&mut reader, || shared.next().map(|(_, value)| Value::Shared(value))));
-            op.map(|op| op.expect("a batch encodes what it is given"))
+            op.map(|op| op.expect("a batch is encoded correctly"))
         })
     }
 

@@ -25,7 +25,7 @@ pub(crate) enum Item {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CacheEntry {
     item: Item,
     bytes: usize,
     /// Uses since the clock last passed, at most [`AGAIN`]. An item loaded on demand starts with one use, a prefetched one with none, so that a scan
@@ -37,7 +37,7 @@ struct Kept {
 
 #[derive(Debug, Default)]
 struct Shard {
-    items: HashMap<Name, Kept>,
+    items: HashMap<Name, CacheEntry>,
     clock: VecDeque<Name>,
     loading: HashSet<Name>,
 }
@@ -73,7 +73,7 @@ impl Shard {
     }
 }
 
-impl Kept {
+impl CacheEntry {
     fn give(&self) -> Item {
         // Of two concurrent increments one may be lost.
         let uses = self.uses.load(Relaxed);
@@ -121,7 +121,7 @@ impl Cache {
     /// The item with this name, if cached.
     pub fn get(&self, name: Name) -> Option<Item> {
         let shard = self.shard(name).shard.lock();
-        shard.items.get(&name).map(Kept::give)
+        shard.items.get(&name).map(CacheEntry::give)
     }
 
     /// Removes and returns an item. Its name stays in the clock until the clock passes it.
@@ -187,7 +187,7 @@ impl Cache {
         };
         {
             let mut shard = self.shard(name).shard.lock();
-            let kept = Kept { item, bytes, uses: AtomicU8::new(uses), _charge: charge };
+            let kept = CacheEntry { item, bytes, uses: AtomicU8::new(uses), _charge: charge };
             match shard.items.insert(name, kept) {
                 Some(before) => drop(self.bytes.fetch_sub(before.bytes, Relaxed)),
                 None => shard.clock.push_back(name),
@@ -205,7 +205,7 @@ impl Cache {
         if kept.uses.load(Relaxed) == AGAIN {
             return kept.stay(&self.gauge);
         }
-        let gone = shard.items.remove(&name).expect("it is there");
+        let gone = shard.items.remove(&name).expect("the item is cached");
         self.bytes.fetch_sub(gone.bytes, Relaxed);
         // Searches from the end: the item is recent.
         if let Some(at) = shard.clock.iter().rposition(|other| *other == name) {

@@ -36,7 +36,7 @@ const VISITS: u32 = 256;
 
 /// Requests to the thread.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct Requests {
     /// Numbers of requested and completed checkpoints.
     pub checkpoints: u64,
     pub made: u64,
@@ -349,7 +349,7 @@ impl Flusher {
         self.write_back(shared, u8::MAX, u64::MAX)?;
         self.version += 1;
         self.publish(shared);
-        let Link::Disk(root) = self.root else { unreachable!("all was written") };
+        let Link::Disk(root) = self.root else { unreachable!("the whole tree was written") };
         let map = self.write_map(shared)?;
         shared.pager.flush()?;
         let superblock = &mut self.superblock;

@@ -1,7 +1,7 @@
 //! Lookup of a key: in memory first, then down the tree until a message determines the value.
 
 use crate::error::Result;
-use crate::memtable::Found;
+use crate::memtable::Lookup;
 use crate::node::{Link, Part};
 use crate::pager::Pager;
 use crate::run::{Kind, patch};
@@ -14,10 +14,10 @@ impl View {
         let mut patches: Vec<Vec<u8>> = Vec::new();
         for memtable in std::iter::once(&self.active).chain(&self.frozen) {
             match memtable.read().get(key, self.number) {
-                Found::Value(value) => return Ok(apply(Some(value), &patches)),
-                Found::Absent => return Ok(apply(None, &patches)),
-                Found::Patch(payload) => patches.push(payload),
-                Found::Nothing => {}
+                Lookup::Value(value) => return Ok(apply(Some(value), &patches)),
+                Lookup::Absent => return Ok(apply(None, &patches)),
+                Lookup::Patch(payload) => patches.push(payload),
+                Lookup::Nothing => {}
             }
         }
         let mut link = self.version.root.clone();

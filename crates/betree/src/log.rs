@@ -21,7 +21,7 @@ use crate::params::SECTOR;
 use crate::storage::Storage;
 use crate::sum::{Uuid, seed, sum};
 use sectors::Sectors;
-use waiting::Waiting;
+use waiting::PendingRecords;
 
 /// Record bytes per sector.
 pub(crate) const PAYLOAD: usize = SECTOR - 20;
@@ -58,11 +58,11 @@ impl Ring {
     }
 }
 
-struct State {
+struct LogState {
     /// Pending records up to the end of a block, the oldest first.
-    closed: Vec<Waiting>,
+    closed: Vec<PendingRecords>,
     /// Records after those.
-    open: Waiting,
+    open: PendingRecords,
     /// The first sector that must not be overwritten.
     tail: u64,
     /// Sectors before this one are durable, or will never be needed.
@@ -93,7 +93,7 @@ pub(crate) struct Log {
     ring: Ring,
     epoch: u32,
     seed: u64,
-    state: Mutex<State>,
+    state: Mutex<LogState>,
     /// Signalled after a write, and when much is pending.
     changed: Condvar,
 }
@@ -101,9 +101,9 @@ pub(crate) struct Log {
 impl Log {
     /// A log that continues at sector `next`, the start of a block.
     pub fn new(storage: Arc<dyn Storage>, ring: Ring, epoch: u32, next: u64) -> Self {
-        let state = State {
+        let state = LogState {
             closed: Vec::new(),
-            open: Waiting::at(next),
+            open: PendingRecords::at(next),
             tail: next,
             durable: next,
             gone: next,
@@ -186,9 +186,9 @@ impl Log {
     pub fn let_go(&self, sector: u64, least: usize) {
         let mut state = self.state.lock();
         let n = state.closed.partition_point(|waiting| waiting.first < sector);
-        let bytes: u64 = state.closed[..n].iter().map(Waiting::len).sum();
+        let bytes: u64 = state.closed[..n].iter().map(PendingRecords::len).sum();
         if n > 0 && (bytes >= least as u64 || state.has_gap()) {
-            let gone: Vec<Waiting> = state.closed.drain(..n).collect();
+            let gone: Vec<PendingRecords> = state.closed.drain(..n).collect();
             state.gone = sector;
             self.changed.notify_all();
             drop(state);
@@ -237,10 +237,10 @@ impl Log {
     }
 
     /// Writes pending records before `sector`, a record boundary. Records behind a gap become valid only once the tail is past the gap.
-    fn write_out(&self, state: &mut MutexGuard<'_, State>, sector: u64, flush: bool) -> Result<()> {
+    fn write_out(&self, state: &mut MutexGuard<'_, LogState>, sector: u64, flush: bool) -> Result<()> {
         state.close(self.ring.block);
         let n = state.closed.partition_point(|waiting| waiting.first < sector);
-        let waiting: Vec<Waiting> = state.closed.drain(..n).collect();
+        let waiting: Vec<PendingRecords> = state.closed.drain(..n).collect();
         let end = state.closed.first().map_or(state.open.first, |next| next.first);
         let mut buffer = std::mem::take(&mut state.buffer);
         state.busy = true;
@@ -267,7 +267,7 @@ impl Log {
     }
 
     /// Writes records to the ring; returns the number of bytes.
-    fn write(&self, records: Vec<Waiting>, buffer: &mut AlignedBuffer) -> Result<u64> {
+    fn write(&self, records: Vec<PendingRecords>, buffer: &mut AlignedBuffer) -> Result<u64> {
         let mut sectors = 0;
         for waiting in records {
             let mut out = Sectors::new(self, buffer, waiting.first);
@@ -278,7 +278,7 @@ impl Log {
     }
 }
 
-impl State {
+impl LogState {
     /// The number of the sector behind the last record.
     fn end(&self) -> u64 {
         self.open.first + self.open.sectors()
@@ -288,13 +288,13 @@ impl State {
     fn close(&mut self, block: u64) {
         if !self.open.is_empty() {
             let next = self.end().next_multiple_of(block);
-            self.closed.push(std::mem::replace(&mut self.open, Waiting::at(next)));
+            self.closed.push(std::mem::replace(&mut self.open, PendingRecords::at(next)));
         }
     }
 
     /// Pending bytes, without long values.
     fn own_bytes(&self) -> usize {
-        self.closed.iter().chain([&self.open]).map(Waiting::own_bytes).sum()
+        self.closed.iter().chain([&self.open]).map(PendingRecords::own_bytes).sum()
     }
 
     /// Whether dropped records are in no checkpoint yet.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::arena::{Arena, Kept};
+use crate::arena::{Arena, ArenaSlice};
 use crate::batch::{Op, Value};
 use crate::memory::{Charge, Gauge};
 use crate::payload::{LONG, Payload};
@@ -25,7 +25,7 @@ type Bytes = Box<[u8]>;
 struct Key {
     prefix: u64,
     /// In the arena of the memtable.
-    kept: Kept,
+    kept: ArenaSlice,
 }
 
 impl Key {
@@ -104,7 +104,7 @@ fn prefix(key: &[u8]) -> u64 {
 #[derive(Debug)]
 enum Body {
     /// In the arena of the memtable.
-    Kept(Kept),
+    ArenaSlice(ArenaSlice),
     /// A long value.
     Shared(Arc<Payload>),
 }
@@ -120,7 +120,7 @@ impl Message {
     fn payload(&self) -> &[u8] {
         match &self.body {
             // SAFETY: a message is dropped with its memtable, and changed only while the memtable is borrowed exclusively.
-            Body::Kept(kept) => unsafe { kept.get() },
+            Body::ArenaSlice(kept) => unsafe { kept.get() },
             Body::Shared(value) => value,
         }
     }
@@ -129,7 +129,7 @@ impl Message {
     fn payload_mut(&mut self) -> Option<&mut [u8]> {
         match &mut self.body {
             // SAFETY: the memtable is borrowed exclusively, as this message is, so no other reference to the bytes exists.
-            Body::Kept(kept) => Some(unsafe { kept.get_mut() }),
+            Body::ArenaSlice(kept) => Some(unsafe { kept.get_mut() }),
             Body::Shared(value) => Arc::get_mut(value).map(Payload::bytes_mut),
         }
     }
@@ -153,7 +153,7 @@ impl Messages {
 
 /// The result of a lookup in a memtable.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     Value(Vec<u8>),
     Absent,
     /// This patch, applied to the value below.
@@ -260,7 +260,7 @@ impl Memtable {
         if kind == Kind::Insert && payload.len() >= LONG {
             return self.set_shared(number, key, Arc::new(Payload::new(payload)));
         }
-        let body = Body::Kept(self.arena.keep(payload));
+        let body = Body::ArenaSlice(self.arena.keep(payload));
         self.set(key, Message { number, kind, body });
     }
 
@@ -334,14 +334,14 @@ impl Memtable {
     }
 
     /// Looks up `key` in a snapshot of `number`.
-    pub fn get(&self, key: &[u8], number: u64) -> Found {
+    pub fn get(&self, key: &[u8], number: u64) -> Lookup {
         let message = self.messages.get(&(prefix(key), key) as &dyn AsKey).and_then(|m| m.at(number));
         match message.map(|message| (message.kind, message.payload())) {
-            Some((Kind::Insert, value)) => Found::Value(value.to_vec()),
-            Some((Kind::Delete, _)) => Found::Absent,
-            Some((Kind::Patch, payload)) => Found::Patch(payload.to_vec()),
-            None if self.deletes(key, number) => Found::Absent,
-            None => Found::Nothing,
+            Some((Kind::Insert, value)) => Lookup::Value(value.to_vec()),
+            Some((Kind::Delete, _)) => Lookup::Absent,
+            Some((Kind::Patch, payload)) => Lookup::Patch(payload.to_vec()),
+            None if self.deletes(key, number) => Lookup::Absent,
+            None => Lookup::Nothing,
         }
     }
 
@@ -369,7 +369,7 @@ impl Memtable {
             }
             if let Some(message) = messages.at(number) {
                 match &message.body {
-                    Body::Kept(_) => out.push(key.bytes(), message.kind, message.payload()),
+                    Body::ArenaSlice(_) => out.push(key.bytes(), message.kind, message.payload()),
                     Body::Shared(value) => out.push_shared(key.bytes(), value),
                 }
             }

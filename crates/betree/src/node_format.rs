@@ -50,7 +50,7 @@ impl Layout {
             let run = match &entry.part {
                 Part::Memory(run) => Some(run.bytes()),
                 Part::Empty => None,
-                Part::Disk(_) => unreachable!("a node is written when all of it is in memory"),
+                Part::Disk(_) => unreachable!("all parts of a written node are in memory"),
             };
             set_u32(out, place, entry.key.len() as u32);
             if let Some(run) = run {

@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use crate::aligned::Aligned;
 use crate::batch::{check, ops};
 use crate::error::{Error, Result};
-use crate::flusher::{Flusher, Wanted, run};
+use crate::flusher::{Flusher, Requests, run};
 use crate::log::{Log, Ring, recover};
 use crate::memtable::Memtable;
 use crate::node::{Link, Node};
@@ -125,7 +125,7 @@ impl Store {
             writer: Mutex::new(0),
             versions: Mutex::new(versions),
             flusher: Mutex::new(flusher),
-            wanted: Mutex::new(Wanted::default()),
+            wanted: Mutex::new(Requests::default()),
             work: Condvar::new(),
             done: Condvar::new(),
             room: AtomicI64::new(0),

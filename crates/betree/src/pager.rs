@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::aligned::{Common, Lent, Pool};
+use crate::aligned::{Pool, PooledBuffer, SharedBuffer};
 use crate::cache::{Cache, Item, Name};
 use crate::error::{Error, Result};
 use crate::node::{Entry, Link, Node, Part, PartPlace};
@@ -49,7 +49,7 @@ impl Pager {
     }
 
     /// Reads whole blocks.
-    fn read(&self, at: u64, bytes: usize) -> Result<Lent> {
+    fn read(&self, at: u64, bytes: usize) -> Result<PooledBuffer> {
         let mut buffer = self.pool.lend(self.layout.params.blocks(bytes));
         self.behind.wait_for(at, buffer.len());
         self.storage.read_at(&mut buffer, at).map_err(|e| Error::io("reading", at, bytes, &e))?;
@@ -107,7 +107,7 @@ impl Pager {
         match link {
             Link::Memory(node) => Ok(Arc::clone(node)),
             Link::Disk(pointer) => self.header(pointer),
-            Link::None => unreachable!("basements are not followed"),
+            Link::None => unreachable!("a basement has no child"),
         }
     }
 
@@ -143,9 +143,9 @@ impl Pager {
 
     /// Adds parts that one request read from `start` on to the cache, and ends their loading one by one, as a reader may wait for the first. They
     /// share the buffer if they fill most of it.
-    fn put_parts(&self, places: &[PartPlace], start: u64, bytes: Lent) -> Result<()> {
+    fn put_parts(&self, places: &[PartPlace], start: u64, bytes: PooledBuffer) -> Result<()> {
         let used = places.iter().map(|place| place.bytes as usize).sum();
-        let common = Common::of(bytes, used, &self.cache.gauge);
+        let common = SharedBuffer::of(bytes, used, &self.cache.gauge);
         let mut done = Ok(());
         for place in places {
             let at = (place.at - start) as usize;
@@ -184,7 +184,7 @@ impl Pager {
         }
         let missing = |entry: &Entry| matches!(entry.part, Part::Disk(_));
         if let Some(first) = node.entries.iter().position(missing) {
-            let last = node.entries.iter().rposition(missing).expect("there is a first");
+            let last = node.entries.iter().rposition(missing).expect("a missing part exists");
             let (start, end) = span(&node.entries[first..=last]).expect("parts on the disk");
             let bytes = self.read(start, (end - start) as usize)?;
             self.fill(&mut node.entries[first..=last], start, &bytes)?;

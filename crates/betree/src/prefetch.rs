@@ -21,7 +21,7 @@ const MOST: usize = 8;
 type Job = (Pointer, Weak<Version>, Option<Arc<[u8]>>);
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     jobs: Vec<Job>,
     thread: Option<JoinHandle<()>>,
     stop: bool,
@@ -30,7 +30,7 @@ struct State {
 /// A read-ahead thread, started with the first job.
 #[derive(Default)]
 pub(crate) struct Prefetcher {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     work: Condvar,
 }
 
@@ -69,7 +69,7 @@ impl Prefetcher {
         };
         self.work.notify_all();
         if let Some(thread) = thread {
-            thread.join().expect("the thread that reads ahead does not panic");
+            thread.join().expect("the read-ahead thread does not panic");
         }
     }
 
@@ -97,7 +97,7 @@ fn run(shared: &Weak<Shared>) {
     }
 }
 
-/// Reads a node, or the first leaves below it.
+/// Reads a node and the first leaves below it.
 fn read(pager: &Pager, pointer: &Pointer, to: Option<&[u8]>) -> Result<()> {
     pager.prefetch_node(pointer, to)?;
     if pointer.level == 0 {

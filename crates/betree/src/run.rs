@@ -12,7 +12,7 @@ pub(crate) use build::RunBuilder;
 pub(crate) use compose::{Slice, Target, compose, union};
 pub(crate) use message::{Kind, join_patches, patch, patched, single_patch};
 
-use crate::aligned::Common;
+use crate::aligned::SharedBuffer;
 use crate::codec::{get_u32, set_u32};
 use crate::error::{Error, Result};
 use crate::memory::{Charge, Gauge};
@@ -28,7 +28,7 @@ type Shared = (u32, Arc<Payload>);
 #[derive(Debug)]
 pub(crate) enum Bytes {
     Own(Box<[u8]>),
-    Part(Arc<Common>, Range<usize>),
+    Part(Arc<SharedBuffer>, Range<usize>),
 }
 
 impl Deref for Bytes {
@@ -236,7 +236,7 @@ impl Run {
     }
 
     pub fn kind(&self, i: usize) -> Kind {
-        Kind::of(self.bytes[self.body + self.at(i) + 3]).expect("was looked at when the run was made")
+        Kind::of(self.bytes[self.body + self.at(i) + 3]).expect("the run was validated")
     }
 
     /// The bytes after the key of message `i`.

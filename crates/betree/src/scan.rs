@@ -51,7 +51,7 @@ pub struct Scan {
     /// The result of applying patches.
     value: Vec<u8>,
     /// The last returned entry.
-    found: Option<Found>,
+    found: Option<EntryPosition>,
     ahead: Ahead,
     /// Bytes around each needed position to read with it, instead of reading ahead; 0 to read ahead.
     around: usize,
@@ -75,11 +75,11 @@ struct Ahead {
 }
 
 /// An entry: the positions of its value and its key.
-type Found = (At, (usize, usize));
+type EntryPosition = (ValuePosition, (usize, usize));
 
 /// The position of the next entry's value.
 #[derive(Clone, Copy)]
-enum At {
+enum ValuePosition {
     Value,
     Run { source: usize, message: usize },
 }
@@ -142,14 +142,14 @@ impl Scan {
         self.found.map(|(at, (source, message))| {
             let key = self.sources[source].run.key(message);
             match at {
-                At::Run { source, message } => (key, self.sources[source].run.payload(message)),
-                At::Value => (key, &*self.value),
+                ValuePosition::Run { source, message } => (key, self.sources[source].run.payload(message)),
+                ValuePosition::Value => (key, &*self.value),
             }
         })
     }
 
     /// The next entry of this window.
-    fn step(&mut self) -> Option<Found> {
+    fn step(&mut self) -> Option<EntryPosition> {
         loop {
             let mut least: Option<(usize, &[u8])> = None;
             let mut several = false;
@@ -174,7 +174,7 @@ impl Scan {
                 if deleted {
                     continue;
                 }
-                return Some((At::Run { source: first, message }, place));
+                return Some((ValuePosition::Run { source: first, message }, place));
             }
             if let Some(at) = self.resolve(first) {
                 return Some((at, place));
@@ -183,7 +183,7 @@ impl Scan {
     }
 
     /// The value at the current key of source `first`, if any; advances past that key.
-    fn resolve(&mut self, first: usize) -> Option<At> {
+    fn resolve(&mut self, first: usize) -> Option<ValuePosition> {
         let lead = Arc::clone(&self.sources[first].run);
         let key = lead.key(self.sources[first].at);
         let mut patches: Vec<(usize, usize)> = Vec::new();
@@ -205,7 +205,7 @@ impl Scan {
             decided |= self.ranges && !here && source.run.deletes(key);
         }
         if patches.is_empty() {
-            return base.map(|(source, message)| At::Run { source, message });
+            return base.map(|(source, message)| ValuePosition::Run { source, message });
         }
         self.value.clear();
         if let Some((source, message)) = base {
@@ -214,7 +214,7 @@ impl Scan {
         for (source, message) in patches.into_iter().rev() {
             patch(&mut self.value, self.sources[source].run.payload(message));
         }
-        Some(At::Value)
+        Some(ValuePosition::Value)
     }
 
     /// Collects the runs for the next window.

@@ -122,7 +122,7 @@ impl Space {
         self.start + slot * self.params.node()
     }
 
-    /// Allocates an extent for a leaf of `bytes`, at the first free place behind `hint`.
+    /// Allocates an extent for a leaf of `bytes`, at the first free slot behind `hint`, cyclically; a small extent in a zone, if one has room.
     pub fn take(&mut self, bytes: u64, hint: u64) -> Option<u64> {
         if self.is_small(bytes)
             && let Some(at) = self.take_small(bytes)
@@ -158,7 +158,7 @@ impl Space {
     }
 
     fn take_slot(&mut self, slot: u64) {
-        debug_assert!(!self.used.get(slot), "a slot is given twice");
+        debug_assert!(!self.used.get(slot), "the slot is already in use");
         self.used.set(slot, true);
         self.free -= 1;
     }
@@ -176,12 +176,12 @@ impl Space {
             }
             None => return None,
         };
-        let bits = self.zones.get_mut(&slot).expect("was just found or made");
+        let bits = self.zones.get_mut(&slot).expect("the zone exists");
         (first..first + n).for_each(|i| bits.set(i, true));
         Some(self.address(slot) + first * self.params.block())
     }
 
-    /// The first `n` consecutive free slots directly behind `hint`, or else the nearest; if there are none, half as many.
+    /// The first `n` consecutive free slots behind `hint`, or else from the start of the area; if there are none, half as many.
     pub fn row(&self, n: u64, hint: u64) -> Option<u64> {
         let from = self.slot(hint.max(self.start)).min(self.slots);
         let row = |n| self.used.zeros(n, from, self.slots).or_else(|| self.used.zeros(n, 0, self.slots));

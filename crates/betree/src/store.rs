@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 
 use crate::batch::Batch;
 use crate::error::{Error, Result};
-use crate::flusher::{Flusher, Wanted, capacity};
+use crate::flusher::{Flusher, Requests, capacity};
 use crate::log::{Log, Synced};
 use crate::memtable::Memtable;
 use crate::pager::Pager;
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     /// Published trees, the oldest first.
     pub versions: Mutex<VecDeque<(u64, Weak<Version>)>>,
     pub flusher: Mutex<Flusher>,
-    pub wanted: Mutex<Wanted>,
+    pub wanted: Mutex<Requests>,
     /// Signalled when the flusher thread has work.
     pub work: Condvar,
     /// Signalled when the flusher thread has finished some work.
@@ -80,7 +80,7 @@ impl Shared {
         if let Err(error) = result {
             self.fail(error);
             self.usable()?;
-            unreachable!("it has just failed");
+            unreachable!("`fail` stores the error");
         }
         result
     }
@@ -340,7 +340,7 @@ impl Shared {
         let next = self.log.cut();
         let fresh = Memtable::new(next, &self.pager.cache.gauge);
         let mut view = self.view.write();
-        debug_assert!(view.frozen.is_none(), "one memtable at a time goes into the tree");
+        debug_assert!(view.frozen.is_none(), "a frozen memtable already exists");
         let full = std::mem::replace(&mut view.active, Arc::new(RwLock::new(fresh)));
         view.frozen = Some(full);
         drop(view);

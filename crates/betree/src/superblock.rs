@@ -161,7 +161,7 @@ impl Superblock {
         storage.write_at(&block, at).map_err(|e| Error::io("writing a superblock of", at, block.len(), &e))
     }
 
-    /// Reads both copies and returns the valid one of the later generation.
+    /// Reads both copies, which must be valid, and returns the one of the later generation.
     pub fn read(storage: &dyn Storage) -> Result<Self> {
         let len = storage.len().map_err(|e| Error::io("measuring the image, reading", 0, 0, &e))?;
         if len < 2 * SPREAD {

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::aligned::Lent;
+use crate::aligned::PooledBuffer;
 use crate::error::{Error, Result};
 use crate::memory::{Charge, Gauge};
 use crate::storage::Storage;
@@ -16,12 +16,12 @@ const MOST: usize = 2;
 
 struct Job {
     at: u64,
-    bytes: Lent,
+    bytes: PooledBuffer,
     _charge: Charge,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     /// The first one is being written.
     jobs: VecDeque<Arc<Job>>,
     failed: Option<Error>,
@@ -30,7 +30,7 @@ struct State {
 
 struct Inner {
     storage: Arc<dyn Storage>,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
@@ -50,7 +50,7 @@ impl WriteBehind {
     ///
     /// # Errors
     /// If an earlier write failed, or the thread cannot be started.
-    pub fn write(&self, at: u64, bytes: Lent, gauge: &Arc<Gauge>) -> Result<()> {
+    pub fn write(&self, at: u64, bytes: PooledBuffer, gauge: &Arc<Gauge>) -> Result<()> {
         self.start()?;
         let charge = Charge::new(gauge, bytes.len());
         let job = Arc::new(Job { at, bytes, _charge: charge });
@@ -101,7 +101,7 @@ impl Drop for WriteBehind {
         self.inner.state.lock().stop = true;
         self.inner.changed.notify_all();
         if let Some(thread) = self.thread.get_mut().take() {
-            thread.join().expect("the thread that writes does not panic");
+            thread.join().expect("the write thread does not panic");
         }
     }
 }
@@ -130,7 +130,7 @@ impl Inner {
     }
 }
 
-impl State {
+impl QueueState {
     fn result(&self) -> Result<()> {
         self.failed.clone().map_or(Ok(()), Err)
     }

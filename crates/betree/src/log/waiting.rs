@@ -8,7 +8,7 @@ use crate::payload::Payload;
 
 /// Consecutive records that start at a block.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct PendingRecords {
     /// The number of their first sector.
     pub first: u64,
     /// The records in the format of the log, without long values.
@@ -19,7 +19,7 @@ pub(super) struct Waiting {
     len: u64,
 }
 
-impl Waiting {
+impl PendingRecords {
     /// No records; the first one will start in sector `first`.
     pub fn at(first: u64) -> Self {
         Self { first, ..Self::default() }

@@ -25,7 +25,7 @@ pub enum PowerCut {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DiskState {
     durable: Vec<u8>,
     pending: Vec<(usize, Vec<u8>)>,
     writes: u64,
@@ -37,13 +37,13 @@ struct State {
 /// A disk in memory that can lose pending writes, fail writes, or ignore flushes.
 #[derive(Debug, Default)]
 pub struct CrashStorage {
-    state: Mutex<State>,
+    state: Mutex<DiskState>,
 }
 
 impl CrashStorage {
     /// A disk with this durable content.
     pub fn of(image: Vec<u8>) -> Self {
-        Self { state: Mutex::new(State { durable: image, ..State::default() }) }
+        Self { state: Mutex::new(DiskState { durable: image, ..DiskState::default() }) }
     }
 
     /// From now on, flushes succeed without effect, as some cheap drives are said to do.
@@ -103,7 +103,7 @@ fn coin(state: &mut u64) -> bool {
     *state >> 32 & 1 == 1
 }
 
-impl State {
+impl DiskState {
     fn power(&self) -> io::Result<()> {
         match self.fail_at {
             Some(n) if self.writes > n => Err(io::Error::other("the power is off")),

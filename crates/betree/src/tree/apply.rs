@@ -126,7 +126,7 @@ impl Writer<'_> {
             part: Part::Empty,
             child: Link::Memory(Arc::new(child)),
         });
-        let first = Entry { key, ..children.next().expect("a node does not vanish") };
+        let first = Entry { key, ..children.next().expect("a changed node yields at least one node") };
         node.entries.splice(i..=i, std::iter::once(first).chain(children));
         if count == 1 { self.join_small(node, i) } else { Ok(()) }
     }
@@ -237,7 +237,7 @@ impl Writer<'_> {
                 let key = std::mem::replace(&mut entry.key, Arc::from([]));
                 out.push((key, Node { level: node.level, entries: Vec::with_capacity(each) }));
             }
-            out.last_mut().expect("was just made").1.entries.push(entry);
+            out.last_mut().expect("a node was just added").1.entries.push(entry);
         }
         out
     }

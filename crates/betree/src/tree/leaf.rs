@@ -158,7 +158,7 @@ impl Writer<'_> {
                 bytes = 0;
             }
             bytes += more;
-            leaves.last_mut().expect("was just made").1.entries.push(entry);
+            leaves.last_mut().expect("a leaf was just added").1.entries.push(entry);
         }
         if leaves.is_empty() {
             leaves.push((Arc::from([]), Node::empty_leaf()));

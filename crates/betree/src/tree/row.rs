@@ -144,7 +144,7 @@ impl Writer<'_> {
         let [.., (_, before), (key, last)] = &mut leaves[..] else { return };
         let mut bytes = last.disk_bytes(self.block());
         while bytes <= least && before.entries.len() > 1 {
-            let mut basement = before.entries.pop().expect("there are two at least");
+            let mut basement = before.entries.pop().expect("the leaf has at least two basements");
             bytes += basement.part.bytes().next_multiple_of(self.block());
             if let Some(first) = last.entries.first_mut() {
                 first.key = Arc::clone(key);

@@ -78,7 +78,7 @@ fn one_by_one(seed: u64, copies: u32) {
             let (byte, bit) = ((random >> 20) % image.len() as u64, (random >> 8) as u8);
             if n % 8 == 0 {
                 let short = Arc::new(MemoryStorage::of(image[..byte as usize].to_vec()));
-                assert!(check(short.clone()).is_err() && read(&short).is_err(), "cut off at {byte}");
+                assert!(check(short.clone()).is_err() && read(&short).is_err(), "truncated at {byte}");
                 continue;
             }
             let disk = Arc::new(MemoryStorage::of(image.clone()));
@@ -86,7 +86,7 @@ fn one_by_one(seed: u64, copies: u32) {
             for found in [contents(&disk), read(&disk)].into_iter().flatten() {
                 assert!(
                     found == model,
-                    "bit {} of byte {byte} (closed: {closed}) changes what is read",
+                    "bit {} of byte {byte} (closed: {closed}) changed the content",
                     bit & 7
                 );
             }
@@ -107,7 +107,7 @@ fn many_at_once(seed: u64, copies: u32) {
             image[at..end].fill(random as u8);
         }
         if let Ok(found) = contents(&Arc::new(MemoryStorage::of(image))) {
-            assert!(found == model, "many damaged bytes change what is read, of seed {seed}");
+            assert!(found == model, "damaged bytes changed the content, seed {seed}");
         }
     }
 }
@@ -142,7 +142,7 @@ fn truncated_image_is_reported_as_truncated() {
     let (image, _) = image(true);
     for len in [0, 100, 4096, 8192, 9000, 50_000, image.len() - 1] {
         let disk = Arc::new(MemoryStorage::of(image[..len].to_vec()));
-        let error = Store::open(disk, options()).err().expect("it is too short");
+        let error = Store::open(disk, options()).err().expect("a truncated image is an error");
         match error {
             Error::Truncated { expected, found } => assert_eq!((expected, found), (512 << 10, len as u64)),
             Error::Foreign(_) => assert!(len < 8192),
@@ -190,7 +190,7 @@ fn stale_node_is_detected() {
     let mut changed = spans.filter(|span| {
         image[span.clone()].starts_with(b"node") && image[span.clone()] != newer[span.clone()]
     });
-    let span = changed.next().expect("some place was used again");
+    let span = changed.next().expect("a slot was reused");
     newer[span.clone()].copy_from_slice(&image[span]);
     assert!(check(Arc::new(MemoryStorage::of(newer))).unwrap().result().is_err());
 }

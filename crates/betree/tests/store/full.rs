@@ -45,13 +45,16 @@ fn fill_and_empty(len: usize, key: impl Fn(u32) -> [u8; 8], options: Options) {
         };
         assert!(matches!(error, Error::NoSpace { .. }), "{options:?}, round {round}: {error}");
         store.sync().unwrap_or_else(|e| {
-            panic!("{options:?}, {len} bytes, round {round}: what is full is not broken: {e}")
+            panic!("{options:?}, {len} bytes, round {round}: a full store is not damaged: {e}")
         });
         assert!(
             count as usize * (len + 16) > 3 << 20,
             "{options:?}: only {count} values of {len} bytes fit into 8 MiB"
         );
-        assert!(round == 0 || count * 10 >= last * 7, "{options:?}: room is lost: {last}, then {count}");
+        assert!(
+            round == 0 || count * 10 >= last * 7,
+            "{options:?}: space leaked: {last} values at first, then {count}"
+        );
         last = count;
         // Refused writes have no effect, and accepted ones exist, now and after closing.
         for reopened in [false, true] {
@@ -119,7 +122,7 @@ fn data_in_memory_uses_space_that_deletes_free() {
         store.insert(&key(i), &value(i, 1000)).unwrap();
     }
     let after = store.room_bytes();
-    assert!(after + 3000 <= before, "{before} bytes, and {after} after 3000 were written");
+    assert!(after + 3000 <= before, "{before} bytes before, {after} bytes after writing 3000");
     for i in 3..1500 {
         store.insert(&key(i), &value(i, 1000)).unwrap();
     }
@@ -159,7 +162,7 @@ fn full_store_waits_for_readers_up_to_the_given_patience() {
         } else {
             store.delete_range(&[0], &[255; 9]).unwrap();
             let again = fill(1);
-            assert!(again * 10 < count * 9, "{count} fitted at first, {again} beside a snapshot of them");
+            assert!(again * 10 < count * 9, "{count} values at first, {again} with a snapshot");
             assert_eq!(snapshot.scan(b"", None).count() as u32, count);
         }
     }

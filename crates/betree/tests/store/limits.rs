@@ -111,7 +111,7 @@ fn concurrent_syncs_share_one_flush() {
     });
     // The flush of the first thread, and one for all that arrived during it.
     let flushes = disk.flushes.load(Relaxed) - before;
-    assert!(flushes <= 2, "{threads} syncs at the same time took {flushes} flushes");
+    assert!(flushes <= 2, "{threads} concurrent syncs took {flushes} flushes");
 }
 
 /// Fills a log of 64 MiB as far as possible before a checkpoint, then opens the store that a power cut would leave. Returns the processor
@@ -134,7 +134,7 @@ fn opened_with_a_full_log() -> f64 {
     }
     store.sync().unwrap();
     let written = disk.written.load(Relaxed);
-    assert!(written > LOG * 2 / 3, "{written} bytes of the log are written");
+    assert!(written > LOG * 2 / 3, "only {written} bytes of the log were written");
     let began = thread_cpu_seconds();
     let again = Store::open(Arc::new(MemoryStorage::of(disk.disk.image())), options).unwrap();
     let took = thread_cpu_seconds() - began;

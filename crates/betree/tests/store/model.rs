@@ -144,7 +144,7 @@ fn write(step: usize, op: &Op, batch: &mut Batch, model: &mut Model) {
                 model.insert(key, bytes(step, 100));
             }
         }
-        _ => unreachable!("it writes nothing"),
+        _ => unreachable!("not a write"),
     }
 }
 
@@ -218,7 +218,7 @@ impl Run {
         check(self.disk.clone()).unwrap().result().unwrap();
         let store = Store::open(self.disk.clone(), options(&self.params, seed)).unwrap();
         let found = store.get(COUNT).unwrap().map_or(0, |n| u64::from_le_bytes(n.try_into().unwrap()));
-        let kept = found.checked_sub(self.synced.0).expect("what was synced is there") as usize;
+        let kept = found.checked_sub(self.synced.0).expect("synced writes survive") as usize;
         self.model = std::mem::take(&mut self.synced.1);
         for (step, op) in &self.since[..kept] {
             write(*step, op, &mut Batch::new(), &mut self.model);

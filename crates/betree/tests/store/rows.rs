@@ -76,7 +76,7 @@ fn range_delete_leaves_no_data_in_partly_covered_leaves() {
         let (bytes, expected) = (left.levels[0].bytes, leaves(2000 - (to - from)));
         assert!(
             bytes * 100 <= expected * 101,
-            "{bytes} bytes of leaves without {from} to {to}, where {expected} are as if it had never been"
+            "{bytes} bytes of leaves after deleting {from} to {to}, expected {expected}"
         );
     }
 }
@@ -85,10 +85,7 @@ fn range_delete_leaves_no_data_in_partly_covered_leaves() {
 fn single_deletes_leave_no_data_in_leaves() {
     let left = changed(2000, |store| (900..1000).for_each(|i| store.delete(&key(i)).unwrap()));
     let (bytes, expected) = (left.levels[0].bytes, leaves(1900));
-    assert!(
-        bytes * 100 <= expected * 101,
-        "{bytes} bytes of leaves, where {expected} are as if they had never been"
-    );
+    assert!(bytes * 100 <= expected * 101, "{bytes} bytes of leaves, expected {expected}");
 }
 
 #[test]
@@ -109,5 +106,5 @@ fn cold_scan_reads_inner_nodes_once() {
     // Inner nodes are at the end of the disk; the leaves fill a quarter of it.
     let reads = disk.reads.lock().unwrap().clone();
     let there = reads.iter().filter(|at| **at > 12 << 20).count();
-    assert!(there <= 2, "{there} reads of {} went there: {reads:?}", reads.len());
+    assert!(there <= 2, "{there} of {} reads are of inner nodes: {reads:?}", reads.len());
 }

@@ -24,7 +24,10 @@ fn readers_see_a_consistent_state_during_writes() {
                 while !stop.load(Ordering::Relaxed) {
                     let values: Vec<_> = store.scan(b"k", Some(b"l")).map(|entry| entry.unwrap().1).collect();
                     assert!(values.len() == 100 || values.is_empty());
-                    assert!(values.windows(2).all(|pair| pair[0] == pair[1]), "a scan sees half a batch");
+                    assert!(
+                        values.windows(2).all(|pair| pair[0] == pair[1]),
+                        "a scan returned an incomplete batch"
+                    );
                     let snapshot = store.snapshot();
                     assert_eq!(snapshot.get(b"k00").unwrap(), snapshot.get(b"k99").unwrap());
                 }
