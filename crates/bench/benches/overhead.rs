@@ -34,7 +34,8 @@ fn main() {
     let settings = Settings { precreate: 200_000, iterations: 200_000, repeats: 3, ..Settings::default() };
     let mut group = threads(1).pop().expect("one rank");
     let mut told = Recorder::default();
-    run(&settings, &mut group, &mut Null, None, &|| false, &mut told).expect("nothing can fail");
+    run(&settings, &mut group, &mut Null, None, &|| false, &mut told)
+        .expect("the null interface does not fail");
     group.end();
     for (outcome, processor_s) in &told.phases {
         let operations: u64 = outcome.operations.values().map(|op| op.done).sum();

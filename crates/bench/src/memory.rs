@@ -145,7 +145,7 @@ impl Piece {
             )
         }
         .map_err(fail)?;
-        let piece = Piece(NonNull::new(start).expect("no mapping begins at 0"));
+        let piece = Piece(NonNull::new(start).expect("no mapping starts at address 0"));
         // SAFETY: the range is the new mapping.
         unsafe { rustix::mm::madvise(start, PIECE_BYTES, Advice::LinuxPopulateWrite) }.map_err(fail)?;
         Ok(piece)

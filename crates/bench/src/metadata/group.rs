@@ -53,7 +53,7 @@ pub(super) fn most(group: &mut dyn Group, mine: u64) -> Result<u64, Error> {
 }
 
 fn encode<T: Serialize>(plain: &T) -> Vec<u8> {
-    serde_json::to_vec(plain).expect("plain data")
+    serde_json::to_vec(plain).expect("the data is serializable")
 }
 
 fn decode<T: DeserializeOwned>(message: &[u8]) -> Result<T, Error> {

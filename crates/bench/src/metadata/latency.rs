@@ -44,7 +44,7 @@ pub struct Latencies(Histogram<u64>);
 
 impl Default for Latencies {
     fn default() -> Latencies {
-        let mut histogram = Histogram::new(DIGITS).expect("three digits can be kept");
+        let mut histogram = Histogram::new(DIGITS).expect("three digits are supported");
         histogram.auto(true);
         Latencies(histogram)
     }
@@ -83,7 +83,7 @@ impl Latencies {
 
     /// Adds all latencies of another histogram.
     pub fn add(&mut self, other: &Latencies) {
-        self.0.add(&other.0).expect("both grow and keep as many digits");
+        self.0.add(&other.0).expect("both histograms resize and have the same precision");
     }
 
     /// Number of recorded latencies.

@@ -144,7 +144,7 @@ impl Launch<'_> {
             let failed = others.filter_map(Result::err).find(|error| !matches!(error, Error::Lost { .. }));
             match done {
                 // The lost rank knows the reason best.
-                Err(Error::Lost { .. }) if failed.is_some() => Err(failed.expect("just asked")),
+                Err(Error::Lost { .. }) if failed.is_some() => Err(failed.expect("checked above")),
                 done => done,
             }
         })
@@ -160,7 +160,7 @@ impl Launch<'_> {
 
     fn run_processes(&self, ranks: u32, watch: &mut dyn Watch) -> Result<(), Error> {
         let job = Job { settings: self.task.settings.clone(), keeper: self.task.keeper.clone() };
-        let job = serde_json::to_vec(&job).expect("plain data");
+        let job = serde_json::to_vec(&job).expect("the data is serializable");
         let mut group = Processes::start(ranks, self.member, &job)?;
         self.rank(&mut group, watch)
     }

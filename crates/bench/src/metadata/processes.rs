@@ -36,7 +36,7 @@ pub struct Processes {
     /// How long it waits for the other processes to exit.
     pub patience: Patience,
     others: Vec<PeerProcess>,
-    lost: Arc<Lost>,
+    lost: Arc<LostRank>,
 }
 
 /// Another rank, as seen by rank 0.
@@ -47,7 +47,7 @@ struct PeerProcess {
 
 /// The lost rank, if any.
 #[derive(Default)]
-struct Lost {
+struct LostRank {
     over: AtomicBool,
     who: Mutex<Option<(u32, String)>>,
 }
@@ -55,7 +55,7 @@ struct Lost {
 impl Processes {
     /// Starts the ranks 1 to `ranks` - 1, each with a command that must call [`Member::join`], and sends each `job`.
     pub fn start(ranks: u32, command: impl Fn() -> Command, job: &[u8]) -> Result<Processes, Error> {
-        let lost = Arc::<Lost>::default();
+        let lost = Arc::<LostRank>::default();
         let mut group = Processes { patience: Patience::default(), others: Vec::new(), lost };
         for rank in 1..ranks {
             let fail = |error: std::io::Error| Error::Rank { rank, why: format!("cannot start: {error}") };
@@ -79,7 +79,9 @@ impl Processes {
         // The connection closes shortly before the process exits.
         let begun = std::time::Instant::now();
         loop {
-            if let Some((rank, why)) = self.lost.who.lock().expect("nobody panics with it").clone() {
+            if let Some((rank, why)) =
+                self.lost.who.lock().expect("no thread panics while holding the lock").clone()
+            {
                 return Error::Rank { rank, why };
             }
             if begun.elapsed() > self.patience.exit_status {
@@ -91,7 +93,7 @@ impl Processes {
 }
 
 /// Waits for a process in a separate thread; its failure ends the run. The parent reaps the process.
-fn watch(rank: u32, pid: Pid, link: UnixStream, lost: Arc<Lost>) {
+fn watch(rank: u32, pid: Pid, link: UnixStream, lost: Arc<LostRank>) {
     std::thread::spawn(move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let status = loop {
@@ -106,7 +108,7 @@ fn watch(rank: u32, pid: Pid, link: UnixStream, lost: Arc<Lost>) {
             (Some(signal), _) => format!("it was killed by signal {signal}"),
             (None, code) => format!("it exited with status {}", code.unwrap_or_default()),
         };
-        lost.who.lock().expect("nobody panics with it").get_or_insert((rank, why));
+        lost.who.lock().expect("no thread panics while holding the lock").get_or_insert((rank, why));
         lost.over.store(true, Ordering::Relaxed);
         // Unblocks the thread that waits for its answer.
         let _ = link.shutdown(Shutdown::Both);

@@ -25,7 +25,7 @@ pub fn heading(settings: &Settings, interface: &str, ranks: u32) -> String {
         ("start-item", settings.start_item.to_string()),
         ("processes", ranks.to_string()),
     ] {
-        writeln!(text, "\t{name}={value}").expect("memory takes it");
+        writeln!(text, "\t{name}={value}").expect("writing to memory succeeds");
     }
     text.push('\n');
     text
@@ -57,10 +57,10 @@ pub fn line(outcome: &PhaseOutcome) -> String {
         },
     );
     if let Some(iterations) = outcome.stonewall_iterations {
-        write!(text, " stonewall-iter:{iterations}").expect("memory takes it");
+        write!(text, " stonewall-iter:{iterations}").expect("writing to memory succeeds");
     }
     if outcome.waiting > 0.0 {
-        write!(text, " waiting_factor:{:.2}", outcome.waiting).expect("memory takes it");
+        write!(text, " waiting_factor:{:.2}", outcome.waiting).expect("writing to memory succeeds");
     }
     quantiles(&mut text, |op| outcome.latency_us.get(op.name()).copied());
     text
@@ -106,7 +106,7 @@ fn rates(text: &mut String, phase: Phase, rates: &Rates) {
         rates;
     let sets_per_s = if *time_s > 0.0 { *data_sets as f64 / time_s } else { 0.0 };
     let max_s = max_us / 1e6;
-    write!(text, "rate:{operations_per_s:.1} iops/s ").expect("memory takes it");
+    write!(text, "rate:{operations_per_s:.1} iops/s ").expect("writing to memory succeeds");
     let write = match phase {
         Phase::Precreate => write!(
             text,
@@ -123,9 +123,9 @@ fn rates(text: &mut String, phase: Phase, rates: &Rates) {
              op-max:{max_s:.4e}s"
         ),
     };
-    write.expect("memory takes it");
+    write.expect("writing to memory succeeds");
     let alarm = if *errors > 0 { "!!!" } else { "" };
-    write!(text, " ({errors} errs{alarm})").expect("memory takes it");
+    write!(text, " ({errors} errs{alarm})").expect("writing to memory succeeds");
 }
 
 /// Minimum, quartiles, 90 %, 99 % and maximum of each operation, in seconds.
@@ -134,6 +134,6 @@ fn quantiles(text: &mut String, of: impl Fn(Op) -> Option<Quantiles>) {
         let Some(q) = of(op) else { continue };
         let values =
             [q.min, q.q1, q.median, q.q3, q.p90, q.p99, q.max].map(|us| format!("{:.4e}s", us / 1e6));
-        write!(text, " {}({})", op.name(), values.join(", ")).expect("memory takes it");
+        write!(text, " {}({})", op.name(), values.join(", ")).expect("writing to memory succeeds");
     }
 }

@@ -58,7 +58,7 @@ pub fn run(
         samples: settings.latencies.as_deref().map(|whole| Samples::create(whole, number)).transpose()?,
         clock: Clock::new(),
     };
-    let mut conduct = Conduct { group, watch, run_info };
+    let mut conduct = PhaseRunner { group, watch, run_info };
     let done = phases(&mut rank, &mut conduct);
     // The latencies of a run that ended early can be read as well, in one file per rank.
     rank.samples.map_or(Ok(()), Samples::finish).and(done)?;
@@ -74,7 +74,7 @@ pub fn run(
 }
 
 /// All phases in sequence.
-fn phases(rank: &mut Rank, conduct: &mut Conduct) -> Result<(), Error> {
+fn phases(rank: &mut Rank, conduct: &mut PhaseRunner) -> Result<(), Error> {
     let settings = rank.settings;
     if settings.phases.precreate {
         conduct.alone(|| rank.interface.prepare().map_err(|failure| failure.0))?;
@@ -107,13 +107,13 @@ fn positions(settings: &Settings, group: &mut dyn Group, run_info: Option<&Path>
     group::broadcast(group, &begun?)
 }
 
-struct Conduct<'a> {
+struct PhaseRunner<'a> {
     group: &'a mut dyn Group,
     watch: &'a mut dyn Watch,
     run_info: Option<&'a Path>,
 }
 
-impl Conduct<'_> {
+impl PhaseRunner<'_> {
     /// An action of rank 0 only; the others wait for it.
     fn alone(&mut self, act: impl FnOnce() -> Result<(), String>) -> Result<(), Error> {
         let done = if self.group.rank() == 0 { act() } else { Ok(()) };

@@ -62,7 +62,7 @@ impl RunInfo {
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let fail = |source| Error::Io { action: "writing", path: path.to_owned(), source };
         let new = path.with_extension("new");
-        std::fs::write(&new, serde_json::to_vec(self).expect("plain data")).map_err(fail)?;
+        std::fs::write(&new, serde_json::to_vec(self).expect("the data is serializable")).map_err(fail)?;
         std::fs::rename(&new, path).map_err(fail)
     }
 }

@@ -61,9 +61,9 @@ fn fail(action: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Error
 }
 
 fn writer(path: &Path) -> Result<SerializedFileWriter<File>, ParquetError> {
-    let schema = Arc::new(parse_message_type(SCHEMA).expect("the schema is right"));
+    let schema = Arc::new(parse_message_type(SCHEMA).expect("the schema is valid"));
     // Favours speed over size: the rank waits for the write between two operations.
-    let level = ZstdLevel::try_new(1).expect("there is a level 1");
+    let level = ZstdLevel::try_new(1).expect("zstd has level 1");
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
         .set_statistics_enabled(EnabledStatistics::None);
@@ -144,7 +144,7 @@ fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     values: impl Iterator<Item = T::T>,
 ) -> Result<(), ParquetError> {
-    let mut column = group.next_column()?.expect("the schema has as many columns");
+    let mut column = group.next_column()?.expect("the schema has this column");
     column.typed::<T>().write_batch(&values.collect::<Vec<_>>(), None, None)?;
     column.close()
 }

@@ -70,7 +70,7 @@ impl Default for Settings {
 pub struct Stonewall {
     /// After this time no rank starts another iteration …
     pub after: Duration,
-    /// … except to reach the number of iterations of the fastest rank.
+    /// … except to reach the iterations of the rank with the most.
     pub wear_out: bool,
 }
 

@@ -94,13 +94,13 @@ impl Subprocess {
         // The subprocess and its ranks form a process group of their own: the subprocess handles signals and ends its ranks in order.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
-        let to = child.stdin.take().expect("it is a pipe");
-        let from = BufReader::new(child.stdout.take().expect("it is a pipe"));
+        let to = child.stdin.take().expect("the stream is a pipe");
+        let from = BufReader::new(child.stdout.take().expect("the stream is a pipe"));
         Ok(Subprocess { child, to, from })
     }
 
     fn say(&mut self, message: &impl Serialize) -> Result<(), Error> {
-        let mut line = serde_json::to_vec(message).expect("plain data");
+        let mut line = serde_json::to_vec(message).expect("the data is serializable");
         line.push(b'\n');
         self.to.write_all(&line).map_err(|error| self.ended(&error))
     }
@@ -186,7 +186,7 @@ impl Watch for Relay {
 }
 
 fn say(said: &Message) -> Result<(), Error> {
-    let mut line = serde_json::to_vec(said).expect("plain data");
+    let mut line = serde_json::to_vec(said).expect("the data is serializable");
     line.push(b'\n');
     let mut out = std::io::stdout().lock();
     out.write_all(&line).and_then(|()| out.flush()).map_err(|error| lost(&error.to_string()))

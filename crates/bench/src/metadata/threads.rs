@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 /// Creates the ranks of a group, one per thread.
 pub fn threads(ranks: u32) -> Vec<Threads> {
     let shared = Arc::new(Shared {
-        state: Mutex::new(State {
+        state: Mutex::new(GroupState {
             given: vec![VecDeque::new(); ranks as usize],
             said: vec![VecDeque::new(); ranks as usize],
             lost: None,
@@ -29,12 +29,12 @@ pub struct Threads {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<GroupState>,
     changed: Condvar,
     over: AtomicBool,
 }
 
-struct State {
+struct GroupState {
     /// Messages from each rank that rank 0 has not taken yet.
     given: Vec<VecDeque<Vec<u8>>>,
     /// Messages from rank 0 that each rank has not taken yet.
@@ -49,13 +49,13 @@ impl Threads {
         self.ended = true;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GroupState> {
         // A rank that panicked is reported as lost; the state it locked is consistent.
         self.shared.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Waits until `ready` returns a value, or a rank is lost.
-    fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> Result<T, Error> {
+    fn wait<T>(&self, mut ready: impl FnMut(&mut GroupState) -> Option<T>) -> Result<T, Error> {
         let mut state = self.lock();
         loop {
             if let Some(found) = ready(&mut state) {
@@ -87,7 +87,11 @@ impl Group for Threads {
         self.wait(|state| {
             let all = state.given.iter().all(|given| !given.is_empty());
             all.then(|| {
-                state.given.iter_mut().map(|given| given.pop_front().expect("all are there")).collect()
+                state
+                    .given
+                    .iter_mut()
+                    .map(|given| given.pop_front().expect("every rank has a message"))
+                    .collect()
             })
         })
     }

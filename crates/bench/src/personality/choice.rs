@@ -18,15 +18,15 @@ const IDLE: u32 = 2;
 const CHANCES: u32 = 31;
 
 /// The states of the files of a set.
-pub(super) struct Choice(Box<[AtomicU32]>);
+pub(super) struct FileStates(Box<[AtomicU32]>);
 
-impl Choice {
+impl FileStates {
     /// The states of files that exist or not, as given.
-    pub fn new(there: impl Iterator<Item = bool>) -> Choice {
-        Choice(there.map(|there| AtomicU32::new(if there { IDLE } else { MISSING })).collect())
+    pub fn new(there: impl Iterator<Item = bool>) -> FileStates {
+        FileStates(there.map(|there| AtomicU32::new(if there { IDLE } else { MISSING })).collect())
     }
 
-    /// Takes an existing file, which stays until it is [released](Choice::release).
+    /// Takes an existing file, which stays until it is [released](FileStates::release).
     pub fn take_existing(&self, random: &mut Random) -> Option<usize> {
         self.take(random, |state| (state >= IDLE).then(|| state + 1))
     }
@@ -85,12 +85,12 @@ mod tests {
 
     #[test]
     fn files_are_chosen_by_their_state() {
-        let choice = Choice::new([true, false].into_iter());
+        let choice = FileStates::new([true, false].into_iter());
         let mut random = Random::new(1, 1);
         assert_eq!(choice.take_existing(&mut random), Some(0));
-        assert_eq!(choice.take_idle(&mut random), None, "it is open");
+        assert_eq!(choice.take_idle(&mut random), None, "the file is open");
         assert_eq!(choice.take_missing(&mut random), Some(1));
-        assert_eq!(choice.take_missing(&mut random), None, "it is being made");
+        assert_eq!(choice.take_missing(&mut random), None, "the file is being created");
         choice.made(1);
         choice.release(1);
         choice.release(0);
@@ -105,10 +105,10 @@ mod tests {
     /// All files are equally likely, found at random or in order.
     #[test]
     fn every_file_is_found() {
-        let choice = Choice::new((0..1000).map(|file| file == 777));
+        let choice = FileStates::new((0..1000).map(|file| file == 777));
         let mut random = Random::new(1, 1);
         assert_eq!(choice.take_idle(&mut random), Some(777));
-        let choice = Choice::new((0..10).map(|_| true));
+        let choice = FileStates::new((0..10).map(|_| true));
         let mut counts = [0; 10];
         for _ in 0..10_000 {
             let file = choice.take_existing(&mut random).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     /// No file is created or deleted twice at the same time, whatever the threads do.
     #[test]
     fn threads_never_take_the_same_file() {
-        let choice = Choice::new((0..8).map(|_| false));
+        let choice = FileStates::new((0..8).map(|_| false));
         let owners: Vec<AtomicU32> = (0..8).map(|_| AtomicU32::new(0)).collect();
         std::thread::scope(|threads| {
             for thread in 0..4 {

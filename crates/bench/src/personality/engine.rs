@@ -1,10 +1,10 @@
 //! Runs the threads of a personality together, for a time or a number of operations.
 
-use super::choice::Choice;
+use super::choice::FileStates;
 use super::error::Error;
 use super::files::Files;
 use super::kind::Kind;
-use super::limit::Grown;
+use super::limit::Growth;
 use super::load::Personality;
 use super::operation::Operation;
 use super::outcome::{Outcome, Tally};
@@ -54,9 +54,9 @@ pub(super) struct Shared<'a> {
     /// The operation at which to continue if one cannot be done: the one after the close of its step.
     pub otherwise: Vec<usize>,
     /// The states of the files of each set.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<FileStates>,
     /// The growth of the files of each set.
-    pub grown: Vec<Grown>,
+    pub grown: Vec<Growth>,
     /// The data to write.
     pub data: Vec<u8>,
     over: AtomicBool,
@@ -88,7 +88,7 @@ impl Shared<'_> {
 
     /// The clock reading at the start of the run.
     pub fn begun_raw(&self) -> u64 {
-        *self.begun_raw.get().expect("threads begin after it")
+        *self.begun_raw.get().expect("the run has started")
     }
 }
 
@@ -110,9 +110,9 @@ pub fn run(run: &Run, interrupted: &dyn Fn() -> bool) -> Result<Outcome, Error> 
             .plan
             .sets
             .iter()
-            .map(|set| Choice::new(set.files.iter().map(|file| file.there)))
+            .map(|set| FileStates::new(set.files.iter().map(|file| file.there)))
             .collect(),
-        grown: run.plan.sets.iter().map(|_| Grown::default()).collect(),
+        grown: run.plan.sets.iter().map(|_| Growth::default()).collect(),
         data: incompressible(run.personality.io_bytes),
         over: AtomicBool::new(false),
         failed: OnceLock::new(),
@@ -170,12 +170,12 @@ struct Gate {
 
 impl Gate {
     fn wait(&self) {
-        let closed = self.is_open.lock().expect("no thread panics with it");
+        let closed = self.is_open.lock().expect("no thread panics while holding the lock");
         drop(self.opened.wait_while(closed, |is_open| !*is_open));
     }
 
     fn open(&self) {
-        *self.is_open.lock().expect("no thread panics with it") = true;
+        *self.is_open.lock().expect("no thread panics while holding the lock") = true;
         self.opened.notify_all();
     }
 }
@@ -206,7 +206,7 @@ fn otherwise(operations: &[Operation]) -> Vec<usize> {
             _ => is_open,
         };
         let behind = || operations[at..].iter().position(|after| after.kind() == Kind::Close);
-        if is_open { at + behind().expect("steps close what they open") + 1 } else { at + 1 }
+        if is_open { at + behind().expect("steps close the files they open") + 1 } else { at + 1 }
     };
     operations.iter().enumerate().map(go_on).collect()
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// A file, identified by its set and its index in the set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct FileId {
     pub set: usize,
     pub file: usize,
 }
@@ -65,7 +65,7 @@ impl Files {
     /// Opens an existing file.
     pub(super) fn open_file(
         &self,
-        place: Place,
+        place: FileId,
         flags: OFlags,
         name: &mut Vec<u8>,
     ) -> Result<OwnedFd, Errno> {
@@ -74,13 +74,13 @@ impl Files {
     }
 
     /// Creates a missing file and opens it for appending.
-    pub(super) fn create(&self, place: Place, name: &mut Vec<u8>) -> Result<OwnedFd, Errno> {
+    pub(super) fn create(&self, place: FileId, name: &mut Vec<u8>) -> Result<OwnedFd, Errno> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::APPEND;
         self.open_file(place, flags, name)
     }
 
     /// The directory to open a file relative to, and its path from there, which is stored in `name`.
-    pub(super) fn name<'a>(&'a self, place: Place, name: &'a mut Vec<u8>) -> (BorrowedFd<'a>, &'a CStr) {
+    pub(super) fn name<'a>(&'a self, place: FileId, name: &'a mut Vec<u8>) -> (BorrowedFd<'a>, &'a CStr) {
         let set = &self.sets[place.set];
         name.clear();
         let from = match &set.directories[set.of[place.file] as usize] {
@@ -94,7 +94,7 @@ impl Files {
             name.push(b"0123456789abcdef"[(place.file >> (4 * digit)) & 15]);
         }
         name.push(0);
-        (from.as_fd(), CStr::from_bytes_with_nul(name).expect("a path holds no zero byte"))
+        (from.as_fd(), CStr::from_bytes_with_nul(name).expect("a path contains no zero byte"))
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
         }
         let there = (0..plan.sets[0].files.len()).filter(|file| plan.sets[0].files[*file].there);
         for file in there {
-            files.open_file(Place { set: 0, file }, OFlags::RDONLY, &mut Vec::new()).unwrap();
+            files.open_file(FileId { set: 0, file }, OFlags::RDONLY, &mut Vec::new()).unwrap();
         }
     }
 }

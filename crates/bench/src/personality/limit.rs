@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes appended to the files of a set since they were last truncated.
 #[derive(Default)]
-pub(super) struct Grown {
+pub(super) struct Growth {
     bytes: AtomicU64,
     emptying: Mutex<()>,
 }
 
-impl Grown {
+impl Growth {
     /// Adds appended bytes, and calls `empty` if the limit is exceeded. The calling thread continues only after that, so that each thread exceeds the
     /// limit by at most one write, however long the truncating thread waits for a processor.
     pub fn by<E>(&self, written: u64, most: u64, empty: impl Fn() -> Result<(), E>) -> Result<(), E> {
         if self.bytes.fetch_add(written, Ordering::Relaxed) + written <= most {
             return Ok(());
         }
-        let _alone = self.emptying.lock().expect("no thread panics with it");
+        let _alone = self.emptying.lock().expect("no thread panics while holding the lock");
         let there = self.bytes.load(Ordering::Relaxed);
         if there > most {
             empty()?;
@@ -38,7 +38,7 @@ mod tests {
         const THREADS: u64 = 8;
         const WRITTEN: u64 = 10;
         const MOST: u64 = 100;
-        let (grown, size, largest) = (Grown::default(), AtomicU64::new(0), AtomicU64::new(0));
+        let (grown, size, largest) = (Growth::default(), AtomicU64::new(0), AtomicU64::new(0));
         let empty = || {
             std::thread::sleep(std::time::Duration::from_millis(2));
             size.store(0, Ordering::SeqCst);

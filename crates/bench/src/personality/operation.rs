@@ -123,7 +123,7 @@ fn parse_step(step: &str, sets: &[&str]) -> Result<(usize, Vec<Operation>), Stri
             return Err("an existing file is either written whole or appended to; split this into two steps"
                 .to_owned());
         }
-        operations[opener.expect("just found")] =
+        operations[opener.expect("the step opens a file")] =
             Operation::Open { set, reads: !writes && !appends, appends };
     }
     Ok((times, operations))

@@ -5,7 +5,7 @@
 //! width hold all files.
 
 use super::error::Error;
-use super::files::{Files, Place};
+use super::files::{FileId, Files};
 use super::load::{Personality, SetOfFiles};
 use super::operation::Operation;
 use super::random::Random;
@@ -106,7 +106,7 @@ impl Plan {
         let files = Files::open(self, root, 0)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let next = AtomicUsize::new(0);
-        let places: Vec<Place> =
+        let places: Vec<FileId> =
             self.places().filter(|(_, file)| file.there).map(|(place, _)| place).collect();
         let work = || -> Result<(), Error> {
             let (data, mut name) = (super::thread::incompressible(self.io_bytes), Vec::new());
@@ -130,14 +130,14 @@ impl Plan {
     }
 
     /// All files, of all sets.
-    fn places(&self) -> impl Iterator<Item = (Place, &PlannedFile)> {
+    fn places(&self) -> impl Iterator<Item = (FileId, &PlannedFile)> {
         self.sets.iter().enumerate().flat_map(|(set, planned)| {
-            planned.files.iter().enumerate().map(move |(file, planned)| (Place { set, file }, planned))
+            planned.files.iter().enumerate().map(move |(file, planned)| (FileId { set, file }, planned))
         })
     }
 
     /// The path of a file below the root.
-    pub(super) fn path(&self, place: Place) -> String {
+    pub(super) fn path(&self, place: FileId) -> String {
         let set = &self.sets[place.set];
         format!("{}/{:08x}", set.directory(set.files[place.file].directory as usize), place.file)
     }

@@ -1,9 +1,9 @@
 //! A thread that runs the loop.
 
-use super::choice::Choice;
+use super::choice::FileStates;
 use super::engine::Shared;
 use super::error::Error;
-use super::files::Place;
+use super::files::FileId;
 use super::kind::Kind;
 use super::operation::{AppendSize, Operation};
 use super::outcome::Tally;
@@ -23,22 +23,22 @@ pub(super) struct Thread<'a> {
     clock: Clock,
     random: Random,
     /// The file that is open between `open` and `close`.
-    open: Option<(Place, OwnedFd)>,
+    open: Option<(FileId, OwnedFd)>,
     /// Per set, the file kept open for `append … to`.
-    kept: Vec<Option<(Place, OwnedFd)>>,
+    kept: Vec<Option<(FileId, OwnedFd)>>,
     name: Vec<u8>,
     buffer: Vec<u8>,
     tally: Tally,
 }
 
 /// The result of an operation.
-enum Done {
+enum OpResult {
     /// It succeeded.
     Well,
     /// No suitable file exists.
     NoFile,
     /// It failed, which ends the run.
-    Failed(Place, Errno),
+    Failed(FileId, Errno),
 }
 
 impl<'a> Thread<'a> {
@@ -84,12 +84,12 @@ impl<'a> Thread<'a> {
         let mut at = 0;
         while at < self.shared.operations.len() && !self.shared.is_over() {
             at = match self.operation(self.shared.operations[at]) {
-                Done::Well => at + 1,
-                Done::NoFile => {
+                OpResult::Well => at + 1,
+                OpResult::NoFile => {
                     self.tally.skipped += 1;
                     self.shared.otherwise[at]
                 }
-                Done::Failed(place, error) => {
+                OpResult::Failed(place, error) => {
                     let kind = self.shared.operations[at].kind().name();
                     let path = self.shared.plan.path(place);
                     self.shared.fail(Error::Operation { kind, path, source: error.into() });
@@ -108,11 +108,11 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn choice(&self, set: usize) -> &'a Choice {
+    fn choice(&self, set: usize) -> &'a FileStates {
         &self.shared.choices[set]
     }
 
-    fn operation(&mut self, operation: Operation) -> Done {
+    fn operation(&mut self, operation: Operation) -> OpResult {
         match operation {
             Operation::Create { set } => self.create(set),
             Operation::Open { set, reads, appends } => {
@@ -150,47 +150,47 @@ impl<'a> Thread<'a> {
         done
     }
 
-    fn create(&mut self, set: usize) -> Done {
-        let Some(file) = self.choice(set).take_missing(&mut self.random) else { return Done::NoFile };
-        let place = Place { set, file };
+    fn create(&mut self, set: usize) -> OpResult {
+        let Some(file) = self.choice(set).take_missing(&mut self.random) else { return OpResult::NoFile };
+        let place = FileId { set, file };
         match self.timed(Kind::Create, |this| this.shared.files.create(place, &mut this.name)) {
             Ok(open) => {
                 self.choice(set).made(file);
                 self.open = Some((place, open));
-                Done::Well
+                OpResult::Well
             }
             Err(error) => {
                 self.choice(set).gone(file);
-                Done::Failed(place, error)
+                OpResult::Failed(place, error)
             }
         }
     }
 
-    fn open(&mut self, set: usize, flags: OFlags) -> Done {
-        let Some(file) = self.choice(set).take_existing(&mut self.random) else { return Done::NoFile };
-        let place = Place { set, file };
+    fn open(&mut self, set: usize, flags: OFlags) -> OpResult {
+        let Some(file) = self.choice(set).take_existing(&mut self.random) else { return OpResult::NoFile };
+        let place = FileId { set, file };
         match self.timed(Kind::Open, |this| this.shared.files.open_file(place, flags, &mut this.name)) {
             Ok(open) => {
                 self.open = Some((place, open));
-                Done::Well
+                OpResult::Well
             }
             Err(error) => {
                 self.choice(set).release(file);
-                Done::Failed(place, error)
+                OpResult::Failed(place, error)
             }
         }
     }
 
-    fn close(&mut self) -> Done {
-        let (place, file) = self.open.take().expect("steps close what they open");
+    fn close(&mut self) -> OpResult {
+        let (place, file) = self.open.take().expect("steps close the files they open");
         let closed = self.timed(Kind::Close, |_| close(file));
         self.choice(place.set).release(place.file);
-        closed.map_or_else(|error| Done::Failed(place, error), |()| Done::Well)
+        closed.map_or_else(|error| OpResult::Failed(place, error), |()| OpResult::Well)
     }
 
-    fn delete(&mut self, set: usize) -> Done {
-        let Some(file) = self.choice(set).take_idle(&mut self.random) else { return Done::NoFile };
-        let place = Place { set, file };
+    fn delete(&mut self, set: usize) -> OpResult {
+        let Some(file) = self.choice(set).take_idle(&mut self.random) else { return OpResult::NoFile };
+        let place = FileId { set, file };
         let deleted = self.timed(Kind::Delete, |this| {
             let (directory, name) = this.shared.files.name(place, &mut this.name);
             rustix::fs::unlinkat(directory, name, AtFlags::empty())
@@ -198,24 +198,24 @@ impl<'a> Thread<'a> {
         match deleted {
             Ok(()) => {
                 self.choice(set).gone(file);
-                Done::Well
+                OpResult::Well
             }
             Err(error) => {
                 self.choice(set).stays(file);
-                Done::Failed(place, error)
+                OpResult::Failed(place, error)
             }
         }
     }
 
-    fn stat(&mut self, set: usize) -> Done {
-        let Some(file) = self.choice(set).take_existing(&mut self.random) else { return Done::NoFile };
-        let place = Place { set, file };
+    fn stat(&mut self, set: usize) -> OpResult {
+        let Some(file) = self.choice(set).take_existing(&mut self.random) else { return OpResult::NoFile };
+        let place = FileId { set, file };
         let looked = self.timed(Kind::Stat, |this| {
             let (directory, name) = this.shared.files.name(place, &mut this.name);
             rustix::fs::statat(directory, name, AtFlags::empty()).map(drop)
         });
         self.choice(set).release(file);
-        looked.map_or_else(|error| Done::Failed(place, error), |()| Done::Well)
+        looked.map_or_else(|error| OpResult::Failed(place, error), |()| OpResult::Well)
     }
 
     /// An operation that transfers bytes of the open file.
@@ -223,8 +223,8 @@ impl<'a> Thread<'a> {
         &mut self,
         kind: Kind,
         work: impl FnOnce(&OwnedFd, &mut Moving) -> Result<u64, Errno>,
-    ) -> Done {
-        let (place, file) = self.open.take().expect("steps open what they use");
+    ) -> OpResult {
+        let (place, file) = self.open.take().expect("steps open the files they use");
         let mut buffer = std::mem::take(&mut self.buffer);
         let moved = self.timed(kind, |this| {
             work(&file, &mut Moving { shared: this.shared, buffer: &mut buffer, writing: Some(place) })
@@ -234,28 +234,30 @@ impl<'a> Thread<'a> {
         self.moved(kind, moved, place)
     }
 
-    fn moved(&mut self, kind: Kind, moved: Result<u64, Errno>, place: Place) -> Done {
+    fn moved(&mut self, kind: Kind, moved: Result<u64, Errno>, place: FileId) -> OpResult {
         match moved {
             Ok(bytes) if kind == Kind::Read => self.tally.read_bytes += bytes,
             Ok(bytes) => self.tally.written_bytes += bytes,
-            Err(error) => return Done::Failed(place, error),
+            Err(error) => return OpResult::Failed(place, error),
         }
-        Done::Well
+        OpResult::Well
     }
 
-    fn append_to(&mut self, set: usize, size: AppendSize) -> Done {
+    fn append_to(&mut self, set: usize, size: AppendSize) -> OpResult {
         if self.kept[set].is_none() {
-            let Some(file) = self.choice(set).take_existing(&mut self.random) else { return Done::NoFile };
-            let place = Place { set, file };
+            let Some(file) = self.choice(set).take_existing(&mut self.random) else {
+                return OpResult::NoFile;
+            };
+            let place = FileId { set, file };
             match self.shared.files.open_file(place, OFlags::WRONLY | OFlags::APPEND, &mut self.name) {
                 Ok(open) => self.kept[set] = Some((place, open)),
                 Err(error) => {
                     self.choice(set).release(file);
-                    return Done::Failed(place, error);
+                    return OpResult::Failed(place, error);
                 }
             }
         }
-        let (place, file) = self.kept[set].take().expect("just opened");
+        let (place, file) = self.kept[set].take().expect("the file was just opened");
         let bytes = self.size(size);
         let written = self.timed(Kind::Append, |this| write_all(&file, bytes, &this.shared.data));
         let emptied = written.and_then(|written| self.keep_small(place, &file, written).map(|()| written));
@@ -264,7 +266,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Truncates a file that exceeds the limit of its set.
-    fn keep_small(&self, place: Place, file: &OwnedFd, written: u64) -> Result<(), Errno> {
+    fn keep_small(&self, place: FileId, file: &OwnedFd, written: u64) -> Result<(), Errno> {
         let Some(most) = self.shared.plan.sets[place.set].most_bytes else { return Ok(()) };
         self.shared.grown[place.set].by(written, most, || rustix::fs::ftruncate(file, 0))
     }
@@ -279,7 +281,7 @@ struct Moving<'m> {
     shared: &'m Shared<'m>,
     buffer: &'m mut Vec<u8>,
     /// The file.
-    writing: Option<Place>,
+    writing: Option<FileId>,
 }
 
 /// Incompressible data to write.

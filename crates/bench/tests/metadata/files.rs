@@ -284,7 +284,7 @@ fn lost_rank_ends_the_others() {
             .collect();
         started.into_iter().map(|thread| thread.join()).collect()
     });
-    assert!(ended[2].is_err(), "it panicked");
+    assert!(ended[2].is_err(), "rank 2 panicked");
     for rank in [0, 1, 3] {
         let error = ended[rank].as_ref().unwrap().as_ref().unwrap_err().to_string();
         assert_eq!(error, "rank 2 ended before the others");

@@ -93,7 +93,7 @@ fn every_operation_of_every_rank_is_in_one_file() {
             }
         }
         assert_eq!(rows.len(), kinds);
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no part is left");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "only the joined file remains");
     }
 }
 

@@ -73,6 +73,6 @@ fn killed_rank_is_named_and_ends_the_run() {
     killer.join().unwrap();
     for rank in [1, 3] {
         let pid = std::fs::read_to_string(root.with_extension(rank.to_string())).unwrap();
-        assert!(!Path::new("/proc").join(pid).exists(), "rank {rank} goes on");
+        assert!(!Path::new("/proc").join(pid).exists(), "rank {rank} is still running");
     }
 }

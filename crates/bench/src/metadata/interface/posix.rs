@@ -52,12 +52,12 @@ impl Posix {
     }
 
     fn add_set(&mut self, set: Set) {
-        write!(self.path, "{}_{}", set.rank, set.number).expect("memory takes it");
+        write!(self.path, "{}_{}", set.rank, set.number).expect("writing to memory succeeds");
     }
 
     fn add_object(&mut self, object: Object) {
         self.add_set(object.set);
-        write!(self.path, "/file-{}", object.item).expect("memory takes it");
+        write!(self.path, "/file-{}", object.item).expect("writing to memory succeeds");
     }
 
     fn below_root(&mut self) -> Result<(BorrowedFd<'_>, &CStr), Failure> {
@@ -69,13 +69,13 @@ impl Posix {
             self.dir = Some(opened.map_err(why)?);
         }
         self.path.push(0);
-        let path = CStr::from_bytes_with_nul(&self.path).expect("numbers hold no zero byte");
-        Ok((self.dir.as_ref().expect("just opened").as_fd(), path))
+        let path = CStr::from_bytes_with_nul(&self.path).expect("numbers contain no zero byte");
+        Ok((self.dir.as_ref().expect("the root was just opened").as_fd(), path))
     }
 
     fn end(&mut self) -> &CStr {
         self.path.push(0);
-        CStr::from_bytes_with_nul(&self.path).expect("the path of the root holds no zero byte")
+        CStr::from_bytes_with_nul(&self.path).expect("the path of the root contains no zero byte")
     }
 }
 
