@@ -62,10 +62,10 @@ fn main() {
 
 fn measure(kind: Kind, policy: &str, ops: &[Op]) {
     let before = ALLOCATED.load(Ordering::Relaxed);
-    let mut laboratory = kind.make(policy, DISK).expect("the policy is there");
+    let mut laboratory = kind.make(policy, DISK).expect("the policy exists");
     let begun = processor_seconds();
     for op in ops {
-        laboratory.apply(op).expect("the history can be done");
+        laboratory.apply(op).expect("the operations of the history are possible");
     }
     let seconds = processor_seconds() - begun;
     let bytes = ALLOCATED.load(Ordering::Relaxed) - before;

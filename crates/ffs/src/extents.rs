@@ -113,7 +113,7 @@ impl<P: Placement> Extents<P> {
         let goal = before.unwrap_or(self.space.range(group).start + METADATA_BLOCKS);
         let place = self.placement.place(&self.space, goal, wanted).unwrap_or_else(|| {
             self.reserves.release(&mut self.space);
-            self.placement.place(&self.space, goal, wanted).expect("what is available was counted before")
+            self.placement.place(&self.space, goal, wanted).expect("the available blocks were counted before")
         });
         self.space.take(place.0, place.1);
         place

@@ -11,7 +11,7 @@ pub(crate) struct Record {
     id: [u32; 2],
     size_low: u32,
     size_high: u8,
-    place: Place,
+    place: LayoutStorage,
     /// The day of its last change.
     pub day: u16,
     /// The directory of a file; for a directory, its number of entries.
@@ -24,7 +24,7 @@ pub(crate) struct Record {
 
 /// How the layout of a file is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Place {
+enum LayoutStorage {
     /// The file has no blocks.
     #[default]
     Nowhere,
@@ -110,7 +110,7 @@ impl Files {
 
     /// The slots of all files.
     pub fn slots(&self) -> impl Iterator<Item = u32> + '_ {
-        let used = |&slot: &u32| self.records[slot as usize].place != Place::Unused;
+        let used = |&slot: &u32| self.records[slot as usize].place != LayoutStorage::Unused;
         (0..self.records.len() as u32).filter(used)
     }
 
@@ -125,7 +125,7 @@ impl Files {
     #[inline]
     pub fn find_in_order(&self, id: u64) -> Option<u32> {
         match self.records.get(id as usize) {
-            Some(record) if record.id() == id && record.place != Place::Unused => Some(id as u32),
+            Some(record) if record.id() == id && record.place != LayoutStorage::Unused => Some(id as u32),
             _ => self.find(id),
         }
     }
@@ -183,13 +183,13 @@ impl Files {
     pub fn remove_unnamed(&mut self, slot: u32) {
         self.forget_layout(slot);
         let record = &mut self.records[slot as usize];
-        (record.place, record.map) = (Place::Unused, self.unused);
+        (record.place, record.map) = (LayoutStorage::Unused, self.unused);
         self.unused = slot;
     }
 
     fn forget_layout(&mut self, slot: u32) {
         let record = &self.records[slot as usize];
-        if record.place == Place::Packed {
+        if record.place == LayoutStorage::Packed {
             self.packed.forget(record.map);
         }
     }
@@ -203,12 +203,12 @@ impl Files {
         layout.pieces.clear();
         layout.indirect.clear();
         match record.place {
-            Place::One => {
+            LayoutStorage::One => {
                 let len = self.units(layout.size) as u32;
                 layout.pieces.push(Piece { logical: 0, start: record.map, len });
             }
-            Place::Packed => self.packed.get(record.map, near, layout),
-            Place::Nowhere | Place::Unused => {}
+            LayoutStorage::Packed => self.packed.get(record.map, near, layout),
+            LayoutStorage::Nowhere | LayoutStorage::Unused => {}
         }
     }
 
@@ -218,11 +218,11 @@ impl Files {
         self.forget_layout(slot);
         let whole = self.units(layout.size);
         let (place, map) = match &layout.pieces[..] {
-            [] if layout.indirect.is_empty() => (Place::Nowhere, 0),
+            [] if layout.indirect.is_empty() => (LayoutStorage::Nowhere, 0),
             [piece] if piece.logical == 0 && u64::from(piece.len) == whole && layout.indirect.is_empty() => {
-                (Place::One, piece.start)
+                (LayoutStorage::One, piece.start)
             }
-            _ => (Place::Packed, self.packed.put(layout, near)),
+            _ => (LayoutStorage::Packed, self.packed.put(layout, near)),
         };
         let record = &mut self.records[slot as usize];
         (record.place, record.map) = (place, map);

@@ -207,7 +207,7 @@ impl History {
         self.clock += 1;
         self.done_today += 1;
         while self.leaving.front().is_some_and(|&(when, ..)| when <= self.clock) {
-            let (_, file, parent) = self.leaving.pop_front().expect("it was just seen");
+            let (_, file, parent) = self.leaving.pop_front().expect("the queue is not empty");
             self.ready.push_back(Op::Delete { file, parent });
             self.done_today += 1;
         }

@@ -152,7 +152,7 @@ mod tests {
                 } else if !writes {
                     let mut freed = Vec::new();
                     layout.cut(from, from + len, |start, len| {
-                        assert!(len > 0, "something is freed or nothing is said");
+                        assert!(len > 0, "no empty run is freed");
                         freed.extend(start..start + len);
                     });
                     let held: Vec<u32> = list[range.clone()].iter().flatten().copied().collect();

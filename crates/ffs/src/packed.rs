@@ -62,7 +62,7 @@ impl Packed {
             (class.bytes.len() / width) as u32 - 1
         });
         class.bytes[slot as usize * width..][..out.len()].copy_from_slice(out);
-        assert!(slot < 1 << SLOT_BITS, "a handle names 64 million layouts of each size");
+        assert!(slot < 1 << SLOT_BITS, "a handle can address 64 million layouts per size");
         number << SLOT_BITS | slot
     }
 

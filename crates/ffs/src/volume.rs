@@ -79,7 +79,7 @@ impl<A: Allocator> Volume<A> {
             done: Done::default(),
             scratch: Layout::default(),
         };
-        volume.directories.add(u64::from(ROOT.0), 0, inode, 0).expect("there is nothing yet");
+        volume.directories.add(u64::from(ROOT.0), 0, inode, 0).expect("the file system is empty");
         volume
     }
 

@@ -194,7 +194,7 @@ impl Space {
     }
 
     pub(super) fn take(&mut self, block: u32, len: u32) {
-        debug_assert_eq!(self.run_at(block, len), len, "blocks that are taken are free");
+        debug_assert_eq!(self.run_at(block, len), len, "allocated blocks must be free");
         for (order, level) in self.levels.iter_mut().enumerate() {
             let (first, end) = (block >> order, ((block + len - 1) >> order) + 1);
             // If no chunk was free, none above was.
@@ -209,10 +209,7 @@ impl Space {
     }
 
     pub(super) fn give(&mut self, block: u32, len: u32) {
-        debug_assert!(
-            self.levels[0].next_one(block, block + len).is_none(),
-            "blocks that are freed were taken"
-        );
+        debug_assert!(self.levels[0].next_one(block, block + len).is_none(), "freed blocks must be in use");
         self.levels[0].set(block, len);
         for order in 1..self.levels.len() {
             let (below, above) = self.levels.split_at_mut(order);

@@ -153,7 +153,7 @@ impl Groups {
     /// Takes `len` free blocks from `block` on, within one group.
     #[inline]
     pub(super) fn take_blocks(&mut self, block: u32, len: u32) {
-        debug_assert_eq!(self.run_at(block, len), len, "blocks that are taken are free");
+        debug_assert_eq!(self.run_at(block, len), len, "allocated blocks must be free");
         self.hold(block, len);
         self.recount_clusters(block, len, false);
     }
@@ -185,7 +185,7 @@ impl Groups {
     /// Frees `len` blocks from `block` on, within one group.
     #[inline]
     pub(super) fn give_blocks(&mut self, block: u32, len: u32) {
-        debug_assert!(self.free.next_one(block, block + len).is_none(), "blocks that are freed were taken");
+        debug_assert!(self.free.next_one(block, block + len).is_none(), "freed blocks must be in use");
         self.release(block, len);
         self.recount_clusters(block, len, true);
     }
@@ -251,7 +251,7 @@ impl Groups {
         let run = len + long_enough.trailing_zeros() / 16;
         let from = preferred.map_or(u32::from(state.fragment_rotor), |block| block - begin);
         let state = &mut self.groups[group as usize];
-        let (at, block, first) = state.partial.find_run(from, run).expect("the sums say that there is a run");
+        let (at, block, first) = state.partial.find_run(from, run).expect("the counts include such a run");
         state.fragment_rotor = block as u16;
         let masks = state.partial.change_at(at, |mask| mask & !mask_of(first, len));
         self.recount_fragments(begin + block, masks);
@@ -265,7 +265,7 @@ impl Groups {
             return self.change_mask(block, |_| !mask_of(first, len));
         }
         self.change_mask(block, |mask| {
-            debug_assert_eq!(!mask & mask_of(first, len), 0, "fragments that are taken are free");
+            debug_assert_eq!(!mask & mask_of(first, len), 0, "allocated fragments must be free");
             mask & !mask_of(first, len)
         });
     }
@@ -283,7 +283,7 @@ impl Groups {
             }
             let part = (FRAGMENTS - first).min(end - at);
             self.change_mask(block, |mask| {
-                debug_assert_eq!(mask & mask_of(first, part), 0, "fragments that are freed were taken");
+                debug_assert_eq!(mask & mask_of(first, part), 0, "freed fragments must be in use");
                 mask | mask_of(first, part)
             });
             at += part;

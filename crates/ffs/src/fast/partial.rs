@@ -114,7 +114,7 @@ impl Partial {
         let found = behind.iter().position(has).map(|at| begin + at);
         let at = found.or_else(|| before.iter().position(has))?;
         let entry = &self.0[at];
-        let (first, _) = runs(entry[2]).find(|&(_, run)| run == len).expect("the table says that it has one");
+        let (first, _) = runs(entry[2]).find(|&(_, run)| run == len).expect("the table contains such a run");
         Some((at, Self::block(entry), first))
     }
 

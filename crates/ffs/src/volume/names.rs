@@ -60,7 +60,7 @@ impl<A: Allocator> Volume<A> {
             return Ok(Err(full));
         }
         let today = self.today();
-        self.directories.add(u64::from(dir.0), 0, inode, today).expect("there was none");
+        self.directories.add(u64::from(dir.0), 0, inode, today).expect("the directory is new");
         Ok(Ok(()))
     }
 
@@ -71,7 +71,7 @@ impl<A: Allocator> Volume<A> {
         }
         let inode = self.directories.get(slot).inode;
         self.change_directory(slot, |allocator, layout| allocator.truncate(layout, 0))
-            .expect("cutting a file to nothing takes no space");
+            .expect("truncating a file to 0 bytes needs no space");
         self.allocator.give_inode(inode, true);
         self.directories.remove(slot);
         self.leave(parent);
@@ -183,7 +183,7 @@ impl<A: Allocator> Volume<A> {
         let inode = self.files.get(slot).inode;
         let near = self.near(inode);
         self.files.read(slot, near, &mut self.scratch);
-        self.allocator.truncate(&mut self.scratch, 0).expect("cutting a file to nothing takes no space");
+        self.allocator.truncate(&mut self.scratch, 0).expect("truncating a file to 0 bytes needs no space");
         self.allocator.give_inode(inode, false);
         self.files.remove_unnamed(slot);
     }

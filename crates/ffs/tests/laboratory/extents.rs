@@ -46,7 +46,7 @@ fn small_files_of_a_group_are_contiguous() {
     let mut volume = extents(BuddySearch, 0);
     apply(&mut volume, &[create(1, 4 * KB), create(2, 1 << 20), create(3, 8 * KB), create(4, 4 * KB)]);
     let at = |file| pieces(&volume, file)[0].1;
-    assert_eq!((at(3), at(4)), (at(1) + 1, at(1) + 3), "the large file does not lie between them");
+    assert_eq!((at(3), at(4)), (at(1) + 1, at(1) + 3), "the large file is not between them");
 }
 
 /// Alternating files of 128 and 256 blocks; then all files of 128 blocks except the last are deleted, and the first of 256. This leaves runs of 128
@@ -70,5 +70,5 @@ fn best_fit_takes_the_shortest_run_and_first_fit_the_first() {
     assert_eq!(pieces(&best, 1), [(0, fourth, 120)], "the hole of 128 between the files of 256");
     let mut first = holed(FirstFit);
     apply(&mut first, &[create(1, 120 * 4 * KB)]);
-    assert!(pieces(&first, 1)[0].1 < fourth, "the hole of 512 lies before it");
+    assert!(pieces(&first, 1)[0].1 < fourth, "the hole of 512 is before it");
 }

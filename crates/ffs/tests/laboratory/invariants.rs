@@ -138,7 +138,7 @@ fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A
             recount(name, &volume, &model, all, &is_free);
         }
     }
-    assert!(volume.done().no_space > 0, "{name}: it never was full");
+    assert!(volume.done().no_space > 0, "{name}: the file system never became full");
     for (file, parent, _) in std::mem::take(&mut model.files) {
         volume.apply(&Op::Delete { file, parent }).unwrap();
     }
@@ -149,7 +149,7 @@ fn exercise<A: Allocator>(name: &str, mut volume: Volume<A>, is_free: impl Fn(&A
     let kept: u64 = root.pieces.iter().map(|piece| u64::from(piece.len)).sum::<u64>()
         + root.indirect.len() as u64 * u64::from(volume.allocator().block_units());
     let left = all - volume.allocator().free_bytes().0;
-    assert_eq!(left, kept * volume.allocator().unit_bytes(), "{name}: the root alone is left");
+    assert_eq!(left, kept * volume.allocator().unit_bytes(), "{name}: only the root remains");
 }
 
 fn recount<A: Allocator>(
@@ -166,8 +166,8 @@ fn recount<A: Allocator>(
     let mut count = 0;
     let mut take = |start: u32, len: u32| {
         for unit in start..start + len {
-            assert!(!std::mem::replace(&mut taken[unit as usize], true), "{name}: unit {unit} twice");
-            assert!(!is_free(allocator, unit), "{name}: unit {unit} is in a file and free");
+            assert!(!std::mem::replace(&mut taken[unit as usize], true), "{name}: unit {unit} is used twice");
+            assert!(!is_free(allocator, unit), "{name}: unit {unit} is both used and free");
             count += 1;
         }
     };
@@ -198,7 +198,7 @@ fn recount<A: Allocator>(
     assert_eq!(
         allocator.free_bytes().0 + count * unit_bytes,
         all_bytes,
-        "{name}: taken and free make up all"
+        "{name}: used and free bytes add up to the disk size"
     );
     sizes.sort_unstable();
     let mut expected: Vec<_> = model.files.iter().map(|&(file, dir, size)| (file.0, dir.0, size)).collect();

@@ -70,7 +70,7 @@ fn layouts_of_the_history_match_their_digests() {
         let agings = digests.map(|(policy, age, expected)| (policy, scope.spawn(age), expected));
         let found = agings.map(|(policy, aging, expected)| (policy, aging.join().unwrap(), expected));
         for (policy, digest, expected) in found {
-            assert_eq!(digest, expected, "{policy} lays out files otherwise: {digest:#018x}");
+            assert_eq!(digest, expected, "the layout of {policy} changed: {digest:#018x}");
         }
     });
 }

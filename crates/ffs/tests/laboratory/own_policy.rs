@@ -29,7 +29,7 @@ fn custom_policy_replaces_a_builtin_one() {
     apply(&mut own, &[create(1, 104 * KB)]);
     let mut none = fast(NoSwitch);
     apply(&mut none, &[create(1, 104 * KB)]);
-    assert_eq!(pieces(&own, 1), pieces(&none, 1), "there is room, so that it stays in its group");
+    assert_eq!(pieces(&own, 1), pieces(&none, 1), "the group has space, so the file stays in it");
     // 13 MB of the group's 15.5 MB are used: its free space is less than half the average, so files switch.
     let fill: Vec<trace::Op> = (10..150).map(|file| create(file, 96 * KB)).collect();
     apply(&mut own, &fill);
