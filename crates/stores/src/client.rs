@@ -93,7 +93,7 @@ impl Client {
     }
 
     fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("there until the end")
+        self.runtime.as_ref().expect("the runtime exists until the drop")
     }
 }
 

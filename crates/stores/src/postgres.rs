@@ -164,8 +164,8 @@ fn fields(line: &str) -> Vec<String> {
     while let Some(c) = rest.next() {
         match c {
             ':' if fields.len() < 5 => fields.push(String::new()),
-            '\\' => fields.last_mut().expect("one at least").extend(rest.next()),
-            c => fields.last_mut().expect("one at least").push(c),
+            '\\' => fields.last_mut().expect("at least one field").extend(rest.next()),
+            c => fields.last_mut().expect("at least one field").push(c),
         }
     }
     fields

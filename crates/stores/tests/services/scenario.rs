@@ -48,7 +48,7 @@ impl Job<'_> {
         let done = launch.run(&mut told);
         let kept = self.run_info.and_then(|path| std::fs::read_to_string(path).ok());
         let all = format!("{:?} {:?} {done:?} {kept:?}", self.keeper, told.0);
-        assert!(!all.contains(SECRET), "a secret is told or kept: {all}");
+        assert!(!all.contains(SECRET), "a secret was printed or stored: {all}");
         (told.0, done)
     }
 }
