@@ -127,7 +127,7 @@ impl Fs {
             self.write_batch(&batch)?
         }
         let attr = self.attr_of(&record);
-        self.settle(&inode, &mut state, record);
+        self.apply_written(&inode, &mut state, record);
         Ok(attr)
     }
 

@@ -104,7 +104,7 @@ impl Fs {
         batch.insert(&key, &record.encode(&place));
         self.put(&mut batch, &parent, &changed)?;
         self.grow(&batch)?;
-        self.settle(&parent, &mut dir, changed);
+        self.apply_written(&parent, &mut dir, changed);
         parent.version.fetch_add(1, Relaxed);
         let inode = Inode::new(record, RecordLocation::Name(Name::new(&parent, name)), place);
         inode.changed.store(true, Relaxed);
@@ -170,10 +170,10 @@ impl Fs {
         changes.put(self, &mut batch)?;
         self.grow(&batch)?;
         // Before `at` changes, so that the old parent directory is marked as changed as well.
-        self.settle(&inode, &mut state, record);
+        self.apply_written(&inode, &mut state, record);
         *inode.at.write() = At { spot: spot.renamed(None, Some(&name)), place };
         drop(state);
-        changes.settle(self);
+        changes.apply_written(self);
         Ok(self.known(&inode))
     }
 
@@ -223,9 +223,9 @@ impl Changes {
     }
 
     /// Updates the inodes in memory, after the batch was written.
-    pub fn settle(self, fs: &Fs) {
+    pub fn apply_written(self, fs: &Fs) {
         for (inode, record) in self.0 {
-            fs.settle(&inode, &mut inode.state.lock(), record);
+            fs.apply_written(&inode, &mut inode.state.lock(), record);
             inode.version.fetch_add(1, Relaxed);
         }
     }

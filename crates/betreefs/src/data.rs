@@ -135,7 +135,7 @@ impl Fs {
             }
             self.put(&mut batch, inode, &record)?;
             self.grow(&batch)?;
-            self.settle(inode, state, record);
+            self.apply_written(inode, state, record);
             batch.clear();
         }
         Ok(())

@@ -318,7 +318,7 @@ impl Fs {
     }
 
     /// Updates the record of an inode in memory, after it was written.
-    pub(crate) fn settle(&self, inode: &Inode, state: &mut State, record: Record) {
+    pub(crate) fn apply_written(&self, inode: &Inode, state: &mut State, record: Record) {
         state.record = record;
         inode.changed.store(true, Relaxed);
         inode.touched();

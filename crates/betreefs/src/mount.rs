@@ -43,7 +43,7 @@ const INODE_BYTES: usize = 768;
 const UNCOUNTED: usize = 24 << 20;
 
 /// How long to wait for delayed FUSE requests.
-const LETTING_GO: Duration = Duration::from_secs(2);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The file system type in the mount table.
 pub const KIND: &str = "fuse.betreefs";
@@ -96,7 +96,7 @@ fn remount(dir: &Path, options: &MountOptions) -> std::io::Result<()> {
     let start = Instant::now();
     loop {
         match rustix::mount::mount_remount(dir, options.flags(), c"") {
-            Err(rustix::io::Errno::BUSY) if start.elapsed() < LETTING_GO => {
+            Err(rustix::io::Errno::BUSY) if start.elapsed() < RELEASE_TIMEOUT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             done => return Ok(done?),
@@ -124,7 +124,7 @@ pub fn serve(image: &Path, device: OwnedFd, options: &MountOptions, ready: impl 
 /// Opens the file system.
 fn open(image: &Path, options: &MountOptions) -> Result<Arc<Fs>> {
     let storage = if options.read_only { image::open_read_only(image)? } else { image::open(image)? };
-    spare_memory();
+    limit_allocator();
     let memory = memory(options);
     let cache_bytes = (memory - memory / INODES).saturating_sub(UNCOUNTED).max(memory / 2);
     // Reads in key order are far more frequent than random reads.
@@ -148,7 +148,7 @@ fn inodes(options: &MountOptions) -> usize {
 }
 
 /// Makes the C library return freed memory: by default it keeps large pieces, in as many heaps as threads, up to half of the used memory in addition.
-fn spare_memory() {
+fn limit_allocator() {
     #[cfg(target_env = "gnu")]
     for (what, bytes) in
         [(libc::M_ARENA_MAX, 1), (libc::M_MMAP_THRESHOLD, 1 << 20), (libc::M_TRIM_THRESHOLD, 16 << 20)]
@@ -159,7 +159,7 @@ fn spare_memory() {
 }
 
 /// Makes the C library return freed memory from the middle of its heap as well, which it does on request only.
-fn give_back_memory() {
+fn release_free_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: memory in use is unchanged.
     unsafe {
@@ -262,7 +262,7 @@ fn serve_until_end(
     events: &Receiver<Event>,
     image: &Path,
 ) -> Result<()> {
-    let ended = write_now_and_then(&fs, unmount, events);
+    let ended = write_periodically(&fs, unmount, events);
     pruner.stop();
     // The session thread drops its reference before it signals the end.
     let closed = Arc::into_inner(fs).expect("no other reference to the file system exists").close();
@@ -270,7 +270,7 @@ fn serve_until_end(
     closed
 }
 
-fn write_now_and_then(fs: &Fs, unmount: impl Fn(), events: &Receiver<Event>) -> std::io::Result<()> {
+fn write_periodically(fs: &Fs, unmount: impl Fn(), events: &Receiver<Event>) -> std::io::Result<()> {
     let (mut checkpoint, mut given_back) = (Instant::now(), Instant::now());
     let mut since = false;
     loop {
@@ -283,7 +283,7 @@ fn write_now_and_then(fs: &Fs, unmount: impl Fn(), events: &Receiver<Event>) -> 
                     since = true;
                     let _ = fs.sync();
                     if given_back.elapsed() >= GIVE_BACK {
-                        give_back_memory();
+                        release_free_memory();
                         given_back = Instant::now();
                     }
                 }

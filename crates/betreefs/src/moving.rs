@@ -107,7 +107,7 @@ impl Fs {
         } else if moved.copied {
             moved.inode.version.fetch_add(1, Relaxed);
         }
-        self.settle(&moved.inode, &mut moved.inode.state.lock(), moved.record);
+        self.apply_written(&moved.inode, &mut moved.inode.state.lock(), moved.record);
     }
 
     /// Adds to a batch: all keys below prefix `old` move to prefix `new`. Returns false, without changing the batch, if they are too many,

@@ -71,7 +71,7 @@ impl Fs {
         (changed.mtime, changed.ctime) = (now, now);
         self.put(&mut batch, &parent, &changed)?;
         self.write_batch(&batch)?;
-        self.settle(&parent, &mut dir, changed);
+        self.apply_written(&parent, &mut dir, changed);
         parent.version.fetch_add(1, Relaxed);
         self.lost(loss, &mut state);
         Ok(())
@@ -99,7 +99,7 @@ impl Fs {
         changes.put(self, &mut batch)?;
         self.write_batch(&batch)?;
         self.moved(moved);
-        changes.settle(self);
+        changes.apply_written(self);
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl Fs {
     /// Updates the inode in memory, after the batch of [`lose`](Self::lose) was written.
     pub(crate) fn lost(&self, loss: Loss, state: &mut State) {
         *loss.inode.at.write() = loss.at;
-        self.settle(&loss.inode, state, loss.record);
+        self.apply_written(&loss.inode, state, loss.record);
     }
 
     /// Deletes all blocks of a file.

@@ -106,7 +106,7 @@ impl Fs {
         }
         self.moved(moved);
         home.into_iter().for_each(|moved| self.moved(moved));
-        changes.settle(self);
+        changes.apply_written(self);
         Ok(())
     }
 
@@ -128,7 +128,7 @@ impl Fs {
         self.write_batch(&batch)?;
         self.moved(first);
         self.moved(second);
-        changes.settle(self);
+        changes.apply_written(self);
         Ok(())
     }
 

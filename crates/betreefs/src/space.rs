@@ -69,7 +69,7 @@ impl Fs {
         }
         self.put(&mut batch, &inode, &record)?;
         self.write_batch(&batch)?;
-        self.settle(&inode, &mut state, record);
+        self.apply_written(&inode, &mut state, record);
         Ok(())
     }
 

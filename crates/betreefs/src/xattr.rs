@@ -99,7 +99,7 @@ impl Fs {
         } else {
             self.grow(&batch)?
         }
-        self.settle(&inode, &mut state, record);
+        self.apply_written(&inode, &mut state, record);
         Ok(())
     }
 }
