@@ -84,7 +84,7 @@ impl CacheEntry {
     }
 
     /// Copies the run to its own memory, so that it does not keep the memory shared with evicted runs.
-    fn stay(&mut self, gauge: &Arc<Gauge>) {
+    fn unshare(&mut self, gauge: &Arc<Gauge>) {
         if let Item::Run(run) = &self.item
             && let Some(run) = run.apart(gauge)
         {
@@ -199,11 +199,11 @@ impl Cache {
     }
 
     /// Evicts an item unless it was used more than once.
-    pub fn let_go(&self, name: Name) {
+    pub fn evict(&self, name: Name) {
         let mut shard = self.shard(name).shard.lock();
         let Some(kept) = shard.items.get_mut(&name) else { return };
         if kept.uses.load(Relaxed) == AGAIN {
-            return kept.stay(&self.gauge);
+            return kept.unshare(&self.gauge);
         }
         let gone = shard.items.remove(&name).expect("the item is cached");
         self.bytes.fetch_sub(gone.bytes, Relaxed);
@@ -227,7 +227,7 @@ impl Cache {
             // A removed item leaves its name.
             let Some(kept) = shard.items.get_mut(&name) else { continue };
             if kept.uses.swap(1, Relaxed) == AGAIN {
-                kept.stay(&self.gauge);
+                kept.unshare(&self.gauge);
                 shard.clock.push_back(name);
             } else if let Some(gone) = shard.items.remove(&name) {
                 self.bytes.fetch_sub(gone.bytes, Relaxed);

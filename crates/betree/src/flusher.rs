@@ -19,7 +19,7 @@ use crate::view::Version;
 const CHECKPOINT: f64 = 0.7;
 
 /// The log drops records that are in the tree once they are this many times the memtable size.
-const LET_GO: usize = 2;
+const DROP_FACTOR: usize = 2;
 
 /// Leaves of a node are rewritten in a row once the messages above them weigh more than this fraction of the leaves. A byte is rewritten about
 /// this many times.
@@ -114,7 +114,7 @@ fn turn(shared: &Shared, checkpoint: bool, purge: bool, close: bool) -> Result<(
     if checkpoint || shared.log.used() > CHECKPOINT {
         flusher.checkpoint(shared, close)?;
     }
-    flusher.tell_room(shared);
+    flusher.publish_room(shared);
     Ok(())
 }
 
@@ -123,7 +123,7 @@ impl Flusher {
     pub fn begin(&mut self, shared: &Shared) -> Result<()> {
         self.superblock.epoch = self.superblock.epoch.wrapping_add(1);
         self.checkpoint(shared, false)?;
-        self.tell_room(shared);
+        self.publish_room(shared);
         Ok(())
     }
 
@@ -157,7 +157,7 @@ impl Flusher {
             view.active.read().log_start
         };
         self.halfway = false;
-        shared.log.let_go(next, LET_GO * shared.memtable_bytes);
+        shared.log.drop_applied(next, DROP_FACTOR * shared.memtable_bytes);
         Ok(())
     }
 
@@ -166,7 +166,7 @@ impl Flusher {
         if run.is_empty() {
             return Ok(());
         }
-        self.have_room(shared)?;
+        self.ensure_room(shared)?;
         let mut writer = Writer::new(&shared.pager, self.packing(shared));
         writer.spare = self.space.free_slots().saturating_sub(changed(&self.root));
         writer.share = if self.is_short(shared) { SHARE_IF_SHORT } else { SHARE };
@@ -205,7 +205,7 @@ impl Flusher {
         packing: Packing,
         only_deletes: bool,
     ) -> Result<(Option<Key>, u64)> {
-        self.have_room(shared)?;
+        self.ensure_room(shared)?;
         let mut writer = Writer::new(&shared.pager, packing);
         writer.only_deletes = only_deletes;
         let (root, next) = writer.purge(&self.root, from)?;
@@ -233,7 +233,7 @@ impl Flusher {
     }
 
     /// Ensures free slots for changed nodes, whose old extents are still held. If few are free, a checkpoint frees the old ones.
-    fn have_room(&mut self, shared: &Shared) -> Result<()> {
+    fn ensure_room(&mut self, shared: &Shared) -> Result<()> {
         // A slice, or a purge step, changes a few nodes per level, and possibly all leaves of some.
         let levels = u64::from(level(&self.root));
         let needed = changed(&self.root)
@@ -289,15 +289,15 @@ impl Flusher {
         self.superblock.buffered = self.superblock.buffered.wrapping_add_signed(buffered);
         self.superblock.inner = self.superblock.inner.wrapping_add_signed(inner);
         self.publish(shared);
-        self.spare_memory(shared)?;
+        self.limit_memory(shared)?;
         self.release(shared);
-        self.tell_room(shared);
+        self.publish_room(shared);
         Ok(())
     }
 
     /// Writes changed nodes when they take more than five sixteenths of the memory: first leaves, which change less often than inner nodes; of the
     /// others only the excess, because they will soon change again.
-    fn spare_memory(&mut self, shared: &Shared) -> Result<()> {
+    fn limit_memory(&mut self, shared: &Shared) -> Result<()> {
         let most = shared.pager.cache.budget() / 8 * 5;
         for up_to in [0, 1, u8::MAX] {
             let excess = self.unwritten_bytes(shared).saturating_sub(most);
@@ -407,7 +407,7 @@ impl Flusher {
 
     /// Updates the writable bytes. Some slots are reserved for the copies of a checkpoint, so that deletes always succeed. Each inner node may need
     /// a slot for its buffers, except in rows, where buffers stay small.
-    pub fn tell_room(&self, shared: &Shared) {
+    pub fn publish_room(&self, shared: &Shared) {
         let buffers = if shared.in_rows { 0 } else { self.superblock.inner };
         let spare = self.spare_slots() as i64 - (reserve(shared) + buffers) as i64;
         shared.room.store(bytes_in(shared, spare) - self.superblock.buffered as i64, Relaxed);

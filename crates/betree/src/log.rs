@@ -183,7 +183,7 @@ impl Log {
 
     /// Drops the records before `sector`, a result of [`cut`](Self::cut), if they are at least `least` bytes or earlier ones were dropped. They must
     /// be in the tree; writing them to the log would write them twice.
-    pub fn let_go(&self, sector: u64, least: usize) {
+    pub fn drop_applied(&self, sector: u64, least: usize) {
         let mut state = self.state.lock();
         let n = state.closed.partition_point(|waiting| waiting.first < sector);
         let bytes: u64 = state.closed[..n].iter().map(PendingRecords::len).sum();

@@ -265,10 +265,10 @@ impl Pager {
     }
 
     /// Evicts the parts of a node, except for those used more than once.
-    pub fn let_go(&self, node: &Node) {
+    pub fn evict(&self, node: &Node) {
         for entry in &node.entries {
             if let Part::Disk(place) = &entry.part {
-                self.cache.let_go(name(place));
+                self.cache.evict(name(place));
             }
         }
     }

@@ -327,7 +327,7 @@ impl Ahead {
             if ahead.once {
                 ahead.behind.push_front(Arc::clone(node));
                 if let Some(gone) = ahead.behind.get(BEHIND) {
-                    shared.pager.let_go(gone);
+                    shared.pager.evict(gone);
                     ahead.behind.truncate(BEHIND);
                 }
             }

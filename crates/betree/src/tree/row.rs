@@ -107,7 +107,7 @@ impl Writer<'_> {
         node.entries.truncate(first);
         if !basements.is_empty() || first == 0 {
             let mut leaves = self.divide(basements, true);
-            self.even_out_the_last(&mut leaves);
+            self.balance_last_leaf(&mut leaves);
             leaves[0].0 = key;
             self.made += leaves.iter().map(|(_, leaf)| leaf.disk_bytes(self.block()) as u64).sum::<u64>();
             let entries = leaves.into_iter().map(|(key, leaf)| Entry {
@@ -139,7 +139,7 @@ impl Writer<'_> {
     }
 
     /// Moves basements from the leaf before the last one to the last, if that would share a slot with small extents, apart from its row.
-    fn even_out_the_last(&self, leaves: &mut Nodes) {
+    fn balance_last_leaf(&self, leaves: &mut Nodes) {
         let least = self.room() / 4;
         let [.., (_, before), (key, last)] = &mut leaves[..] else { return };
         let mut bytes = last.disk_bytes(self.block());
