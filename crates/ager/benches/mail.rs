@@ -1,6 +1,6 @@
-//! How fast mail comes and goes: with a real Dovecot, in a directory, and how fast its operations are made without.
+//! Mail workload speed: a live Dovecot in a directory, and extraction of the same operations without a server.
 //!
-//! `cargo bench -p senesce-ager --bench mail [-- DIR]`; DIR is where the mail is to be, in a temporary directory unless told.
+//! `cargo bench -p senesce-ager --bench mail [-- DIR]`; DIR holds the mail, by default a temporary directory.
 
 use senesce_ager::mail::{Extracted, Live, Parameters, Plan};
 use std::path::PathBuf;
@@ -24,13 +24,13 @@ fn main() {
     extracted("published", Parameters::default());
 }
 
-/// Messages that come or go in a second, by day.
+/// Measures inserted and deleted messages per second, for each day.
 fn live(parameters: Parameters, dir: PathBuf) {
-    let plan = Plan::new(parameters, SEED).expect("the parameters are sound");
-    // The mail and its server go also when it is interrupted.
+    let plan = Plan::new(parameters, SEED).expect("the parameters are valid");
+    // On Ctrl-C the mail and its server are removed too.
     disk::catch_interrupts();
-    let dir = tempfile::tempdir_in(dir).expect("the directory can be written");
-    let session = disk::Session::begin().expect("the run directory can be written");
+    let dir = tempfile::tempdir_in(dir).expect("the directory is writable");
+    let session = disk::Session::begin().expect("the run directory is writable");
     let mut live = match Live::begin(&plan, &dir.path().join("mail"), None, &session) {
         Ok(live) => live,
         Err(error) => return println!("live       skipped: {error}"),
@@ -41,23 +41,23 @@ fn live(parameters: Parameters, dir: PathBuf) {
             break;
         }
         let begun = Instant::now();
-        live.day(day).expect("the day can be lived");
+        live.day(day).expect("the day succeeds");
         let messages = if day == 0 { filling } else { parameters.operations.into() };
         let so_far = filling + u64::from(day * parameters.operations);
         line(&format!("live day {day}"), so_far, "".to_owned(), messages, begun);
     }
-    live.end().expect("the server ends");
+    live.end().expect("the server stops");
 }
 
-/// Operations on files that are made in a second.
+/// Measures generated file operations per second.
 fn extracted(name: &str, parameters: Parameters) {
-    let plan = Plan::new(parameters, SEED).expect("the parameters are sound");
+    let plan = Plan::new(parameters, SEED).expect("the parameters are valid");
     let mut source = Extracted::new(&plan);
     let mut batch: Vec<Op> = Vec::new();
     let mut operations = 0;
     let begun = Instant::now();
     loop {
-        source.next_batch(&mut batch).expect("operations are made in memory");
+        source.next_batch(&mut batch).expect("the source does no I/O");
         if batch.is_empty() {
             return line(name, plan.operations(), operations.to_string(), operations, begun);
         }

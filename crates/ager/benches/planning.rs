@@ -1,8 +1,9 @@
-//! How fast operations are planned and how much memory it takes: every profile on the least power of two of 2 GiB
-//! that keeps planning busy for seconds, and one file system of ten million live files.
+//! Planning speed and memory: every profile on the smallest power of two of 2 GiB that takes seconds to plan,
+//! and one file system of ten million live files.
 //!
-//! Each case runs in a process of its own, whose peak of resident memory is the kernel's VmHWM. Seconds are those of
-//! the processor: planning has one thread and waits for nothing, so that other work on the machine matters less.
+//! Each case runs in its own process, so that the kernel's VmHWM is the peak resident memory of that case.
+//! Times are processor seconds: planning is single-threaded and does no I/O, so other load on the machine
+//! matters less.
 //! `cargo bench -p senesce-ager --bench planning [-- agrawal …]`
 
 use ager::{Conditions, Method};
@@ -11,19 +12,19 @@ use senesce_ager as ager;
 use std::process::Command;
 use trace::BATCH;
 
-/// Operations that keep planning busy for seconds.
+/// Operations that take seconds to plan.
 const MANY: u64 = 10_000_000;
 
 /// Live files of the largest case.
 const LARGE: u64 = 10_000_000;
 
-/// Operations after which a case ends: the largest would go on for minutes at the same speed.
+/// A case ends after this many operations; the largest would run for minutes at the same speed.
 const MOST: u64 = 200_000_000;
 
 const LEAST_RATE: f64 = 5e6;
 const MOST_BYTES_A_FILE: f64 = 64.0;
 
-/// The word that marks the process of one case.
+/// The argument that marks the process of one case.
 const CASE: &str = "--case";
 
 fn main() {
@@ -56,9 +57,9 @@ fn main() {
     }
 }
 
-/// Runs a case in a process of its own, which prints its line of the table.
+/// Runs a case in its own process, which prints its line of the table.
 fn start(profile: &str, size: u64) {
-    let program = std::env::current_exe().expect("a running program has a path");
+    let program = std::env::current_exe().expect("the program's path is known");
     let status = Command::new(program).args([CASE, profile, &size.to_string()]).status();
     assert!(status.is_ok_and(|s| s.success()), "{profile} at {size} bytes failed");
 }
@@ -74,10 +75,10 @@ fn conditions(profile: &str, capacity_bytes: u64) -> Conditions {
     }
 }
 
-/// The least power of two of 2 GiB whose plan is `large`.
+/// The smallest power of two of 2 GiB whose plan is `large`.
 fn size_with(profile: &str, large: impl Fn(&ager::Plan) -> bool) -> u64 {
     let mut size = 2 << 30;
-    while !large(ager::begin(&conditions(profile, size)).expect("the size can be planned").plan()) {
+    while !large(ager::begin(&conditions(profile, size)).expect("the conditions are valid").plan()) {
         size *= 2;
     }
     size
@@ -88,7 +89,7 @@ fn run(profile: &str, size: u64) {
     let conditions = conditions(profile, size);
     let before = peak_bytes();
     let started = processor_seconds();
-    let mut ager = ager::begin(&conditions).expect("the size can be planned");
+    let mut ager = ager::begin(&conditions).expect("the conditions are valid");
     let layout = processor_seconds() - started;
     let mut batch = Vec::with_capacity(BATCH);
     let mut operations = 0;
@@ -110,16 +111,16 @@ fn run(profile: &str, size: u64) {
     );
 }
 
-/// Processor time that this process has taken.
+/// Processor time of this process.
 fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The most memory that was resident so far.
+/// Peak resident memory of this process.
 fn peak_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("the kernel tells of this process");
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("a process has a peak");
-    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("the peak is a number of KiB");
+    let status = std::fs::read_to_string("/proc/self/status").expect("/proc/self/status is readable");
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("/proc/self/status has VmHWM");
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("VmHWM is a number of KiB");
     kib << 10
 }

@@ -1,4 +1,4 @@
-//! What every profile-driven ager takes, promises and gives.
+//! The interface of every profile-driven ager: conditions, plan, progress and state.
 
 use crate::fit::Fit;
 use crate::tree::Tree;
@@ -10,13 +10,13 @@ use trace::{DirId, FileId, Op, Source};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// Backwards from the end: exact by construction at the bound (DESIGN §4).
+    /// Works backwards from the end: exact by construction at the bound (DESIGN §4).
     Planned,
     /// The published method of Geriatrix (geriatrix17, §3), for comparison.
     Greedy,
 }
 
-/// The most bytes that an aging may create, over the capacity: a million times is years of writing.
+/// Upper limit of [`Conditions::overwrites`]: a million times the capacity is years of writing.
 pub const MOST_OVERWRITES: f64 = 1e6;
 
 /// The conditions of one aging.
@@ -24,36 +24,36 @@ pub const MOST_OVERWRITES: f64 = 1e6;
 pub struct Conditions {
     /// How operations are chosen.
     pub method: Method,
-    /// What the file system is to look like.
+    /// The target distributions of the file system.
     pub profile: Profile,
     /// Capacity that fullness and overwrites refer to, in bytes: the nominal size of the file system, so that
-    /// the operations do not depend on what a kind of file system keeps for itself.
+    /// the operations do not depend on how much space a kind of file system reserves.
     pub capacity_bytes: u64,
-    /// Share of the capacity that the live files take at the end, in whole blocks.
+    /// Share of the capacity that the live files occupy at the end, in whole blocks.
     pub fullness: f64,
-    /// Seed of all that is random.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Bytes created over capacity during the whole aging, the filling included; `None` is the bound.
+    /// Bytes created over capacity during the whole aging, the filling included; `None` means the bound.
     pub overwrites: Option<f64>,
 }
 
 /// A bin of the size histogram that is left out because its files do not fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Sizes above this …
+    /// Lower limit of the sizes, exclusive.
     pub lower_bytes: u64,
-    /// … up to this.
+    /// Upper limit of the sizes, inclusive.
     pub upper_bytes: u64,
     /// Share of the profile's files.
     pub share: f64,
 }
 
-/// What is known before the first operation.
+/// Figures known before the first operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Files that are to live at the end.
+    /// Live files at the end.
     pub live_files: u64,
-    /// Bytes that they take, in whole blocks.
+    /// Bytes of the live files at the end, in whole blocks.
     pub live_bytes: u64,
     /// Directories below the root.
     pub directories: u64,
@@ -61,15 +61,15 @@ pub struct Plan {
     pub operations: u64,
     /// The least number of creations and deletions that can meet the age histogram: live files · T/K.
     pub bound_operations: u64,
-    /// The bytes created over capacity that go with the bound.
+    /// Overwrites at the bound: bytes created over capacity.
     pub bound_overwrites: f64,
-    /// The age error that the plan leaves; `None` where the method cannot know.
+    /// The remaining age error of the plan; `None` if the method cannot predict it.
     pub age_rms_error: Option<f64>,
     /// Sizes left out.
     pub left_out: Vec<LeftOut>,
 }
 
-/// What has been reached so far.
+/// Figures of an aging so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reached {
     /// Creations and deletions of all legs.
@@ -80,7 +80,7 @@ pub struct Reached {
     pub deletions: u64,
     /// Bytes created, every file in whole blocks, over capacity.
     pub overwrites: f64,
-    /// Bytes created as the files' sizes have them, not rounded up to blocks.
+    /// Bytes created, by file size, not rounded up to blocks.
     pub created_bytes: u64,
     /// Live bytes, every file in whole blocks, over capacity.
     pub fullness: f64,
@@ -101,7 +101,7 @@ impl Reached {
     }
 }
 
-/// A live file as an ager knows it.
+/// A live file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveFile {
     /// Its number.
@@ -114,7 +114,7 @@ pub struct LiveFile {
     pub born: u64,
 }
 
-/// Where an aging stands; another can go on from here.
+/// The state of an aging, from which another can continue.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(crate) tree: Tree,
@@ -134,7 +134,7 @@ impl State {
     }
 }
 
-/// What has been done, over all legs. The next file's number is the number of creations.
+/// Totals over all legs. The number of creations is the number of the next file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub creations: u64,
@@ -150,7 +150,7 @@ impl Counters {
         self.creations + self.deletions
     }
 
-    /// Counts a creation and gives the new file its number.
+    /// Counts a creation and returns the number of the new file.
     #[inline]
     pub fn create(&mut self, size: u64) -> FileId {
         let file = FileId(self.creations);
@@ -174,15 +174,15 @@ pub trait Ager: Source {
     /// Clears `batch` and fills it with the next operations, at most `most`.
     fn advance(&mut self, most: usize, batch: &mut Vec<Op>);
 
-    /// How many directories are still to be made: so many of the next operations make them, and none behind these does.
+    /// Directories still to be created. The next operations create them all; no later operation creates one.
     fn directories_left(&self) -> u64;
 
-    /// What was known before the first operation.
+    /// Figures known before the first operation.
     fn plan(&self) -> &Plan;
 
-    /// What the operations given out so far have reached. Looks at every live file.
+    /// Figures after the operations given out so far. Visits every live file.
     fn reached(&self) -> Reached;
 
-    /// Where the aging stands after the operations given out so far.
+    /// The state after the operations given out so far.
     fn state(&self) -> State;
 }

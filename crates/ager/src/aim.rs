@@ -1,4 +1,4 @@
-//! The three histograms that an aging aims at, and the comparison of live files with them.
+//! The three target histograms of an aging, and the comparison of live files with them.
 
 use crate::apportion::largest_remainder;
 use crate::calendar::Calendar;
@@ -6,24 +6,21 @@ use crate::sizes::{BLOCK_BYTES, Sizes};
 use crate::{Conditions, Counters, Error, Fit, LiveFile, MOST_OVERWRITES, Plan, Reached};
 use profile::{AgeHistogram, DepthHistogram};
 
-/// What is aimed at.
+/// Targets of an aging.
 pub(crate) struct Aim {
-    /// Capacity in bytes.
     capacity_bytes: u64,
-    /// The age histogram as the profile has it.
     pub age: AgeHistogram,
     /// Share of the files in each age bin, youngest first.
     pub age_share: Vec<f64>,
     /// Number and sizes of the files.
     pub sizes: Sizes,
     size_label: Vec<String>,
-    /// The depth histogram as the profile has it.
     pub depth: DepthHistogram,
     /// Share of the files at each depth of the histogram.
     pub depth_share: Vec<f64>,
-    /// Least operations a live file.
+    /// Least number of operations per live file.
     bound_per_file: f64,
-    /// The overwrites of the bound.
+    /// Overwrites at the bound.
     bound_overwrites: f64,
 }
 
@@ -33,7 +30,7 @@ fn shares(weight: &[f64]) -> Vec<f64> {
 }
 
 impl Aim {
-    /// Checks the conditions and works out what they aim at.
+    /// Checks the conditions and derives the targets.
     pub fn new(conditions: &Conditions) -> Result<Aim, Error> {
         let Conditions { profile, capacity_bytes, fullness, .. } = conditions;
         profile.check()?;
@@ -69,7 +66,7 @@ impl Aim {
         })
     }
 
-    /// How many files are to live.
+    /// Live files at the end.
     pub fn files(&self) -> u64 {
         self.sizes.files()
     }
@@ -84,12 +81,12 @@ impl Aim {
         (self.files() as f64 * self.bound_per_file).ceil() as u64
     }
 
-    /// The blocks that the file system holds in all, for `overwrites` of them.
+    /// Blocks created in total for the given overwrites.
     pub fn overwritten_blocks(&self, overwrites: f64) -> f64 {
         overwrites * self.capacity_bytes as f64 / BLOCK_BYTES as f64
     }
 
-    /// The plan, as far as it is the same for every method.
+    /// The part of the plan that is common to all methods.
     pub fn plan(&self, live_blocks: u64, directories: u64, operations: u64, age_error: Option<f64>) -> Plan {
         Plan {
             live_files: self.files(),
@@ -103,14 +100,14 @@ impl Aim {
         }
     }
 
-    /// The age histogram, with `count` files in its bins.
+    /// The age histogram with `count` files in its bins.
     pub fn age_fit(&self, count: Vec<u64>) -> Fit {
         let oldest = self.age.upper.last().expect("a checked histogram has bins");
         let label = self.age.upper.iter().map(|e| format!("{:.4}", e / oldest)).collect();
         Fit { label, target: self.age_share.clone(), count }
     }
 
-    /// Compares live files with what is aimed at, as if the aging ended now.
+    /// Compares live files with the targets, as if the aging ended now.
     pub fn reached<'a>(
         &self,
         live: impl Iterator<Item = &'a LiveFile>,
@@ -150,7 +147,7 @@ impl Aim {
         }
     }
 
-    /// The bin of the histogram for each depth that it has.
+    /// The histogram bin of each depth.
     pub fn depth_bins(&self) -> Vec<Option<usize>> {
         let deepest = self.depth.depth.last().copied().unwrap_or(0) as usize;
         let mut bins = vec![None; deepest + 1];

@@ -1,11 +1,11 @@
-//! Whole numbers of files from shares of files, as near as whole numbers can be.
+//! Converts shares of files to whole numbers with the least rounding error.
 
 /// Divides `total` among bins in proportion to `share` (which sums to 1), no bin above its `cap`:
 /// the whole numbers with the least sum of squared distances from `share · total` under the caps.
 ///
-/// Without caps that binds this is the method of the largest remainder. Where caps bind, what they cut off is
-/// raised evenly over the other bins (the condition of least squares: equal distance wherever there is room).
-/// The caps must sum to at least `total`.
+/// Without binding caps this is the method of the largest remainder. Where caps bind, the excess is spread
+/// evenly over the other bins (the least-squares condition: equal distance wherever there is room). The caps
+/// must sum to at least `total`.
 pub(crate) fn apportion(share: &[f64], total: u64, cap: &[u64]) -> Vec<u64> {
     debug_assert!(cap.iter().map(|&c| u128::from(c)).sum::<u128>() >= u128::from(total));
     let level = level(share, total, cap);
@@ -13,13 +13,14 @@ pub(crate) fn apportion(share: &[f64], total: u64, cap: &[u64]) -> Vec<u64> {
         share.iter().zip(cap).map(|(s, &c)| (s * total as f64 + level).clamp(0.0, c as f64)).collect();
     let mut count: Vec<u64> = ideal.iter().zip(cap).map(|(x, &c)| (x.floor() as u64).min(c)).collect();
 
-    // The bins by what rounding down took from them, ties by number so that the result is one.
+    // Bins by the fraction that rounding down removed; ties by bin number, so that the result is unique.
     let mut order: Vec<usize> = (0..share.len()).collect();
     order.sort_by(|&a, &b| {
         let left = |i: usize| ideal[i] - count[i] as f64;
         left(b).total_cmp(&left(a)).then(a.cmp(&b))
     });
-    // Rounding errors of the level can leave more or less than one file a bin, so go round until it is right.
+    // Rounding errors of the level can leave more or less than one file per bin, so repeat until the sum is
+    // exact.
     let mut given: u64 = count.iter().sum();
     for &i in order.iter().cycle() {
         if given >= total {
@@ -40,7 +41,7 @@ pub(crate) fn apportion(share: &[f64], total: u64, cap: &[u64]) -> Vec<u64> {
     count
 }
 
-/// The height to which every bin is raised so that the caps' cut is made up for: the root of a rising function.
+/// The height to which every bin is raised to compensate for the caps: the root of a rising function.
 fn level(share: &[f64], total: u64, cap: &[u64]) -> f64 {
     let filled = |level: f64| -> f64 {
         share.iter().zip(cap).map(|(s, &c)| (s * total as f64 + level).clamp(0.0, c as f64)).sum()
@@ -68,14 +69,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn remainders_go_to_the_largest() {
+    fn largest_remainders_are_rounded_up() {
         assert_eq!(largest_remainder(&[0.5, 0.3, 0.2], 7), [4, 2, 1]);
         assert_eq!(largest_remainder(&[0.0, 1.0], 3), [0, 3]);
         assert_eq!(largest_remainder(&[0.25; 4], 2), [1, 1, 0, 0]);
     }
 
     #[test]
-    fn what_a_cap_cuts_off_is_shared_evenly() {
+    fn capped_excess_is_spread_evenly() {
         assert_eq!(apportion(&[0.5, 0.25, 0.25], 100, &[20, 100, 100]), [20, 40, 40]);
     }
 
@@ -94,7 +95,7 @@ mod tests {
         }
 
         #[test]
-        fn keeps_to_the_caps(
+        fn respects_caps(
             bins in prop::collection::vec((0.0f64..10.0, 0u64..1000), 1..20), part in 0.0f64..=1.0,
         ) {
             let sum: f64 = bins.iter().map(|b| b.0).sum();

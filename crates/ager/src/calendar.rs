@@ -1,17 +1,18 @@
-//! When files must be born so that their relative ages come out as the profile has them (DESIGN §4).
+//! Birth times of files that produce the profile's distribution of relative ages (DESIGN §4).
 //!
-//! Time is counted in operations, creations and deletions; an aging of `total` operations has the times
-//! 1 … total. A file born at time t has the relative age (total − t) / total at the end. Age bin b ends at
-//! the edge E_b (the last is 1), so its births lie in a window of times.
+//! Time is counted in operations (creations and deletions); an aging of `total` operations has the times 1 …
+//! total. A file born at time t has the relative age (total − t) / total at the end. Age bin b ends at the
+//! edge E_b (the last is 1), so its births lie in a window of times.
 
 use profile::AgeHistogram;
 
-/// The windows of birth of the age bins, youngest first, for one total of operations.
+/// The birth windows of the age bins, youngest first, for one total of operations.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
     /// Operations of the whole aging.
     pub total: u64,
-    /// First time of each window, falling; the last is 0. A window ends where the one before it begins.
+    /// First time of each window, in falling order; the last is 0. A window ends where the one before it
+    /// begins.
     start: Vec<u64>,
 }
 
@@ -24,7 +25,7 @@ impl Calendar {
             .iter()
             .map(|&edge| total.saturating_sub((edge / oldest * total as f64).floor() as u64))
             .collect();
-        *start.last_mut().expect("as many windows as bins") = 0;
+        *start.last_mut().expect("every bin has a window") = 0;
         Calendar { total, start }
     }
 
@@ -34,7 +35,7 @@ impl Calendar {
         self.start.partition_point(|&s| s > time)
     }
 
-    /// The times of birth of bin b, first and one behind the last.
+    /// The birth times of a bin: the first, and the one after the last.
     pub fn window(&self, bin: usize) -> (u64, u64) {
         (self.start[bin], if bin == 0 { self.total + 1 } else { self.start[bin - 1] })
     }
@@ -45,9 +46,9 @@ impl Calendar {
     }
 }
 
-/// The order of creations and deletions in time, as far as the calendar must know it: first a transition that
-/// deletes `doomed` files and creates `new` ones by turns (a fresh filling has only creations), then pairs of
-/// a deletion and a creation.
+/// The order of creations and deletions in time, as far as the calendar needs it: first a transition that
+/// deletes `doomed` files and creates `new` ones alternately (a fresh filling has only creations), then pairs
+/// of a deletion and a creation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rhythm {
     /// Operations before this plan began.
@@ -59,18 +60,18 @@ pub(crate) struct Rhythm {
 }
 
 impl Rhythm {
-    /// Time at which the transition is over.
+    /// The time at which the transition ends.
     pub fn steady(&self) -> u64 {
         self.past + self.doomed + self.new
     }
 
-    /// True if the operation at `time` creates; deletions go first, to make room.
+    /// True if the operation at `time` creates a file; deletions come first, to make room.
     #[inline]
     pub fn creates(&self, time: u64) -> bool {
         self.born_by(time) > self.born_by(time - 1)
     }
 
-    /// Creations from the beginning of this plan up to and including `time`.
+    /// Creations from the start of this plan up to and including `time`.
     pub fn born_by(&self, time: u64) -> u64 {
         if time <= self.past {
             return 0;
@@ -102,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn windows_are_what_the_edges_say() {
+    fn windows_follow_bin_edges() {
         let age = AgeHistogram { upper: vec![1.0, 2.0, 8.0], weight: vec![1.0; 3] };
         let c = Calendar::new(&age, 80);
         assert_eq!((0..3).map(|b| c.window(b)).collect::<Vec<_>>(), [(70, 81), (60, 70), (0, 60)]);
@@ -113,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn births_are_the_creations_in_the_windows(
+        fn births_count_creations_per_window(
             edges in prop::collection::vec(1u32..1000, 1..8),
             (past, doomed, new, pairs) in (0u64..50, 0u64..50, 0u64..50, 0u64..200),
         ) {

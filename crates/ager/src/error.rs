@@ -1,55 +1,54 @@
-//! Why an aging cannot be planned, or a program that ages does not. Each message says what was asked, why it cannot be and
-//! what to do.
+//! Errors of planning and of live workloads. Each message says what was requested, why it fails and what to do.
 
 use std::path::PathBuf;
 
-/// An error of planning, or of a program that ages.
+/// An error of planning or of a live workload.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The conditions contradict themselves or the profile.
     #[error("cannot plan the aging: {0}")]
     Conditions(String),
-    /// The profile is not a valid one.
+    /// The profile is invalid.
     #[error(transparent)]
     Profile(#[from] profile::Error),
-    /// A history of git could not be read, made or pulled.
+    /// A git history could not be read, created or pulled.
     #[error("{action} {path}: {why}")]
     Git {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// On which repository or tree.
+        /// The repository or working tree.
         path: PathBuf,
-        /// Why it failed and what to do.
+        /// The cause and the remedy.
         why: String,
     },
-    /// Snapshots that cannot be turned into a workload.
+    /// The snapshots cannot be turned into a workload.
     #[error("cannot create a workload from the snapshots: {0}")]
     Snapshots(String),
-    /// A snapshot that cannot be read.
+    /// A snapshot cannot be read.
     #[error(transparent)]
     Snapshot(#[from] snapshot::Error),
-    /// Operations could not be made again for a resume.
+    /// Operations could not be regenerated for a resume.
     #[error(transparent)]
     Trace(#[from] trace::Error),
-    /// A program, directory or record that an aging needs.
+    /// A program, directory or record that the aging needs failed.
     #[error(transparent)]
     Disk(#[from] disk::Error),
-    /// The mail server does not do what it should.
+    /// The mail server failed.
     #[error("{doing}: {why}")]
     MailServer {
-        /// What was tried, on what.
+        /// The action and its object.
         doing: String,
-        /// Why it failed and what to do.
+        /// The cause and the remedy.
         why: String,
     },
-    /// What an office does to its files failed.
+    /// A file operation of the synthetic workload failed.
     #[error("{action} {}: {source}", path.display())]
     Office {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
     /// The run was asked to end.

@@ -1,8 +1,8 @@
-//! Aging as developers age their disks: pulling the history of a repository, commit by commit (Conway et al., "File
-//! Systems Fated for Senescence?", FAST 2017, §5.1).
+//! Aging as developers age their disks: pull the history of a repository, commit by commit (Conway et al.,
+//! "File Systems Fated for Senescence?", FAST 2017, §5.1).
 //!
-//! [`Live`] has the real git do it. [`Extracted`] reads the history once and gives the operations on files that git's
-//! checkout would do, as a trace with [`Labels`](trace::Labels) that is replayed without git. After every pull both
+//! [`Live`] runs the real git. [`Extracted`] reads the history once and produces the file operations of git's
+//! checkout as a trace with [`Labels`](trace::Labels), which is replayed without git. After every pull both
 //! have the same working tree: [`working_tree_digest`].
 
 mod checkout;

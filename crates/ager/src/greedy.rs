@@ -1,13 +1,15 @@
 //! The published ager of Geriatrix (geriatrix17, §3), for comparison.
 //!
-//! *Rapid aging* creates files of random size and depth, drawn by the profile's weights, until the wanted
+//! *Rapid aging* creates files of random size and depth, drawn by the profile's weights, until the requested
 //! fullness is reached. *Stable aging* then tosses a fair coin for each operation. A creation takes the size
-//! bin that lacks most among those that still fit, and the depth that lacks most; a deletion takes the age bin
-//! that has most too many, in it the size, in that the depth, and there a random file. Age bins are windows of
-//! birth, fixed when stable aging starts by the number of operations that the profile needs.
+//! bin with the largest deficit among those that still fit, and the depth with the largest deficit; a
+//! deletion takes the age bin with the largest excess, in it the size, in that the depth, and there a random
+//! file. Age bins are windows of birth, fixed when stable aging starts by the number of operations that the
+//! profile needs.
 //!
-//! Nothing here steers the fullness or the number of overwrites as `planned` does: the walk of the coin, and a
-//! fit that comes only at the end, are part of the published method and show in its figures.
+//! Unlike `planned`, this method does not steer the fullness or the number of overwrites: the random walk of
+//! the coin, and a fit that is reached only at the end, are part of the published method and show in its
+//! figures.
 
 mod cells;
 
@@ -26,19 +28,19 @@ pub(crate) struct Greedy {
     plan: Plan,
     rng: Random,
     tree: Tree,
-    /// Directories still to be made, last first.
+    /// Directories still to be created, last first.
     mkdirs: Vec<Op>,
     counters: Counters,
     cells: Cells,
-    /// The age windows; `None` while aging is rapid.
+    /// The age windows; `None` during rapid aging.
     calendar: Option<Calendar>,
-    /// Blocks that the live files may take.
+    /// Upper limit of the blocks of live files.
     most_blocks: u64,
-    /// Blocks created at which it ends, if that was asked for.
+    /// Number of created blocks at which the aging ends, if requested.
     most_created: Option<f64>,
 }
 
-/// The operations that the published method plans for `files` live files.
+/// The number of operations that the published method plans for `files` live files.
 fn published_operations(aim: &Aim, files: u64) -> u64 {
     let oldest = aim.age.upper.last().expect("a checked histogram has bins");
     let files = files as f64;
@@ -55,7 +57,7 @@ fn published_operations(aim: &Aim, files: u64) -> u64 {
 }
 
 impl Greedy {
-    /// Plans an aging that goes on from `state`.
+    /// Plans an aging that continues from `state`.
     pub fn new(conditions: &Conditions, state: State) -> Result<Greedy, Error> {
         let aim = Aim::new(conditions)?;
         let State { mut tree, live, counters } = state;
@@ -75,7 +77,7 @@ impl Greedy {
         let (depths, depth_bin) = (tree.depths(), aim.depth_bins());
         for file in live {
             let depth = depth_bin.get(depths[file.dir.0 as usize] as usize).copied().flatten();
-            // A depth that this profile does not know counts as its deepest.
+            // A depth outside this profile's histogram counts as its deepest.
             cells.insert(0, aim.sizes.bin_of(file.size), depth.unwrap_or(aim.depth_share.len() - 1), file);
         }
         let most_blocks = aim.overwritten_blocks(conditions.fullness) as u64;
@@ -105,7 +107,7 @@ impl Greedy {
             }
             self.become_stable();
         }
-        let calendar = self.calendar.as_ref().expect("stable aging has its windows");
+        let calendar = self.calendar.as_ref().expect("stable aging has windows");
         let now = self.counters.operations() + 1;
         if now > calendar.total
             || self.most_created.is_some_and(|most| self.counters.created_blocks as f64 >= most)
@@ -120,12 +122,12 @@ impl Greedy {
         }
     }
 
-    /// Fixes the age windows by the number of live files, and puts the live ones into them.
+    /// Fixes the age windows by the number of live files, and assigns the live files to them.
     fn become_stable(&mut self) {
         let live = self.cells.files();
         let past = self.counters.operations();
         let total = match self.most_created {
-            // The coin is fair, so what is still to be created takes twice as many operations.
+            // The coin is fair, so the remaining creations take twice as many operations.
             Some(most) => {
                 let mean = self.counters.live_blocks as f64 / live.max(1) as f64;
                 past + (2.0 * (most - self.counters.created_blocks as f64).max(0.0) / mean.max(1.0)) as u64
@@ -138,7 +140,7 @@ impl Greedy {
         self.calendar = Some(calendar);
     }
 
-    /// Creates a file of the size that lacks most among those that fit, at the depth that lacks most.
+    /// Creates a file of the fitting size with the largest deficit, at the depth with the largest deficit.
     fn create_best(&mut self, age: usize) -> Option<Op> {
         let room = self.most_blocks.saturating_sub(self.counters.live_blocks);
         let sizes = &self.aim.sizes;
@@ -156,7 +158,7 @@ impl Greedy {
         Op::Create { file, parent: dir, size: bytes, content: Content::Auto }
     }
 
-    /// Deletes a random file of those that there are most too many of.
+    /// Deletes a random file of the bins with the largest excess.
     fn delete_best(&mut self) -> Option<Op> {
         let shares =
             Shares { age: &self.aim.age_share, size: &self.aim.sizes.share, depth: &self.aim.depth_share };

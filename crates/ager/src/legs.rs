@@ -1,7 +1,7 @@
-//! An aging that goes on under changed conditions.
+//! An aging that continues under changed conditions.
 //!
-//! No state is stored: an aging is a function of its conditions, so where it stood is found by making its
-//! operations again, which takes a fraction of a second a million.
+//! No state is stored: an aging is a function of its conditions, so its state is recovered by regenerating
+//! its operations, which takes a fraction of a second per million.
 
 use crate::greedy::Greedy;
 use crate::planned::Planned;
@@ -9,21 +9,21 @@ use crate::{Ager, Conditions, Error, Method, State};
 use serde::{Deserialize, Serialize};
 use trace::BATCH;
 
-/// A part of an aging that was carried out under one set of conditions.
+/// A part of an aging under one set of conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
     /// The conditions.
     pub conditions: Conditions,
-    /// Operations of this leg that were carried out, directories included; it may have been stopped early.
+    /// Executed operations of this leg, directories included; it may have been stopped early.
     pub done: u64,
 }
 
-/// Begins an aging on an empty file system.
+/// Starts an aging on an empty file system.
 pub fn begin(conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
     on(conditions, State::empty())
 }
 
-/// Goes on with an aging that has been carried out as `legs` say.
+/// Continues an aging after `legs`.
 pub fn go_on(legs: &[Leg], conditions: &Conditions) -> Result<Box<dyn Ager>, Error> {
     let mut state = State::empty();
     for leg in legs {

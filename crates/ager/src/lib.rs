@@ -1,7 +1,8 @@
-//! Where operations come from.
+//! Sources of operations that age a file system.
 //!
-//! An ager is a [`trace::Source`] that follows a profile: [`Method::Planned`], exact by construction, or
-//! [`Method::Greedy`], the published one. An aging may go on under changed conditions: it is a list of [`Leg`]s.
+//! An ager is a [`trace::Source`] that follows a profile: [`Method::Planned`] is exact by construction,
+//! [`Method::Greedy`] is the published method. An aging can continue under changed conditions: it is a list
+//! of [`Leg`]s.
 
 mod ager;
 mod aim;

@@ -1,5 +1,6 @@
-//! What files and directories of a trace are called while it is made: of what exists, and for a while of what existed,
-//! because the replay lags behind the source. So their memory is bounded by the tree and not by the history.
+//! Labels of files and directories while a trace is generated: of those that exist, and for some batches of
+//! those removed, because the replay lags behind the source. Memory use is bounded by the tree, not by the
+//! history.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -7,8 +8,8 @@ use std::sync::RwLock;
 
 use trace::{BlobId, DirId, FileId, FileLabel, Labels, Op};
 
-/// How many batches of operations the labels of a file outlive it. A replay has at most one batch and about 1,300
-/// operations a thread still to do when it asks for the next batch: this is enough for two hundred threads.
+/// How many batches a label outlives its file. A replay has at most one batch and about 1,300 operations per
+/// thread outstanding when it requests the next batch: 64 batches suffice for two hundred threads.
 const BATCHES_KEPT: u64 = 64;
 
 /// The labels of a source, without contents.
@@ -19,12 +20,12 @@ pub(crate) struct LiveNames(RwLock<Table>);
 struct Table {
     files: HashMap<FileId, FileLabel>,
     dirs: HashMap<DirId, Vec<u8>>,
-    /// What was removed, and in which batch that was given out: the operations of a pull may fill many.
-    gone: VecDeque<(u64, Gone)>,
+    /// Removed entries and the batch that removed them; the operations of a pull may fill many batches.
+    removed: VecDeque<(u64, Removed)>,
     batch: u64,
 }
 
-enum Gone {
+enum Removed {
     File(FileId),
     Dir(DirId),
 }
@@ -38,27 +39,27 @@ impl LiveNames {
         self.change(|table| drop(table.dirs.insert(dir, name.to_vec())));
     }
 
-    /// Unmakes the label of a directory that no operation makes.
+    /// Drops the label of a directory that no operation creates.
     pub fn forget_dir(&self, dir: DirId) {
         self.change(|table| drop(table.dirs.remove(&dir)));
     }
 
-    /// Another batch of operations is given out: notes what it removes, and forgets what nobody can ask for any more.
+    /// Registers the next batch: records its removals, and drops labels that no replay can request any more.
     pub fn give_out(&self, batch: &[Op]) {
         self.change(|table| {
             table.batch += 1;
             for op in batch {
-                let gone = match *op {
-                    Op::Delete { file, .. } | Op::Rename { file, .. } => Gone::File(file),
-                    Op::Rmdir { dir, .. } => Gone::Dir(dir),
+                let removed = match *op {
+                    Op::Delete { file, .. } | Op::Rename { file, .. } => Removed::File(file),
+                    Op::Rmdir { dir, .. } => Removed::Dir(dir),
                     _ => continue,
                 };
-                table.gone.push_back((table.batch, gone));
+                table.removed.push_back((table.batch, removed));
             }
-            while table.gone.front().is_some_and(|(batch, _)| batch + BATCHES_KEPT < table.batch) {
-                match table.gone.pop_front() {
-                    Some((_, Gone::File(file))) => drop(table.files.remove(&file)),
-                    Some((_, Gone::Dir(dir))) => drop(table.dirs.remove(&dir)),
+            while table.removed.front().is_some_and(|(batch, _)| batch + BATCHES_KEPT < table.batch) {
+                match table.removed.pop_front() {
+                    Some((_, Removed::File(file))) => drop(table.files.remove(&file)),
+                    Some((_, Removed::Dir(dir))) => drop(table.dirs.remove(&dir)),
                     None => {}
                 }
             }
@@ -90,7 +91,7 @@ mod tests {
     use trace::ROOT;
 
     #[test]
-    fn labels_outlive_their_files_a_while_and_no_longer() {
+    fn labels_outlive_files_for_limited_batches() {
         let labels = LiveNames::default();
         for number in 0..10_000 {
             let (file, dir) = (FileId(number), DirId(number as u32));

@@ -1,8 +1,9 @@
-//! The mail server of Conway et al., "File Systems Fated for Senescence?" (FAST 2017): users whose mailboxes gain
-//! and lose messages, day after day.
+//! The mail server workload of Conway et al., "File Systems Fated for Senescence?" (FAST 2017): users whose
+//! mailboxes gain and lose messages, day after day.
 //!
-//! One [`Plan`] says which message comes and goes when. [`Live`] has a real Dovecot do it, over IMAP, in a Maildir on
-//! the file system; [`Extracted`] is the same as operations, as Dovecot was seen to do it, for machines without one.
+//! A [`Plan`] determines every insertion and deletion. [`Live`] executes it with a real Dovecot over IMAP, in
+//! a Maildir on the file system; [`Extracted`] produces the file operations that Dovecot was observed to
+//! perform, for machines without one.
 
 mod extracted;
 mod files;

@@ -1,8 +1,8 @@
-//! The micro agers of Conway et al., "File Systems Fated for Senescence?" (FAST 2017, §4): workloads that do one thing,
-//! to show what that thing does to a layout.
+//! The micro agers of Conway et al., "File Systems Fated for Senescence?" (FAST 2017, §4): each workload
+//! isolates one cause of fragmentation.
 //!
-//! Each has rounds, and each round is a trace of its own for a fresh file system: round 0 is as orderly as can be, round
-//! 100 as disorderly. The last operation of a trace is a checkpoint with the number of its round.
+//! Each has rounds, and each round is a separate trace for a fresh file system: round 0 is the most orderly,
+//! round 100 the least. The last operation of a trace is a checkpoint with the number of its round.
 
 mod interfile;
 mod intrafile;
@@ -17,7 +17,7 @@ use crate::Error;
 /// The last round.
 pub const LAST_ROUND: u64 = 100;
 
-/// Refuses a round that no published round is like.
+/// Rejects a round outside the published range.
 fn check_round(round: u64) -> Result<(), Error> {
     match round {
         0..=LAST_ROUND => Ok(()),

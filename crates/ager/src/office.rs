@@ -1,14 +1,15 @@
-//! A small office: what people and programs do to a file system in days of work, done with real system calls and the real
-//! git. It is no trace and no replay: it is what a replay of snapshots is compared with.
+//! A synthetic office workload: people and programs change a file system over days of work, with real system
+//! calls and the real git. It does not produce a trace: a replay of snapshots is validated against it.
 //!
-//! A day is cut into windows of time. In each, a few of the trades below have one task each to do, and their tasks run
-//! at once: the steps of one come between those of the others as chance has it. At the end of a window all is written
-//! back, as the kernel does after half a minute (`vm.dirty_expire_centisecs`); a window is the time in which
-//! what is written can wait in memory.
+//! A day is divided into intervals of time. In each, a few of the actors below execute one task each,
+//! concurrently: the steps of the tasks interleave at random. Each interval ends with a sync, as the kernel
+//! writes back after half a minute (`vm.dirty_expire_centisecs`): an interval is the time that written data
+//! can wait in memory.
 //!
-//! Sizes are drawn from published distributions: those of most files from the lognormal of Douceur and Bolosky ("A Large-Scale Study of
-//! File-System Contents", SIGMETRICS 1999, §4.2), those of messages uniformly from 1 to 32 KiB as Conway et al. did ("File
-//! Systems Fated for Senescence?", FAST 2017, §6). How often what is done is our own choice.
+//! Sizes follow published distributions: those of most files the lognormal of Douceur and Bolosky ("A
+//! Large-Scale Study of File-System Contents", SIGMETRICS 1999, §4.2), those of messages a uniform one from 1
+//! to 32 KiB as in Conway et al. ("File Systems Fated for Senescence?", FAST 2017, §6). The frequencies of
+//! the tasks are our own choice.
 
 mod builds;
 mod cache;
@@ -34,25 +35,25 @@ use self::task::{Step, Task};
 use crate::Error;
 use crate::random::Random;
 
-/// How an office works.
+/// Parameters of an office.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OfficeOptions {
-    /// The size of its file system in bytes, which the number and the stock of its tasks go by.
+    /// Size of the file system in bytes; the number of tasks and the amount of data scale with it.
     pub size_bytes: u64,
-    /// How many days it works.
+    /// Number of days.
     pub days: u64,
-    /// How many tasks run at once.
+    /// Number of concurrent tasks.
     pub at_once: usize,
-    /// Windows of a day, for each GiB of the file system.
+    /// Work intervals per day and GiB of the file system.
     pub windows: u64,
-    /// The share of the file system in use from two thirds of the days on.
+    /// The share of the file system in use after two thirds of the days.
     pub fullness: f64,
-    /// What all that is random is drawn from.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
 impl OfficeOptions {
-    /// How many windows a day has.
+    /// Intervals per day, at least 4.
     pub fn windows_a_day(&self) -> u64 {
         ((self.size_bytes * self.windows) >> 30).max(4)
     }
@@ -61,34 +62,35 @@ impl OfficeOptions {
 /// The share of the file system in use after the filling.
 const FULL_AT_FIRST: f64 = 0.5;
 
-/// An office at work in a directory.
+/// An office that works in a directory.
 pub struct Office {
     options: OfficeOptions,
     files: Files,
     random: Random,
-    trades: Vec<(Box<dyn Trade>, f64)>,
+    actors: Vec<(Box<dyn Actor>, f64)>,
     day: u64,
 }
 
-/// Someone, or something, that has tasks to do. A trade plans its tasks one behind the other, and knows what files it has.
-trait Trade: Send {
-    /// What is done once, at the beginning.
+/// A person or program that executes tasks. An actor plans its tasks one after another and keeps track of its
+/// files.
+trait Actor: Send {
+    /// The task at the start.
     fn begin(&mut self, random: &mut Random) -> Task;
 
-    /// The next task. `is_full` asks for one that leaves more room than there was, where there is such a one.
+    /// The next task. With `is_full`, it should free space if the actor can.
     fn next(&mut self, is_full: bool, random: &mut Random) -> Task;
 
-    /// What is done once a day, in the night.
+    /// The task at the end of each day.
     fn night(&mut self, _: &mut Random) -> Task {
         Task::new()
     }
 }
 
 impl Office {
-    /// An office at `root`, which is an empty directory.
+    /// An office at `root`, an empty directory.
     pub fn new(root: &Path, options: OfficeOptions) -> Result<Office, Error> {
         let size = options.size_bytes;
-        let trades: Vec<(Box<dyn Trade>, f64)> = vec![
+        let actors: Vec<(Box<dyn Actor>, f64)> = vec![
             (Box::new(Builds::new(size)), 0.16),
             (Box::new(Cache::new(size)), 0.16),
             (Box::new(Database::new(size)), 0.08),
@@ -98,11 +100,11 @@ impl Office {
             (Box::new(Repositories::new(size)), 0.12),
         ];
         let random = Random::new(options.seed, 0);
-        Ok(Office { options, files: Files::open(root, options.seed)?, random, trades, day: 0 })
+        Ok(Office { options, files: Files::open(root, options.seed)?, random, actors, day: 0 })
     }
 
-    /// Does the work of a day, the first of which fills the file system; all is on disk then. `watch` is told of each
-    /// window that is over, and of how many.
+    /// Executes a day, the first of which fills the file system; ends with a sync. `watch` receives the
+    /// number of completed intervals and the total after each interval.
     ///
     /// # Errors
     /// [`Error::Interrupted`] if the program was asked to end.
@@ -115,10 +117,10 @@ impl Office {
         self.files.write_back()
     }
 
-    /// Each trade begins; then they work until the file system is as full as it is to be at first.
+    /// Starts all actors and runs them until the file system has its initial fullness.
     fn fill(&mut self, watch: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
-        for (trade, _) in &mut self.trades {
-            self.files.run(vec![trade.begin(&mut self.random)], &mut self.random)?;
+        for (actor, _) in &mut self.actors {
+            self.files.run(vec![actor.begin(&mut self.random)], &mut self.random)?;
         }
         while self.files.fullness()? < FULL_AT_FIRST {
             let done = (self.files.fullness()? / FULL_AT_FIRST * 100.0) as u64;
@@ -137,36 +139,36 @@ impl Office {
             self.window(is_full)?;
             watch(window + 1, windows);
         }
-        for (trade, _) in &mut self.trades {
-            self.files.run(vec![trade.night(&mut self.random)], &mut self.random)?;
+        for (actor, _) in &mut self.actors {
+            self.files.run(vec![actor.night(&mut self.random)], &mut self.random)?;
         }
         Ok(())
     }
 
-    /// A few trades, each another, do a task each.
+    /// Runs one task each of a few distinct actors.
     fn window(&mut self, is_full: bool) -> Result<(), Error> {
         let mut tasks = Vec::new();
-        let mut shares: Vec<f64> = self.trades.iter().map(|(_, share)| *share).collect();
-        for _ in 0..self.options.at_once.clamp(1, self.trades.len()) {
+        let mut shares: Vec<f64> = self.actors.iter().map(|(_, share)| *share).collect();
+        for _ in 0..self.options.at_once.clamp(1, self.actors.len()) {
             let left: f64 = shares.iter().sum();
             let scaled: Vec<f64> = shares.iter().map(|share| share / left).collect();
             let chosen = self.random.weighted(&scaled);
             shares[chosen] = 0.0;
-            tasks.push(self.trades[chosen].0.next(is_full, &mut self.random));
+            tasks.push(self.actors[chosen].0.next(is_full, &mut self.random));
         }
         self.files.run(tasks, &mut self.random)?;
         self.files.write_back()
     }
 }
 
-/// A size of a file after Douceur and Bolosky: a lognormal whose logarithm to base 2 has a mean of 12.2 and a standard
-/// deviation of 3.43, but no more than `most` bytes.
+/// A file size after Douceur and Bolosky: a lognormal whose logarithm to base 2 has a mean of 12.2 and a
+/// standard deviation of 3.43, but at most `most` bytes.
 fn file_size(random: &mut Random, most: u64) -> u64 {
     lognormal(random, 12.2, 3.43, most)
 }
 
-/// A lognormal size, of which the logarithm to base 2 has this mean and standard deviation, drawn anew until it is no more than
-/// `most`.
+/// A lognormal size whose logarithm to base 2 has the given mean and standard deviation, redrawn until it is
+/// at most `most`.
 fn lognormal(random: &mut Random, mean: f64, deviation: f64, most: u64) -> u64 {
     loop {
         // Box and Muller (1958).
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_as_published() {
+    fn file_sizes_match_published_distribution() {
         let mut random = Random::new(1, 0);
         let mut sizes: Vec<u64> = (0..20_000).map(|_| file_size(&mut random, u64::MAX >> 1)).collect();
         sizes.sort_unstable();
@@ -200,14 +202,15 @@ mod tests {
     }
 
     #[test]
-    fn an_office_fills_its_directory_and_changes_it_day_by_day() {
+    fn office_fills_directory_and_changes_it_daily() {
         let dir = tempfile::tempdir().unwrap();
-        // As large as what the directory lies on would be full at once or never.
+        // Fullness is that of the underlying file system; a size near its own would make the office full at
+        // once or never.
         let options =
             OfficeOptions { size_bytes: 32 << 20, days: 3, at_once: 3, windows: 96, fullness: 0.8, seed: 5 };
         let mut office = Office::new(dir.path(), options).unwrap();
-        for (trade, _) in &mut office.trades {
-            office.files.run(vec![trade.begin(&mut office.random)], &mut office.random).unwrap();
+        for (actor, _) in &mut office.actors {
+            office.files.run(vec![actor.begin(&mut office.random)], &mut office.random).unwrap();
         }
         office.day = 1;
         let mut seen = Vec::new();
@@ -217,7 +220,7 @@ mod tests {
         }
         assert!(seen.iter().all(|files| files.len() > 50), "{seen:?}");
         assert_ne!(seen[0], seen[1]);
-        assert!(seen[1].iter().any(|(path, _)| path.contains(".git/")), "git has worked");
+        assert!(seen[1].iter().any(|(path, _)| path.contains(".git/")), "git must have written files");
     }
 
     fn tree(dir: &Path) -> Vec<(String, u64)> {

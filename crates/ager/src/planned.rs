@@ -1,14 +1,14 @@
-//! The planned ager: backwards from the end, exact by construction (DESIGN §4).
+//! The planned ager: works backwards from the end, exact by construction (DESIGN §4).
 //!
-//! There is one slot for every file that is to live at the end, with its size and directory fixed, so size and
-//! depth are as the profile has them at every moment. Each creation fills an empty slot, and is born either a
-//! survivor, which is never deleted, or an ephemeral, which will be. Which creations are survivors is drawn
-//! within each window of birth, as many as the age bin needs, so the final age histogram is exact too. Every
-//! operation costs a handful of array accesses.
+//! Every file that lives at the end has a slot with a fixed size and directory, so the size and depth
+//! distributions match the profile at every moment. Each creation fills an empty slot; the new file is either
+//! a survivor, which is never deleted, or an ephemeral, which will be. Within each window of birth the
+//! survivors are drawn at random, as many as the age bin needs, so the final age histogram is exact too.
+//! Every operation costs a handful of array accesses.
 //!
-//! Beside the slots there are some spare ones, filled with ephemerals only. As many slots as there are spare
-//! ones are empty at any time, so that a new file is seldom of the size and directory of the one deleted just
-//! before, and the operations can go on when all survivors are born.
+//! In addition there are some spare slots, filled with ephemerals only. At any time as many slots are empty
+//! as there are spare ones, so that a new file seldom has the size and directory of the file deleted just
+//! before, and operations can continue after the birth of the last survivor.
 
 mod layout;
 
@@ -26,14 +26,14 @@ pub(crate) struct Planned {
     plan: Plan,
     rng: Random,
     tree: Tree,
-    /// Directories still to be made, last first.
+    /// Directories still to be created, last first.
     mkdirs: Vec<Op>,
     rhythm: Rhythm,
     calendar: Calendar,
     counters: Counters,
     /// The slots, then the spare ones. An empty slot has `born` 0.
     slots: Vec<LiveFile>,
-    /// How many of the slots are to live at the end.
+    /// Number of slots whose files live at the end.
     files: usize,
     /// Live files of earlier legs that have no slot, to be deleted first.
     doomed: Vec<LiveFile>,
@@ -43,19 +43,19 @@ pub(crate) struct Planned {
     empty: Vec<u32>,
     /// Empty spare slots.
     spare: Vec<u32>,
-    /// The spare slot whose file comes and goes, while it is there.
+    /// The spare slot of the file that is created and deleted repeatedly, while that file exists.
     guest: Option<u32>,
-    /// The age bin of the present, and the creations and survivors that each window still has to come.
+    /// The current age bin, and the creations and survivors that each window still needs.
     bin: usize,
     births: Vec<u64>,
     survivors: Vec<u64>,
-    /// Mean blocks of a slot, and by how many blocks the creations so far exceed it.
+    /// Mean blocks per slot, and the number of blocks by which the creations so far exceed it.
     mean_blocks: f64,
     excess: f64,
 }
 
 impl Planned {
-    /// Plans an aging that goes on from `state`.
+    /// Plans an aging that continues from `state`.
     pub fn new(conditions: &Conditions, state: State) -> Result<Planned, Error> {
         layout::plan(conditions, state)
     }
@@ -67,13 +67,13 @@ impl Planned {
         if time > steady {
             if (time - steady) % 2 == 1 { self.first_of_pair(time) } else { self.second_of_pair(time) }
         } else if self.rhythm.creates(time) {
-            let slot = self.empty.pop().expect("an empty slot for each new file of the transition");
+            let slot = self.empty.pop().expect("the transition has an empty slot for each new file");
             if !self.is_survivor(time) {
                 self.ephemeral.push(slot);
             }
             self.create(slot, time)
         } else {
-            let file = self.doomed.pop().expect("a doomed file for each deletion of the transition");
+            let file = self.doomed.pop().expect("the transition has a doomed file for each deletion");
             self.counters.delete(file.size);
             Op::Delete { file: file.file, parent: file.dir }
         }
@@ -81,7 +81,7 @@ impl Planned {
 
     fn first_of_pair(&mut self, time: u64) -> Op {
         if self.ephemeral.is_empty() {
-            // All survivors are born: what is left to do is done by spare files that come and go.
+            // All survivors are born: the remaining operations create and delete files in spare slots.
             let slot = self.spare[self.rng.below(self.spare.len())];
             self.guest = Some(slot);
             return self.create(slot, time);
@@ -101,7 +101,8 @@ impl Planned {
         }
     }
 
-    /// Draws whether the creation at `time` is a survivor: as many of the window's creations as it still needs.
+    /// Draws whether the creation at `time` is a survivor, in proportion to the survivors that the window
+    /// still needs.
     fn is_survivor(&mut self, time: u64) -> bool {
         while time >= self.calendar.window(self.bin).1 {
             self.bin -= 1;
@@ -113,18 +114,19 @@ impl Planned {
         survives
     }
 
-    /// Fills an empty slot. A survivor takes one that lives at the end: there is always one, since as many of
-    /// these are empty as spare ones hold a file, and a deletion has just emptied one of either.
+    /// Fills an empty slot. A survivor gets a slot that lives at the end: one is always empty, because the
+    /// number of empty ones equals the number of occupied spare slots, and a deletion has just emptied one of
+    /// either kind.
     ///
-    /// Of two random slots, the one is taken whose size brings the bytes created nearer to the mean, as it is of
-    /// two random files to delete, so that a few very large files cannot make the churn larger or smaller than
-    /// was asked for.
+    /// Of two random slots, takes the one whose size brings the bytes created nearer to the mean; deletions
+    /// choose between two random files likewise. So a few very large files cannot make the churn larger or
+    /// smaller than requested.
     fn refill(&mut self, time: u64) -> Op {
         let survives = self.is_survivor(time);
         let choices = self.empty.len() + if survives { 0 } else { self.spare.len() };
         let (a, b) = (self.rng.below(choices), self.rng.below(choices));
         let size = |i: usize| self.slots[self.vacant(i) as usize].size;
-        // A survivor keeps its slot from further churn, so it takes the one that the churn can spare.
+        // A survivor withdraws its slot from further churn, so it takes the size that the churn needs less.
         let larger = (self.excess > 0.0) == survives;
         let chosen = if larger == (size(b) > size(a)) { b } else { a };
         let slot = match chosen.checked_sub(self.empty.len()) {
@@ -203,5 +205,5 @@ impl Ager for Planned {
     }
 }
 
-/// The number of an empty slot's file.
+/// The file number of an empty slot.
 const NO_FILE: FileId = FileId(u64::MAX);

@@ -1,39 +1,40 @@
-//! How many files live, and how large each is: the profile's size histogram poured into the wanted fullness.
+//! The number and sizes of the live files: the profile's size histogram scaled to the requested fullness.
 //!
 //! Sizes lie at the quantiles of a log-uniform distribution within their bin (uniform in a bin that begins at
-//! 0), so the same conditions give the same sizes with every seed; the seed decides which file has which.
+//! 0), so the same conditions give the same sizes with every seed; the seed determines which file gets which
+//! size.
 
 use crate::apportion::largest_remainder;
 use crate::random::Random;
 use crate::{Error, LeftOut};
 use profile::SizeHistogram;
 
-/// The block size in which fullness and overwrites are counted, in bytes: every file takes whole blocks.
+/// The block size for fullness and overwrites, in bytes: every file occupies whole blocks.
 pub const BLOCK_BYTES: u64 = 4096;
 
-/// Blocks that a file of `size` bytes takes.
+/// Blocks of a file of `size` bytes.
 #[inline]
 pub(crate) fn blocks(size: u64) -> u64 {
     size.div_ceil(BLOCK_BYTES)
 }
 
-/// More files than this are refused: file numbers within a plan are 31 bits.
+/// Limit of the number of files: file numbers within a plan are 31 bits.
 const MOST_FILES: u64 = 1 << 31;
 
-/// Quantiles looked at in a bin of many files when totals are estimated.
+/// Number of quantiles that estimate the total of a bin of many files.
 const QUANTILES: u64 = 1024;
 
-/// The sizes of the files that are to live at the end.
+/// The sizes of the files that live at the end.
 pub(crate) struct Sizes {
     /// Bins as in the profile: sizes above `lower` up to and including `upper`.
     bins: Vec<Bin>,
     /// Files in each bin.
     pub count: Vec<u64>,
-    /// Shares aimed at: those of the profile without the bins left out, summing to 1.
+    /// Target shares: those of the profile without the bins left out, summing to 1.
     pub share: Vec<f64>,
-    /// Bins that cannot fit.
+    /// Bins that do not fit.
     pub left_out: Vec<LeftOut>,
-    /// Bend of the distribution within the bins, by which the total meets the fullness; 1 is log-uniform.
+    /// Tilt of the distribution within the bins, which adjusts the total to the fullness; 1 is log-uniform.
     tilt: f64,
 }
 
@@ -56,7 +57,7 @@ impl Bin {
         let size = if self.lower == 0 {
             self.upper as f64 * q
         } else {
-            // The functions of the C library may differ in their last digit between machines, this one does not.
+            // The C library's exp2 may differ in the last digit between machines, libm's does not.
             self.lower as f64 * libm::exp2(self.octaves * q)
         };
         (size.ceil() as u64).clamp(least, self.upper)
@@ -76,7 +77,7 @@ fn quantile(j: u64, n: u64, tilt: f64) -> f64 {
 }
 
 impl Sizes {
-    /// Finds the number of files and their sizes that fill `live_bytes` best.
+    /// Finds the number and sizes of files that fill `live_bytes` best.
     pub fn fit(histogram: &SizeHistogram, live_bytes: u64) -> Result<Sizes, Error> {
         let mut lower = 0;
         let mut bins = Vec::new();
@@ -109,12 +110,12 @@ impl Sizes {
         Ok(sizes)
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn files(&self) -> u64 {
         self.count.iter().sum()
     }
 
-    /// The sizes of `n` files of a bin, rising.
+    /// The sizes of `n` files of a bin, in rising order.
     pub fn of_bin(&self, bin: usize, n: u64) -> impl Iterator<Item = u64> + '_ {
         (0..n).map(move |j| self.bins[bin].size(quantile(j, n, self.tilt)))
     }
@@ -138,8 +139,9 @@ impl Sizes {
         self.bins.iter().zip(&self.count).map(|(bin, &n)| bin.blocks(n, self.tilt)).sum()
     }
 
-    /// The number of files whose blocks come nearest to `wanted`. Whole files in rare bins make the total jump,
-    /// so a fixed point is not sure to exist; the best of some steps is taken and the tilt does the rest.
+    /// The number of files whose blocks come nearest to `wanted`. Whole files in rare bins make the total
+    /// jump, so a fixed point need not exist; this takes the best of some steps, and the tilt corrects the
+    /// rest.
     fn choose_count(&mut self, wanted: u64) -> Result<(), Error> {
         let mean: f64 =
             self.bins.iter().zip(&self.share).map(|(b, s)| s * b.blocks(QUANTILES, 1.0)).sum::<f64>()
@@ -169,7 +171,8 @@ impl Sizes {
         Ok(())
     }
 
-    /// Bends the distribution within the bins until the blocks are `wanted`: the total falls as the tilt rises.
+    /// Tilts the distribution within the bins until the blocks match `wanted`: the total falls as the tilt
+    /// rises.
     fn choose_tilt(&mut self, wanted: f64) {
         let (mut low, mut high) = (-4.0f64, 4.0f64);
         for _ in 0..40 {
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn fills_what_was_asked_for() {
+    fn fills_requested_bytes() {
         for name in profile::builtin() {
             let profile = profile::load(name).unwrap();
             for live in [100 << 20, (2u64 << 30) / 5 * 4, 40 << 30] {
@@ -214,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_the_histogram() {
+    fn counts_match_histogram() {
         let sizes = Sizes::fit(&histogram(&[0, 4096, 8192], &[1.0, 1.0, 2.0]), 1 << 20).unwrap();
         let n = sizes.files();
         assert_eq!(sizes.count, largest_remainder(&[0.25, 0.25, 0.5], n));
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_fit_is_left_out_and_said() {
+    fn oversized_bins_are_left_out_and_reported() {
         let sizes = Sizes::fit(&histogram(&[4096, 1 << 30], &[3.0, 1.0]), 1 << 20).unwrap();
         assert_eq!(sizes.left_out.len(), 1);
         assert_eq!(sizes.left_out[0].share, 0.25);

@@ -1,13 +1,14 @@
-//! Aging the way a particular file system aged: a workload made of snapshots that were taken of it (Smith and Seltzer,
+//! Replays the aging of a particular file system: a workload derived from snapshots of it (Smith and Seltzer,
 //! "File System Aging: Increasing the Relevance of File System Benchmarks", SIGMETRICS 1997, §3).
 //!
-//! The workload fills an empty file system to the first snapshot, and then does, for each pair of successive
-//! snapshots, what leads from the one to the other, in order of time, as far as two snapshots can tell. [`Options`]
-//! says how what they do not tell is filled in: [`Options::published`] as Smith and Seltzer did, the default better.
-//! Short-lived files, which no snapshot has, are put in from profiles of activity.
+//! The workload fills an empty file system to the first snapshot. Then, for each pair of successive
+//! snapshots, it executes the changes between them, in order of time as far as two snapshots reveal it.
+//! [`Options`] determines how missing information is filled in: [`Options::published`] as Smith and Seltzer
+//! did, the default more accurately. Short-lived files, which are in no snapshot, come from activity
+//! profiles.
 //!
-//! Behind each snapshot's operations is a checkpoint with its number, 0 for the first: there the live files are those
-//! of the snapshot, names and sizes.
+//! A checkpoint with the number of the snapshot, 0 for the first, follows the operations of each snapshot:
+//! there the live files have the names and sizes of the snapshot.
 
 mod compare;
 mod counts;

@@ -1,10 +1,10 @@
-//! The directory tree that the profile's depth histogram describes.
+//! The directory tree of the profile's depth histogram.
 
 use crate::random::Random;
 use profile::DepthHistogram;
 use trace::{DirId, Op, ROOT};
 
-/// Directories by depth; the root alone has depth 0.
+/// Directories by depth; only the root has depth 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     at: Vec<Vec<DirId>>,
@@ -17,11 +17,12 @@ impl Tree {
         Tree { at: vec![vec![ROOT]], next: 1 }
     }
 
-    /// Adds what a profile asks for and the tree lacks; returns the operations that make it, parents first.
+    /// Adds the missing directories of a profile; returns the operations that create them, parents first.
     ///
-    /// `subdirectories[d]` is the number of directories whose parent lies at depth d; it stands for the whole
-    /// observed file system, so where the profile says how many files that had it is scaled to `files`. Where
-    /// files lie deeper there is at least one. Each directory's parent is random among those one level up.
+    /// `subdirectories[d]` is the number of directories whose parent lies at depth d in the whole observed
+    /// file system; if the profile gives the number of files of that file system, it is scaled to `files`. A
+    /// level above files has at least one directory. Each directory's parent is random among those one level
+    /// up.
     pub fn grow(
         &mut self,
         depth: &DepthHistogram,
@@ -39,7 +40,7 @@ impl Tree {
             }
             wanted[below] = (subdirectories as f64 * scale).round() as u64;
         }
-        // No level is empty above a level that holds files; below the deepest files only what has a parent.
+        // No level above a level with files is empty; below the deepest files a directory needs a parent.
         let needed = deepest.unwrap_or(0) as usize;
         if wanted.len() <= needed {
             wanted.resize(needed + 1, 0);
@@ -65,7 +66,7 @@ impl Tree {
         made
     }
 
-    /// Takes back directories that were not made after all, the last ones of those that [`Tree::grow`] added.
+    /// Removes directories that were not created after all, the last ones that [`Tree::grow`] added.
     pub fn forget(&mut self, unmade: &[Op]) {
         for op in unmade {
             if let Op::Mkdir { dir, .. } = op {
@@ -77,18 +78,18 @@ impl Tree {
         }
     }
 
-    /// How many directories there are below the root.
+    /// The number of directories below the root.
     pub fn directories(&self) -> u64 {
         u64::from(self.next - 1)
     }
 
-    /// A random directory at `depth`, which must have one.
+    /// A random directory at `depth`; there must be one.
     pub fn pick(&self, depth: usize, rng: &mut Random) -> DirId {
         let at = &self.at[depth];
         at[rng.below(at.len())]
     }
 
-    /// The depth of every directory, by number.
+    /// The depth of each directory, by number.
     pub fn depths(&self) -> Vec<u16> {
         let mut depths = vec![0; self.next as usize];
         for (d, dirs) in self.at.iter().enumerate() {
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn follows_the_histogram() {
+    fn grows_by_histogram() {
         let depth = DepthHistogram {
             depth: vec![0, 1, 3],
             weight: vec![1.0, 0.0, 2.0],

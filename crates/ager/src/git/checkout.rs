@@ -1,11 +1,11 @@
-//! What git's checkout does to a working tree, operation by operation, in its order (`check_updates` in git's
-//! unpack-trees.c, `checkout_entry` in entry.c).
+//! The file operations of git's checkout, in git's order (`check_updates` in git's unpack-trees.c,
+//! `checkout_entry` in entry.c).
 //!
-//! First all that the new commit lacks is removed, in the order of the index, which is that of the paths' bytes; a
-//! directory that has become empty goes behind the removal that follows its last one. Then what is new or different is
-//! made, in the same order: an older file of that name is unlinked and the new one created, also if only its mode is
-//! different; git never writes into a file that is there. A rename is a removal and a creation. A submodule is an
-//! empty directory.
+//! First, git removes every path that the new commit lacks, in index order (by the bytes of the paths); the
+//! rmdir of an emptied directory follows the removal after its last entry. Then git creates every new or
+//! different path, in the same order: it unlinks an old file of that name and creates a new one, even if only
+//! the mode differs; git never writes into an existing file. A rename is a removal and a creation. A
+//! submodule is an empty directory.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,19 @@ use super::path::Path;
 use super::repository::{Reader, TreeEntry};
 use crate::Error;
 
-/// A working tree, brought from commit to commit.
+/// A working tree that moves from commit to commit.
 pub(super) struct WorkTree(Dir);
 
-/// A directory that exists.
+/// An existing directory.
 struct Dir {
     id: DirId,
-    /// The tree that it has, if it is known to have one.
+    /// The git tree that the directory matches, if known.
     tree: Option<ObjectId>,
-    /// By name, with a slash behind those of directories, which gives the order of the index.
+    /// Entries by name; a directory's name ends in a slash, which gives index order.
     entries: BTreeMap<Vec<u8>, Entry>,
 }
 
-/// What exists under a name.
+/// The entry of a name.
 enum Entry {
     Dir(Dir),
     File { id: FileId, blob: ObjectId, kind: EntryKind },
@@ -51,7 +51,7 @@ impl WorkTree {
         checkout.update(&mut self.0, tree)
     }
 
-    /// The size of the index that git has for this working tree (version 2, with the extension that keeps trees).
+    /// The size of git's index for this working tree (version 2, with the cache-tree extension).
     pub fn index_bytes(&self) -> u64 {
         const HEADER: u64 = 12;
         const EXTENSION_HEADER: u64 = 8;
@@ -60,14 +60,15 @@ impl WorkTree {
     }
 }
 
-/// What a directory takes in the index.
+/// Index bytes of a directory.
 struct InIndex {
     files: u64,
     bytes: u64,
 }
 
 impl Dir {
-    /// `path_bytes` is the length of its path with the slash behind it, `name_bytes` that of its name.
+    /// `path_bytes` is the length of the directory's path with the trailing slash, `name_bytes` that of its
+    /// name.
     fn index(&self, path_bytes: u64, name_bytes: u64) -> InIndex {
         let (mut all, mut dirs) = (InIndex { files: 0, bytes: 0 }, 0);
         for (key, entry) in &self.entries {
@@ -79,12 +80,12 @@ impl Dir {
                         (all.files + below.files, all.bytes + below.bytes, dirs + 1);
                 }
                 Entry::File { .. } | Entry::Submodule(_) => {
-                    // 62 bytes and the path, filled up with 1 to 8 zeros to a multiple of 8.
+                    // 62 bytes and the path, padded with 1 to 8 zeros to a multiple of 8.
                     (all.files, all.bytes) = (all.files + 1, all.bytes + (62 + path_bytes + 8) / 8 * 8);
                 }
             }
         }
-        // Name, zero, how many files and directories, newline, and the name of the tree.
+        // Name, zero, number of files and directories, newline, and object name of the tree.
         all.bytes += name_bytes + 1 + format!("{} {dirs}\n", all.files).len() as u64 + 20;
         all
     }
@@ -94,9 +95,9 @@ impl Dir {
 struct Checkout<'c> {
     reader: &'c mut Reader,
     maker: &'c mut Maker,
-    /// Directories, and those that they were in, that have become empty and go behind the next removal.
+    /// Emptied directories and their parents, to be removed after the next removal.
     empty: Vec<(DirId, DirId)>,
-    /// The directory that is being made.
+    /// The directory being created.
     path: Path,
 }
 
@@ -107,7 +108,7 @@ impl Checkout<'_> {
         }
     }
 
-    /// Removes all of `dir` that `tree` does not have under the same name, or all if there is no tree.
+    /// Removes every entry of `dir` that `tree` lacks under the same name, or all entries without a tree.
     fn remove(&mut self, dir: &mut Dir, tree: Option<ObjectId>) -> Result<(), Error> {
         if tree.is_some() && dir.tree == tree {
             return Ok(());
@@ -141,7 +142,7 @@ impl Checkout<'_> {
         Ok(())
     }
 
-    /// Makes all of `tree` that `dir` does not have, or has differently.
+    /// Creates every entry of `tree` that `dir` lacks or has with different contents.
     fn update(&mut self, dir: &mut Dir, tree: ObjectId) -> Result<(), Error> {
         if dir.tree == Some(tree) {
             return Ok(());
@@ -173,7 +174,7 @@ impl Checkout<'_> {
         Ok(())
     }
 
-    /// Makes a directory with all that is in it; none if there is nothing in it.
+    /// Creates a directory with its contents; returns `None` if it would be empty.
     fn make_dir(&mut self, new: &TreeEntry, parent: DirId) -> Result<Option<Dir>, Error> {
         self.path.enter(&new.name, self.reader)?;
         let id = self.maker.mkdir(parent, &new.name);
@@ -181,20 +182,20 @@ impl Checkout<'_> {
         self.update(&mut dir, new.id)?;
         self.path.leave();
         if dir.entries.is_empty() {
-            // Nothing was made in it, so that its making is the last operation.
+            // No entry was created in it, so its mkdir is the last operation.
             self.maker.take_back_mkdir(id);
             return Ok(None);
         }
         Ok(Some(dir))
     }
 
-    /// Makes a file, a link or the directory of a submodule.
+    /// Creates a file, a link or the directory of a submodule.
     fn make(&mut self, new: &TreeEntry, parent: DirId) -> Result<Entry, Error> {
         self.path.check(new, self.reader)?;
         let content = match new.kind {
             EntryKind::Commit => return Ok(Entry::Submodule(self.maker.mkdir(parent, &new.name))),
             EntryKind::Link => Content::Symlink,
-            // The replay gives it the layout that writing gives, and writes if it has the contents.
+            // The replay gives the file the layout of written data, and writes it if the contents are known.
             _ => Content::Auto,
         };
         let size = self.reader.size(new.id)?;
@@ -212,8 +213,8 @@ impl Checkout<'_> {
         }
     }
 
-    /// What a tree has, by the keys of [`Dir::entries`], in their order. Names that no file may have, and those that
-    /// git refuses to check out because they are its own, are an error.
+    /// The entries of a tree by the keys of [`Dir::entries`], in their order. Names that no file may have,
+    /// and names that git refuses to check out because it reserves them, are an error.
     fn entries(&mut self, tree: ObjectId) -> Result<Vec<(Vec<u8>, TreeEntry)>, Error> {
         let entries = self.reader.tree(tree)?;
         let mut keyed = Vec::with_capacity(entries.len());

@@ -1,7 +1,8 @@
-//! Running git so that nothing of the user's or the machine's settings shows: no configuration but ours, no hooks,
-//! fixed names and dates, nothing in the background, and nothing that outlives this process.
+//! Runs git independently of the user's and the machine's settings: only our configuration, no hooks, fixed
+//! names and dates, no background work, and no process that outlives this one.
 //!
-//! Git runs in repositories of our own making only: the configuration of any other can name commands that git runs.
+//! Git runs only in repositories that this program created: any other's configuration can name commands that
+//! git runs.
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -14,17 +15,17 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::Error;
 
-/// Settings of every git that is run.
+/// Settings of every git command.
 const SETTINGS: [&str; 14] = [
     "advice.detachedHead=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
-    // These refuse names that mean something on other systems than this one.
+    // Off: they refuse names that are special only on other systems.
     "core.protectHFS=false",
     "core.protectNTFS=false",
     "fetch.recurseSubmodules=false",
     "gc.autoDetach=false",
-    // All that is noted has a date of long ago, and is not to be thrown away for it.
+    // Every log entry has an old date and must not expire for it.
     "gc.reflogExpire=never",
     "gc.reflogExpireUnreachable=never",
     "init.defaultBranch=main",
@@ -34,12 +35,12 @@ const SETTINGS: [&str; 14] = [
     "user.useConfigOnly=false",
 ];
 
-/// Who and when every commit is by that git itself makes, or notes in a log.
+/// The author and committer of every commit and log entry that git creates.
 pub(super) const IDENTITY: &str = "senesce <senesce@localhost>";
-/// When, in seconds since 1970.
+/// The time of every commit, in seconds since 1970.
 pub(super) const DATE_S: u64 = 1_500_000_000;
 
-/// Runs one command of git in `dir` to its end.
+/// Runs one git command in `dir` to its end.
 pub(super) fn git<A: AsRef<OsStr>>(
     action: &'static str,
     dir: &Path,
@@ -49,12 +50,12 @@ pub(super) fn git<A: AsRef<OsStr>>(
     finish(action, dir, start(dir, settings, args, Stdio::null()))
 }
 
-/// Runs one command of git in a repository of our own in `dir`.
+/// Runs one git command in our own repository in `dir`.
 pub(crate) fn run_git(action: &'static str, dir: &Path, args: Vec<String>) -> Result<(), Error> {
     git(action, dir, &[], args)
 }
 
-/// Runs one command of git in `dir` that reads `input`.
+/// Runs one git command in `dir` with `input` on its standard input.
 pub(super) fn git_reading<A: AsRef<OsStr>>(
     action: &'static str,
     dir: &Path,
@@ -63,8 +64,8 @@ pub(super) fn git_reading<A: AsRef<OsStr>>(
 ) -> Result<(), Error> {
     let mut child = start(dir, &[], args, Stdio::piped());
     if let Ok(child) = &mut child {
-        let mut stdin = child.stdin.take().expect("it is a pipe");
-        // Why it did not want to read all it says itself.
+        let mut stdin = child.stdin.take().expect("stdin is a pipe");
+        // On a write error git itself reports why it stopped reading.
         let _ = stdin.write_all(input);
     }
     finish(action, dir, child)
@@ -90,7 +91,7 @@ fn start<A: AsRef<OsStr>>(
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_CONFIG_NOSYSTEM", "1"),
         ("GIT_TERMINAL_PROMPT", "0"),
-        // Nothing is fetched but by path, and nothing that is missing.
+        // Fetch by path only, and never fetch missing objects.
         ("GIT_ALLOW_PROTOCOL", "file"),
         ("GIT_NO_LAZY_FETCH", "1"),
         ("GIT_AUTHOR_NAME", "senesce"),
@@ -98,14 +99,14 @@ fn start<A: AsRef<OsStr>>(
         ("GIT_COMMITTER_NAME", "senesce"),
         ("GIT_COMMITTER_EMAIL", "senesce@localhost"),
     ]);
-    // Ctrl-C is for this process, which lets git finish what it does.
+    // Ctrl-C goes to this process, which lets git finish its work.
     command.process_group(0);
     let date = format!("{DATE_S} +0000");
     command.env("GIT_AUTHOR_DATE", &date).env("GIT_COMMITTER_DATE", &date);
     die_with_parent(&mut command).stdin(input).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
 }
 
-/// Waits for the end.
+/// Waits for the end of the command.
 fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<(), Error> {
     let fail = |why: String| Error::Git { action, path: dir.into(), why };
     let output = child.and_then(Child::wait_with_output).map_err(|error| match error.kind() {
@@ -124,21 +125,21 @@ fn finish(action: &'static str, dir: &Path, child: io::Result<Child>) -> Result<
     Err(fail(format!("git ended with {}: {line}", output.status)))
 }
 
-/// The kernel kills the process as soon as this one is gone, also after kill -9.
+/// Has the kernel kill the process when this one ends, even after kill -9.
 fn die_with_parent(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes one system call and neither allocates nor locks.
     unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) }
 }
 
-/// Git in a process namespace of its own, so that with git all goes that git has started, like the packing of `gc`.
+/// Git in its own process namespace, so that processes started by git, like the packing of `gc`, end with git.
 fn enclosed() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--kill-child=SIGKILL", "--", "git"]);
     command
 }
 
-/// Whether there can be such namespaces: that takes root, and not every container allows it. Without one, what git
-/// itself has started may live a moment longer than a senesce that was killed.
+/// Whether such namespaces can be created: this takes root, and some containers forbid it. Without one,
+/// processes that git started may briefly outlive a killed senesce.
 static CAN_ENCLOSE: LazyLock<bool> = LazyLock::new(|| {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--kill-child=SIGKILL", "--", "true"]);

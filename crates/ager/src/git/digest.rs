@@ -1,4 +1,4 @@
-//! One number for a working tree, so that two can be told equal or different.
+//! A digest of a working tree, to compare two trees.
 
 use std::fs;
 use std::io;
@@ -10,11 +10,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Error;
 
-/// The SHA-256, in hexadecimal, of the paths, modes as git knows them, and contents of all that is below `root`, `.git`
-/// at its top left out.
+/// The SHA-256, in hexadecimal, of the paths, modes (as git records them) and contents of all entries below
+/// `root`, without `.git` at its top.
 ///
-/// A record for each file, link and directory, in the order of the names' bytes, parents first: `d`, `f`, `x` (may be
-/// executed) or `l`, then path and contents (or target, or nothing), each behind its length in 8 bytes, little-endian.
+/// One record per file, link and directory, in byte order of the names, parents first: `d`, `f`, `x`
+/// (executable) or `l`, then path and contents (or target, or nothing), each preceded by its length in 8
+/// bytes, little-endian.
 pub fn working_tree_digest(root: &Path) -> Result<String, Error> {
     let mut hasher = Sha256::new();
     add(root, Path::new(""), &mut hasher).map_err(|(path, error)| Error::Git {

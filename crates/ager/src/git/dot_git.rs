@@ -1,9 +1,10 @@
-//! What a pull writes below `.git`: the fetched objects, each in a file of its own, or in one pack if there are many;
-//! the index; references and their logs. The sizes are those that git's files would have, the bytes made up.
+//! The files that a pull writes below `.git`: the fetched objects, each in its own file or, from 100 objects
+//! on, in one pack; the index; references and their logs. The sizes are those of git's files, the contents
+//! are made up.
 //!
-//! Left out: what is there for a moment only (temporary names of objects, locks that nothing is written to), fetched
-//! tags, `git gc`. Objects are compressed one by one, while git stores some objects of a pack as differences from
-//! others: packs are larger here.
+//! Left out: short-lived files (temporary names of objects, locks that stay empty), fetched tags, `git gc`.
+//! Every object is compressed on its own, while git stores some objects of a pack as deltas of others: packs
+//! are larger here.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write as _};
@@ -20,19 +21,19 @@ use super::path::Path;
 use super::repository::{Reader, TreeEntry};
 use crate::Error;
 
-/// From this many objects on a fetch keeps its pack (`fetch.unpackLimit`).
+/// A fetch of at least this many objects keeps its pack (`fetch.unpackLimit`).
 const UNPACK_LIMIT: usize = 100;
-/// How hard an object in a file of its own is compressed. Git's level is 1 (`core.looseCompression`), to which level 2
-/// of the implementation here comes closest: its level 1 is a faster method with files a third larger.
+/// Compression level of a loose object. Git's level is 1 (`core.looseCompression`); level 2 of the library
+/// used here comes closest: its level 1 is a faster method with files a third larger.
 const LOOSE_LEVEL: i32 = 2;
-/// How hard one in a pack is.
+/// Compression level of an object in a pack.
 const PACK_LEVEL: i32 = 6;
 
 /// The directory `.git` of a working tree.
 pub(super) struct DotGit {
     objects: DirId,
     packs: DirId,
-    /// The directories of objects, by the first byte of their names.
+    /// The object directories, by the first byte of the object names.
     fans: BTreeMap<u8, DirId>,
     have: HashSet<ObjectId>,
     top: DirId,
@@ -45,14 +46,14 @@ pub(super) struct DotGit {
     head_log: Log,
 }
 
-/// A file that is written under another name and then renamed over.
+/// A file that is written under a temporary name and then renamed over the old one.
 struct Replaced {
     dir: DirId,
     name: &'static str,
     file: Option<FileId>,
 }
 
-/// A file that grows by a line a pull.
+/// A file that grows by one line per pull.
 struct Log {
     dir: DirId,
     name: &'static str,
@@ -66,7 +67,7 @@ struct Reference {
 }
 
 impl DotGit {
-    /// Makes it as `git init` does.
+    /// Creates it like `git init`.
     pub fn init(maker: &mut Maker) -> Self {
         let top = maker.mkdir(ROOT, b".git");
         let objects = maker.mkdir(top, b"objects");
@@ -102,7 +103,7 @@ impl DotGit {
         }
     }
 
-    /// What is written before the working tree is: all that `git fetch` brings of `commit`.
+    /// The writes before the working tree changes: all that `git fetch` writes for `commit`.
     pub fn fetch(&mut self, commit: ObjectId, reader: &mut Reader, maker: &mut Maker) -> Result<(), Error> {
         const FETCH_HEAD_BYTES: u64 = 100;
         match self.fetch_head {
@@ -128,12 +129,12 @@ impl DotGit {
         if self.branch.value.file.is_some() {
             self.orig_head.write(REFERENCE_BYTES, maker);
         }
-        // It is made before the working tree is changed and written after that.
+        // The lock file is created before the working tree changes and written afterwards.
         self.index_lock = Some(maker.create(self.top, plain(b"index.lock"), 0, Content::Written));
         Ok(())
     }
 
-    /// What is written after the working tree was.
+    /// The writes after the working tree has changed.
     pub fn finish(&mut self, index_bytes: u64, maker: &mut Maker) {
         if let Some(file) = self.index_lock.take() {
             maker.push(Op::Append { file, parent: self.top, len: index_bytes });
@@ -143,8 +144,8 @@ impl DotGit {
         self.head_log.add("pull --ff-only origin main: Fast-forward", maker);
     }
 
-    /// The objects that `commit` and what leads to it have, and that are not here: commits, trees and blobs, those of
-    /// newer commits first.
+    /// The commits, trees and blobs reachable from `commit` that are not present yet, those of newer commits
+    /// first.
     fn new_objects(&self, commit: ObjectId, reader: &mut Reader) -> Result<Vec<ObjectId>, Error> {
         let mut new = Found { have: &self.have, ids: Vec::new(), seen: HashSet::new() };
         let mut trees = Vec::new();
@@ -187,7 +188,7 @@ impl DotGit {
         let mut bytes = HEADER_AND_HASH;
         for id in objects {
             let data = reader.object(*id)?.1;
-            // The size is written with 4 bits in the first byte and 7 in each other one.
+            // The size is encoded with 4 bits in the first byte and 7 in each further one.
             let size_bits = u64::from(u64::BITS - (data.len() as u64).leading_zeros());
             bytes += 1 + size_bits.saturating_sub(4).div_ceil(7) + compressed_bytes(&[data], PACK_LEVEL);
         }
@@ -201,7 +202,7 @@ impl DotGit {
     }
 }
 
-/// Objects that are not here yet.
+/// Objects that are not present yet.
 struct Found<'f> {
     have: &'f HashSet<ObjectId>,
     ids: Vec<ObjectId>,
@@ -209,7 +210,7 @@ struct Found<'f> {
 }
 
 impl Found<'_> {
-    /// Adds an object, unless it is here or was added.
+    /// Adds an object unless it is present or was added.
     fn add(&mut self, id: ObjectId) -> bool {
         let new = !self.have.contains(&id) && self.seen.insert(id);
         if new {
@@ -218,7 +219,7 @@ impl Found<'_> {
         new
     }
 
-    /// Adds `tree` and what is in it, passing by what one of `parents` has under the same name.
+    /// Adds `tree` and its contents, except entries that one of `parents` has under the same name.
     fn add_tree(
         &mut self,
         tree: ObjectId,
@@ -248,7 +249,7 @@ impl Found<'_> {
                     self.add_tree(entry.id, &trees, path, reader)?;
                     path.leave();
                 }
-                // What a submodule has is in another repository.
+                // The contents of a submodule are in another repository.
                 EntryKind::Commit => {}
                 _ => drop(self.add(entry.id)),
             }
@@ -262,14 +263,14 @@ impl Replaced {
         Self { dir, name, file: None }
     }
 
-    /// Writes it anew.
+    /// Writes a new version of the file.
     fn write(&mut self, bytes: u64, maker: &mut Maker) {
         let lock = plain(format!("{}.lock", self.name).as_bytes());
         let lock = maker.create(self.dir, lock, bytes, Content::Written);
         self.replace(lock, maker);
     }
 
-    /// Gives it what was written to `file`.
+    /// Renames `file` over it.
     fn replace(&mut self, file: FileId, maker: &mut Maker) {
         let to = *self.file.get_or_insert_with(|| maker.reserve(self.name.as_bytes()));
         maker.replace(file, to, self.dir);
@@ -282,7 +283,7 @@ impl Log {
     }
 
     fn add(&mut self, message: &str, maker: &mut Maker) {
-        // Two names of commits, who, when, and what.
+        // Two commit names, identity, time and message.
         let len = (2 * 41 + IDENTITY.len() + format!(" {DATE_S} +0000\t{message}\n").len()) as u64;
         match self.file {
             Some(file) => maker.push(Op::Append { file, parent: self.dir, len }),
@@ -302,20 +303,20 @@ impl Reference {
 
 /// The name of a commit and a newline.
 const REFERENCE_BYTES: u64 = 41;
-/// What `git init` writes.
+/// The configuration that `git init` writes.
 const CONFIG: &str =
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
 
-/// How many bytes `parts`, one behind the other, have when they are compressed.
+/// The compressed size of the concatenated `parts`, in bytes.
 fn compressed_bytes(parts: &[&[u8]], level: i32) -> u64 {
-    let level = Compression::new(level).expect("there are levels 0 to 9");
+    let level = Compression::new(level).expect("the level is between 0 and 9");
     let mut out = deflate::Write::new(Counter(0), level);
     let written = parts.iter().try_for_each(|part| out.write_all(part)).and_then(|()| out.flush());
-    written.expect("compressing into nothing does not fail");
+    written.expect("a counting writer does not fail");
     out.into_inner().0
 }
 
-/// Counts what is written.
+/// A writer that counts bytes.
 struct Counter(u64);
 
 impl io::Write for Counter {

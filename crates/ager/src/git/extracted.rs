@@ -1,4 +1,4 @@
-//! The history of a repository as a trace: what git would do to the files of a working tree, pull by pull.
+//! A repository history as a trace: git's file operations in a working tree, pull by pull.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use super::maker::Maker;
 use super::repository::Reader;
 use crate::Error;
 
-/// What is extracted.
+/// Options of an extraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtractOptions {
-    /// How many pulls; `None` is all.
+    /// Number of pulls; `None` means all.
     pub pulls: Option<u64>,
-    /// After this many pulls there is a checkpoint, and after the last one.
+    /// A checkpoint follows every so many pulls, and the last pull.
     pub every: u64,
-    /// Whether what git writes below `.git` is extracted too: objects, index, references, logs.
+    /// Whether to extract git's writes below `.git` too: objects, index, references, logs.
     pub objects: bool,
 }
 
 impl Default for ExtractOptions {
-    /// All pulls, and one checkpoint at the end.
+    /// All pulls, one checkpoint at the end.
     fn default() -> Self {
         Self { pulls: None, every: u64::MAX, objects: false }
     }
 }
 
-/// The operations of a history. Its memory is bounded by the working tree, and by what is below `.git` if that is
-/// extracted.
+/// The operations of a history. Memory use is bounded by the size of the working tree, and of `.git` if that
+/// is extracted.
 pub struct Extracted {
     history: History,
     reader: Reader,
@@ -41,14 +41,14 @@ pub struct Extracted {
     labels: Arc<LiveLabels>,
     options: ExtractOptions,
     pull: u64,
-    /// The pull behind which the operations end for now.
+    /// The pull after which the operations pause.
     until: u64,
-    /// Operations of the last pull, or of making the repository, that are still to be given.
+    /// Operations of the last pull, or of creating the repository, that are still to be given out.
     ops: std::vec::IntoIter<Op>,
 }
 
 impl Extracted {
-    /// Begins with the first commit of `history`.
+    /// Starts with the first commit of `history`.
     pub fn new(history: &History, options: ExtractOptions) -> Result<Extracted, Error> {
         let pulls = options.pulls.unwrap_or(history.count());
         if pulls == 0 || pulls > history.count() || options.every == 0 {
@@ -77,28 +77,28 @@ impl Extracted {
         })
     }
 
-    /// Names, modes and contents of the files. They are there for what exists and for what did a little while ago.
+    /// Names, modes and contents of the files that exist, and of files that were removed recently.
     pub fn labels(&self) -> Arc<dyn Labels> {
         self.labels.clone()
     }
 
-    /// Has the operations end behind pull number `pull`, or before the first one for 0, until this is called again: a replay runs to there, all is
-    /// measured, and another run goes on.
+    /// Pauses the operations after pull number `pull`, or before the first one for 0, until the next call: a
+    /// replay runs up to there, the file system is measured, and another replay continues.
     pub fn until(&mut self, pull: u64) {
         self.until = pull.min(self.pulls());
     }
 
-    /// How many pulls the operations given so far belong to.
+    /// The number of the pull that the last given operation belongs to.
     pub fn pull(&self) -> u64 {
         self.pull
     }
 
-    /// How many pulls there are in all.
+    /// The number of pulls.
     pub fn pulls(&self) -> u64 {
         self.options.pulls.unwrap_or(self.history.count())
     }
 
-    /// The operations of the next pull; nothing after the last one.
+    /// The operations of the next pull; `None` after the last one.
     fn next_pull(&mut self) -> Result<Option<Vec<Op>>, Error> {
         let Some(id) = self.history.id(self.pull + 1).filter(|_| self.pull < self.until) else {
             return Ok(None);

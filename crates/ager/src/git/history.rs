@@ -1,4 +1,4 @@
-//! The commits of a repository in the order in which they are pulled.
+//! The commits of a repository in pull order.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::repository::{Reader, Repository};
 use crate::Error;
 
-/// Which commits are pulled.
+/// The commits to pull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// The newest commit, its first parent, that one's first parent and so on: the main line, as one who pulls after
-    /// every change of it sees it.
+    /// The newest commit, its first parent, and so on: the main line, as seen by a user who pulls after every
+    /// change.
     FirstParent,
-    /// All commits, each behind its parents, otherwise by the time they were made. Two that follow each other may
-    /// be of different branches, so that pulling goes to and fro between them.
+    /// All commits, each after its parents, otherwise by commit time. Consecutive commits may belong to
+    /// different branches, so pulls alternate between branches.
     Full,
 }
 
@@ -32,7 +32,7 @@ pub struct History {
 }
 
 impl History {
-    /// Reads which commits lead to the newest one of the repository at `path`, which is only read.
+    /// Lists the commits that lead to the newest one of the repository at `path`, which is opened read-only.
     pub fn open(path: &Path, order: Order) -> Result<History, Error> {
         let repository = Repository::open(path)?;
         let mut reader = repository.reader();
@@ -46,22 +46,22 @@ impl History {
         }
     }
 
-    /// What the repository was called when it was opened.
+    /// The path that the repository was opened with.
     pub fn path(&self) -> &Path {
         self.repository.path()
     }
 
-    /// How many commits there are.
+    /// The number of commits.
     pub fn count(&self) -> u64 {
         self.commits.len() as u64
     }
 
-    /// Which of them there are.
+    /// The order of the commits.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// The name of the commit that pull number `pull` brings; the first pull is 1.
+    /// The name of the commit of pull number `pull`; the first pull is 1.
     pub fn commit(&self, pull: u64) -> Option<String> {
         self.id(pull).map(|id| id.to_string())
     }
@@ -83,7 +83,7 @@ fn first_parents(reader: &mut Reader, head: ObjectId) -> Result<Vec<ObjectId>, E
     Ok(commits)
 }
 
-/// Kahn's algorithm, taking the oldest of the commits whose parents have all been taken.
+/// Kahn's algorithm; takes the oldest commit whose parents have all been taken.
 fn topological(reader: &mut Reader, head: ObjectId) -> Result<Vec<ObjectId>, Error> {
     struct Node {
         time_s: i64,
@@ -93,7 +93,7 @@ fn topological(reader: &mut Reader, head: ObjectId) -> Result<Vec<ObjectId>, Err
     let mut nodes: HashMap<ObjectId, Node> = HashMap::new();
     let mut ready = BinaryHeap::new();
     let mut left = vec![head];
-    // Children may be met before their parents are.
+    // A child may be visited before its parents.
     let mut children: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
     while let Some(id) = left.pop() {
         if nodes.contains_key(&id) {
@@ -113,13 +113,13 @@ fn topological(reader: &mut Reader, head: ObjectId) -> Result<Vec<ObjectId>, Err
         nodes.insert(id, Node { time_s: commit.time_s, parents_left, children: Vec::new() });
     }
     for (parent, of) in children {
-        nodes.get_mut(&parent).expect("every parent was read").children = of;
+        nodes.get_mut(&parent).expect("every parent has been read").children = of;
     }
     let mut commits = Vec::with_capacity(nodes.len());
     while let Some(Reverse((_, id))) = ready.pop() {
         commits.push(id);
-        for child in std::mem::take(&mut nodes.get_mut(&id).expect("it was read").children) {
-            let node = nodes.get_mut(&child).expect("it was read");
+        for child in std::mem::take(&mut nodes.get_mut(&id).expect("the commit has been read").children) {
+            let node = nodes.get_mut(&child).expect("the commit has been read");
             node.parents_left -= 1;
             if node.parents_left == 0 {
                 ready.push(Reverse((node.time_s, child)));

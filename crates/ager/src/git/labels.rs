@@ -1,4 +1,4 @@
-//! The labels of a history while it is extracted, with the contents of its blobs.
+//! Labels of a history during extraction, with the contents of its blobs.
 
 use std::io;
 use std::ops::Deref;
@@ -13,7 +13,7 @@ use crate::live_names::LiveNames;
 /// The labels of an extracted history.
 pub(super) struct LiveLabels {
     names: LiveNames,
-    /// Readers that nobody uses at the moment, as many as there were threads at a time.
+    /// Idle readers, at most as many as there were concurrent threads.
     readers: Mutex<Vec<Reader>>,
     make_reader: Box<dyn Fn() -> Reader + Send + Sync>,
 }

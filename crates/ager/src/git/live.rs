@@ -1,10 +1,10 @@
-//! Real git pulls a history, commit by commit, into a working tree on the aged file system.
+//! The real git pulls a history, commit by commit, into a working tree on the aged file system.
 //!
-//! Beside the aged file system a bare repository is made that has no objects of its own but those of the source, by
-//! way of `objects/info/alternates`. Before each pull its branch is moved to the next commit; then git pulls from it as
-//! from any server, through `upload-pack`: in first-parent order `git pull --ff-only`, where every commit follows the
-//! one before; in full order, where the next commit may be of another branch, `git fetch` and `git reset --hard`, which
-//! checks out in the same way. The source is only read.
+//! Outside the aged file system, a bare repository without objects of its own refers to those of the source
+//! through `objects/info/alternates`. Before each pull its branch moves to the next commit; then git pulls
+//! from it as from any server, through `upload-pack`. In first-parent order every commit follows the previous
+//! one, so git runs `git pull --ff-only`; in full order the next commit may belong to another branch, so git
+//! runs `git fetch` and `git reset --hard`, which checks out in the same way. The source is opened read-only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use super::command::git;
 use super::{History, Order};
 use crate::Error;
 
-/// When git cleans up after itself (`git gc`), which packs loose objects.
+/// When to run `git gc`, which packs loose objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gc {
     /// Never.
     Off,
-    /// When git finds that it is time (`gc.auto`: 6,700 loose objects or 50 packs), before the pull ends.
+    /// When git decides (`gc.auto`: 6,700 loose objects or 50 packs), before the pull ends.
     Auto,
     /// After every so many pulls.
     Every(u64),
@@ -31,10 +31,10 @@ pub enum Gc {
 /// How a history is pulled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveOptions {
-    /// When git cleans up.
+    /// When to run `git gc`.
     pub gc: Gc,
-    /// A directory outside the aged file system, in which the repository that is pulled from is made and, when all is
-    /// done, removed.
+    /// A directory outside the aged file system for the repository that is pulled from; the repository is
+    /// removed at the end.
     pub scratch: PathBuf,
 }
 
@@ -50,7 +50,7 @@ pub struct Live {
 const ACTION: &str = "pulling into";
 
 impl Live {
-    /// Makes an empty repository at `root`, which is made or is an empty directory, to pull `history` into.
+    /// Creates an empty repository at `root`, a new or empty directory, to pull `history` into.
     pub fn begin(history: &History, root: &Path, options: &LiveOptions) -> Result<Live, Error> {
         let fail = |why: String| Error::Git { action: ACTION, path: root.into(), why };
         if options.gc == Gc::Every(0) {
@@ -64,7 +64,7 @@ impl Live {
         }
         let upstream = upstream(history, &options.scratch)?;
         git(ACTION, &root, &[], ["init", "--quiet", "--template="])?;
-        // What is checked out are the bytes of the commit, whatever its .gitattributes ask for.
+        // Check out the bytes of the commit, whatever its .gitattributes request.
         let info = root.join(".git/info");
         let attributes = "* -text -ident -filter !working-tree-encoding\n";
         fs::create_dir_all(&info)
@@ -75,12 +75,12 @@ impl Live {
         Ok(Live { history: history.clone(), root, upstream, gc: options.gc, pull: 0 })
     }
 
-    /// How many pulls there were.
+    /// The number of pulls so far.
     pub fn pulls(&self) -> u64 {
         self.pull
     }
 
-    /// Pulls, one after the other, the commits up to number `pull`. When it returns no process of git is left.
+    /// Pulls, one by one, the commits up to number `pull`. No git process is left when it returns.
     pub fn pull(&mut self, pull: u64) -> Result<(), Error> {
         if pull > self.history.count() {
             let why = format!("there are {} commits, so commit {pull} does not exist", self.history.count());
@@ -93,7 +93,7 @@ impl Live {
     }
 
     fn next(&mut self) -> Result<(), Error> {
-        let commit = self.history.commit(self.pull + 1).expect("the history has that many");
+        let commit = self.history.commit(self.pull + 1).expect("the pull exists");
         let branch = self.upstream.path().join("refs/heads/main");
         fs::write(&branch, format!("{commit}\n")).map_err(|error| Error::Git {
             action: "moving the branch",
@@ -131,14 +131,14 @@ fn upstream(history: &History, scratch: &Path) -> Result<TempDir, Error> {
     git("making", upstream.path(), &[], ["init", "--quiet", "--bare", "--template="])?;
     let info = upstream.path().join("objects/info");
     let mut alternates = Vec::new();
-    // The path stands alone in its line, in quotes if it could be taken for anything else.
+    // The path is alone in its line, quoted if it could be misread.
     quote(history.repository.objects().as_os_str().as_encoded_bytes(), &mut alternates);
     alternates.push(b'\n');
     fs::create_dir_all(&info).and_then(|()| fs::write(info.join("alternates"), alternates)).map_err(fail)?;
     Ok(upstream)
 }
 
-/// Appends `bytes` in quotes as git reads them, in its lists and in `fast-import`.
+/// Appends `bytes` quoted as git expects them in its lists and in `fast-import`.
 pub(super) fn quote(bytes: &[u8], to: &mut Vec<u8>) {
     to.push(b'"');
     for &byte in bytes {

@@ -1,4 +1,4 @@
-//! Operations with the labels of what they make.
+//! Operations and the labels of the files they create.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use trace::{Content, DirId, FileId, FileLabel, Op};
 
 use super::labels::LiveLabels;
 
-/// Gathers the operations of one pull, gives numbers, and keeps the labels.
+/// Collects the operations of one pull, assigns numbers, and records the labels.
 pub(super) struct Maker {
     labels: Arc<LiveLabels>,
     next_file: u64,
@@ -19,7 +19,7 @@ impl Maker {
         Self { labels, next_file: 0, next_dir: 1, ops: Vec::new() }
     }
 
-    /// The operations since this was last asked.
+    /// Takes the operations collected so far.
     pub fn take(&mut self) -> Vec<Op> {
         std::mem::take(&mut self.ops)
     }
@@ -36,7 +36,7 @@ impl Maker {
         dir
     }
 
-    /// Unmakes a directory whose making is the last operation.
+    /// Undoes a mkdir that is the last operation.
     pub fn take_back_mkdir(&mut self, dir: DirId) {
         self.ops.pop();
         self.labels.forget_dir(dir);
@@ -58,12 +58,12 @@ impl Maker {
         self.ops.push(Op::Delete { file, parent });
     }
 
-    /// Gives `file` the name of `to`, which is in the same directory, or was not there yet.
+    /// Renames `file` to `to`, which is a reserved name or an existing file in the same directory.
     pub fn replace(&mut self, file: FileId, to: FileId, parent: DirId) {
         self.ops.push(Op::Rename { file, parent, to_file: to, to_parent: parent });
     }
 
-    /// A number and a name for a file that will come to be by [`Maker::replace`].
+    /// Reserves a number and a name for the target of [`Maker::replace`].
     pub fn reserve(&mut self, name: &[u8]) -> FileId {
         let file = FileId(self.next_file);
         self.next_file += 1;

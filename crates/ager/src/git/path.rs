@@ -1,17 +1,17 @@
-//! Where in a tree a reader is: what git does not check out is known by its path.
+//! The position of a reader in a tree: git rejects some entries by their path.
 
 use gix_object::tree::EntryKind;
 
 use super::repository::{Reader, TreeEntry};
 use crate::Error;
 
-/// The longest path that Linux takes, in bytes; git makes every file by its path from the top.
+/// The longest path that Linux accepts, in bytes; git creates every file by its path from the top.
 pub(super) const MOST_BYTES: usize = 4095;
 
-/// The directory that is being read. As paths are bounded, so is how deep directories lie.
+/// The directory being read. The limit on paths also limits the depth.
 pub(super) struct Path {
     bytes: Vec<u8>,
-    /// The lengths of the paths above.
+    /// The lengths of the parent paths.
     above: Vec<usize>,
 }
 
@@ -21,7 +21,7 @@ impl Path {
         Path { bytes: Vec::new(), above: Vec::new() }
     }
 
-    /// Goes into a directory.
+    /// Enters a directory.
     pub fn enter(&mut self, name: &[u8], reader: &Reader) -> Result<(), Error> {
         self.check_length(name, reader)?;
         self.above.push(self.bytes.len());
@@ -29,12 +29,12 @@ impl Path {
         Ok(())
     }
 
-    /// Goes back to where [`Path::enter`] was called.
+    /// Returns to the directory of the matching [`Path::enter`].
     pub fn leave(&mut self) {
         self.bytes.truncate(self.above.pop().unwrap_or(0));
     }
 
-    /// Refuses what git refuses to make here, and links that lead nowhere.
+    /// Rejects entries that git refuses to create here, and links with an invalid target.
     pub fn check(&self, entry: &TreeEntry, reader: &mut Reader) -> Result<(), Error> {
         self.check_length(&entry.name, reader)?;
         if entry.kind != EntryKind::Link {
@@ -59,7 +59,7 @@ impl Path {
     }
 
     fn refuse(&self, name: &[u8], why: &str, reader: &Reader) -> Error {
-        // The end tells enough of a long one.
+        // The end of a long path identifies it.
         let path = [&self.bytes, name].concat();
         let (dots, end) = if path.len() > 200 { ("…", &path[path.len() - 200..]) } else { ("", &path[..]) };
         reader.error(format!("{dots}{} {why}, which git does not check out", end.escape_ascii()))

@@ -1,4 +1,4 @@
-//! Reading a repository, which stays as it is: its newest commit and its objects, with gitoxide.
+//! Read-only access to a repository, with gitoxide: its newest commit and its objects.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -16,7 +16,7 @@ use gix_ref::file::{ReferenceExt as _, Store};
 use super::path::MOST_BYTES;
 use crate::Error;
 
-/// How much of what was decoded of packs a reader remembers: neighbours in a history are mostly deltas of each other.
+/// Cache size of a reader for decoded pack objects: neighbours in a history are mostly deltas of each other.
 const PACK_CACHE_BYTES: usize = 32 << 20;
 
 /// A repository on this machine.
@@ -24,26 +24,26 @@ pub(crate) struct Repository {
     path: PathBuf,
     objects: PathBuf,
     head: ObjectId,
-    /// What readers are made from.
+    /// The source of new readers.
     odb: Mutex<HandleArc>,
 }
 
-/// Reads objects of a repository; one for each thread.
+/// Reads objects of a repository; one per thread.
 pub(crate) struct Reader {
     path: PathBuf,
     odb: HandleArc,
     buffer: Vec<u8>,
 }
 
-/// What matters of a commit.
+/// The fields of a commit that are used here.
 pub(crate) struct Commit {
     pub tree: ObjectId,
     pub parents: Vec<ObjectId>,
-    /// When it was made, in seconds since 1970; 0 if it does not say so properly.
+    /// Commit time, in seconds since 1970; 0 if the commit has no valid one.
     pub time_s: i64,
 }
 
-/// What a tree has under a name.
+/// An entry of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeEntry {
     pub name: Vec<u8>,
@@ -78,12 +78,12 @@ impl Repository {
         Ok(Repository { path: path.into(), objects, head, odb: Mutex::new(odb) })
     }
 
-    /// What the user called it.
+    /// The path that the user gave.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where its objects are.
+    /// The object directory.
     pub fn objects(&self) -> &Path {
         &self.objects
     }
@@ -93,7 +93,8 @@ impl Repository {
         self.head
     }
 
-    /// The paths of all that the newest commit has but directories, which with them are at most `most`.
+    /// The paths of all entries of the newest commit except directories. Files and directories together are
+    /// limited to `most`.
     pub fn files(&self, most: u64) -> Result<Vec<PathBuf>, Error> {
         let mut reader = self.reader();
         let mut files = Vec::new();
@@ -117,14 +118,14 @@ impl Repository {
         Ok(files)
     }
 
-    /// A reader of its objects.
+    /// A new reader.
     pub fn reader(&self) -> Reader {
         let odb = self.odb.lock().expect("no thread panics while it holds the objects").clone();
         Reader { path: self.path.clone(), odb, buffer: Vec::new() }
     }
 }
 
-/// The directory of git at `path`, and the one that it shares with other working trees.
+/// The git directory at `path`, and the one that it shares with other working trees.
 fn find(path: &Path) -> Option<(PathBuf, PathBuf)> {
     let dot_git = path.join(gix_discover::DOT_GIT_DIR);
     let (found, kind) = [dot_git.as_path(), path]
@@ -139,7 +140,7 @@ fn find(path: &Path) -> Option<(PathBuf, PathBuf)> {
         Some(common_dir) => git_dir.join(common_dir.ok()?),
         None => git_dir.clone(),
     };
-    // Where it is may be said relative to a directory that is left later.
+    // The path may be relative to a directory that is left later.
     Some((git_dir.canonicalize().ok()?, common_dir.canonicalize().ok()?))
 }
 
@@ -183,11 +184,11 @@ impl Reader {
     /// The contents of a blob.
     pub fn contents(&mut self, id: ObjectId) -> Result<Vec<u8>, Error> {
         self.find(id, Kind::Blob)?;
-        // Not copied, and not kept: the largest of a history may be larger than all else.
+        // Neither copied nor cached: the largest blob of a history may be larger than all other memory in use.
         Ok(std::mem::take(&mut self.buffer))
     }
 
-    /// Any object: the word for its kind, and its bytes.
+    /// Any object: its kind and its bytes.
     pub fn object(&mut self, id: ObjectId) -> Result<(Kind, &[u8]), Error> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let found = self.odb.try_find(&id, &mut buffer).map(|found| found.map(|data| data.kind));

@@ -1,7 +1,7 @@
-//! A repository with a history like that of a small project, for those who have none at hand and for tests: source
-//! files in directories, most commits changing a few lines of a few files; and, at fixed places, all that makes a
-//! checkout hard: renames, deletions, modes, symbolic links, submodules, directories that become files and the other
-//! way round, names beyond ASCII and with newlines, merges.
+//! A sample repository with a history like that of a small project, for tests and for users without a
+//! repository: source files in directories, and commits that mostly change a few lines of a few files. At
+//! fixed commits it has every case that makes a checkout hard: renames, deletions, modes, symbolic links,
+//! submodules, directories that become files and vice versa, names beyond ASCII and with newlines, merges.
 
 use std::fs;
 use std::path::Path;
@@ -14,19 +14,19 @@ use crate::random::Random;
 
 /// Seconds between two commits.
 const STEP_S: u64 = 3600;
-/// A commit in so many is on a branch of its own and merged two commits later.
+/// Every so many commits, one is on a side branch and is merged two commits later.
 const MERGE_EVERY: u64 = 16;
 
-/// Source files that a small project begins with.
+/// Source files at the start of a small project.
 pub const FILES: u64 = 120;
 
-/// Makes a bare repository at `path`, which must not be there or be an empty directory, with `commits` commits, three
-/// at least. A seed gives the same commits on every machine.
+/// Creates a bare repository at `path`, a new or empty directory, with at least three `commits`. A seed gives
+/// the same commits on every machine.
 pub fn make(path: &Path, commits: u64, seed: u64) -> Result<(), Error> {
     make_of(path, FILES, commits, seed)
 }
 
-/// The same of a project that begins with so many source files, of 4 KiB in the mean.
+/// Like [`make`], with `files` source files at the start, of 4 KiB on average.
 pub fn make_of(path: &Path, files: u64, commits: u64, seed: u64) -> Result<(), Error> {
     const ACTION: &str = "creating a sample repository at";
     let fail = |why: String| Error::Git { action: ACTION, path: path.into(), why };
@@ -42,7 +42,7 @@ pub fn make_of(path: &Path, files: u64, commits: u64, seed: u64) -> Result<(), E
     git_reading(ACTION, path, ["fast-import", "--quiet"], &stream(files, commits, seed))
 }
 
-/// The history as `git fast-import` reads it.
+/// The history in the format of `git fast-import`.
 fn stream(files: u64, commits: u64, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed, 0);
     let mut tree = SampleTree::new(files, &mut random);
@@ -51,7 +51,7 @@ fn stream(files: u64, commits: u64, seed: u64) -> Vec<u8> {
     while stream.marks < commits {
         let number = stream.marks + 1;
         if number % MERGE_EVERY == MERGE_EVERY / 2 && number + 2 <= commits {
-            // A branch with a change of its own, beside one on the main line, and their merge.
+            // A side branch with its own change, a change on the main line, and their merge.
             let side = tree.edit_beside(&mut random);
             let branch = stream.commit("side", head, None, &side);
             tree.edit(&mut random);
@@ -67,14 +67,14 @@ fn stream(files: u64, commits: u64, seed: u64) -> Vec<u8> {
     stream.text
 }
 
-/// What is written to `fast-import`.
+/// The input of `fast-import`.
 struct Stream {
     text: Vec<u8>,
     marks: u64,
 }
 
 impl Stream {
-    /// Adds a commit and gives it its number.
+    /// Adds a commit and returns its number.
     fn commit(&mut self, branch: &str, from: Option<u64>, merged: Option<u64>, changes: &[Change]) -> u64 {
         self.marks += 1;
         let (mark, date) = (self.marks, DATE_S + self.marks * STEP_S);
@@ -83,7 +83,7 @@ impl Stream {
         let length = message.len();
         self.line(&format!("commit refs/heads/{branch}\nmark :{mark}"));
         self.line(&format!("committer {IDENTITY} {date} +0000\ndata {length}\n{message}"));
-        // A branch of which nothing is said goes on from its last commit.
+        // Without `from`, the branch continues from its last commit.
         from.inspect(|from| self.line(&format!("from :{from}")));
         merged.inspect(|merged| self.line(&format!("merge :{merged}")));
         for change in changes {
@@ -96,15 +96,15 @@ impl Stream {
     fn change(&mut self, change: &Change) {
         let start = match &change.to {
             None => "D ".to_owned(),
-            Some(Made { mode, inline: false, bytes }) => {
+            Some(PathContent { mode, inline: false, bytes }) => {
                 format!("M {mode} {} ", String::from_utf8_lossy(bytes))
             }
-            Some(Made { mode, .. }) => format!("M {mode} inline "),
+            Some(PathContent { mode, .. }) => format!("M {mode} inline "),
         };
         self.text.extend(start.bytes());
         quote(&change.path, &mut self.text);
         self.line("");
-        if let Some(Made { bytes, inline: true, .. }) = &change.to {
+        if let Some(PathContent { bytes, inline: true, .. }) = &change.to {
             self.line(&format!("data {}", bytes.len()));
             self.text.extend(bytes);
             self.line("");
@@ -117,20 +117,20 @@ impl Stream {
     }
 }
 
-/// A path of a commit that is different from before.
+/// A path that a commit changes.
 #[derive(Clone)]
 pub(super) struct Change {
     pub path: Vec<u8>,
-    /// `None` if it is removed.
-    pub to: Option<Made>,
+    /// `None` if the path is removed.
+    pub to: Option<PathContent>,
 }
 
-/// What there is at a path.
+/// The entry at a path.
 #[derive(Clone)]
-pub(super) struct Made {
+pub(super) struct PathContent {
     /// The mode as git writes it.
     pub mode: &'static str,
-    /// Whether the bytes are contents; those of a submodule are the name of a commit.
+    /// Whether the bytes are contents; for a submodule they are the name of a commit.
     pub inline: bool,
     pub bytes: Vec<u8>,
 }

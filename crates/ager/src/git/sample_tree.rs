@@ -1,8 +1,8 @@
-//! The files of the sample repository, and what its developers do to them.
+//! The files of the sample repository and the edits of its developers.
 
 use std::collections::BTreeMap;
 
-use super::sample::{Change, Made};
+use super::sample::{Change, PathContent};
 use crate::random::Random;
 
 const FILE: &str = "100644";
@@ -10,11 +10,11 @@ const PROGRAM: &str = "100755";
 const LINK: &str = "120000";
 const SUBMODULE: &str = "160000";
 
-/// What a checkout would heed if it were not told to write the bytes of the commit.
+/// Attributes that would change the bytes on checkout unless git is told to ignore them.
 const ATTRIBUTES: &[u8] = b"*.crlf text eol=crlf\n*.lf text eol=lf\n*.id ident\n*.filtered filter=none\n\
     *.utf16 text working-tree-encoding=UTF-16LE eol=crlf\n";
 
-/// What lines and names are made of.
+/// Words for lines and names.
 const WORDS: [&str; 24] = [
     "index", "parse", "buffer", "tree", "token", "match", "search", "walk", "line", "path", "error", "print",
     "state", "cache", "range", "split", "merge", "lock", "node", "table", "filter", "group", "writer",
@@ -23,13 +23,13 @@ const WORDS: [&str; 24] = [
 
 /// A working tree with the changes since the last commit.
 pub(super) struct SampleTree {
-    files: BTreeMap<Vec<u8>, Made>,
-    changes: BTreeMap<Vec<u8>, Option<Made>>,
+    files: BTreeMap<Vec<u8>, PathContent>,
+    changes: BTreeMap<Vec<u8>, Option<PathContent>>,
     names: u64,
 }
 
 impl SampleTree {
-    /// What the project begins with, so many source files among it.
+    /// The start of the project, with `files` source files.
     pub fn new(files: u64, random: &mut Random) -> Self {
         let mut tree = Self { files: BTreeMap::new(), changes: BTreeMap::new(), names: 0 };
         tree.put(b"README.md".to_vec(), FILE, text(40, random));
@@ -42,15 +42,15 @@ impl SampleTree {
         tree
     }
 
-    /// What is different since this was last asked.
+    /// Takes the changes since the last call.
     pub fn take_changes(&mut self) -> Vec<Change> {
         let changes = std::mem::take(&mut self.changes);
-        // Removals first: a file that becomes a directory is in the way of what is in there.
+        // Removals first: a file that becomes a directory blocks the paths below it.
         let (gone, made): (Vec<_>, Vec<_>) = changes.into_iter().partition(|(_, to)| to.is_none());
         gone.into_iter().chain(made).map(|(path, to)| Change { path, to }).collect()
     }
 
-    /// Does what is done for commit number `number`.
+    /// Makes the changes of commit number `number`.
     pub fn develop(&mut self, number: u64, random: &mut Random) {
         self.edit(random);
         match number % 16 {
@@ -73,7 +73,7 @@ impl SampleTree {
                 noise(1 + random.below(200_000), random),
             ),
             11 => self.put(format!("empty/{number}").into(), FILE, Vec::new()),
-            // A submodule that becomes a directory of files, and the other way round.
+            // A submodule becomes a directory of files, and vice versa.
             12 if self.files.contains_key(&b"parts/core"[..]) => {
                 self.remove(b"parts/core");
                 self.put(b"parts/core/a.rs".to_vec(), FILE, text(30, random));
@@ -88,7 +88,7 @@ impl SampleTree {
         }
     }
 
-    /// Writes files whose attributes ask for other bytes on disk than those of the commit.
+    /// Writes files whose attributes request other bytes on disk than those of the commit.
     fn write_attributed(&mut self, number: u64) {
         let lines = format!("$Id$ {number}\r\nends like this\nand like that\r\n");
         for name in ["crlf", "lf", "id", "filtered", "utf16"] {
@@ -96,7 +96,7 @@ impl SampleTree {
         }
     }
 
-    /// Changes some lines of some files, and now and then adds one, removes one or gives one another name.
+    /// Changes some lines of some files; occasionally adds, removes or renames one.
     pub fn edit(&mut self, random: &mut Random) {
         for _ in 0..=random.below(5) {
             match random.below(20) {
@@ -108,7 +108,7 @@ impl SampleTree {
         }
     }
 
-    /// A change that does not meet those on the main line: a file of its own.
+    /// A change that does not conflict with the main line: a new file.
     pub fn edit_beside(&mut self, random: &mut Random) -> Vec<Change> {
         let before = std::mem::take(&mut self.changes);
         let path = format!("features/{}", self.name(random));
@@ -146,7 +146,7 @@ impl SampleTree {
 
     fn change_lines(&mut self, random: &mut Random) {
         let Some(path) = self.pick(random) else { return };
-        let Made { mode, bytes, .. } = &self.files[&path];
+        let PathContent { mode, bytes, .. } = &self.files[&path];
         let mut lines: Vec<Vec<u8>> =
             bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
         for _ in 0..=random.below(4) {
@@ -160,14 +160,14 @@ impl SampleTree {
         self.put(path, mode, lines.concat());
     }
 
-    /// All of `src/core` moves, and back the next time.
+    /// Moves all of `src/core`, and moves it back the next time.
     fn rename_directory(&mut self, random: &mut Random) {
         let there = self.files.keys().any(|path| path.starts_with(b"src/core/"));
         let (from, to) = if there { ("src/core/", "lib/") } else { ("lib/", "src/core/") };
         let paths: Vec<Vec<u8>> =
             self.files.keys().filter(|path| path.starts_with(from.as_bytes())).cloned().collect();
         for path in paths {
-            let made = self.files.remove(&path).expect("it was just found");
+            let made = self.files.remove(&path).expect("the path was just found");
             let moved = [to.as_bytes(), &path[from.len()..]].concat();
             self.changes.insert(path, None);
             self.put_made(moved, made);
@@ -177,12 +177,12 @@ impl SampleTree {
 
     fn link(&mut self, number: u64, random: &mut Random) {
         let target = self.pick(random).unwrap_or_else(|| b"README.md".to_vec());
-        let made = Made { mode: LINK, inline: true, bytes: target };
+        let made = PathContent { mode: LINK, inline: true, bytes: target };
         self.put_made(b"latest".to_vec(), made.clone());
         self.put_made(format!("docs/link{}", number % 64).into(), made);
     }
 
-    /// `config` is a file, then a directory, then a symbolic link, and so on.
+    /// Makes `config` a file, then a directory, then a symbolic link, and so on.
     fn file_or_directory(&mut self, random: &mut Random) {
         let kind = self.files.get(&b"config"[..]).map(|made| made.mode);
         match kind {
@@ -197,13 +197,13 @@ impl SampleTree {
                 for name in ["config/a", "config/b/c", "config/b/d"] {
                     self.remove(name.as_bytes());
                 }
-                let made = Made { mode: LINK, inline: true, bytes: b"README.md".to_vec() };
+                let made = PathContent { mode: LINK, inline: true, bytes: b"README.md".to_vec() };
                 self.put_made(b"config".to_vec(), made);
             }
         }
     }
 
-    /// A source file that exists.
+    /// An existing source file.
     fn pick(&self, random: &mut Random) -> Option<Vec<u8>> {
         let sources: Vec<&Vec<u8>> = self
             .files
@@ -214,17 +214,17 @@ impl SampleTree {
         (!sources.is_empty()).then(|| sources[random.below(sources.len())].clone())
     }
 
-    /// A name that nothing had before.
+    /// A new, unique name.
     fn name(&mut self, random: &mut Random) -> String {
         self.names += 1;
         format!("{}_{}{}.rs", WORDS[random.below(WORDS.len())], WORDS[random.below(WORDS.len())], self.names)
     }
 
     fn put(&mut self, path: Vec<u8>, mode: &'static str, bytes: Vec<u8>) {
-        self.put_made(path, Made { mode, inline: true, bytes });
+        self.put_made(path, PathContent { mode, inline: true, bytes });
     }
 
-    fn put_made(&mut self, path: Vec<u8>, made: Made) {
+    fn put_made(&mut self, path: Vec<u8>, made: PathContent) {
         self.changes.insert(path.clone(), Some(made.clone()));
         self.files.insert(path, made);
     }
@@ -236,9 +236,9 @@ impl SampleTree {
     }
 }
 
-fn submodule(random: &mut Random) -> Made {
+fn submodule(random: &mut Random) -> PathContent {
     let digits = (0..40).map(|_| b"0123456789abcdef"[random.below(16)]).collect();
-    Made { mode: SUBMODULE, inline: false, bytes: digits }
+    PathContent { mode: SUBMODULE, inline: false, bytes: digits }
 }
 
 fn text(lines: usize, random: &mut Random) -> Vec<u8> {

@@ -1,9 +1,9 @@
-//! Live files sorted by age bin, size bin and depth, so that one of any combination is found at once.
+//! Live files by age bin, size bin and depth, with constant-time access to any combination.
 
 use crate::LiveFile;
 use crate::random::Random;
 
-/// The live files in their cells, and how many there are by each of the three.
+/// The live files in their cells, and the counts by age, size and depth.
 pub(super) struct Cells {
     sizes: usize,
     depths: usize,
@@ -13,7 +13,7 @@ pub(super) struct Cells {
     by_depth: Vec<u64>,
 }
 
-/// The shares that the three histograms aim at.
+/// The target shares of the three histograms.
 pub(super) struct Shares<'a> {
     pub age: &'a [f64],
     pub size: &'a [f64],
@@ -48,7 +48,7 @@ impl Cells {
         self.by_depth[depth] += 1;
     }
 
-    /// Puts every file into the age bin that `age_of` says.
+    /// Moves every file to the age bin that `age_of` returns.
     pub fn set_ages(&mut self, age_of: impl Fn(&LiveFile) -> usize) {
         let empty = Cells::new(self.by_age.len(), self.sizes, self.depths);
         let old = std::mem::replace(self, empty);
@@ -60,18 +60,18 @@ impl Cells {
         }
     }
 
-    /// The size bin that lacks most files, among those that `fits` allows.
+    /// The size bin with the largest deficit, among those that `fits` allows.
     pub fn size_lacking_most(&self, share: &[f64], fits: impl Fn(usize) -> bool) -> Option<usize> {
         self.most_over(&self.by_size, share, -1.0, |i| share[i] > 0.0 && fits(i))
     }
 
-    /// The depth that lacks most files.
+    /// The depth with the largest deficit.
     pub fn depth_lacking_most(&self, share: &[f64]) -> usize {
         self.most_over(&self.by_depth, share, -1.0, |i| share[i] > 0.0)
             .expect("a checked histogram has weight")
     }
 
-    /// Takes out a random file of the cell that has most too many: by age, in it by size, in that by depth.
+    /// Removes a random file of the cell with the largest excess: by age, in it by size, in that by depth.
     pub fn remove_most_over(&mut self, shares: &Shares, rng: &mut Random) -> Option<LiveFile> {
         let age = self.most_over(&self.by_age, shares.age, 1.0, |i| self.by_age[i] > 0)?;
         let first = self.index(age, 0, 0);
@@ -88,7 +88,7 @@ impl Cells {
         Some(self.cell[cell].swap_remove(chosen))
     }
 
-    /// The bin, among those allowed, that is furthest over its share, or under it if `sign` is -1.
+    /// The allowed bin that is furthest above its share, or below it if `sign` is -1.
     fn most_over(
         &self,
         count: &[u64],

@@ -1,4 +1,4 @@
-//! The plan as operations on files: what Dovecot 2.3 was seen to do for each event, without Dovecot.
+//! The plan as file operations: those that Dovecot 2.3 was observed to perform for each event.
 
 use super::files::Files;
 use super::list::MailboxList;
@@ -8,8 +8,8 @@ use super::script::{Event, Script};
 use std::collections::VecDeque;
 use trace::{BATCH, DirId, Op, ROOT, Source};
 
-/// A source of the operations of a mail server that follows a [`Plan`]. Each day ends with a checkpoint that has its
-/// number; the filling is day 0.
+/// The operations of a mail server that follows a [`Plan`]. Each day ends with a checkpoint with the number
+/// of the day; the filling is day 0.
 pub struct Extracted {
     script: Script,
     files: Files,
@@ -17,21 +17,21 @@ pub struct Extracted {
     day: u32,
 }
 
-/// The server keeps the indexes of so many mailboxes at hand.
+/// The number of mailboxes whose indexes the server caches.
 const AT_HAND: usize = 3;
 
-/// What a user has, and which mailbox their client has open.
+/// The mailboxes of a user, and the one that the client has open.
 struct User {
     dir: DirId,
     list: MailboxList,
     mailboxes: Vec<Mailbox>,
     open: Option<u32>,
-    /// The mailboxes that were used last, the last one at the end.
+    /// The most recently used mailboxes, the last one at the end.
     at_hand: VecDeque<u32>,
 }
 
 impl Extracted {
-    /// All operations of a plan, from an empty directory on.
+    /// All operations of a plan, starting from an empty directory.
     pub fn new(plan: &Plan) -> Extracted {
         Extracted { script: plan.script(), files: Files::default(), users: Vec::new(), day: 0 }
     }
@@ -51,7 +51,7 @@ impl Extracted {
                 self.users[user as usize].delete(&mut self.files, mailbox, uid, self.day);
             }
             Event::DayEnds { day } => {
-                // The server is stopped to measure, so no mailbox stays open.
+                // The server stops for the measurement, so no mailbox stays open.
                 for user in &mut self.users {
                     user.open = None;
                     user.at_hand.clear();
@@ -64,7 +64,7 @@ impl Extracted {
 }
 
 impl User {
-    /// The Maildir of a user, with an empty inbox.
+    /// Creates the Maildir of a user, with an empty inbox.
     fn create(files: &mut Files) -> User {
         let dir = files.mkdir(ROOT);
         let _inbox = [(); 3].map(|()| files.mkdir(dir));
@@ -78,7 +78,7 @@ impl User {
         self.note(files, 224);
     }
 
-    /// Has a mailbox at hand, the one that has not been used for longest no more.
+    /// Caches a mailbox and evicts the least recently used one.
     fn take(&mut self, files: &mut Files, mailbox: u32) -> &mut Mailbox {
         let known = self.at_hand.contains(&mailbox);
         self.at_hand.retain(|&other| other != mailbox);

@@ -1,50 +1,51 @@
-//! What is needed of IMAP (RFC 3501; UIDPLUS, RFC 4315; non-synchronizing literals, RFC 7888) to put messages into
-//! mailboxes and to take them out.
+//! The subset of IMAP (RFC 3501; UIDPLUS, RFC 4315; non-synchronizing literals, RFC 7888) that inserts and
+//! deletes messages.
 //!
-//! Each command waits for its answer, as programs for mail do. Sent together, commands are faster but not the same: Dovecot
-//! then puts off what it would write after each, and a message that is marked and expunged is never renamed.
+//! Each command waits for its response, like the commands of a mail client. Pipelined commands would be
+//! faster but change the workload: Dovecot then combines its writes, and never renames a message that is
+//! marked and expunged.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A server that says nothing for so long does not work; forcing a message to a slow disk takes less.
+/// A server that is silent for this long is stuck; syncing a message to a slow disk takes less.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// No line of an answer is as long.
+/// Upper limit of a response line.
 const LONGEST_LINE_BYTES: u64 = 64 << 10;
 
-/// What came back from the server.
+/// A response of the server.
 #[derive(Debug, PartialEq, Eq)]
 enum Response {
-    /// A command is done, well if `ok`.
+    /// A command has completed, successfully if `ok`.
     Done { tag: u32, ok: bool, text: String },
-    /// A message is gone from the open mailbox.
+    /// A message was removed from the open mailbox.
     Expunged,
-    /// Anything else that the server finds worth saying.
+    /// Any other response.
     Other,
 }
 
-/// A connection of a user who has logged in.
+/// The connection of a logged-in user.
 pub(super) struct Session {
     stream: BufReader<TcpStream>,
-    /// The command that is being sent.
+    /// The command being sent.
     out: Vec<u8>,
-    /// How many were sent; the number of a command is its tag.
+    /// The number of commands sent; the number of a command is its tag.
     tag: u32,
 }
 
-/// What a command did.
+/// The effects of a command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Done {
-    /// Messages that are gone.
+    /// Removed messages.
     pub expunged: u32,
-    /// The number that a message got.
+    /// The UID assigned to the message.
     pub uid: Option<u32>,
 }
 
 impl Session {
-    /// Connects to a server on this machine.
+    /// Connects to a server on the loopback device.
     pub fn connect(port: u16) -> io::Result<Session> {
         let stream = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -58,18 +59,18 @@ impl Session {
         }
     }
 
-    /// Gives a command without a message. One that the server refuses is an error.
+    /// Executes a command without a message. A command that the server rejects is an error.
     pub fn command(&mut self, command: &str) -> io::Result<Done> {
         self.run(format_args!("{command}\r\n"), b"", command)
     }
 
-    /// Puts a message, with the line ends of the wire, into a mailbox.
+    /// Appends a message, with CRLF line ends, to a mailbox.
     pub fn append(&mut self, mailbox: &str, message: &[u8]) -> io::Result<Done> {
         let command = format!("APPEND {mailbox}");
         self.run(format_args!("{command} {{{}+}}\r\n", message.len()), message, &command)
     }
 
-    /// Sends a command and reads all answers to it. In errors it is called by its `name`.
+    /// Sends a command and reads all responses to it. Errors refer to the command as `name`.
     fn run(&mut self, line: fmt::Arguments, literal: &[u8], name: &str) -> io::Result<Done> {
         self.tag += 1;
         self.out.clear();
@@ -93,13 +94,13 @@ impl Session {
         }
     }
 
-    /// Says goodbye, and waits until the server has let go of everything.
+    /// Logs out, and waits until the server has closed the connection.
     pub fn log_out(&mut self) -> io::Result<()> {
         self.command("LOGOUT")?;
         io::copy(&mut self.stream, &mut io::sink()).map(|_| ())
     }
 
-    /// The next line of the server, without literals that it may contain, and without its end.
+    /// The next line of the server, without the contents of literals and without its line end.
     fn line(&mut self) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
         loop {
@@ -119,11 +120,11 @@ impl Session {
     }
 }
 
-/// How many bytes follow a line that ends with `{count}`.
+/// The byte count of a line that ends with `{count}`.
 fn literal_bytes(line: &[u8]) -> Option<u64> {
     let inner = line.strip_suffix(b"}")?;
     let digits = &inner[inner.iter().rposition(|&byte| byte == b'{')? + 1..];
-    // A count that no memory has is no count, and neither is one with a sign.
+    // Rejects signs, and counts larger than any memory.
     if digits.is_empty() || digits.len() > 10 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
@@ -149,7 +150,7 @@ fn parse(line: &[u8]) -> Response {
     }
 }
 
-/// The number in `OK [APPENDUID validity number]`.
+/// The UID in `OK [APPENDUID validity uid]`.
 fn appended_uid(text: &str) -> Option<u32> {
     let code = text.split_once("[APPENDUID ")?.1.split_once(']')?.0;
     code.split_once(' ')?.1.parse().ok()
@@ -161,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
     use std::net::TcpListener;
 
-    /// Answers all that a client sends with `answer`, once it has sent a line, then hangs up.
+    /// Sends `answer` once the client has sent a line, then closes the connection.
     fn session_with(answer: &'static [u8]) -> Session {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -175,16 +176,16 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_read_to_their_end() {
+    fn responses_are_read_completely() {
         let answer = b"* 3 EXISTS\r\n* OK note {7}\r\n1 NO\r\n! and more\r\n* 2 EXPUNGE\r\n1 OK done\r\n";
         let done = session_with(answer).command("UID EXPUNGE 7").unwrap();
-        assert_eq!(done, Done { expunged: 1, uid: None }, "the literal belongs to the note");
+        assert_eq!(done, Done { expunged: 1, uid: None }, "the literal belongs to the untagged response");
         let done = session_with(b"1 OK [APPENDUID 5 31]\r\n").append("m0", b"text").unwrap();
         assert_eq!(done, Done { expunged: 0, uid: Some(31) });
     }
 
     #[test]
-    fn a_command_that_fails_is_named() {
+    fn error_names_failed_command() {
         let error =
             session_with(b"* 2 EXPUNGE\r\n1 NO [OVERQUOTA] full\r\n").append("m1", b"text").unwrap_err();
         assert_eq!(error.to_string(), "APPEND m1: NO [OVERQUOTA] full");
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_message_is_read() {
+    fn appended_uid_is_parsed() {
         assert_eq!(appended_uid("OK [APPENDUID 1795273880 31] done (0.1 secs)."), Some(31));
         for wrong in
             ["OK", "OK [APPENDUID 1]", "OK [APPENDUID 1 ]", "OK [APPENDUID 1 x] ", "OK [APPENDUID 1 2"]
@@ -204,14 +205,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_breaks_the_parser(line: Vec<u8>, text: String) {
+        fn parser_accepts_any_line(line: Vec<u8>, text: String) {
             parse(&line);
             literal_bytes(&line);
             appended_uid(&text);
         }
 
         #[test]
-        fn what_servers_say_is_understood(tag: u32, uid: u32, ok: bool, text in "[ -~]*[!-~]") {
+        fn valid_responses_are_parsed(tag: u32, uid: u32, ok: bool, text in "[ -~]*[!-~]") {
             let status = if ok { "OK" } else { "NO" };
             let parsed = parse(format!("{tag} {status} {text}").as_bytes());
             prop_assert_eq!(parsed, Response::Done { tag, ok, text: format!("{status} {text}") });

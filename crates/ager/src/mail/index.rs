@@ -1,40 +1,43 @@
-//! The index of a mailbox, as Dovecot 2.3 keeps it: a log of all changes, a table that is written anew from it now and
-//! then, and a cache of what was once asked about messages.
+//! The index of a mailbox, as Dovecot 2.3 maintains it: a log of all changes, a table that is rewritten from
+//! the log occasionally, and a cache of requested message fields.
 //!
-//! Sizes and thresholds were read off its system calls. They agree with its settings `mail_index_rewrite_min_log_bytes`,
-//! `mail_index_rewrite_max_log_bytes`, `mail_index_log_rotate_*` and `mail_cache_purge_*`, which it has by default.
+//! Sizes and thresholds were derived from its system calls. They agree with the defaults of its settings
+//! `mail_index_rewrite_min_log_bytes`, `mail_index_rewrite_max_log_bytes`, `mail_index_log_rotate_*` and
+//! `mail_cache_purge_*`.
 
-use super::files::{Files, Place};
+use super::files::{FileLocation, Files};
 use trace::DirId;
 
-/// The log begins with this many bytes.
+/// Size of the log's header.
 const LOG_HEAD_BYTES: u64 = 40;
-/// The table is written when so much of the log is newer and has to be read, for the first time or again after a while ...
+/// The table is rewritten when a mailbox is opened, for the first time or again, and this much of the log is
+/// newer ...
 const READ_LOG_BYTES: u64 = 8 << 10;
-/// ... or when so much is newer in any case.
+/// ... or as soon as this much of the log is newer.
 const NEWER_LOG_BYTES: u64 = 128 << 10;
-/// A log of this size is set aside if it is old, ...
+/// A log of this size is rotated if it is old, ...
 const OLD_LOG_BYTES: u64 = 32 << 10;
-/// ... or at this size in any case. Old is five minutes; here, begun on an earlier day.
+/// ... and a log of this size always. Dovecot's limit of age is five minutes; here, a log from an earlier day
+/// is old.
 const LOG_BYTES: u64 = 1 << 20;
-/// The cache has this many bytes for each message, and at its beginning the two numbers after.
+/// Cache bytes per message; the two constants that follow are sizes of the cache's header.
 const CACHED_BYTES: u64 = 64;
 const CACHE_HEAD_BYTES: u64 = 84;
 const FIRST_CACHE_HEAD_BYTES: u64 = 388;
-/// A cache of this size is written anew if enough of it, one in this many, is of deleted messages.
+/// A cache of this size is rewritten if this fraction (one in so many bytes) belongs to deleted messages.
 const CACHE_BYTES: u64 = 32 << 10;
 const CACHE_DELETED_PART: u64 = 5;
 
-/// The three files, of a mailbox that has a log at least.
+/// The three files of an index. Only the log always exists.
 pub(super) struct Index {
-    log: Place,
+    log: FileLocation,
     log_bytes: u64,
     log_day: u32,
-    old_log: Option<Place>,
-    table: Option<Place>,
-    /// The log has grown by this since the table was written.
+    old_log: Option<FileLocation>,
+    table: Option<FileLocation>,
+    /// Growth of the log since the table was written.
     since_table_bytes: u64,
-    cache: Option<Place>,
+    cache: Option<FileLocation>,
     cache_bytes: u64,
     cache_deleted: u64,
 }
@@ -54,7 +57,7 @@ impl Index {
         }
     }
 
-    /// Takes note of a change in `len` bytes, with so many messages in the mailbox.
+    /// Logs a change of `len` bytes to a mailbox of `messages` messages.
     pub fn log(&mut self, files: &mut Files, len: u64, messages: u64, day: u32) {
         files.append(self.log, len);
         self.log_bytes += len;
@@ -69,7 +72,7 @@ impl Index {
         }
     }
 
-    /// Reads the table, and what is newer in the log; where that is much, the table is written anew.
+    /// Reads the table and the newer part of the log; rewrites the table if that part is large.
     pub fn open(&mut self, files: &mut Files, messages: u64) {
         if self.since_table_bytes >= READ_LOG_BYTES {
             self.write_table(files, messages);
@@ -81,7 +84,7 @@ impl Index {
         self.since_table_bytes = 0;
     }
 
-    /// A message came: what is known of it goes to the end of the cache, and where that is to its head.
+    /// A message was inserted: appends its fields to the cache, and updates the header.
     pub fn cache(&mut self, files: &mut Files) {
         let cache = *self.cache.get_or_insert_with(|| {
             self.cache_bytes = FIRST_CACHE_HEAD_BYTES;
@@ -92,7 +95,7 @@ impl Index {
         self.cache_bytes += CACHED_BYTES;
     }
 
-    /// A message is gone: that is counted in the head of the cache.
+    /// A message was deleted: updates the count in the header of the cache.
     pub fn uncache(&mut self, files: &mut Files) {
         if let Some(cache) = self.cache {
             files.write(cache, 0, 32);
@@ -100,7 +103,7 @@ impl Index {
         }
     }
 
-    /// Writes the cache anew where too much of it is of deleted messages.
+    /// Rewrites the cache if too much of it belongs to deleted messages.
     pub fn purge_cache(&mut self, files: &mut Files, messages: u64) {
         let deleted_bytes = self.cache_deleted * CACHED_BYTES;
         if let Some(cache) = self.cache
@@ -114,8 +117,13 @@ impl Index {
     }
 }
 
-/// Sets a log aside, where the one before it goes, and begins a new one.
-pub(super) fn rotate(files: &mut Files, log: Place, old_log: &mut Option<Place>, head_bytes: u64) {
+/// Rotates a log: renames it over the previous old log, and starts a new one.
+pub(super) fn rotate(
+    files: &mut Files,
+    log: FileLocation,
+    old_log: &mut Option<FileLocation>,
+    head_bytes: u64,
+) {
     let new = files.create(log.parent, head_bytes);
     if let Some(older) = old_log.take() {
         files.delete(older);
@@ -124,8 +132,8 @@ pub(super) fn rotate(files: &mut Files, log: Place, old_log: &mut Option<Place>,
     files.rename(new, log);
 }
 
-/// Writes a file anew and forces it to disk, whether it is there or not.
-pub(super) fn put_or_replace(files: &mut Files, place: &mut Option<Place>, dir: DirId, size: u64) {
+/// Writes and syncs a new version of a file, which may or may not exist.
+pub(super) fn put_or_replace(files: &mut Files, place: &mut Option<FileLocation>, dir: DirId, size: u64) {
     match *place {
         Some(old) => files.replace(old, size, true),
         None => *place = Some(files.put(dir, size, true)),

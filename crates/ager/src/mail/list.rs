@@ -1,20 +1,20 @@
-//! The list of a user's mailboxes, as Dovecot 2.3 keeps it: each change of any mailbox goes to one log, so that a client
-//! can be told what is new where without a look at all mailboxes.
+//! The list of a user's mailboxes, as Dovecot 2.3 maintains it: changes of all mailboxes go to one log, so
+//! that a client can learn which mailboxes have changed without a scan of all of them.
 
-use super::files::{Files, Place};
+use super::files::{FileLocation, Files};
 use super::index::{put_or_replace, rotate};
 use trace::DirId;
 
 const LOG_HEAD_BYTES: u64 = 40;
-/// At this size the log is set aside, and the list written anew.
+/// At this size the log is rotated and the list rewritten.
 const LOG_BYTES: u64 = 64 << 10;
 
 /// The log and the list.
 pub(super) struct MailboxList {
-    log: Place,
+    log: FileLocation,
     log_bytes: u64,
-    old_log: Option<Place>,
-    list: Option<Place>,
+    old_log: Option<FileLocation>,
+    list: Option<FileLocation>,
 }
 
 impl MailboxList {
@@ -23,7 +23,7 @@ impl MailboxList {
         MailboxList { log, log_bytes: LOG_HEAD_BYTES, old_log: None, list: None }
     }
 
-    /// Takes note of a change in `len` bytes, with so many mailboxes in the list.
+    /// Logs a change of `len` bytes; the list has `mailboxes` mailboxes.
     pub fn log(&mut self, files: &mut Files, len: u64, mailboxes: u64) {
         files.append(self.log, len);
         self.log_bytes += len;

@@ -1,21 +1,21 @@
-//! The plan as a real mail server follows it: Dovecot, told over IMAP what comes and goes.
+//! The plan executed by a real mail server: Dovecot, driven over IMAP.
 
 use super::imap::Session;
 use super::message;
 use super::plan::Plan;
 use super::script::{Event, Script};
-use super::server::{Home, Server};
+use super::server::{Installation, Server};
 use crate::Error;
 use crate::random::Random;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Users who put messages into their mailboxes, on a file system that is to age.
+/// Users who insert and delete messages on the file system to age.
 pub struct Live {
-    // The order of the fields is that in which they are taken down.
+    // The order of the fields is the order of the cleanup.
     running: Option<Running>,
-    home: Home,
+    home: Installation,
     root: PathBuf,
     script: Script,
     users: u32,
@@ -38,8 +38,8 @@ struct User {
 }
 
 impl Live {
-    /// Starts a server whose users have their mail in `root`, a new or empty directory. Without a `port` a free one is
-    /// found. The server ends with this value, and with the thread that started it.
+    /// Starts a server with the mail of its users in `root`, a new or empty directory. Without a `port` a
+    /// free one is used. The server ends when this value is dropped, or when the thread that started it ends.
     pub fn begin(
         plan: &Plan,
         root: &Path,
@@ -47,7 +47,7 @@ impl Live {
         session: &Arc<disk::Session>,
     ) -> Result<Live, Error> {
         let root = fresh_root(root)?;
-        let home = Home::make(&root, port, session)?;
+        let home = Installation::make(&root, port, session)?;
         let mut live = Live {
             running: None,
             home,
@@ -64,8 +64,8 @@ impl Live {
         Ok(live)
     }
 
-    /// Does what the plan has for a day, with the server started again if it was paused. Day 0 is the filling; the others
-    /// follow, each once. After an error the mail is no longer that of the plan.
+    /// Executes a day of the plan; restarts a paused server first. Day 0 is the filling; the others follow in
+    /// order, each once. After an error the mail no longer matches the plan.
     pub fn day(&mut self, day: u32) -> Result<(), Error> {
         if day != self.next_day || day > self.days {
             let why = format!("the next day is {}, of {} and the filling", self.next_day, self.days);
@@ -93,7 +93,7 @@ impl Live {
         parting.map_err(|error| self.failed("logging out", &error))
     }
 
-    /// Starts the server again, where it is not running.
+    /// Restarts the server unless it is running.
     pub fn resume(&mut self) -> Result<(), Error> {
         if self.running.is_none() {
             let server = self.home.start(&self.root)?;
@@ -107,13 +107,13 @@ impl Live {
         Ok(())
     }
 
-    /// Stops the server for good.
+    /// Stops the server permanently.
     pub fn end(mut self) -> Result<(), Error> {
         self.pause()
     }
 
     fn play(&mut self, event: Event) -> Result<(), Error> {
-        let running = self.running.as_mut().expect("a day begins with a server that runs");
+        let running = self.running.as_mut().expect("the server runs during a day");
         let done = match event {
             Event::Create { user, mailbox } => running.sessions[user as usize]
                 .session
@@ -178,7 +178,8 @@ fn describe(event: Event) -> String {
     }
 }
 
-/// The directory of all mail. Its name goes into the configuration of the server, where some letters mean something.
+/// The directory of all mail. The server's configuration contains its name, so characters with a special
+/// meaning there are refused.
 fn fresh_root(root: &Path) -> Result<PathBuf, Error> {
     use disk::IoContext as _;
     match std::fs::create_dir(root) {

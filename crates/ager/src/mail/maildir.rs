@@ -1,40 +1,40 @@
-//! A mailbox in a Maildir, as Dovecot 2.3 keeps it: each message a file, written in `tmp`, moved to `new`, and to `cur` when
-//! a client has seen it there; a list of the numbers of messages; and an index.
+//! A mailbox in a Maildir, as Dovecot 2.3 maintains it: one file per message, written in `tmp`, moved to
+//! `new`, and to `cur` once a client has seen it; a list of UIDs; and an index.
 
-use super::files::{Files, Place};
+use super::files::{FileLocation, Files};
 use super::index::Index;
 use super::message::wire_bytes;
 use std::collections::HashMap;
 use trace::DirId;
 
-/// The first line of the list of numbers.
+/// Length of the first line of the UID list.
 const UIDLIST_HEAD_BYTES: u64 = 51;
 
-/// Where at most this part of its lines is of messages that are there, three quarters, the list is written without the
-/// others.
+/// When at most this fraction of the lines, three quarters, belongs to existing messages, the list is
+/// rewritten without the others.
 const LIVE_LINES: (u64, u64) = (3, 4);
 
-/// A mailbox and what is in it.
+/// A mailbox and its messages.
 pub(super) struct Mailbox {
     dir: DirId,
     cur: DirId,
     new: DirId,
     tmp: DirId,
-    uidlist: Place,
-    /// The list keeps lines of deleted messages until too many are.
+    uidlist: FileLocation,
+    /// The size of the list, including lines of deleted messages.
     uidlist_bytes: u64,
     lines: u64,
     deleted_bytes: u64,
-    /// Whether the next message that comes unseen has the list written anew.
+    /// Whether the next unseen message causes a rewrite of the list.
     rewrite_due: bool,
     index: Index,
     messages: HashMap<u32, Message>,
-    /// The messages in `new`, as they came.
+    /// The messages in `new`, in order of arrival.
     unseen: Vec<u32>,
 }
 
 struct Message {
-    place: Place,
+    place: FileLocation,
     line_bytes: u64,
 }
 
@@ -64,18 +64,19 @@ impl Mailbox {
         }
     }
 
-    /// What the server does to a mailbox that it has not used lately.
+    /// Opens a mailbox that the server has not cached.
     pub fn open(&mut self, files: &mut Files) {
         self.index.open(files, self.messages.len() as u64);
     }
 
-    /// IMAP's APPEND. The client may have the mailbox open; then it sees the message at once.
+    /// IMAP's APPEND. If the client has the mailbox open, it sees the message at once.
     pub fn insert(&mut self, files: &mut Files, uid: u32, size_bytes: u32, open: bool, day: u32) {
         let written = files.create(self.tmp, size_bytes.into());
         files.fsync(written);
         let lock = files.lock(self.dir);
         let place = files.move_to(written, self.new);
-        // The directory is forced to disk here. Traces have no word for that; forcing the file has the name follow.
+        // Dovecot syncs the directory here. Traces have no such operation; an fsync of the file also persists
+        // its name.
         files.fsync(place);
         let line_bytes = uidlist_line_bytes(uid, size_bytes);
         files.append(self.uidlist, line_bytes);
@@ -101,12 +102,12 @@ impl Mailbox {
         self.index.purge_cache(files, self.messages.len() as u64);
     }
 
-    /// What happens to messages in `new` when a client sees them. Says whether there were any.
+    /// Moves the messages in `new` to `cur`, as when a client sees them. Returns whether there were any.
     pub fn see(&mut self, files: &mut Files, day: u32) -> bool {
         let lock = files.lock(self.dir);
         let seen = self.unseen.len() as u64;
         for uid in self.unseen.drain(..) {
-            let message = self.messages.get_mut(&uid).expect("unseen messages are there");
+            let message = self.messages.get_mut(&uid).expect("unseen messages exist");
             message.place = files.move_to(message.place, self.cur);
         }
         let live = self.messages.len() as u64;
@@ -122,11 +123,12 @@ impl Mailbox {
         seen > 0
     }
 
-    /// IMAP's STORE of the flag `\Deleted`: the message is renamed, for its flags are in its name.
+    /// IMAP's STORE of the flag `\Deleted`: renames the message, because the name of the file contains the
+    /// flags.
     pub fn mark_deleted(&mut self, files: &mut Files, uid: u32, day: u32) {
         self.log(files, 20, day);
         let lock = files.lock(self.dir);
-        let message = self.messages.get_mut(&uid).expect("only messages that are there are deleted");
+        let message = self.messages.get_mut(&uid).expect("deleted messages exist");
         message.place = files.move_to(message.place, self.cur);
         self.log(files, 104, day);
         files.delete(lock);
@@ -136,7 +138,7 @@ impl Mailbox {
     pub fn expunge(&mut self, files: &mut Files, uid: u32, day: u32) {
         self.log(files, 28, day);
         let lock = files.lock(self.dir);
-        let message = self.messages.remove(&uid).expect("it was marked before");
+        let message = self.messages.remove(&uid).expect("the message was marked deleted before");
         files.delete(message.place);
         self.deleted_bytes += message.line_bytes;
         self.log(files, 132, day);
@@ -150,8 +152,8 @@ impl Mailbox {
     }
 }
 
-/// The line of a message: its number, and its name, such as `1500000000.M123456P1234.vm,S=1024,W=1040`, where S is its
-/// size on disk and W its size on the wire.
+/// The length of a message's line: its UID, and its name, such as `1500000000.M123456P1234.vm,S=1024,W=1040`,
+/// where S is the size on disk and W the size on the wire.
 fn uidlist_line_bytes(uid: u32, size_bytes: u32) -> u64 {
     let digits = |number: u32| u64::from(number.max(1).ilog10() + 1);
     digits(uid)

@@ -1,21 +1,21 @@
-//! Messages: text that looks like mail, of a given size, no two alike.
+//! Messages: mail-like text of a given size; all messages differ.
 
 use crate::random::Random;
 
-/// The least size of a message, which leaves room for its headers.
+/// The least size of a message; it must hold the headers.
 pub(super) const LEAST_BYTES: u32 = 256;
 
-/// Bytes of a line of the body, as Base64 in mail has them (RFC 2045, §6.8).
+/// Bytes per line of the body, as for Base64 in mail (RFC 2045, §6.8).
 const LINE_BYTES: usize = 76;
 
-/// How many bytes a message of this size takes on the wire, where each line ends in two bytes instead of one.
+/// The size of a message on the wire, where each line ends in two bytes instead of one.
 pub(super) fn wire_bytes(size_bytes: u32) -> u32 {
     let head = head(0).len() as u32;
     let body = size_bytes - head;
     size_bytes + head_lines() + body.div_ceil(LINE_BYTES as u32 + 1)
 }
 
-/// The headers; all messages have as many bytes of them.
+/// The headers, of the same length for all messages.
 fn head(number: u64) -> String {
     format!(
         "From: Ada <ada@example.com>\nTo: Charles <charles@example.com>\nDate: Wed, 01 Mar 2017 09:00:00 +0000\n\
@@ -27,7 +27,7 @@ fn head_lines() -> u32 {
     6
 }
 
-/// Writes a message, as it is to be on disk, into `text`, but with the line ends of the wire.
+/// Writes a message to `text`: the text on disk, but with CRLF line ends.
 pub(super) fn write(number: u64, size_bytes: u32, random: &mut Random, text: &mut Vec<u8>) {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     text.clear();
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_have_the_size_asked_for() {
+    fn messages_have_requested_size() {
         let mut random = Random::new(1, 1);
         let mut text = Vec::new();
         for size_bytes in (LEAST_BYTES..LEAST_BYTES + 200).chain([1024, 32 << 10]) {

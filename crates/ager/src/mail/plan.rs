@@ -1,43 +1,43 @@
-//! What happens in the mailboxes: parameters and a seed, from which everything else follows.
+//! The plan of a mail workload: its parameters and a seed determine all events.
 
 use super::message::LEAST_BYTES;
 use super::script::Script;
 use crate::Error;
 use serde::{Deserialize, Serialize};
 
-/// Each user has a connection, and Dovecot takes 100 unless told otherwise.
+/// Each user has a connection, and Dovecot's default limit is 100.
 const MOST_USERS: u32 = 100;
-/// Messages are numbered with 32 bits in IMAP; their events are all looked at, one by one.
+/// IMAP numbers messages with 32 bits; all events are visited one by one.
 const MOST_EVENTS: u64 = 1 << 32;
-/// Mailboxes are four directories each.
+/// Each mailbox has four directories.
 const MOST_MAILBOXES: u64 = 1 << 20;
 /// A message is held in memory.
 const MOST_BYTES: u32 = 64 << 20;
 
-/// How much mail there is, and how it changes.
+/// The amount of mail and its changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How many users have mail.
+    /// Number of users.
     pub users: u32,
-    /// How many mailboxes each user has, beside the inbox, which stays empty.
+    /// Mailboxes per user, without the inbox, which stays empty.
     pub mailboxes: u32,
-    /// How many messages each mailbox is filled with.
+    /// Initial messages per mailbox.
     pub messages: u32,
-    /// The size of the smallest message.
+    /// Size of the smallest message in bytes.
     pub least_bytes: u32,
-    /// The size of the largest message; all from the smallest to the largest have the same chance.
+    /// Size of the largest message in bytes; sizes are uniformly distributed.
     pub most_bytes: u32,
-    /// How many messages come or go on a day, in all mailboxes together.
+    /// Insertions and deletions per day, in all mailboxes together.
     pub operations: u32,
-    /// How many days follow the filling.
+    /// Days after the filling.
     pub days: u32,
-    /// The chance, from 0 to 1, that an operation inserts a message instead of deleting one.
+    /// The probability that an operation is an insertion, from 0 to 1; otherwise it is a deletion.
     pub insert_share: f64,
 }
 
 impl Default for Parameters {
-    /// As published.
+    /// The published parameters.
     fn default() -> Parameters {
         Parameters {
             users: 2,
@@ -52,7 +52,7 @@ impl Default for Parameters {
     }
 }
 
-/// What happens in every mailbox: the same with the same parameters and seed, everywhere.
+/// The events of all mailboxes. The same parameters and seed give the same events on every machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     pub(super) parameters: Parameters,
@@ -60,7 +60,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans, or says which parameter cannot be.
+    /// Checks the parameters; an error names the invalid one.
     pub fn new(parameters: Parameters, seed: u64) -> Result<Plan, Error> {
         let p = &parameters;
         let all_mailboxes = u64::from(p.users) * u64::from(p.mailboxes);
@@ -100,23 +100,23 @@ impl Plan {
         }
     }
 
-    /// What was planned with.
+    /// The parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// What is drawn at random is drawn from this.
+    /// The seed of all random choices.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// How many messages come or go: those of the filling, and those of all days.
+    /// Insertions and deletions of the filling and of all days.
     pub fn operations(&self) -> u64 {
         let p = &self.parameters;
         u64::from(p.users) * u64::from(p.mailboxes) * u64::from(p.messages) + churn(p)
     }
 
-    /// All that happens, in its order.
+    /// All events, in order.
     pub fn script(&self) -> Script {
         Script::new(*self)
     }
@@ -131,13 +131,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_run_is_the_default() {
+    fn default_is_published_run() {
         let plan = Plan::new(Parameters::default(), 42).unwrap();
         assert_eq!(plan.operations(), 160_000 + 800_000);
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_parameters_are_rejected() {
         let good = Parameters { users: 1, mailboxes: 1, messages: 1, ..Parameters::default() };
         assert!(Plan::new(good, 0).is_ok());
         assert!(Plan::new(Parameters { days: 0, ..good }, 0).is_ok());

@@ -1,37 +1,37 @@
-//! The plan, played: each message that comes or goes, in its order.
+//! The events of a plan, in order.
 
 use super::plan::Plan;
 use crate::random::Random;
 
-/// Something that happens. Users and mailboxes are counted from 0, each user's mailboxes anew.
+/// An event. Users are counted from 0, and so are the mailboxes of each user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the fields are explained by the variant")]
 pub enum Event {
-    /// A user makes a mailbox.
+    /// A user creates a mailbox.
     Create { user: u32, mailbox: u32 },
-    /// A message of `size_bytes`, as a file, comes to a mailbox and gets the number `uid` there.
+    /// A message of `size_bytes`, as a file, is inserted into a mailbox and gets the UID `uid`.
     Insert { user: u32, mailbox: u32, uid: u32, size_bytes: u32 },
     /// The message `uid` of a mailbox is deleted.
     Delete { user: u32, mailbox: u32, uid: u32 },
-    /// A day is over; day 0 is the filling.
+    /// A day ends; day 0 is the filling.
     DayEnds { day: u32 },
 }
 
-/// All events of a [`Plan`]. It takes memory for the messages that are there, however many days there are.
+/// All events of a [`Plan`]. Memory use depends on the number of existing messages, not on the number of days.
 pub struct Script {
     plan: Plan,
     random: Random,
     day: u32,
-    /// How many events of the day are over.
+    /// Events of the current day so far.
     over: u64,
-    /// For each mailbox, of all users in turn, what is in it.
+    /// The contents of all mailboxes, user by user.
     mailboxes: Vec<Contents>,
 }
 
 #[derive(Clone, Default)]
 struct Contents {
     uids: Vec<u32>,
-    /// The greatest number given so far; as IMAP has it, none is given twice (RFC 3501, §2.3.1.1).
+    /// The largest UID so far; IMAP never reuses a UID (RFC 3501, §2.3.1.1).
     last_uid: u32,
 }
 
@@ -42,7 +42,7 @@ impl Script {
         Script { plan, random: Random::new(plan.seed, 0), day: 0, over: 0, mailboxes }
     }
 
-    /// Mailbox after mailbox is made, then filled; for a file system never sees mail as orderly again.
+    /// Creates and fills one mailbox after another: the most orderly layout that a file system gets from mail.
     fn fill(&mut self) -> Option<Event> {
         let boxes = self.mailboxes.len() as u64;
         match self.over.checked_sub(boxes) {
@@ -57,7 +57,7 @@ impl Script {
         }
     }
 
-    /// A mailbox, and what happens there, are drawn. Nothing can be deleted from an empty mailbox: a message comes.
+    /// Draws a mailbox and an event. In an empty mailbox the event is an insertion.
     fn change(&mut self) -> Option<Event> {
         if self.over == u64::from(self.plan.parameters.operations) {
             return None;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_one_script_and_another_seed_another() {
+    fn script_depends_only_on_seed() {
         let small =
             Parameters { mailboxes: 3, messages: 5, operations: 50, days: 3, ..Parameters::default() };
         let events = |seed| plan(small, seed).script().collect::<Vec<_>>();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deleted_was_there_and_shares_are_as_asked_for() {
+    fn deletions_are_valid_and_shares_match() {
         for insert_share in [0.5, 0.3, 1.0] {
             let p =
                 Parameters { messages: 200, mailboxes: 10, insert_share, days: 5, ..Parameters::default() };
@@ -157,10 +157,10 @@ mod tests {
             let mean = size_sum as f64 / inserted as f64;
             assert!((mean / 16_896.0 - 1.0).abs() < 0.02, "sizes have a mean of {mean}");
             let share = (inserted - 4000) as f64 / (inserted - 4000 + deleted) as f64;
-            // With a share of 0.3 the mailboxes run empty, and what cannot be deleted is inserted.
+            // With a share of 0.3 the mailboxes run empty; deletions from empty mailboxes become insertions.
             let expected =
                 if insert_share == 0.3 { 0.3..0.5 } else { insert_share - 0.01..insert_share + 0.01 };
-            assert!(expected.contains(&share), "{insert_share} was asked for, {share} came");
+            assert!(expected.contains(&share), "requested share {insert_share}, got {share}");
         }
     }
 }

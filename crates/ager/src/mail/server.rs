@@ -1,8 +1,10 @@
-//! A private Dovecot: its own configuration and directories, on an unprivileged port of the loopback device, as an
-//! ordinary user, with a password that is drawn anew. It ends with the process that started it, however that ends.
+//! A private Dovecot: its own configuration and directories, an unprivileged port of the loopback device, an
+//! ordinary user, and a random password. It ends with the process that started it, in whatever way that
+//! process ends.
 //!
-//! The configuration is that of Dovecot's "rootless installation": every part of it runs as one user. Root starts it as
-//! `nobody`, for Dovecot serves no mail to root; what `nobody` may not pass, the mount points of root, it is let pass.
+//! The configuration follows Dovecot's "rootless installation": all its processes run as one user. Root
+//! starts it as `nobody`, because Dovecot serves no mail to root, with the capability `dac_override`, because
+//! mount points belong to root.
 
 use super::imap::Session;
 use crate::Error;
@@ -23,13 +25,13 @@ use std::time::{Duration, Instant};
 const PACKAGE: &str = "dovecot-imapd";
 /// Starting and stopping take a second or two.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often to start the server where it finds its own port: another program may take that before the server does.
+/// Number of attempts to start the server on a free port: another program may take the port first.
 const TRIES: usize = 5;
-/// Dovecot's words where it cannot listen.
+/// Dovecot's message if it cannot listen.
 const CANNOT_LISTEN: &str = "Failed to start listeners";
 
-/// All that a server needs to be started, and started again.
-pub(super) struct Home {
+/// The parts of a server that survive a restart.
+pub(super) struct Installation {
     program: PathBuf,
     dir: Scratch,
     user: User,
@@ -37,7 +39,7 @@ pub(super) struct Home {
     port: Option<u16>,
 }
 
-/// The server's user.
+/// The user that the server runs as.
 struct User {
     name: String,
     group: String,
@@ -45,15 +47,15 @@ struct User {
     gid: u32,
 }
 
-impl Home {
-    /// Looks for Dovecot and makes what it needs; `mail` becomes its user's. Without a port a free one is found at each
-    /// start.
-    pub fn make(mail: &Path, port: Option<u16>, session: &Arc<disk::Session>) -> Result<Home, Error> {
+impl Installation {
+    /// Looks for Dovecot and creates the server's files; `mail` becomes owned by its user. Without a port,
+    /// each start finds a free one.
+    pub fn make(mail: &Path, port: Option<u16>, session: &Arc<disk::Session>) -> Result<Installation, Error> {
         let program = dovecot()?;
         disk::require_tool("setpriv", "util-linux")?;
         let user = User::of_server()?;
         let dir = Scratch::make(session, session.dir(), "mail")?;
-        let home = Home { program, dir, user, password: password()?, port };
+        let home = Installation { program, dir, user, password: password()?, port };
         for part in ["base", "state"] {
             home.give(&home.dir.path().join(part), |path| fs::create_dir(path))?;
         }
@@ -62,7 +64,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Makes something that is to belong to the server's user.
+    /// Creates a file or directory and gives it to the server's user.
     fn give(&self, path: &Path, make: impl Fn(&Path) -> io::Result<()>) -> Result<(), Error> {
         make(path)
             .and_then(|()| match geteuid().is_root() {
@@ -73,10 +75,10 @@ impl Home {
         Ok(())
     }
 
-    /// Starts the server for the Maildirs in `mail` and waits until it answers. It ends, too, when the thread ends that
-    /// starts it.
+    /// Starts the server for the Maildirs in `mail` and waits until it answers. The server also ends when the
+    /// calling thread ends.
     pub fn start(&self, mail: &Path) -> Result<Server, Error> {
-        // Port 0 finds a free one.
+        // Port 0 selects a free one.
         let port = self.port.unwrap_or(0);
         let mut started = self.start_on(bind(port)?, mail);
         for _ in 1..TRIES {
@@ -100,7 +102,7 @@ impl Home {
         self.give(&configuration, |_| Ok(()))?;
         let said = self.dir.path().join("said");
         let mut command = disk::command("setpriv");
-        // A signal at the end of this process ends the server; the master process of Dovecot ends all others.
+        // The server gets a signal when this process ends; Dovecot's master process ends all others.
         command.args(["--pdeathsig", "TERM"]);
         if geteuid().is_root() {
             command.args(["--clear-groups", "--reuid", &self.user.uid.to_string()]);
@@ -108,7 +110,7 @@ impl Home {
             command.args(["--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"]);
         }
         command.arg("--").arg(&self.program).arg("-F").arg("-c").arg(&configuration);
-        // Ctrl-C is for this process, which takes the server down when it may.
+        // Ctrl-C goes to this process, which stops the server when it is safe to do so.
         command.process_group(0).current_dir("/");
         let said_file = File::create(&said).context(doing, &said)?;
         let child = command.stdout(Stdio::null()).stderr(said_file).spawn();
@@ -136,7 +138,8 @@ impl Home {
         })
     }
 
-    /// What the server last complained of. It writes that down a little later than it answers, and is waited for.
+    /// The last error in the server's log. The server logs an error slightly after it answers, so this waits
+    /// for it.
     pub fn complaint(&self) -> Option<String> {
         let begun = Instant::now();
         loop {
@@ -184,7 +187,7 @@ impl Home {
     }
 }
 
-/// A server that runs.
+/// A running server.
 pub(super) struct Server {
     child: Child,
     port: u16,
@@ -206,12 +209,12 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Ends all processes of the server. Sessions that are to end well have been logged out before.
+    /// Ends all processes of the server. Sessions that must end cleanly have been logged out before.
     fn drop(&mut self) {
         let group = Pid::from_child(&self.child);
         let _ = kill_process_group(group, Signal::TERM);
         let _ = disk::ended_within(&mut self.child, PATIENCE);
-        // The master waits for its children, so that this finds none unless something is stuck.
+        // The master waits for its children, so this signal only reaches stuck processes.
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
     }
@@ -236,20 +239,20 @@ impl User {
     }
 }
 
-/// Finds Dovecot, of a version that can be run, or says how to get it.
+/// Finds Dovecot in a supported version; the error says how to install it.
 pub fn dovecot() -> Result<PathBuf, Error> {
     let program = find(&[])?;
     check_version(&program)?;
     Ok(program)
 }
 
-/// Whether a server can run: there is a Dovecot, and the port, if one is given, is free.
+/// Whether a server can start: Dovecot is installed, and the port, if given, is free.
 pub fn ready(port: Option<u16>) -> Result<(), Error> {
     dovecot()?;
     bind(port.unwrap_or(0)).map(drop)
 }
 
-/// Looks for Dovecot on the PATH, then where Debian puts it, which is on root's PATH alone.
+/// Looks for Dovecot on the PATH, then where Debian installs it, which is only on root's PATH.
 fn find(instead: &[PathBuf]) -> Result<PathBuf, Error> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual =
@@ -262,9 +265,9 @@ fn find(instead: &[PathBuf]) -> Result<PathBuf, Error> {
     Ok(found.ok_or(disk::Error::MissingTool { tool: "dovecot".to_owned(), package: PACKAGE })?)
 }
 
-/// Dovecot 2.4 speaks another language of configuration.
+/// Dovecot 2.4 uses a different configuration syntax.
 fn check_version(program: &Path) -> Result<(), Error> {
-    let name = program.to_str().expect("a path below those of the system");
+    let name = program.to_str().expect("the path is valid UTF-8");
     let output = disk::run_tool(disk::command(name).arg("--version"), PACKAGE)?;
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     match version.starts_with("2.3.") && output.status.success() {
@@ -276,7 +279,7 @@ fn check_version(program: &Path) -> Result<(), Error> {
     }
 }
 
-/// Sees that a port is free; for 0 finds one.
+/// Checks that a port is free; port 0 selects one.
 fn bind(port: u16) -> Result<u16, Error> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| listener.local_addr());
     bound.map(|address| address.port()).map_err(|error| Error::MailServer {
@@ -299,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_server_is_named_with_its_package() {
+    fn missing_server_error_names_package() {
         let empty = tempfile::tempdir().unwrap();
         let error = find(&[empty.path().to_owned()]).unwrap_err().to_string();
         assert!(error.contains("dovecot is not") && error.contains("apt install dovecot-imapd"), "{error}");
@@ -307,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_port_is_refused() {
+    fn used_port_is_rejected() {
         let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = holder.local_addr().unwrap().port();
         let error = bind(port).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! Interfile fragmentation (Conway et al. 2017, §4.2): a tree that is made out of order; and the same with every file of
-//! one size (§4.3, Figure 6).
+//! Interfile fragmentation (Conway et al. 2017, §4.2): a tree that is created out of order; also with one
+//! size for every file (§4.3, Figure 6).
 
 use super::{LAST_ROUND, Shape, check_round};
 use crate::Error;
@@ -7,26 +7,26 @@ use crate::random::Random;
 use serde::{Deserialize, Serialize};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
-/// A tree whose files all have one size, made in an order that is sorted but for a share of the files. For round r two
-/// random orders of the files are drawn, and the first r percent of the one change places with those of the other.
+/// A tree of equal-sized files, created in sorted order except for a share of the files. Round r draws two
+/// random orders of the files and swaps the first r percent of the one with those of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Interfile {
     /// The size of every file.
     pub file_bytes: u64,
-    /// What the order is drawn from.
+    /// The seed of the order.
     pub seed: u64,
 }
 
 impl Default for Interfile {
-    /// As published: files of 4 KiB.
+    /// The published parameters: files of 4 KiB.
     fn default() -> Interfile {
         Interfile { file_bytes: 4 << 10, seed: 42 }
     }
 }
 
 impl Interfile {
-    /// The operations of a round. A directory is made when its first file is.
+    /// The operations of a round. A directory is created just before its first file.
     pub fn round(&self, shape: &Shape, round: u64) -> Result<Vec<Op>, Error> {
         check_round(round)?;
         if self.file_bytes == 0 {
@@ -44,7 +44,7 @@ impl Interfile {
         Ok(ops)
     }
 
-    /// The numbers of the files in the order of their creation.
+    /// The numbers of the files in creation order.
     fn order(&self, files: usize, round: u64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..files).collect();
         let shuffled = |stream| {
@@ -60,7 +60,7 @@ impl Interfile {
     }
 }
 
-/// Makes a directory, and those above it first, unless they are there.
+/// Creates a directory unless it exists, its missing parents first.
 fn make_dirs(shape: &Shape, dir: DirId, made: &mut [bool], ops: &mut Vec<Op>) {
     let mut missing = Vec::new();
     let mut dir = dir;
@@ -80,20 +80,20 @@ mod tests {
     use trace::{Checked, Source as _};
 
     #[test]
-    fn the_first_round_is_sorted_and_the_last_is_not() {
+    fn first_round_is_sorted_and_last_is_shuffled() {
         let interfile = Interfile::default();
         let out_of_order = |round| {
             let order = interfile.order(10_000, round);
             order.windows(2).filter(|pair| pair[1] != pair[0] + 1).count()
         };
         assert_eq!(out_of_order(0), 0);
-        // Each swap moves two files, each of which parts two pairs; few meet in one place.
+        // Each swap moves two files and breaks two pairs around each; few of them overlap.
         assert!((3_000..4_000).contains(&out_of_order(10)), "{}", out_of_order(10));
         assert!(out_of_order(100) > 9_500);
     }
 
     #[test]
-    fn a_seed_gives_one_order_and_another_seed_another() {
+    fn order_depends_only_on_seed() {
         let order = |seed| Interfile { seed, ..Interfile::default() }.order(1000, 50);
         assert_eq!(order(1), order(1));
         assert_ne!(order(1), order(2));
@@ -101,7 +101,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_round_makes_every_file_once(files in 1u64..300, round in 0u64..=100, seed: u64) {
+        fn every_round_creates_every_file_once(files in 1u64..300, round in 0u64..=100, seed: u64) {
             let shape = Shape::sample(files, seed);
             let ops = Interfile { file_bytes: 1, seed }.round(&shape, round).unwrap();
             let mut checked = Checked::new(ops.clone().into_iter());

@@ -5,22 +5,22 @@ use crate::Error;
 use serde::{Deserialize, Serialize};
 use trace::{Content, FileId, Op, ROOT};
 
-/// A few files that grow to one size. In round r the first 100 − r percent of each file are written in one go, file
-/// after file; the rest is appended to all files in turn, unit by unit. Each write is forced to disk, so that the file
-/// system cannot wait and see.
+/// A few files that grow to one size. In round r the first 100 − r percent of each file are written in one
+/// go, file after file; the rest is appended to all files in turn, unit by unit. An fsync follows each write,
+/// so that the file system cannot delay the allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Intrafile {
-    /// How many files grow.
+    /// Number of files.
     pub files: u64,
-    /// The size that each grows to.
+    /// Final size of each file in bytes.
     pub file_bytes: u64,
-    /// How much is appended at once.
+    /// Bytes per append.
     pub unit_bytes: u64,
 }
 
 impl Default for Intrafile {
-    /// As published: ten files of 400 KiB, by 4 KiB.
+    /// The published parameters: ten files of 400 KiB, in units of 4 KiB.
     fn default() -> Intrafile {
         Intrafile { files: 10, file_bytes: 400 << 10, unit_bytes: 4 << 10 }
     }
@@ -63,7 +63,7 @@ impl Intrafile {
     }
 }
 
-/// A round is held in memory.
+/// Upper limit of the appends of a round, which is held in memory.
 const MOST_APPENDS: u64 = 10_000_000;
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_round_writes_file_after_file_and_the_last_in_turn() {
+    fn first_round_is_sequential_and_last_interleaved() {
         let two = Intrafile { files: 2, file_bytes: 16 << 10, unit_bytes: 4 << 10 };
         assert_eq!(appended(&two.round(0).unwrap()), [0, 0, 0, 0, 1, 1, 1, 1]);
         assert_eq!(appended(&two.round(50).unwrap()), [0, 0, 1, 1, 0, 1, 0, 1]);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn every_write_is_forced_to_disk() {
+    fn every_write_is_synced() {
         let ops = Intrafile::default().round(37).unwrap();
         assert_eq!(ops.iter().filter(|op| matches!(op, Op::Append { .. })).count(), 1000);
         for pair in ops.windows(2) {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_parameters_are_rejected() {
         let one = Intrafile { files: 1, file_bytes: 4096, unit_bytes: 4096 };
         assert!(one.round(0).is_ok());
         assert!(one.round(101).is_err());

@@ -1,4 +1,4 @@
-//! The shape of a tree: which file lies in which directory, in sorted order.
+//! The shape of a tree: the directory of each file, in sorted order.
 
 use crate::Error;
 use crate::git::Repository;
@@ -8,16 +8,16 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use trace::{DirId, ROOT};
 
-/// The most files of a sample tree.
+/// The largest number of files of a sample tree.
 pub const MOST_FILES: u64 = 2_000_000;
 
-/// The most files and directories of any tree: it is held in memory, and so are the operations that make it.
+/// The largest number of files and directories of any tree: the tree and its operations are held in memory.
 const MOST_ENTRIES: u64 = 4_000_000;
 
-/// The most bytes of a listing.
+/// The largest listing in bytes.
 const MOST_LISTED_BYTES: u64 = 1 << 30;
 
-/// The longest path that Linux takes, in bytes.
+/// The longest path that Linux accepts, in bytes.
 const PATH_MAX: usize = 4096;
 
 /// Directories and files of a tree, numbered in the order of their sorted paths, component by component.
@@ -29,12 +29,12 @@ pub struct Shape {
     files: Vec<DirId>,
 }
 
-/// A directory that is being put together: its directories, by name, and its files, `None`.
+/// A directory under construction: its entries by name, `None` for files.
 #[derive(Default)]
 struct Node(BTreeMap<Vec<u8>, Option<Node>>);
 
 impl Shape {
-    /// The shape that a list of paths of files has.
+    /// The shape of a list of file paths.
     fn from_paths(paths: impl Iterator<Item = PathBuf>, origin: &str) -> Result<Shape, Error> {
         let refuse = |path: &Path, why: &str| {
             Err(Error::Conditions(format!("{origin} names {}, {why}", path.display())))
@@ -100,8 +100,8 @@ impl Shape {
         }
     }
 
-    /// The shape in a listing: a path a line, or, where there are zero bytes, between those, as `find -type f` prints
-    /// them.
+    /// The shape of a listing: one path per line, or separated by zero bytes if there are any, as
+    /// `find -type f` prints them.
     pub fn from_listing(listing: &Path) -> Result<Shape, Error> {
         let mut text = Vec::new();
         input::open_stream(listing)
@@ -122,7 +122,7 @@ impl Shape {
         Shape::from_paths(paths.map(|path| PathBuf::from(std::ffi::OsStr::from_bytes(path))), origin)
     }
 
-    /// The shape of a live tree: regular files only; links are not followed.
+    /// The shape of a live tree: regular files only; symbolic links are not followed.
     pub fn of_tree(root: &Path) -> Result<Shape, Error> {
         let refuse = |path: &Path, error: io::Error| {
             Error::Conditions(format!("cannot read {}: {error}", path.display()))
@@ -141,21 +141,23 @@ impl Shape {
                 if kind.is_dir() {
                     left.push(entry.path());
                 } else if kind.is_file() {
-                    files.push(entry.path().strip_prefix(root).expect("it lies below").to_owned());
+                    files.push(
+                        entry.path().strip_prefix(root).expect("the path lies below the root").to_owned(),
+                    );
                 }
             }
         }
         Shape::from_paths(files.into_iter(), &root.display().to_string())
     }
 
-    /// The shape of the newest commit of a git repository, in which no git is run.
+    /// The shape of the newest commit of a git repository. Does not run git.
     pub fn of_repository(repository: &Path) -> Result<Shape, Error> {
         let files = Repository::open(repository)?.files(MOST_ENTRIES)?;
         Shape::from_paths(files.into_iter(), &repository.display().to_string())
     }
 
-    /// A tree of so many files, from 1 to [`MOST_FILES`], as source trees are shaped: eight files a directory in the mean, each
-    /// directory below another one that was drawn among all so far.
+    /// A tree of `files` files, from 1 to [`MOST_FILES`], shaped like a source tree: on average eight files
+    /// per directory, and the parent of each directory drawn from all directories so far.
     pub fn sample(files: u64, seed: u64) -> Shape {
         let files = files.clamp(1, MOST_FILES);
         let mut random = Random::new(seed, 0);
@@ -180,12 +182,12 @@ impl Shape {
         &self.files
     }
 
-    /// The first files alone, and their directories.
+    /// The first `files` files and their directories.
     #[must_use]
     pub fn first(&self, files: usize) -> Shape {
         let files = self.files[..files.min(self.files.len())].to_vec();
         let most = files.iter().map(|dir| dir.0 as usize).max().unwrap_or(0);
-        // Directories are numbered where they are first met, so none behind the last is needed.
+        // Directories are numbered in order of first use, so those after the last one are unused.
         Shape { dirs: self.dirs[..most].to_vec(), files }
     }
 }
@@ -205,26 +207,26 @@ mod tests {
 
     #[test]
     fn paths_are_sorted_by_their_components() {
-        // `a-b` sorts before `a/b` as a string, and behind it as a path.
+        // As a string `a-b` sorts before `a/b`, as a path after it.
         let shape = parse("./a/b/2\na-b/4\n./a/b/1\na/3\n5\n").unwrap();
         assert_eq!(shape.dirs(), [ROOT, DirId(1), ROOT]);
         assert_eq!(shape.files(), [0, 1, 2, 2, 3].map(DirId));
     }
 
     #[test]
-    fn names_with_newlines_are_listed_with_zeros() {
+    fn zero_separated_names_may_contain_newlines() {
         assert_eq!(parse("a\nb\0c\0").unwrap().files(), [ROOT, ROOT]);
     }
 
     #[test]
-    fn what_is_no_tree_of_files_is_refused() {
+    fn invalid_listings_are_rejected() {
         for text in ["", "\n\n", "a\na/b\n", "a/b\na\n", "../a\n", "a/../../b\n"] {
             assert!(parse(text).is_err(), "{text:?}");
         }
     }
 
     #[test]
-    fn a_live_tree_and_its_listing_have_one_shape() {
+    fn live_tree_and_listing_have_equal_shape() {
         let dir = tempfile::tempdir().unwrap();
         for path in ["a/b/1", "a/2", "c/3", "4"] {
             let path = dir.path().join(path);
@@ -237,14 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn no_repository_is_refused() {
+    fn missing_repository_is_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let error = Shape::of_repository(dir.path()).unwrap_err().to_string();
         assert!(error.contains("not a git repository"), "{error}");
     }
 
     #[test]
-    fn the_first_files_have_their_directories() {
+    fn first_keeps_needed_directories() {
         let shape = Shape::sample(500, 1);
         let first = shape.first(100);
         assert_eq!(first.files().len(), 100);
@@ -254,10 +256,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_listing_is_survived(text in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn parser_accepts_any_listing(text in prop::collection::vec(any::<u8>(), 0..300)) {
             if let Ok(shape) = Shape::parse(&text, "the listing") {
                 let dirs = shape.dirs().len() as u32;
-                // A directory comes behind the one that it lies in.
+                // A directory comes after its parent.
                 prop_assert!(shape.dirs().iter().enumerate().all(|(at, above)| above.0 as usize <= at));
                 prop_assert!(shape.files().iter().all(|dir| dir.0 <= dirs));
             }

@@ -1,16 +1,16 @@
-//! Programs that are built: object files written one after another, archived and linked; some built anew after a change; all
-//! removed now and then.
+//! Builds of programs: object files written one after another, archived and linked; partial rebuilds after a
+//! change; occasional cleans.
 
-use super::{Step, Task, Trade, between, file_size};
+use super::{Actor, Step, Task, between, file_size};
 use crate::random::Random;
 
-/// Files of a program.
+/// Number of files of a program.
 const FILES: std::ops::RangeInclusive<u64> = 20..=60;
 
-/// No source is larger.
+/// Size limit of a source file.
 const LARGEST: u64 = 256 << 10;
 
-/// An object, with what debuggers need, is larger than its source.
+/// Size ratio of an object file, with debug information, to its source.
 const OBJECT: u64 = 4;
 
 pub(super) struct Builds {
@@ -24,7 +24,7 @@ struct Program {
 }
 
 impl Builds {
-    /// As many programs as fit a file system of that size.
+    /// The number of programs scales with the size of the file system.
     pub fn new(size_bytes: u64) -> Builds {
         let count = (size_bytes >> 26).clamp(1, 64);
         let program = |n| Program { name: format!("programs/p{n}"), sources: Vec::new(), is_built: false };
@@ -32,7 +32,7 @@ impl Builds {
     }
 }
 
-impl Trade for Builds {
+impl Actor for Builds {
     fn begin(&mut self, random: &mut Random) -> Task {
         let mut task = Task::new();
         for program in &mut self.programs {

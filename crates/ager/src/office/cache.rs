@@ -1,12 +1,12 @@
-//! What programs keep for a while: a cache, out of which the oldest goes for the newest, and temporary files that are gone
+//! Short-lived data of programs: a cache that evicts its oldest files, and temporary files that are deleted
 //! before the next snapshot.
 
 use std::collections::VecDeque;
 
-use super::{Step, Task, Trade, between, file_size};
+use super::{Actor, Step, Task, between, file_size};
 use crate::random::Random;
 
-/// No file is larger.
+/// Size limit of a file.
 const LARGEST: u64 = 1 << 20;
 
 pub(super) struct Cache {
@@ -30,7 +30,7 @@ impl Cache {
     }
 }
 
-impl Trade for Cache {
+impl Actor for Cache {
     fn begin(&mut self, _: &mut Random) -> Task {
         let mut task = Task::new();
         (0..16).for_each(|n| task.push(Step::Mkdir(format!("cache/{n:x}"))));
@@ -59,7 +59,8 @@ impl Trade for Cache {
                 task.create(&path, file_size(random, LARGEST));
                 self.temporary.push(path);
             }
-            // Most are gone within the window, and no place on disk was ever theirs.
+            // Most temporary files are deleted within the interval, before the file system allocates blocks
+            // for them.
             if random.unit() < 0.4 && !self.temporary.is_empty() {
                 task.remove(self.temporary.swap_remove(random.below(self.temporary.len())));
             }

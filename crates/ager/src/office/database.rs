@@ -1,25 +1,25 @@
-//! A database that forces each transaction to disk: a journal is written and removed, pages are overwritten in place, and
-//! now and then some are added.
+//! A database that syncs each transaction: it writes and removes a journal, overwrites pages in place, and
+//! occasionally adds pages.
 
-use super::{Step, Task, Trade, between};
+use super::{Actor, Step, Task, between};
 use crate::random::Random;
 
 const PAGE: u64 = 4096;
 
 pub(super) struct Database {
-    /// Pages of each file.
+    /// Number of pages of each file.
     pages: Vec<u64>,
     first_pages: u64,
 }
 
 impl Database {
-    /// Files that are together an eightieth of the file system at first.
+    /// A database that initially occupies an eightieth of the file system.
     pub fn new(size_bytes: u64) -> Database {
         Database { pages: vec![0; 4], first_pages: (size_bytes / 320 / PAGE).max(8) }
     }
 }
 
-impl Trade for Database {
+impl Actor for Database {
     fn begin(&mut self, _: &mut Random) -> Task {
         let mut task = Task::new();
         task.push(Step::Mkdir("db".to_owned()));

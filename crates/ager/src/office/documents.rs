@@ -1,12 +1,12 @@
-//! Documents: written, saved anew, fetched from elsewhere, and thrown away when room is short.
+//! Documents: written, saved again, downloaded, and deleted when space is short.
 
-use super::{Step, Task, Trade, between, file_size};
+use super::{Actor, Step, Task, between, file_size};
 use crate::random::Random;
 
 const LARGEST: u64 = 4 << 20;
 
 pub(super) struct Documents {
-    /// Paths of what is there.
+    /// Paths of the existing documents.
     saved: Vec<String>,
     fetched: Vec<String>,
     count: u64,
@@ -18,7 +18,7 @@ impl Documents {
     }
 }
 
-impl Trade for Documents {
+impl Actor for Documents {
     fn begin(&mut self, _: &mut Random) -> Task {
         let mut task = Task::new();
         (0..12).for_each(|n| task.push(Step::Mkdir(format!("home/u{n}"))));

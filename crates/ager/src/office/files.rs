@@ -1,4 +1,4 @@
-//! Carries tasks out, with the system calls that programs make.
+//! Executes tasks with the system calls that programs make.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -18,7 +18,7 @@ pub(super) struct Files {
     root: PathBuf,
     dir: File,
     open: HashMap<String, File>,
-    /// Text that files are made of, from another place each.
+    /// Text for the contents of files; each write starts at another offset.
     text: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ impl Files {
     pub fn open(root: &Path, seed: u64) -> Result<Files, Error> {
         let dir = File::open(root).map_err(fail("opening", root))?;
         let mut random = Random::new(seed, u64::MAX);
-        // Not all bytes are as likely, so that git can press it as it presses text.
+        // A skewed distribution of bytes, so that git can compress the contents like text.
         let text = (0..4 << 20).map(|_| b' ' + random.below(48) as u8).collect();
         Ok(Files { root: root.to_owned(), dir, open: HashMap::new(), text })
     }
@@ -38,17 +38,17 @@ impl Files {
         Ok(1.0 - space.f_bavail as f64 / space.f_blocks.max(1) as f64)
     }
 
-    /// Writes all back.
+    /// Syncs the file system.
     pub fn write_back(&mut self) -> Result<(), Error> {
         syncfs(&self.dir).map_err(|e| fail("writing back", &self.root)(e.into()))
     }
 
-    /// Does tasks at once: the next step is of any of them, one as likely as the other.
+    /// Runs tasks concurrently: each next step belongs to a random task.
     pub fn run(&mut self, mut tasks: Vec<Task>, random: &mut Random) -> Result<(), Error> {
         tasks.retain(|task| !task.0.is_empty());
         while !tasks.is_empty() {
             let chosen = random.below(tasks.len());
-            let step = tasks[chosen].0.pop_front().expect("tasks without steps are taken out");
+            let step = tasks[chosen].0.pop_front().expect("empty tasks are removed");
             self.step(step, random)?;
             if tasks[chosen].0.is_empty() {
                 tasks.swap_remove(chosen);
@@ -100,7 +100,7 @@ impl Files {
         }
     }
 
-    /// The file at `path`, to write behind what it has; it stays open.
+    /// The open file at `path`, for appending; it stays open.
     fn file(&mut self, path: &str) -> Result<&File, Error> {
         if !self.open.contains_key(path) {
             let at = self.root.join(path);

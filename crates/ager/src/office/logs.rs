@@ -1,19 +1,21 @@
-//! Logs: written line by line by several programs at once, set aside in the night, pressed and at last removed.
+//! Logs: several programs append lines concurrently; logs are rotated at the end of each day, compressed and
+//! finally removed.
 
-use super::{Step, Task, Trade, between};
+use super::{Actor, Step, Task, between};
 use crate::random::Random;
 
 const LOGS: usize = 8;
 
-/// A pressed log is kept so many days.
+/// Compressed logs to keep.
 const KEPT: usize = 5;
 
-/// Of a log is left, pressed, one part in so many.
+/// Compression ratio.
 const PRESSED: u64 = 8;
 
 pub(super) struct Logs {
     bytes: [u64; LOGS],
-    /// What was set aside in the last night, and is pressed in the next, as logrotate's `delaycompress` has it.
+    /// Sizes of the logs that the last rotation renamed; the next one compresses them, as with logrotate's
+    /// `delaycompress`.
     aside: [u64; LOGS],
     pressed: Vec<usize>,
     pieces: u64,
@@ -34,7 +36,7 @@ fn path(log: usize) -> String {
     format!("log/{log}.log")
 }
 
-impl Trade for Logs {
+impl Actor for Logs {
     fn begin(&mut self, _: &mut Random) -> Task {
         let mut task = Task::new();
         task.push(Step::Mkdir("log".to_owned()));
@@ -44,7 +46,7 @@ impl Trade for Logs {
     fn next(&mut self, _: bool, random: &mut Random) -> Task {
         let mut task = Task::new();
         for _ in 0..self.pieces {
-            // Some programs have much more to say than others.
+            // Some programs log far more than others.
             let log = random.below(LOGS).min(random.below(LOGS));
             let len = between(random, 500, 12_000);
             task.push(Step::Append(path(log), len));
@@ -74,7 +76,7 @@ impl Trade for Logs {
 }
 
 impl Logs {
-    /// Presses what was set aside, and lets the pressed ones age.
+    /// Compresses a rotated log, and shifts the older compressed ones.
     fn press(&mut self, log: usize, aside: &str, task: &mut Task) {
         let gz = |age: usize| format!("log/{log}.log.{age}.gz");
         let oldest = self.pressed[log] + 1;

@@ -1,18 +1,18 @@
-//! Mail: messages delivered into directories (maildir) and behind one another in a file (mbox), and thrown away.
+//! Mail: messages delivered into directories (maildir) and appended to a file (mbox), and deletions.
 
-use super::{Step, Task, Trade, between};
+use super::{Actor, Step, Task, between};
 use crate::random::Random;
 
 const DIRS: usize = 6;
 const BOXES: usize = 12;
 
-/// Sizes of messages, drawn uniformly.
+/// Range of message sizes, uniformly distributed.
 const SIZES: (u64, u64) = (1 << 10, 32 << 10);
 
 pub(super) struct Messages {
-    /// Paths of what is in the directories.
+    /// Paths of the messages in directories.
     messages: Vec<String>,
-    /// The messages of each box.
+    /// Message sizes of each mbox.
     boxes: Vec<Vec<u64>>,
     count: u64,
 }
@@ -30,7 +30,7 @@ impl Messages {
         }
     }
 
-    /// A box without some of its messages is written anew beside the old one.
+    /// Rewrites an mbox without some of its messages, through a temporary file.
     fn compact(&mut self, random: &mut Random, task: &mut Task) {
         let chosen = random.below(BOXES);
         self.boxes[chosen].retain(|_| random.unit() < 0.6);
@@ -40,7 +40,7 @@ impl Messages {
     }
 }
 
-impl Trade for Messages {
+impl Actor for Messages {
     fn begin(&mut self, _: &mut Random) -> Task {
         let mut task = Task::new();
         for dir in 0..DIRS {

@@ -1,7 +1,7 @@
-//! Work with git, by the real git: sources are changed and committed, branches are checked out, all is packed now and then, and
-//! a repository is thrown away for a new one.
+//! Work with the real git: sources are changed and committed, branches checked out, objects packed
+//! occasionally, and repositories replaced by new ones.
 
-use super::{Step, Task, Trade, between, file_size};
+use super::{Actor, Step, Task, between, file_size};
 use crate::random::Random;
 
 const LARGEST: u64 = 256 << 10;
@@ -26,7 +26,7 @@ impl Repositories {
         Repositories { repositories: (0..count).map(|_| Repository::default()).collect(), made: 0 }
     }
 
-    /// Makes a repository and its first commit.
+    /// Creates a repository and its first commit.
     fn make(&mut self, place: usize, random: &mut Random, task: &mut Task) {
         self.made += 1;
         let name = format!("git/r{}", self.made);
@@ -46,7 +46,7 @@ impl Repositories {
     }
 }
 
-impl Trade for Repositories {
+impl Actor for Repositories {
     fn begin(&mut self, random: &mut Random) -> Task {
         let mut task = Task::new();
         (0..self.repositories.len()).for_each(|place| self.make(place, random, &mut task));

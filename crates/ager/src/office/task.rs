@@ -1,36 +1,36 @@
-//! What is to be done, step by step.
+//! Tasks as sequences of steps.
 
 use std::collections::VecDeque;
 
 /// One step; paths are relative to the root of the office.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// Makes a directory with all that are above it.
+    /// Creates a directory and its missing parents.
     Mkdir(String),
-    /// Writes so many bytes behind what the file has, which is made if it is not there.
+    /// Appends so many bytes to a file; creates it if necessary.
     Append(String, u64),
-    /// Writes so many bytes at a place of a file that is there.
+    /// Writes so many bytes at an offset of an existing file.
     Write(String, u64, u64),
-    /// Forces a file to disk.
+    /// Syncs a file.
     Fsync(String),
-    /// Closes a file, if it is open.
+    /// Closes a file if it is open.
     Close(String),
-    /// Gives a file another name, over what may have had it.
+    /// Renames a file, over an existing one if any.
     Rename(String, String),
     /// Removes a file.
     Remove(String),
-    /// Removes a directory with all that is in it.
+    /// Removes a directory and its contents.
     RemoveAll(String),
-    /// Has git do something in a directory.
+    /// Runs git in a directory.
     Git(String, Vec<String>),
 }
 
-/// Steps in their order.
+/// A sequence of steps.
 #[derive(Default, Debug)]
 pub(super) struct Task(pub VecDeque<Step>);
 
 impl Task {
-    /// Nothing to do.
+    /// A task without steps.
     pub fn new() -> Task {
         Task::default()
     }
@@ -40,7 +40,7 @@ impl Task {
         self.0.push_back(step);
     }
 
-    /// Writes a new file whole, in pieces of 128 KiB as `cp` does, and closes it.
+    /// Writes a new file in pieces of 128 KiB, as `cp` does, and closes it.
     pub fn create(&mut self, path: &str, size: u64) {
         const PIECE: u64 = 128 << 10;
         let mut left = size;
@@ -54,7 +54,7 @@ impl Task {
         self.push(Step::Close(path.to_owned()));
     }
 
-    /// Replaces a file as careful programs do: a new one is written, forced to disk and renamed over it.
+    /// Replaces a file as careful programs do: writes a new one, syncs it and renames it over the old one.
     pub fn replace(&mut self, path: &str, size: u64) {
         let new = format!("{path}.new");
         self.create(&new, size);

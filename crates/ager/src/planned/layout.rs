@@ -1,4 +1,4 @@
-//! The work before the first operation: the slots, the windows, and what is taken over from earlier legs.
+//! Planning before the first operation: slots, windows, and files of earlier legs.
 
 use super::{NO_FILE, Planned};
 use crate::aim::Aim;
@@ -10,11 +10,11 @@ use crate::tree::Tree;
 use crate::{Conditions, Error, LiveFile, State};
 use trace::DirId;
 
-/// One spare slot for as many slots.
+/// Number of slots per spare slot.
 const SLOTS_A_SPARE: usize = 64;
 
-/// Above the bound by this factor the search for a total that meets every window ends: with very few files a
-/// whole file in a short window can cost more than it is worth.
+/// The search for a total that meets every window ends at this multiple of the bound: with very few files,
+/// one whole file in a short window can cost more operations than its age error is worth.
 const SEARCH: f64 = 1.04;
 
 pub(super) fn plan(conditions: &Conditions, state: State) -> Result<Planned, Error> {
@@ -52,7 +52,7 @@ pub(super) fn plan(conditions: &Conditions, state: State) -> Result<Planned, Err
     };
     let calendar = Calendar::new(&aim.age, total);
 
-    // How many survivors each window gives, and how many of these live already.
+    // The number of survivors of each window, and how many of these exist already.
     let births = rhythm.births(&calendar);
     let inherited = search.inherited(&calendar);
     let cap: Vec<u64> = births.iter().zip(&inherited).map(|(b, k)| b + k).collect();
@@ -112,8 +112,8 @@ struct Slots {
 }
 
 impl Slots {
-    /// Files that live and fit the histograms keep their place; the others are doomed. What the histograms then
-    /// still want becomes empty slots, size and depth drawn independently of each other.
+    /// Existing files that fit the histograms keep their place; the others are doomed. The deficit of the
+    /// histograms becomes empty slots, with size and depth drawn independently of each other.
     fn lay_out(aim: &Aim, mut live: Vec<LiveFile>, tree: &Tree, rng: &mut Random) -> Slots {
         let mut sizes = aim.sizes.count.clone();
         let mut depth_left = aim.depth_count();
@@ -151,8 +151,8 @@ impl Slots {
     }
 }
 
-/// Spare slots have the sizes and directories of random slots, but none so large that all of them together
-/// could outgrow an eighth of the live bytes.
+/// Spare slots have the sizes and directories of random slots, but sizes are limited so that all spare slots
+/// together cannot exceed an eighth of the live bytes.
 fn add_spares(slots: &mut Vec<LiveFile>, mean_blocks: f64, rng: &mut Random) {
     let files = slots.len();
     let spares = files.div_ceil(SLOTS_A_SPARE);
@@ -174,7 +174,7 @@ fn add_spares(slots: &mut Vec<LiveFile>, mean_blocks: f64, rng: &mut Random) {
 struct Search<'a> {
     aim: &'a Aim,
     rhythm: Rhythm,
-    /// Times of birth of the files that keep their place, sorted.
+    /// Birth times of the files that keep their place, sorted.
     births_kept: &'a [u64],
 }
 
@@ -190,7 +190,7 @@ impl Search<'_> {
             .collect()
     }
 
-    /// The least total that has a creation or an inherited file for every file of every age bin.
+    /// The least total with a creation or an inherited file for every file of every age bin.
     fn least_total(&self) -> u64 {
         let fresh = self.rhythm.past == 0;
         let steady = self.rhythm.steady();

@@ -1,4 +1,4 @@
-//! What leads from one snapshot to the next: what is done, when, and what must come before what.
+//! The changes between two successive snapshots: the operations, their times and their dependencies.
 
 use snapshot::{Kind, ROOT, Snapshot};
 
@@ -6,16 +6,16 @@ use super::counts::Counts;
 use super::data::{self, Update};
 use super::growth::{self, Part};
 use super::lifetimes::Lifetimes;
-use super::matching::{Matching, Was};
+use super::matching::{Matching, Predecessor};
 use super::options::{Options, Updates};
 use super::order::{Turn, order};
 use super::tree::{NONE, Numbers, Tree};
 use crate::random::Random;
 
-/// The clock that the kernel stamps with lags behind the time by up to a tick, which is 10 ms at most.
+/// The clock of the kernel's timestamps lags behind the time by up to a tick, at most 10 ms.
 const TICK_NS: i64 = 10_000_000;
 
-/// One thing to do. `a` is a place in the earlier snapshot, `b` one in the later.
+/// One change. `a` is a place in the earlier snapshot, `b` one in the later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Act {
     Mkdir {
@@ -24,12 +24,12 @@ pub(super) enum Act {
     Rmdir {
         a: u32,
     },
-    /// The file at `b` is made with all that it has, or with its first `part`.
+    /// Creates the file at `b` completely, or only its first `part`.
     Create {
         b: u32,
         part: Option<Part>,
     },
-    /// The file that has, or is to have, the name at `b` grows by a part.
+    /// Appends a part to the file that has, or will have, the name at `b`.
     Grow {
         b: u32,
         part: Part,
@@ -41,7 +41,7 @@ pub(super) enum Act {
         a: u32,
         b: u32,
     },
-    /// `to` gets the file that has, or is to have, the name at `b`.
+    /// Adds the name at `to` to the file that has, or will have, the name at `b`.
     Link {
         b: u32,
         to: u32,
@@ -52,19 +52,19 @@ pub(super) enum Act {
     },
 }
 
-/// All that leads from `a` to `b`.
+/// All changes from `a` to `b`.
 pub(super) struct Plan {
     pub a: Tree,
     pub b: Tree,
     pub acts: Vec<Act>,
     pub turns: Vec<(i64, Turn)>,
-    /// The time from the one snapshot to the other, in nanoseconds since 1970.
+    /// The time span between the snapshots, in nanoseconds since 1970.
     pub from: i64,
     pub to: i64,
     pub counts: Counts,
 }
 
-/// Plans what leads from `a` to `b`. `a` is all that there is before the first snapshot if `from` is `None`.
+/// Plans the changes from `a` to `b`. If `from` is `None`, `a` is the state before the first snapshot.
 pub(super) fn plan(
     a: Tree,
     b: Snapshot,
@@ -96,7 +96,7 @@ pub(super) fn plan(
     planner.number(numbers);
     planner.files_of_b();
     planner.directories_of_b();
-    planner.what_is_gone();
+    planner.deletions_of_a();
     planner.finish()
 }
 
@@ -111,10 +111,11 @@ struct Planner<'p> {
     random: &'p mut Random,
     acts: Vec<Act>,
     times: Vec<i64>,
-    /// What frees the place of each entry of `a`, and what takes that of each of `b`, by its place among the acts.
+    /// The act that frees the place of each entry of `a`, and the act that takes the place of each entry of
+    /// `b`.
     frees: Vec<u32>,
     takes: Vec<u32>,
-    /// What waits, for the name that a link is made from or the part that comes before, and for what.
+    /// Dependencies: a link waits for its source name, a part of a file for the part before it.
     waiting: Vec<(u32, u32)>,
     counts: Counts,
 }
@@ -138,7 +139,7 @@ impl Planner<'_> {
         place
     }
 
-    /// What keeps its place keeps its number, all else gets a new one.
+    /// An entry that keeps its place keeps its number; all others get new ones.
     fn number(&mut self, numbers: &mut Numbers) {
         self.b.numbers[ROOT as usize] = 0;
         for place in self.b.places() {
@@ -153,7 +154,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The time of change of `b`, or the nearest one between the snapshots.
+    /// The change time of `b`, clamped to the interval between the snapshots.
     fn changed(&mut self, b: u32) -> i64 {
         let changed = self.b.entry(b).changed_ns;
         let (earliest, latest) = (self.from.saturating_sub(TICK_NS), self.to.saturating_add(TICK_NS));
@@ -174,14 +175,14 @@ impl Planner<'_> {
             if !self.is_file(b) || self.matching.files_b.first[b as usize] != b {
                 continue;
             }
-            match self.matching.was[b as usize] {
-                Was::File(a) => self.same_file(a, b),
-                Was::Nothing => {
+            match self.matching.predecessor[b as usize] {
+                Predecessor::File(a) => self.same_file(a, b),
+                Predecessor::None => {
                     let at = self.changed(b);
                     self.counts.creates += 1;
                     self.create(b, at);
                 }
-                Was::Replaced(a) => {
+                Predecessor::Replaced(a) => {
                     let at = self.changed(b);
                     self.counts.replaces += 1;
                     self.delete(a, at);
@@ -191,7 +192,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A file is created under its first name and gets the others.
+    /// Creates a file under its first name and adds the other names.
     fn create(&mut self, b: u32, at: i64) {
         let entry = self.b.entry(b);
         self.b.born[b as usize] = entry.born_ns.unwrap_or(at);
@@ -208,7 +209,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The parts that a file grows by, each behind the one before.
+    /// Adds the parts that a file grows by, each after the previous one.
     fn grow(&mut self, b: u32, after: u32, parts: impl Iterator<Item = Part>) {
         let mut before = after;
         for part in parts {
@@ -220,7 +221,7 @@ impl Planner<'_> {
         }
     }
 
-    /// All names of a file go.
+    /// Deletes all names of a file.
     fn delete(&mut self, a: u32, at: i64) {
         let names: Vec<u32> = self.matching.files_a.names(a).collect();
         for a in names {
@@ -243,7 +244,7 @@ impl Planner<'_> {
             self.delete(a, at);
             return self.create(b, at);
         }
-        // The name that the file has all the time, or that it is renamed to.
+        // The name that the file keeps, or the one that it is renamed to.
         let anchor = kept.first().or(gained.first()).copied().expect("a file has a name");
         while self.options.renames && !lost.is_empty() && !gained.is_empty() {
             let (a, b) = (lost.remove(0), gained.remove(0));
@@ -256,7 +257,7 @@ impl Planner<'_> {
             self.push(at, Act::Link { b: anchor, to });
             self.counts.links += 1;
         }
-        // When, `what_is_gone` says.
+        // `deletions_of_a` determines the times.
         self.counts.unlinks += lost.len() as u64;
         if let Some(update) = data::update(self.options, (&self.a.snapshot, a), (&self.b.snapshot, b)) {
             let modified = self.b.entry(b).modified_ns;
@@ -271,8 +272,8 @@ impl Planner<'_> {
         }
     }
 
-    /// When a file got the name at `b`: when it was changed, or else when a directory that it is in was, which was
-    /// renamed then, or at the end of the time between the snapshots.
+    /// The time at which the file got the name at `b`: its change time; else the time at which a renamed
+    /// directory above it was moved; else the time of the later snapshot.
     fn moved_at(&self, b: u32) -> i64 {
         let mut at = b;
         loop {
@@ -289,7 +290,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A new directory is made when it is first needed.
+    /// Creates new directories when they are first needed.
     fn directories_of_b(&mut self) {
         let mut needed = vec![i64::MAX; self.b.numbers.len()];
         for b in self.b.places().rev() {
@@ -309,10 +310,10 @@ impl Planner<'_> {
         }
     }
 
-    /// Deletes what has no successor, and removes directories.
-    fn what_is_gone(&mut self) {
+    /// Deletes entries without a successor, and removes directories.
+    fn deletions_of_a(&mut self) {
         let latest = self.latest_times();
-        // One time for all names of a file.
+        // All names of a file are deleted at the same time.
         let mut drawn = vec![None; self.a.numbers.len()];
         let stay = self.kept_of_a();
         for a in self.a.places() {
@@ -350,14 +351,15 @@ impl Planner<'_> {
         }
     }
 
-    /// Which entries of `a` keep their place.
+    /// Whether each entry of `a` keeps its place.
     fn kept_of_a(&self) -> Vec<bool> {
         let mut kept = vec![false; self.a.numbers.len()];
         self.matching.kept.iter().filter(|a| **a != NONE).for_each(|a| kept[*a as usize] = true);
         kept
     }
 
-    /// When each entry of `a` was gone at the latest, and whether it was a file in place of which there was another just then.
+    /// The latest time at which each entry of `a` was deleted, and whether another file took its name at that
+    /// time.
     fn latest_times(&self) -> Vec<(i64, bool)> {
         let mut latest = vec![(self.to, false); self.a.numbers.len()];
         let stay = self.kept_of_a();
@@ -385,7 +387,8 @@ impl Planner<'_> {
         latest
     }
 
-    /// When a file was deleted that was gone at `latest`: then, if another has its name since, as when a file is replaced.
+    /// The deletion time of a file that was gone at `latest`: exactly `latest` if another file took its name,
+    /// as in a replacement.
     fn deleted_at(&mut self, born: i64, (latest, has_successor): (i64, bool)) -> i64 {
         match self.lifetimes {
             _ if has_successor || latest <= self.from => latest,

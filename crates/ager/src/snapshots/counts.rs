@@ -1,49 +1,52 @@
-//! What was counted while a workload was made.
+//! Statistics of a workload derived from snapshots.
 
 use serde::Serialize;
 
-/// What leads from one snapshot to the next. A file with several names counts once but for its names.
+/// Changes between two snapshots. A file with several names counts once, except for its names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Counts {
     /// Files created.
     pub creates: u64,
     /// Files deleted.
     pub deletes: u64,
-    /// Files whose contents were modified …
+    /// Files whose contents were modified.
     pub modifies: u64,
-    /// … and those among them that were appended to.
+    /// Modified files that were appended to.
     pub appends: u64,
-    /// Files deleted whose inode another file got.
+    /// Deleted files whose inode number was reused.
     pub replaces: u64,
-    /// Names that were moved.
+    /// Renamed names.
     pub renames: u64,
-    /// Names that files got in addition.
+    /// Names added to existing files.
     pub links: u64,
-    /// Names that files lost that have others.
+    /// Names removed from files that keep others.
     pub unlinks: u64,
-    /// Directories made.
+    /// Directories created.
     pub mkdirs: u64,
     /// Directories removed.
     pub rmdirs: u64,
-    /// Short-lived files put in.
+    /// Short-lived files added.
     pub short_lived: u64,
-    /// Files whose change time lies before the earlier snapshot or after the later one although they were created or modified
-    /// in between: a clock was set, or something set the time. The operations come at the nearest time in between.
+    /// Files that were created or modified between the snapshots, although their change time lies before the
+    /// earlier or after the later snapshot: a clock or a timestamp was set. Their operations get the nearest
+    /// time between the snapshots.
     pub out_of_time: u64,
-    /// Files with an inode number of before, of which neither generation nor birth tells whether they are the same. Those with a
-    /// name of before, or with the size and modification time of before, are taken for the same.
+    /// Files with an inode number of the earlier snapshot for which neither generation nor birth time decides
+    /// whether they are the same file. A file with an earlier name, or with the earlier size and modification
+    /// time, counts as the same.
     pub by_inode_alone: u64,
-    /// Devices, pipes, sockets, symbolic links of a length that none can have, and what lies in `lost+found`, which are left out.
+    /// Entries left out: devices, pipes, sockets, symbolic links of an impossible length, and the contents of
+    /// `lost+found`.
     pub left_out: u64,
 }
 
-/// What was counted in all.
+/// Statistics of the whole workload.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Summary {
-    /// The filling to the first snapshot.
+    /// The filling up to the first snapshot.
     pub fill: Counts,
-    /// Each pair of snapshots.
+    /// The changes of each pair of snapshots.
     pub pairs: Vec<Counts>,
-    /// What the snapshots cannot tell, or only with doubt, each with the name of the snapshot.
+    /// Missing or doubtful information in the snapshots, each with the name of the snapshot.
     pub doubts: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! How files get their bytes: where they have holes, and what was done to those that were modified.
+//! The data of files: holes, and changes to the contents of modified files.
 
 use snapshot::{Entry, Extent, Kind, Snapshot};
 use trace::{Content, DirId, FileId, Op};
@@ -6,29 +6,29 @@ use trace::{Content, DirId, FileId, Op};
 use super::options::{Options, Updates};
 use crate::sizes::BLOCK_BYTES;
 
-/// What was done to the contents of a file.
+/// A change to the contents of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Update {
-    /// It was cut to nothing and written anew.
+    /// Truncated to 0 and rewritten.
     Rewritten,
-    /// It was written behind what it had.
+    /// Appended to.
     Appended {
-        /// The size that it had.
+        /// The size before.
         from: u64,
     },
-    /// Its end was cut off.
+    /// Truncated.
     Cut,
-    /// It was written to where it had been.
+    /// Overwritten in place.
     Overwritten,
-    /// Some of it was written anew, which a file system that copies on write does elsewhere: all that does not lie where it
+    /// Partly rewritten, at new places on a copy-on-write file system: every range that does not lie where it
     /// lay in the file at `a` of the earlier snapshot.
     Partly {
-        /// That file.
+        /// The place of the file in the earlier snapshot.
         a: u32,
     },
 }
 
-/// What was done to the contents of the file that is `a` in the one snapshot and `b` in the other, if anything.
+/// The change to the contents of the file at `a` of the one snapshot and `b` of the other, if any.
 pub(super) fn update(
     options: &Options,
     (before, a): (&Snapshot, u32),
@@ -51,7 +51,7 @@ pub(super) fn update(
     let common = earlier.size.min(later.size);
     let moved = if both_known { moved(old, new, common) } else { Vec::new() };
     let in_place = both_known && moved.is_empty();
-    // What has become a hole cannot be made by writing.
+    // A write cannot create a hole.
     let is_written = moved.iter().all(|range| is_covered(new, *range));
     let stays = both_known && is_written && moved.iter().map(|(from, to)| to - from).sum::<u64>() < common;
     Some(if later.size > earlier.size && (in_place || !both_known) {
@@ -67,9 +67,9 @@ pub(super) fn update(
     })
 }
 
-/// The ranges of the first `size` bytes that do not lie where they lay, in order and with gaps between them.
+/// The ranges of the first `size` bytes that have moved on disk, in order and with gaps between them.
 fn moved(old: &[Extent], new: &[Extent], size: u64) -> Vec<(u64, u64)> {
-    /// What is at `at` of the file: the place on disk, or a hole, and up to where.
+    /// The place on disk of byte `at` of the file, or `None` for a hole, and the end of the extent or hole.
     fn piece(extents: &[Extent], at: u64) -> (Option<u64>, u64) {
         let next = extents.partition_point(|extent| extent.logical + extent.len <= at);
         match extents.get(next) {
@@ -95,7 +95,7 @@ fn moved(old: &[Extent], new: &[Extent], size: u64) -> Vec<(u64, u64)> {
     moved
 }
 
-/// Whether a range has no hole.
+/// Whether a range has no holes.
 fn is_covered(extents: &[Extent], (from, to): (u64, u64)) -> bool {
     let mut at = from;
     let next = extents.partition_point(|extent| extent.logical + extent.len <= from);
@@ -108,7 +108,7 @@ fn is_covered(extents: &[Extent], (from, to): (u64, u64)) -> bool {
     at >= to
 }
 
-/// The operations that make the file at `place`.
+/// The operations that create the file at `place`.
 pub(super) fn create(
     options: &Options,
     snapshot: &Snapshot,
@@ -128,12 +128,12 @@ pub(super) fn create(
     }
 }
 
-/// The operation that makes the beginning of a file.
+/// The operation that creates the first part of a file.
 pub(super) fn begin((file, parent): (FileId, DirId), size: u64, ops: &mut impl Extend<Op>) {
     ops.extend([Op::Create { file, parent, size, content: Content::Auto }]);
 }
 
-/// The operations that do `update` to the file that is at `place` of `snapshot`, which comes after `before`.
+/// The operations that apply `update` to the file at `place` of `snapshot`, which follows `before`.
 pub(super) fn change(
     options: &Options,
     (before, snapshot): (&Snapshot, &Snapshot),
@@ -173,7 +173,7 @@ pub(super) fn change(
     }
 }
 
-/// Writes what the file has from byte `from` on, holes left out.
+/// Writes the file from byte `from` on, without its holes.
 fn write(
     options: &Options,
     snapshot: &Snapshot,
@@ -186,7 +186,7 @@ fn write(
     write_range(options, snapshot, place, (from, size), name, ops);
 }
 
-/// Writes what the file has from byte `from` up to but without `size`, holes left out.
+/// Writes the file from byte `from` up to `size`, exclusive, without its holes.
 fn write_range(
     options: &Options,
     snapshot: &Snapshot,
@@ -215,8 +215,8 @@ fn write_range(
     ops.extend(run.and_then(|(first, last)| op(first, last)));
 }
 
-/// Whether all of a file's bytes are on disk. Of one without extents that takes nothing on disk, and is too large to lie in its
-/// inode, nothing is.
+/// Whether a file has no holes. A file without extents and without allocated space is all hole if it is too
+/// large for inline data.
 pub(super) fn is_full(options: &Options, snapshot: &Snapshot, place: u32) -> bool {
     let entry = &snapshot.entries()[place as usize];
     if !options.holes || entry.size == 0 {
@@ -245,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_lie_where_it_lay_is_known_however_it_is_cut_into_extents() {
+    fn moved_ranges_are_found_across_extent_splits() {
         let one = [extent(0, 100, 12), extent(16, 200, 4)];
         let other = [extent(0, 100, 8), extent(8, 108, 4), extent(16, 200, 8)];
         assert_eq!(moved(&one, &other, 20), []);
         assert_eq!(moved(&one, &other, 24), [(20, 24)]);
         assert_eq!(moved(&one, &[extent(0, 100, 12), extent(16, 201, 4)], 20), [(16, 20)]);
-        assert_eq!(moved(&one, &[extent(0, 100, 20)], 20), [(12, 20)], "a hole was filled");
+        assert_eq!(moved(&one, &[extent(0, 100, 20)], 20), [(12, 20)], "a filled hole counts as moved");
         assert_eq!(moved(&one, &[extent(0, 100, 20)], 12), []);
         let pages = [extent(0, 100, 4), extent(4, 300, 4), extent(8, 108, 4), extent(16, 400, 4)];
         assert_eq!(moved(&one, &pages, 20), [(4, 8), (16, 20)]);

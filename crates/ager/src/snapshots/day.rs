@@ -1,5 +1,6 @@
-//! The short-lived files of a day: profiles of activity, put into the directories in which most was done on that day and
-//! shifted so that each has its peak when its directory has (Smith and Seltzer 1997, §3.2).
+//! The short-lived files of a day: activity profiles, assigned to the directories with the most changes on
+//! that day and shifted so that the peak of each profile coincides with that of its directory (Smith and
+//! Seltzer 1997, §3.2).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,20 +15,20 @@ pub(super) const DAY_NS: i64 = DAY_MS as i64 * MS_NS;
 const MS_NS: i64 = 1_000_000;
 const HOURS: usize = 24;
 
-/// Something that happens to a short-lived file.
+/// The creation or deletion of a short-lived file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Short {
-    /// When, in nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub at: i64,
     /// The directory that the file is in.
     pub dir: DirId,
-    /// Its number on this day, from 0.
+    /// The number of the file on this day, from 0.
     pub file: u64,
-    /// Its size, if it is created.
+    /// The size, for a creation.
     pub size: Option<u64>,
 }
 
-/// Cuts the time between two snapshots into days, equally long.
+/// Divides the time between two snapshots into days of equal length.
 pub(super) fn days(from: i64, to: i64) -> Vec<Range<i64>> {
     let span = i128::from(to) - i128::from(from);
     let count = ((span + i128::from(DAY_NS) / 2) / i128::from(DAY_NS)).max(1);
@@ -35,7 +36,7 @@ pub(super) fn days(from: i64, to: i64) -> Vec<Range<i64>> {
     (0..count).map(|day| edge(day)..edge(day + 1)).collect()
 }
 
-/// How many profiles a day has, the part that is left over being kept for the next.
+/// The number of profiles per day; the fractional remainder carries over to the next day.
 pub(super) struct Quota {
     profiles_a_day: f64,
     left: f64,
@@ -54,15 +55,15 @@ impl Quota {
     }
 }
 
-/// What was done in directories on a day.
-pub(super) struct Busy {
+/// Changes per directory and hour of a day.
+pub(super) struct DirectoryActivity {
     day: Range<i64>,
     dirs: HashMap<DirId, (u64, [u32; HOURS])>,
 }
 
-impl Busy {
-    pub fn new(day: Range<i64>) -> Busy {
-        Busy { day, dirs: HashMap::new() }
+impl DirectoryActivity {
+    pub fn new(day: Range<i64>) -> DirectoryActivity {
+        DirectoryActivity { day, dirs: HashMap::new() }
     }
 
     pub fn count(&mut self, at: i64, dir: DirId) {
@@ -71,8 +72,8 @@ impl Busy {
         hours[hour(at, &self.day)] += 1;
     }
 
-    /// The day's short-lived files, in order of time: `profiles` profiles, dealt out to the directories, the busiest first,
-    /// each of which is there in the time that `life` gives.
+    /// The day's short-lived files, in order of time: distributes `profiles` profiles over the directories,
+    /// the busiest first; `life` is the lifetime of a directory.
     pub fn short_lived(
         &self,
         profiles: usize,
@@ -98,7 +99,7 @@ impl Busy {
             let time = |at_ms: u32| i64::from(at_ms) * MS_NS;
             let (earliest, latest) =
                 (time(profile.events[0].at_ms), time(profile.events[profile.events.len() - 1].at_ms));
-            // All of it is to lie within the day, as far as it goes in.
+            // Shift all events into the day, as far as they fit.
             let shift = shift.min(last - latest).max(first - earliest);
             for event in &profile.events {
                 let (file, size) = match event.action {
@@ -121,7 +122,7 @@ fn hour(at: i64, day: &Range<i64>) -> usize {
     hour.clamp(0, HOURS as i128 - 1) as usize
 }
 
-/// The hour in which most was done, the first of several.
+/// The hour with the most changes, the first of several.
 fn peak(hours: &[u32; HOURS]) -> usize {
     (0..HOURS).rev().max_by_key(|hour| hours[*hour]).expect("a day has hours")
 }
@@ -130,7 +131,7 @@ fn middle(hour: usize, day: &Range<i64>) -> i64 {
     day.start + ((day.end - day.start) as i128 * (2 * hour as i128 + 1) / (2 * HOURS as i128)) as i64
 }
 
-/// The middle of the hour in which a profile does most, in nanoseconds from midnight.
+/// The middle of the busiest hour of a profile, in nanoseconds since midnight.
 fn middle_of_profile(profile: &ActivityProfile) -> i64 {
     let midnight_to_midnight = 0..DAY_NS;
     let mut hours = [0; HOURS];
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn profiles_go_to_the_busiest_directories_at_their_peaks() {
-        let mut busy = Busy::new(0..DAY_NS);
+        let mut busy = DirectoryActivity::new(0..DAY_NS);
         for at in [15 * HOUR_NS, 15 * HOUR_NS + 5, 3 * HOUR_NS] {
             busy.count(at, A);
         }
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn short_lived_files_stay_within_the_life_of_their_directory() {
-        let mut busy = Busy::new(0..DAY_NS);
+        let mut busy = DirectoryActivity::new(0..DAY_NS);
         busy.count(DAY_NS - 1, A);
         let set = [profile(&[(0, 1), (10, DAY_MS - 1)])];
         for life in [0..DAY_NS, 5..DAY_NS / 2, DAY_NS - 10..DAY_NS, 7..7] {

@@ -1,5 +1,6 @@
-//! In how many pieces a file grew. A file system gives blocks when data is written back, so what was written over a longer time has
-//! others' blocks between its own. Snapshots tell from when to when at most a file was written.
+//! The number of pieces in which a file grew. A file system allocates blocks at write-back, so the blocks of
+//! a file written over a longer time interleave with those of other files. Snapshots give bounds for the time
+//! in which a file was written.
 
 use snapshot::{Kind, Snapshot};
 
@@ -7,19 +8,19 @@ use super::data::{Update, is_full};
 use super::options::Options;
 use crate::sizes::BLOCK_BYTES;
 
-/// More parts of a file between two snapshots make no difference that anyone would see.
+/// Limit of the parts of a file between two snapshots; more have no visible effect.
 const MOST_PARTS: i64 = 256;
 
-/// So many bytes that a file got at a time.
+/// A number of bytes appended to a file at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Part {
-    /// When, in nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub at: i64,
-    /// How many.
+    /// Number of bytes.
     pub len: u64,
 }
 
-/// The parts of the new file at `place`, if there are several: from its birth to its last modification.
+/// The parts of the new file at `place`, if several: from its birth to its last modification.
 pub(super) fn of_new(
     options: &Options,
     (snapshot, place): (&Snapshot, u32),
@@ -34,8 +35,8 @@ pub(super) fn of_new(
     parts(options, entry.size, born, entry.modified_ns.min(to))
 }
 
-/// The parts by which the file that is at `place` afterwards was appended to, if there are several: from the earlier snapshot
-/// to its last modification at `last`.
+/// The parts appended to the file at `place` of the later snapshot, if several: from the earlier snapshot to
+/// its last modification at `last`.
 pub(super) fn of_appended(
     options: &Options,
     (snapshot, place): (&Snapshot, u32),
@@ -51,7 +52,7 @@ pub(super) fn of_appended(
     (!parts.is_empty()).then_some(parts)
 }
 
-/// Parts of `len` bytes that were written from `first` to `last`; none if one is all.
+/// Parts of `len` bytes written from `first` to `last`; empty if one suffices.
 fn parts(options: &Options, len: u64, first: i64, last: i64) -> Vec<Part> {
     let Some(write_back_ns) = options.write_back_ns else { return Vec::new() };
     let span = last.saturating_sub(first).max(0);
@@ -70,13 +71,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_took_long_came_in_parts() {
+    fn long_writes_are_split_into_parts() {
         let options = Options { write_back_ns: Some(10), ..Options::told(1) };
         let of = |len, first, last| parts(&options, len, first, last);
         let three = of(3 * BLOCK_BYTES + 1, 100, 120);
         assert_eq!(three.iter().map(|part| part.at).collect::<Vec<_>>(), [100, 110, 120]);
         assert_eq!(three.iter().map(|part| part.len).sum::<u64>(), 3 * BLOCK_BYTES + 1);
-        assert_eq!(of(2 * BLOCK_BYTES, 100, 9_000).len(), 2, "no part is less than a block");
+        assert_eq!(of(2 * BLOCK_BYTES, 100, 9_000).len(), 2, "a part is at least one block");
         assert!(of(9 * BLOCK_BYTES, 100, 109).is_empty() && of(9 * BLOCK_BYTES, 100, 90).is_empty());
         assert_eq!(of(u64::MAX, i64::MIN, i64::MAX).len(), MOST_PARTS as usize);
         assert!(parts(&Options::published(1), 1 << 30, 0, i64::MAX).is_empty());

@@ -1,18 +1,19 @@
-//! How long files live, learnt from the snapshots themselves.
+//! A model of file lifetimes, fitted to the snapshots.
 //!
-//! The model is a hazard, deletions a second of life, that depends on age alone and is constant within each octave of age
-//! from a minute to two years. Of a file that is gone, two snapshots tell only between which ages it was deleted, and of one
-//! that is first seen at some age nothing tells how many like it were not seen: the lifetimes are interval-censored and
-//! left-truncated. The hazards are those of the greatest likelihood, found by the EM algorithm (as Turnbull, "The empirical
-//! distribution function with arbitrarily grouped, censored and truncated data", 1976, here with a piecewise constant
-//! hazard): where each deletion lies within its interval is expected from the hazards, and the hazards are the expected
-//! deletions over the expected time at risk. Intervals of a day hardly tell one hour from the next, and the greatest likelihood
-//! would put all deletions into a few octaves: so neighbouring hazards are smoothed after each step (EMS; Silverman, Jones,
-//! Wilson and Nychka, "A smoothed EM approach to indirect estimation problems", 1990).
+//! The model is a hazard (deletions per second of life) that depends only on age and is constant within each
+//! octave of age from a minute to two years. For a deleted file, two snapshots give only the ages between
+//! which it was deleted; for a file first seen at some age, they do not tell how many similar files were
+//! deleted unseen: the lifetimes are interval-censored and left-truncated. The hazards maximize the
+//! likelihood, by the EM algorithm (as Turnbull, "The empirical distribution function with arbitrarily
+//! grouped, censored and truncated data", 1976, here with a piecewise constant hazard): the hazards give the
+//! expected position of each deletion in its interval, and the expected deletions over the expected time at
+//! risk give the hazards. Daily intervals hardly distinguish hours, and the maximum likelihood would put all
+//! deletions into a few octaves; so each step smooths neighbouring hazards (EMS; Silverman, Jones, Wilson and
+//! Nychka, "A smoothed EM approach to indirect estimation problems", 1990).
 
 use std::collections::BTreeMap;
 
-use super::matching::{Matching, Was};
+use super::matching::{Matching, Predecessor};
 use super::options::Options;
 use super::series::{Series, load};
 use super::tree::NONE;
@@ -20,27 +21,28 @@ use super::view::View;
 use crate::Error;
 
 const MINUTE_NS: f64 = 60e9;
-/// Ages from 0 to a minute, then octaves, the last of them open.
+/// Ages from 0 to a minute, then octaves; the last one is open.
 const OCTAVES: usize = 21;
-/// Ages between which a deletion lies are kept to an eighth of an octave, so that what is kept does not grow with the files.
+/// The ages around a deletion are rounded to an eighth of an octave, so that memory use does not grow with
+/// the number of files.
 const STEPS: f64 = 8.0;
 const ROUNDS: usize = 1_000;
-/// Deletions that each octave gets beforehand, at the rate of all: enough for a hazard where nothing was seen, and next to
-/// nothing beside the few seconds or hours at which files of young ages are seen.
+/// Prior deletions of each octave, at the rate of all files: enough for a hazard where no deletion was
+/// observed, and negligible compared with the few seconds or hours at which young files are observed.
 const BEFOREHAND: f64 = 1e-4;
 
 /// A fitted model of lifetimes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lifetimes {
-    /// Deletions a nanosecond.
+    /// Deletions per nanosecond.
     hazards: [f64; OCTAVES],
 }
 
 impl Lifetimes {
-    /// Reads all of `series` and fits.
+    /// Reads all of `series` and fits the model.
     pub fn fit(series: &dyn Series, options: &Options) -> Result<Lifetimes, Error> {
         let mut view = View::new(options);
-        let mut seen = Seen::default();
+        let mut seen = Observations::default();
         let mut before: Option<(snapshot::Snapshot, Vec<i64>)> = None;
         for place in 0..series.count() {
             let after = load(series, place, before.as_ref().map(|(snapshot, _)| snapshot))?;
@@ -57,7 +59,7 @@ impl Lifetimes {
                     let age = |at: i64| (at.max(from) - born_before[place].min(from)) as f64;
                     match matching.became[place] {
                         NONE => seen.deletion(age(from), age(to)),
-                        b if matching.was[b as usize] == Was::File(place as u32) => {
+                        b if matching.predecessor[b as usize] == Predecessor::File(place as u32) => {
                             born[b as usize] = born_before[place];
                             seen.at_risk(age(from), age(to));
                         }
@@ -70,18 +72,19 @@ impl Lifetimes {
         Ok(seen.fit())
     }
 
-    /// The hazard at an age in nanoseconds, in deletions a nanosecond.
+    /// The hazard at an age in nanoseconds, in deletions per nanosecond.
     pub fn hazard(&self, age_ns: f64) -> f64 {
         self.hazards[octave(age_ns)]
     }
 
-    /// At what age a file was deleted that lived at age `from` and not at age `to`, for `unit` from 0 to 1.
+    /// The age at deletion of a file that existed at age `from` and not at age `to`; `unit` is a random
+    /// number from 0 to 1.
     pub(super) fn age_at_deletion(&self, from: f64, to: f64, unit: f64) -> f64 {
         let whole = self.cumulative(from, to);
         if whole <= 0.0 {
             return from + unit * (to - from);
         }
-        // By as much the cumulative hazard has grown when a share `unit` of those deleted by `to` is gone.
+        // The cumulative hazard at which a share `unit` of the files deleted by `to` is deleted.
         let mut left = -libm::log1p(unit * libm::expm1(-whole));
         for (start, end, hazard) in self.pieces(from, to) {
             let here = hazard * (end - start);
@@ -97,7 +100,7 @@ impl Lifetimes {
         self.pieces(from, to).map(|(start, end, hazard)| hazard * (end - start)).sum()
     }
 
-    /// The octaves between two ages, each with its hazard.
+    /// The octaves between two ages, with their hazards.
     fn pieces(&self, from: f64, to: f64) -> impl Iterator<Item = (f64, f64, f64)> {
         pieces(from, to).map(|(octave, start, end)| (start, end, self.hazards[octave]))
     }
@@ -112,7 +115,7 @@ fn octave_start(octave: usize) -> f64 {
     if octave == 0 { 0.0 } else { MINUTE_NS * (1u64 << (octave - 1)) as f64 }
 }
 
-/// The octaves between two ages, with where each begins and ends between them.
+/// The octaves between two ages, with the start and end of each between them.
 fn pieces(from: f64, to: f64) -> impl Iterator<Item = (usize, f64, f64)> {
     (octave(from)..=octave(to)).filter_map(move |octave| {
         let end = if octave + 1 == OCTAVES { to } else { octave_start(octave + 1).min(to) };
@@ -121,16 +124,16 @@ fn pieces(from: f64, to: f64) -> impl Iterator<Item = (usize, f64, f64)> {
     })
 }
 
-/// What the snapshots tell of lifetimes.
+/// Observations from the snapshots.
 #[derive(Default)]
-struct Seen {
-    /// Nanoseconds that files were at risk of being deleted and were not.
+struct Observations {
+    /// Time in nanoseconds at which files were at risk and not deleted.
     at_risk_ns: [f64; OCTAVES],
-    /// How many files were deleted between two ages, in steps.
+    /// Number of deletions between two ages, in steps.
     deletions: BTreeMap<(u32, u32), u64>,
 }
 
-impl Seen {
+impl Observations {
     fn at_risk(&mut self, from: f64, to: f64) {
         for (octave, start, end) in pieces(from, to) {
             self.at_risk_ns[octave] += end - start;
@@ -171,7 +174,8 @@ impl Seen {
     }
 }
 
-/// Each hazard with a quarter of each neighbour's, as geometric means, for they differ by orders of magnitude.
+/// Smooths each hazard with a quarter of each neighbour's; geometric means, because they differ by orders of
+/// magnitude.
 fn smoothed(hazards: [f64; OCTAVES]) -> [f64; OCTAVES] {
     let logarithm = |octave: usize| libm::log(hazards[octave]);
     std::array::from_fn(|octave| {
@@ -181,7 +185,7 @@ fn smoothed(hazards: [f64; OCTAVES]) -> [f64; OCTAVES] {
 }
 
 impl Lifetimes {
-    /// Adds what is expected of `count` files deleted between two ages: where they were deleted, and how long they were at risk.
+    /// Adds the expected deletions and time at risk of `count` files deleted between two ages.
     fn expect(
         &self,
         from: f64,
@@ -196,7 +200,8 @@ impl Lifetimes {
             let (width, hazard) = (end - start, self.hazards[octave]);
             let left = libm::exp(-hazard * width);
             let here = alive * -libm::expm1(-hazard * width) / gone;
-            // Of those deleted later, the whole width; of those deleted here, what an exponential cut off at the width has.
+            // Files deleted later are at risk for the whole width; files deleted here for the mean of a
+            // truncated exponential.
             let later = (alive * left - (1.0 - gone)).max(0.0) / gone;
             let mean =
                 if hazard * width < 1e-6 { width / 2.0 } else { 1.0 / hazard - width * left / (1.0 - left) };
@@ -214,10 +219,10 @@ mod tests {
 
     const DAY_NS: f64 = 24.0 * 60.0 * MINUTE_NS;
 
-    /// Half of all files live some hours and the others some months, seen once a day.
-    fn seen(files: usize) -> (Seen, Vec<(f64, f64, f64)>) {
+    /// Half of all files live some hours, the others some months; observed once a day.
+    fn seen(files: usize) -> (Observations, Vec<(f64, f64, f64)>) {
         let mut random = Random::new(7, 0);
-        let (mut seen, mut deleted) = (Seen::default(), Vec::new());
+        let (mut seen, mut deleted) = (Observations::default(), Vec::new());
         for _ in 0..files {
             let first_seen = random.unit() * DAY_NS;
             let mean = if random.coin() { DAY_NS / 8.0 } else { 50.0 * DAY_NS };
@@ -240,14 +245,16 @@ mod tests {
     }
 
     #[test]
-    fn the_fit_finds_that_files_die_young() {
+    fn fit_recovers_high_hazard_of_young_files() {
         let (seen, deleted) = seen(40_000);
         let model = seen.fit();
-        // At an age of hours nearly all of the short-lived half are gone; at one of days only the others are left.
+        // At an age of hours nearly all of the short-lived half are deleted; at an age of days only the
+        // others are left.
         let old = model.hazard(10.0 * DAY_NS) * 50.0 * DAY_NS;
         let young = model.hazard(DAY_NS / 24.0) * DAY_NS / 8.0;
         assert!((0.8..1.25).contains(&old) && (0.3..0.8).contains(&young), "old {old}, young {young}");
-        // Times drawn from it are as far into their intervals as the true ones are; uniform ones are half into them.
+        // Drawn times lie on average as far into their intervals as the true ones; uniform ones lie in the
+        // middle.
         let mut random = Random::new(8, 0);
         let share = |from: f64, to: f64, at: f64| (at - from) / (to - from);
         let count = deleted.len() as f64;
@@ -262,10 +269,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_seen_gives_no_nonsense() {
-        let model = Seen::default().fit();
+    fn unobserved_ages_give_finite_hazards() {
+        let model = Observations::default().fit();
         assert_eq!(model.age_at_deletion(10.0, 20.0, 0.25), 12.5);
-        let mut one = Seen::default();
+        let mut one = Observations::default();
         one.deletion(0.0, DAY_NS);
         let model = one.fit();
         assert!(model.hazards.iter().all(|hazard| hazard.is_finite() && *hazard > 0.0), "{model:?}");

@@ -1,4 +1,4 @@
-//! Which file of a snapshot is which of the one before.
+//! Matches the files of a snapshot with those of the one before.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use super::tree::NONE;
 
 /// The names of each file.
 pub(super) struct Files {
-    /// The first name of the file that a name is of; of directories themselves.
+    /// The first name of the file of each name; a directory's own place.
     pub first: Vec<u32>,
     by_inode: HashMap<u64, u32>,
-    /// The next name of the same file, for those that have several.
+    /// The next name of the same file, for files with several names.
     next: HashMap<u32, u32>,
 }
 
@@ -27,7 +27,7 @@ impl Files {
         for (place, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.kind != Kind::Dir) {
             let place = place as u32;
             let first = *files.by_inode.entry(entry.inode).or_insert(place);
-            // One inode number is of two files if one of them was deleted while the snapshot was taken.
+            // An inode number belongs to two files if one of them was deleted while the snapshot was taken.
             if first != place && likeness(&entries[first as usize], entry) != Likeness::Different {
                 files.first[place as usize] = first;
                 let before = last.insert(first, place).unwrap_or(first);
@@ -37,7 +37,7 @@ impl Files {
         files
     }
 
-    /// The names of the file whose first is `first`.
+    /// The names of the file with the first name `first`.
     pub fn names(&self, first: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(first), |name| self.next.get(name).copied())
     }
@@ -47,11 +47,11 @@ impl Files {
 enum Likeness {
     Same,
     Different,
-    /// Nothing but the number of the inode speaks for it.
+    /// Only the inode number is equal.
     ByInodeAlone,
 }
 
-/// Whether two entries are of one file, and whether generation or birth tells it.
+/// Whether two entries are the same file, and whether generation or birth time decides it.
 fn likeness(a: &Entry, b: &Entry) -> Likeness {
     let both_have_generation = a.generation.is_some() && b.generation.is_some();
     let both_have_birth = a.born_ns.is_some() && b.born_ns.is_some();
@@ -64,28 +64,28 @@ fn likeness(a: &Entry, b: &Entry) -> Likeness {
     }
 }
 
-/// What a file of the later snapshot was in the earlier one. Places are those of first names.
+/// The predecessor of a file of the later snapshot in the earlier one. Places are those of first names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Was {
-    /// It was not there.
-    Nothing,
-    /// It was this file.
+pub(super) enum Predecessor {
+    /// A new file.
+    None,
+    /// The same file.
     File(u32),
-    /// It has the inode of this file, which is gone.
+    /// A deleted file with the same inode.
     Replaced(u32),
 }
 
-/// Two snapshots side by side: `a` is the earlier one, `b` the later.
+/// The relation between two snapshots: `a` is the earlier one, `b` the later.
 pub(super) struct Matching {
     pub files_a: Files,
     pub files_b: Files,
-    /// What was there before under the name of each entry of `b`, if its directory was there before.
+    /// The earlier entry with the name of each entry of `b`, if its directory existed before.
     pub slot: Vec<u32>,
-    /// The entry of `a` that each directory and each name of `b` is, if it has its place still.
+    /// The entry of `a` that each directory and each name of `b` corresponds to, if it keeps its place.
     pub kept: Vec<u32>,
-    /// What each file of `b` was, at its first name.
-    pub was: Vec<Was>,
-    /// What each file of `a` is, at its first name: what it became, or what has its inode.
+    /// The predecessor of each file of `b`, at its first name.
+    pub predecessor: Vec<Predecessor>,
+    /// The successor of each file of `a`, at its first name: the same file, or the file that reused its inode.
     pub became: Vec<u32>,
     pub by_inode_alone: u64,
 }
@@ -97,7 +97,7 @@ impl Matching {
             files_b: Files::of(b),
             slot: vec![NONE; b.entries().len()],
             kept: vec![NONE; b.entries().len()],
-            was: vec![Was::Nothing; b.entries().len()],
+            predecessor: vec![Predecessor::None; b.entries().len()],
             became: vec![NONE; a.entries().len()],
             by_inode_alone: 0,
         };
@@ -110,7 +110,7 @@ impl Matching {
         matching
     }
 
-    /// A directory is where it was if its name is, and its directory is.
+    /// A directory keeps its place if its name and its parent do.
     fn directories(&mut self, a: &Snapshot, b: &Snapshot) {
         let places = a.entries().iter().enumerate().skip(1);
         let slots: HashMap<(u32, &[u8]), u32> =
@@ -127,7 +127,7 @@ impl Matching {
         }
     }
 
-    /// Finds what the file whose first name is `first` was.
+    /// Finds the predecessor of the file with the first name `first`.
     fn file(&mut self, a: &Snapshot, b: &Snapshot, first: u32) {
         let entry = &b.entries()[first as usize];
         let is_free = |place: u32| self.became[place as usize] == NONE;
@@ -152,7 +152,8 @@ impl Matching {
             }
         };
         self.became[before as usize] = first;
-        self.was[first as usize] = if is_same { Was::File(before) } else { Was::Replaced(before) };
+        self.predecessor[first as usize] =
+            if is_same { Predecessor::File(before) } else { Predecessor::Replaced(before) };
         if is_same {
             for name in self.files_b.names(first) {
                 let slot = self.slot[name as usize];

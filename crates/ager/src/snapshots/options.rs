@@ -1,51 +1,52 @@
-//! How what snapshots do not tell is filled in.
+//! Options that fill in information missing from snapshots.
 
 use activity::ActivitySet;
 use serde::{Deserialize, Serialize};
 
-/// Where files go.
+/// The directories of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// As published: a directory for each cylinder group, and a file goes into that of its inode's group. Directories
-    /// and names of the snapshots are not used, and of the names of a file only the first.
+    /// As published: a directory for each cylinder group; a file goes into the directory of its inode's
+    /// group. Directories and names of the snapshots are ignored, and only the first name of a file is used.
     CylinderGroups {
-        /// How many inodes a group has; as the kind of file system has it by default if not given.
+        /// Inodes per group; by default the default of the kind of file system.
         inodes_per_group: Option<u64>,
     },
-    /// The directories and names of the snapshots, or the keyed hashes that stand for names.
+    /// The directories and names of the snapshots, or the keyed hashes that replace names.
     Paths,
 }
 
-/// When what is gone was deleted.
+/// The time of deletions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deletions {
-    /// As published: at a random time between the snapshots, any as likely as any other.
+    /// As published: uniformly random between the snapshots.
     Uniform,
-    /// At a time drawn from [`Lifetimes`](super::Lifetimes) fitted to the snapshots, and not after the last change of
-    /// its directory.
+    /// Drawn from [`Lifetimes`](super::Lifetimes) fitted to the snapshots, and not after the last change of
+    /// the directory.
     Lifetimes,
 }
 
-/// What was done to a file that was modified.
+/// The updates of modified files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Updates {
-    /// As published: a file with another change time was cut to nothing and written anew.
+    /// As published: a file with a new change time is truncated to 0 and rewritten.
     Rewrite,
-    /// What sizes, modification times and extents tell. With the same size and modification time, nothing was written.
-    /// Where all that it had lies where it lay, it was appended to, cut, or overwritten in place; where some does, the rest was
-    /// written; else it was cut to nothing and written anew. Without extents, a file that grew was appended to.
+    /// Inferred from sizes, modification times and extents. With equal size and modification time, the file
+    /// was not written. If all earlier data keeps its place on disk, the file was appended to, truncated, or
+    /// overwritten in place; if some does, the rest was written; otherwise the file was truncated to 0 and
+    /// rewritten. Without extents, a file that grew was appended to.
     Told,
 }
 
 /// Files that are created and deleted between two snapshots.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShortLived {
-    /// The profiles of activity that are drawn from.
+    /// The activity profiles to draw from.
     pub set: ActivitySet,
-    /// So many bytes of the size of the file system have one profile a day.
+    /// Bytes of file system size per profile and day.
     pub bytes_per_profile: u64,
 }
 
@@ -56,39 +57,39 @@ impl ShortLived {
     }
 }
 
-/// What has waited for half a minute is written back, by the kernel's default (`vm.dirty_expire_centisecs`).
+/// The age at which the kernel writes back dirty data by default (`vm.dirty_expire_centisecs`): half a minute.
 const WRITE_BACK_NS: i64 = 30_000_000_000;
 
-/// How a workload is made of snapshots.
+/// Options of a workload derived from snapshots.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// What all that is random is drawn from.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Where files go.
+    /// The directories of files.
     pub place: Place,
-    /// When what is gone was deleted.
+    /// The time of deletions.
     pub deletions: Deletions,
-    /// What was done to a file that was modified.
+    /// The updates of modified files.
     pub updates: Updates,
-    /// Whether a file that has another path was renamed; else it was deleted and created. Without effect on
-    /// [`Place::CylinderGroups`], where no file has a path.
+    /// Whether a file with a new path was renamed; otherwise it was deleted and created. No effect with
+    /// [`Place::CylinderGroups`], which has no paths.
     pub renames: bool,
-    /// Whether a file has all its names; else only the first. Without effect on [`Place::CylinderGroups`].
+    /// Whether a file has all its names, or only the first. No effect with [`Place::CylinderGroups`].
     pub links: bool,
-    /// Whether there are symbolic links.
+    /// Whether to create symbolic links.
     pub symlinks: bool,
-    /// Whether files have holes where they had; else they are full.
+    /// Whether files keep their holes; otherwise they are written completely.
     pub holes: bool,
-    /// After so many nanoseconds the real file system wrote back what waited in memory. A file that was written for longer than
-    /// that, from its birth or the earlier snapshot to its last modification, grew in pieces, one for each such time and all
-    /// as long; without it files are written at once, as published.
+    /// Write-back interval of the real file system, in nanoseconds. A file written over a longer time (from
+    /// its birth or the earlier snapshot to its last modification) grows in equal pieces, one per interval.
+    /// `None` writes files at once, as published.
     pub write_back_ns: Option<i64>,
-    /// Files that no snapshot has, if any are to be put in.
+    /// Files that are in no snapshot, if requested.
     pub short_lived: Option<ShortLived>,
 }
 
 impl Options {
-    /// As published, but for the short-lived files, which need a set of profiles.
+    /// The published method, without short-lived files, which need a set of profiles.
     pub fn published(seed: u64) -> Options {
         Options {
             seed,
@@ -104,7 +105,7 @@ impl Options {
         }
     }
 
-    /// All that the snapshots tell, but for the short-lived files, which need a set of profiles.
+    /// The most accurate options, without short-lived files, which need a set of profiles.
     pub fn told(seed: u64) -> Options {
         Options {
             seed,

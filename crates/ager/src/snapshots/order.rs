@@ -1,20 +1,20 @@
-//! The order of the operations between two snapshots: that of their times, as far as they can be done in it. A name must be
-//! free before it is taken, a directory made before it is used and empty before it is removed.
+//! The order of the operations between two snapshots: by time, as far as dependencies allow. A name must be
+//! free before it is taken; a directory must exist before it is used and be empty before it is removed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// One of the things to do, by its place in the list.
+/// A step of the schedule, with the place of the act in the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
-    /// Do it.
+    /// Executes the act.
     Do(u32),
-    /// What is to be moved moves aside first, for its name is needed by what frees the name that it is to get.
+    /// First moves the file of a rename aside, because the act that frees its new name needs its old name.
     Aside(u32),
 }
 
-/// Orders things to be done at `times`, with `before` saying what must be done before what. Gives when each thing is really
-/// done, too. Circles are broken at what can move aside: each of them has such a thing.
+/// Schedules acts at `times`; in each pair of `before` the first must precede the second. Also returns the
+/// actual time of each act. Cycles are broken at an act that can move aside: every cycle has one.
 pub(super) fn order(
     times: &[i64],
     before: &mut [(u32, u32)],
@@ -50,13 +50,13 @@ pub(super) fn order(
             while movable.last().is_some_and(|place| done[*place as usize] || aside[*place as usize]) {
                 movable.pop();
             }
-            let place = movable.pop().expect("a circle has something that can move aside");
+            let place = movable.pop().expect("every cycle has an act that can move aside");
             aside[place as usize] = true;
             (place, Turn::Aside(place))
         };
         now = now.max(times[place as usize]);
         turns.push((now, turn));
-        // What moved aside has freed its name then, and not again when it comes back.
+        // Moving aside frees the old name; the later rename does not free it again.
         if turn == Turn::Aside(place) || !aside[place as usize] {
             for next in after(place) {
                 missing[next as usize] -= 1;
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_decides_where_nothing_else_does() {
+    fn independent_acts_are_ordered_by_time() {
         let turns = order(&[30, 10, 20, 5], &mut [(0, 3)], |_| false);
         let places: Vec<(i64, Turn)> =
             vec![(10, Turn::Do(1)), (20, Turn::Do(2)), (30, Turn::Do(0)), (30, Turn::Do(3))];
@@ -82,8 +82,8 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_broken_once() {
-        // Two files change names, and a third one waits for one of the names.
+    fn cycle_is_broken_once() {
+        // Two files swap their names, and a third one waits for one of the names.
         let turns = order(&[10, 20, 5], &mut [(0, 1), (1, 0), (1, 2)], |place| place < 2);
         let places: Vec<Turn> = turns.into_iter().map(|(_, turn)| turn).collect();
         assert_eq!(places, [Turn::Aside(0), Turn::Do(1), Turn::Do(2), Turn::Do(0)]);

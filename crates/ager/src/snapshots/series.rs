@@ -1,4 +1,4 @@
-//! Snapshots one behind the other.
+//! Sequences of snapshots.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use snapshot::{Fact, Info, Snapshot, check, check_pair};
 
 use crate::Error;
 
-/// Snapshots of one file system in order of time, loaded when they are needed.
+/// Snapshots of one file system in order of time, loaded on demand.
 pub trait Series: Send {
-    /// How many there are.
+    /// The number of snapshots.
     fn count(&self) -> usize;
 
-    /// What the snapshot at `place`, the first being 0, is called in messages.
+    /// The name of the snapshot at `place` (from 0), for messages.
     fn name(&self, place: usize) -> String;
 
     /// The snapshot at `place`.
@@ -48,11 +48,11 @@ impl Series for Vec<PathBuf> {
     }
 }
 
-/// What is kept beside a snapshot of its free space ends so.
+/// Suffix of the files that record the free space of a snapshot.
 pub const FREE_SPACE: &str = ".free.json";
 
-/// The files that are named. A directory stands for all that is in it but hidden files and those that end in [`FREE_SPACE`], in the order
-/// in which they were begun.
+/// Expands a list of files. A directory stands for its files, except hidden ones and those that end in
+/// [`FREE_SPACE`], in order of the times at which the snapshots were begun.
 pub fn snapshot_files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in named {
@@ -85,8 +85,8 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Refuses a series that no workload can be made of, and says what its snapshots cannot tell, or only with doubt. Reads all of
-/// them.
+/// Checks that a workload can be derived from a series, and returns missing or doubtful information. Reads
+/// all snapshots.
 pub fn check_series(series: &dyn Series) -> Result<Vec<String>, Error> {
     let (mut before, mut doubts) = (None, Vec::new());
     for place in 0..series.count() {
@@ -97,14 +97,14 @@ pub fn check_series(series: &dyn Series) -> Result<Vec<String>, Error> {
     Ok(doubts)
 }
 
-/// A snapshot that can be worked with.
+/// A snapshot that passed the checks.
 pub(super) struct Loaded {
     pub snapshot: Snapshot,
-    /// What it cannot tell, or only with doubt, each with the name of the snapshot.
+    /// Missing or doubtful information, each with the name of the snapshot.
     pub doubts: Vec<String>,
 }
 
-/// Loads a snapshot, and refuses one that cannot be worked with or does not follow `before`, which is at the place before it.
+/// Loads a snapshot; rejects an unusable one, and one that does not follow `before`, the snapshot before it.
 pub(super) fn load(series: &dyn Series, place: usize, before: Option<&Snapshot>) -> Result<Loaded, Error> {
     let snapshot = series.load(place)?;
     let name = series.name(place);

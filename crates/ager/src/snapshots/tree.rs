@@ -1,4 +1,4 @@
-//! A snapshot together with what its files and directories are called in the trace.
+//! A snapshot and the numbers of its files and directories in the trace.
 
 use snapshot::{Entry, ROOT, Snapshot};
 use trace::{DirId, FileId};
@@ -6,12 +6,12 @@ use trace::{DirId, FileId};
 /// No place in a snapshot.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A snapshot that the trace has reached, or is on the way to.
+/// A snapshot that the trace has reached, or is approaching.
 pub(super) struct Tree {
     pub snapshot: Snapshot,
-    /// The number of each name or directory.
+    /// The trace number of each name or directory.
     pub numbers: Vec<u64>,
-    /// When each file was born, as far as that is known: its birth, or the time of change that it was first seen with.
+    /// The birth time of each file if known, otherwise the change time with which it was first seen.
     pub born: Vec<i64>,
 }
 
@@ -20,7 +20,7 @@ impl Tree {
         &self.snapshot.entries()[place as usize]
     }
 
-    /// The name at `place` and its directory.
+    /// The file name at `place` and its directory.
     pub fn file(&self, place: u32) -> (FileId, DirId) {
         (FileId(self.numbers[place as usize]), self.dir(self.entry(place).parent))
     }
@@ -29,13 +29,13 @@ impl Tree {
         DirId(self.numbers[place as usize] as u32)
     }
 
-    /// All places but the root's.
+    /// All places except the root's.
     pub fn places(&self) -> impl DoubleEndedIterator<Item = u32> + use<> {
         ROOT + 1..self.snapshot.entries().len() as u32
     }
 }
 
-/// Gives out numbers, none twice.
+/// Assigns unique numbers.
 pub(super) struct Numbers {
     next_file: u64,
     next_dir: u32,
@@ -52,7 +52,7 @@ impl Numbers {
     }
 
     pub fn dir(&mut self) -> DirId {
-        self.next_dir = self.next_dir.checked_add(1).expect("four thousand million directories are not made");
+        self.next_dir = self.next_dir.checked_add(1).expect("directory numbers fit 32 bits");
         DirId(self.next_dir - 1)
     }
 }

@@ -1,4 +1,4 @@
-//! What of a snapshot goes into the workload, and where.
+//! Selects the parts of a snapshot that go into the workload.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,14 +8,14 @@ use trace::is_name;
 use super::options::{Options, Place};
 use crate::Error;
 
-/// The directory at the root that checkers of file systems need. It belongs to the file system, not to the tree, and a fresh one
-/// may have its own.
+/// The directory at the root for the findings of file system checkers. It belongs to the file system, not to
+/// the tree, and a fresh file system may have its own.
 const LOST_AND_FOUND: &[u8] = b"lost+found";
 
-/// The longest target that Linux takes for a symbolic link, in bytes.
+/// The longest target that Linux accepts for a symbolic link, in bytes.
 const LONGEST_TARGET: u64 = 4095;
 
-/// Turns snapshots into those that have what goes into the workload and no more.
+/// Reduces snapshots to the entries that go into the workload.
 pub(super) struct View {
     place: Place,
     links: bool,
@@ -30,7 +30,7 @@ impl View {
         View { place: options.place, links, symlinks: options.symlinks, groups: BTreeSet::new() }
     }
 
-    /// What goes into the workload, and how many entries are left out because no operation makes them.
+    /// The reduced snapshot, and the number of entries left out because no operation creates them.
     pub fn of(&mut self, snapshot: Snapshot, name: &str) -> Result<(Snapshot, u64), Error> {
         let entries = snapshot.entries();
         let (mut left_out, mut all) = (0, true);
@@ -68,18 +68,19 @@ impl View {
         }
     }
 
-    /// Whether an entry is the directory of what checkers have found.
+    /// Whether an entry is the `lost+found` directory at the root.
     fn is_lost_and_found(&self, snapshot: &Snapshot, place: u32) -> bool {
         let entry = &snapshot.entries()[place as usize];
         let is_there = entry.parent == ROOT && entry.kind == Kind::Dir;
         self.place == Place::Paths && is_there && snapshot.name(place) == LOST_AND_FOUND
     }
 
-    /// Each file in the directory of its group, called by what tells it from all others that ever were. A group that once had a
-    /// directory keeps it. Directories of groups come first, so that they are made while the file system is empty.
+    /// Puts each file into the directory of its group, under a name unique among all files that ever existed.
+    /// A group keeps its directory. Directories of groups come first, so that they are created while the file
+    /// system is empty.
     fn by_group(&mut self, snapshot: &Snapshot, wanted: &[bool], per_group: u64) -> Snapshot {
         let entries = snapshot.entries();
-        // ext4 counts inodes from 1, and to others one more or less is nothing.
+        // ext4 counts inodes from 1; for other file systems an offset of one is negligible.
         let group = |entry: &Entry| entry.inode.saturating_sub(1) / per_group;
         let files = || {
             let places = 1..entries.len();
@@ -118,7 +119,7 @@ impl View {
     }
 }
 
-/// The entries that are wanted, and no others. What is not wanted holds nothing.
+/// The wanted entries. An unwanted entry has no wanted children.
 fn keep(snapshot: &Snapshot, wanted: &[bool]) -> Snapshot {
     let entries = snapshot.entries();
     let mut builder = SnapshotBuilder::new(snapshot.info().clone(), entries[ROOT as usize].clone());
@@ -130,12 +131,13 @@ fn keep(snapshot: &Snapshot, wanted: &[bool]) -> Snapshot {
     builder.finish()
 }
 
-/// How many inodes have a group in common where the user does not say it.
+/// The default number of inodes per group.
 ///
-/// mke2fs makes an inode for each 16 KiB (mke2fs.conf(5)), and a group is what one block of bits can map: 128 MiB, so 8,192
-/// inodes. An inode number of XFS has the allocation group in its upper bits, above those for the blocks of a group and the 8
-/// inodes of a block; mkfs.xfs makes 4 groups of up to 1 TiB each unless the storage is striped. Other file systems have no
-/// groups of inodes: there files made one after the other share a group.
+/// mke2fs creates an inode for each 16 KiB (mke2fs.conf(5)), and a group is what one bitmap block can map:
+/// 128 MiB, so 8,192 inodes. An inode number of XFS has the allocation group in its upper bits, above those
+/// for the blocks of a group and the 8 inodes of a block; mkfs.xfs creates 4 groups of up to 1 TiB each
+/// unless the storage is striped. Other file systems have no inode groups: there, files created one after
+/// another share a group.
 fn default_inodes_per_group(snapshot: &Snapshot) -> u64 {
     const EXT: u64 = 8192;
     match snapshot.info().fs.as_str() {

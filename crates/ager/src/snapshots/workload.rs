@@ -1,4 +1,4 @@
-//! The workload that snapshots give, as a source of operations.
+//! The workload of a series of snapshots, as a source of operations.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use trace::{BATCH, Content, DirId, FileId, FileLabel, Labels, Op, Source};
 use super::compare::{Act, Plan, plan};
 use super::counts::Summary;
 use super::data;
-use super::day::{Busy, Quota, Short, days};
+use super::day::{DirectoryActivity, Quota, Short, days};
 use super::lifetimes::Lifetimes;
 use super::options::{Deletions, Options};
 use super::order::Turn;
@@ -21,8 +21,8 @@ use crate::Error;
 use crate::live_names::LiveNames;
 use crate::random::Random;
 
-/// The operations that lead from an empty file system through all snapshots of a series. Two snapshots are in memory at a
-/// time, and what leads from the one to the other.
+/// The operations that lead from an empty file system through all snapshots of a series. Holds two snapshots
+/// and the changes between them in memory.
 pub struct Workload {
     series: Box<dyn Series>,
     options: Options,
@@ -31,26 +31,26 @@ pub struct Workload {
     numbers: Numbers,
     labels: Arc<LiveNames>,
     quota: Option<Quota>,
-    /// The snapshot that comes next.
+    /// The number of the next snapshot.
     next: usize,
-    /// The snapshot that was reached last.
+    /// The last snapshot reached.
     reached: Option<Tree>,
-    under_way: Option<UnderWay>,
+    active: Option<ActivePlan>,
     ops: VecDeque<Op>,
     summary: Summary,
 }
 
-/// What is being given out of a plan.
-struct UnderWay {
+/// A plan that is being executed.
+struct ActivePlan {
     plan: Plan,
     /// The next turn of the plan.
     turn: usize,
-    /// Where files are that are renamed, by the place that they are renamed to.
+    /// Current names of the files to be renamed, by the place of the new name.
     moving: HashMap<u32, (FileId, DirId)>,
-    /// When directories are there, of those that are not all the time.
+    /// Lifetimes of the directories that do not exist all the time.
     lives: HashMap<DirId, Range<i64>>,
     days: std::vec::IntoIter<Range<i64>>,
-    /// The end of the day whose short-lived files are known.
+    /// The end of the day whose short-lived files have been generated.
     day_end: i64,
     shorts: VecDeque<Short>,
     short_files: HashMap<u64, FileId>,
@@ -58,7 +58,7 @@ struct UnderWay {
 }
 
 impl Workload {
-    /// Begins. Reads all snapshots once beforehand if lifetimes are to be fitted.
+    /// Starts a workload. Reads all snapshots in advance if lifetimes are to be fitted.
     pub fn new(series: Box<dyn Series>, options: Options) -> Result<Workload, Error> {
         if series.count() == 0 {
             return Err(Error::Snapshots("no snapshots; name at least one".to_owned()));
@@ -87,23 +87,23 @@ impl Workload {
             quota: None,
             next: 0,
             reached: None,
-            under_way: None,
+            active: None,
             ops: VecDeque::new(),
             summary: Summary::default(),
         })
     }
 
-    /// Names of the files and directories. They are there for what exists and for what did a little while ago.
+    /// Names of the files and directories that exist, and of those removed recently.
     pub fn labels(&self) -> Arc<dyn Labels> {
         self.labels.clone()
     }
 
-    /// What the operations given so far belong to was counted; all, once the operations have ended.
+    /// Statistics of the snapshot pairs given out so far; complete at the end of the operations.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// Plans what leads to the next snapshot, if there is one.
+    /// Plans the changes to the next snapshot; returns false at the end of the series.
     fn next_pair(&mut self) -> Result<bool, Error> {
         if self.next == self.series.count() {
             return Ok(false);
@@ -135,31 +135,31 @@ impl Workload {
             true => self.summary.fill = counts,
             false => self.summary.pairs.push(counts),
         }
-        self.under_way = Some(UnderWay::new(plan, is_fill || self.quota.is_none(), random));
+        self.active = Some(ActivePlan::new(plan, is_fill || self.quota.is_none(), random));
         self.next += 1;
         Ok(true)
     }
 
-    /// Gives out the next operations, or says that there are none left.
+    /// Gives out the next operations; returns false if there are none left.
     fn advance(&mut self) -> Result<bool, Error> {
-        let Some(under_way) = &mut self.under_way else { return self.next_pair() };
+        let Some(active) = &mut self.active else { return self.next_pair() };
         if let (Some(quota), Some(short_lived)) = (&mut self.quota, &self.options.short_lived)
-            && under_way.needs_day()
-            && let Some(day) = under_way.days.next()
+            && active.needs_day()
+            && let Some(day) = active.days.next()
         {
             let profiles = quota.next(&day);
-            let files = under_way.begin_day(day, profiles, &short_lived.set.profiles);
+            let files = active.begin_day(day, profiles, &short_lived.set.profiles);
             if let Some(counts) = self.summary.pairs.last_mut() {
                 counts.short_lived += files;
             }
             return Ok(true);
         }
         let mut maker = Maker { numbers: &mut self.numbers, labels: &self.labels, ops: &mut self.ops };
-        if under_way.step(&self.options, &mut maker) {
+        if active.step(&self.options, &mut maker) {
             return Ok(true);
         }
         self.ops.push_back(Op::Checkpoint { number: self.next as u64 - 1 });
-        self.reached = self.under_way.take().map(|under_way| under_way.plan.b);
+        self.reached = self.active.take().map(|active| active.plan.b);
         Ok(true)
     }
 }
@@ -177,14 +177,14 @@ impl Source for Workload {
     }
 }
 
-/// What there is before the first snapshot: its root.
+/// The state before the first snapshot: its root directory.
 fn empty_like(snapshot: &Snapshot) -> Tree {
     let root = snapshot.entries()[ROOT as usize].clone();
     let snapshot = SnapshotBuilder::new(Info::default(), root).finish();
     Tree { snapshot, numbers: vec![0], born: vec![0] }
 }
 
-/// Makes operations, with the labels of what they make.
+/// Creates operations, and records the labels of the files they create.
 struct Maker<'m> {
     numbers: &'m mut Numbers,
     labels: &'m LiveNames,
@@ -196,7 +196,7 @@ impl Maker<'_> {
         self.labels.insert_file(file, FileLabel { name: name.to_vec(), executable: false, blob: None });
     }
 
-    /// The name that the later snapshot has at `b`.
+    /// Labels the name at `b` of the later snapshot.
     fn new_name(&self, tree: &Tree, b: u32) -> (FileId, DirId) {
         let (file, dir) = tree.file(b);
         self.name(file, tree.snapshot.name(b));
@@ -204,13 +204,13 @@ impl Maker<'_> {
     }
 }
 
-impl UnderWay {
-    fn new(plan: Plan, without_short_lived: bool, random: Random) -> UnderWay {
+impl ActivePlan {
+    fn new(plan: Plan, without_short_lived: bool, random: Random) -> ActivePlan {
         let moving = plan.acts.iter().filter_map(|act| match act {
             Act::Rename { a, b } => Some((*b, plan.a.file(*a))),
             _ => None,
         });
-        let mut under_way = UnderWay {
+        let mut active = ActivePlan {
             turn: 0,
             moving: moving.collect(),
             lives: HashMap::new(),
@@ -222,14 +222,14 @@ impl UnderWay {
             plan,
         };
         if !without_short_lived {
-            under_way.days = days(under_way.plan.from, under_way.plan.to).into_iter();
-            under_way.day_end = i64::MIN;
-            under_way.lives = under_way.lives();
+            active.days = days(active.plan.from, active.plan.to).into_iter();
+            active.day_end = i64::MIN;
+            active.lives = active.lives();
         }
-        under_way
+        active
     }
 
-    /// From behind its making to before its removal.
+    /// The time from just after each directory's creation to just before its removal.
     fn lives(&self) -> HashMap<DirId, Range<i64>> {
         let mut lives = HashMap::new();
         for (at, turn) in &self.plan.turns {
@@ -243,16 +243,16 @@ impl UnderWay {
         lives
     }
 
-    /// Whether all that is known of the day under way is given out.
+    /// Whether all operations up to the end of the current day are given out.
     fn needs_day(&self) -> bool {
         let next = self.plan.turns.get(self.turn).map(|(at, _)| *at);
         self.shorts.is_empty() && next.is_none_or(|at| at >= self.day_end)
     }
 
-    /// Puts in the short-lived files of a day, and says how many.
+    /// Adds the short-lived files of a day; returns their number.
     fn begin_day(&mut self, day: Range<i64>, profiles: usize, set: &[activity::ActivityProfile]) -> u64 {
         self.day_end = day.end;
-        let mut busy = Busy::new(day.clone());
+        let mut busy = DirectoryActivity::new(day.clone());
         let today = self.plan.turns[self.turn..].iter().take_while(|(at, _)| *at < day.end);
         for (at, turn) in today {
             let (Turn::Do(act) | Turn::Aside(act)) = turn;
@@ -266,7 +266,7 @@ impl UnderWay {
         self.shorts.len() as u64 / 2
     }
 
-    /// The directory in which something is done to a file.
+    /// The directory that an act changes.
     fn directory_of(&self, act: Act) -> Option<DirId> {
         match act {
             Act::Create { b, .. }
@@ -279,7 +279,7 @@ impl UnderWay {
         }
     }
 
-    /// Gives out what comes next, if anything is left.
+    /// Gives out the next step; returns false at the end of the plan.
     fn step(&mut self, options: &Options, maker: &mut Maker<'_>) -> bool {
         let next = self.plan.turns.get(self.turn).copied();
         if let Some(short) = self.shorts.front().copied()
@@ -354,9 +354,9 @@ impl UnderWay {
         }
     }
 
-    /// Moves a file aside, into the root, that is in the way of what frees the name that it is to get.
+    /// Moves a file aside, into the root, because its name is needed by the act that frees its new name.
     fn aside(&mut self, act: Act, maker: &mut Maker<'_>) {
-        let Act::Rename { b, .. } = act else { unreachable!("only what is renamed moves aside") };
+        let Act::Rename { b, .. } = act else { unreachable!("only renames move aside") };
         let (file, parent) = self.moving[&b];
         let to_file = maker.numbers.file();
         maker.name(to_file, format!(".senesce-aside-{:x}", to_file.0).as_bytes());

@@ -1,5 +1,5 @@
-//! What a user notices of histories: what cannot be pulled is refused in one line, the repository stays as it is, and
-//! no process is left behind.
+//! Git histories: unusable repositories are rejected with one-line errors, the source repository stays
+//! unchanged, and no process is left behind.
 
 use std::fs;
 use std::io::Write as _;
@@ -28,7 +28,7 @@ fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// All operations of a history, each of them possible.
+/// All operations of a history, each checked to be valid.
 fn extract(history: &History, options: ExtractOptions) -> Result<Vec<Op>, String> {
     let mut source = Checked::new(Extracted::new(history, options).map_err(|error| error.to_string())?);
     let (mut all, mut batch) = (Vec::new(), Vec::new());
@@ -42,13 +42,13 @@ fn extract(history: &History, options: ExtractOptions) -> Result<Vec<Op>, String
 }
 
 fn open_error(path: &Path) -> String {
-    let error = History::open(path, Order::FirstParent).err().expect("it was opened").to_string();
+    let error = History::open(path, Order::FirstParent).err().expect("opening fails").to_string();
     assert!(!error.contains('\n'), "{error}");
     error
 }
 
 #[test]
-fn a_seed_gives_one_sample_and_another_seed_another() {
+fn sample_depends_only_on_seed() {
     let head = |seed| {
         let repository = sample_repository(40, seed);
         assert_eq!(git(repository.path(), &["rev-list", "--count", "--all"]).trim(), "40");
@@ -60,7 +60,7 @@ fn a_seed_gives_one_sample_and_another_seed_another() {
 }
 
 #[test]
-fn the_sample_has_what_makes_a_checkout_hard() {
+fn sample_covers_hard_checkout_cases() {
     let repository = sample_repository(200, 1);
     let log = git(repository.path(), &["log", "-m", "--first-parent", "--raw", "-M", "--format=%p"]);
     for (what, shown) in [
@@ -77,14 +77,14 @@ fn the_sample_has_what_makes_a_checkout_hard() {
         ("a directory in place of a file", "\tconfig/b/c"),
         ("a directory in place of a submodule", "\tparts/core/a.rs"),
     ] {
-        assert!(log.contains(shown), "the sample has not {what}");
+        assert!(log.contains(shown), "the sample lacks {what}");
     }
     let merges = git(repository.path(), &["rev-list", "--merges", "--count", "HEAD"]);
     assert!(merges.trim().parse::<u64>().unwrap() >= 10, "{merges}");
 }
 
 #[test]
-fn a_history_is_all_its_commits_parents_first() {
+fn history_lists_all_commits_parents_first() {
     let repository = sample_repository(100, 3);
     let list = |order: Order, args: &[&str]| {
         let history = History::open(repository.path(), order).unwrap();
@@ -108,7 +108,7 @@ fn a_history_is_all_its_commits_parents_first() {
 }
 
 #[test]
-fn extraction_is_the_same_every_time_and_has_its_checkpoints() {
+fn extraction_is_deterministic_and_has_checkpoints() {
     let repository = sample_repository(100, 4);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let options = ExtractOptions { pulls: Some(25), every: 10, objects: true };
@@ -130,7 +130,7 @@ fn extraction_is_the_same_every_time_and_has_its_checkpoints() {
 }
 
 #[test]
-fn a_working_tree_a_linked_one_and_a_bare_repository_are_one_history() {
+fn working_tree_worktree_and_bare_repository_have_equal_history() {
     let repository = sample_repository(30, 5);
     let dir = testing::dir_in_memory();
     let url = repository.path().to_str().unwrap();
@@ -146,7 +146,7 @@ fn a_working_tree_a_linked_one_and_a_bare_repository_are_one_history() {
 }
 
 #[test]
-fn what_has_no_history_is_refused() {
+fn missing_or_short_history_is_rejected() {
     let dir = testing::dir_in_memory();
     assert!(open_error(dir.path()).contains("not a git repository"));
     assert!(open_error(&dir.path().join("none")).contains("not a git repository"));
@@ -160,7 +160,7 @@ fn what_has_no_history_is_refused() {
 }
 
 #[test]
-fn a_shallow_and_a_partial_clone_are_refused() {
+fn shallow_and_partial_clones_are_rejected() {
     let repository = sample_repository(40, 6);
     git(repository.path(), &["config", "uploadpack.allowFilter", "true"]);
     let dir = testing::dir_in_memory();
@@ -174,7 +174,7 @@ fn a_shallow_and_a_partial_clone_are_refused() {
 }
 
 #[test]
-fn names_that_lead_elsewhere_are_refused() {
+fn reserved_names_are_rejected() {
     let dir = testing::dir_in_memory();
     git(dir.path(), &["init", "--quiet", "--bare", "."]);
     let blob = git(dir.path(), &["hash-object", "-w", "--stdin"]);
@@ -195,8 +195,8 @@ fn names_that_lead_elsewhere_are_refused() {
     assert!(error.contains(".GIT"), "{error}");
 }
 
-/// A repository of commits on one line, each a list of modes, paths and contents that it adds; a file of mode `D` it
-/// removes.
+/// A repository with commits on one line, each given by the modes, paths and contents that it adds; a file of
+/// mode `D` is removed.
 fn imported(commits: &[Vec<(&str, String, &[u8])>]) -> TempDir {
     let dir = testing::dir_in_memory();
     git(dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", "."]);
@@ -226,7 +226,7 @@ fn file(path: &str) -> (&'static str, String, &'static [u8]) {
 }
 
 #[test]
-fn what_git_does_not_check_out_is_refused_both_ways() {
+fn paths_git_refuses_are_rejected_live_and_extracted() {
     let long = format!("{}/file", ["a"; 2100].join("/"));
     for (mode, path, contents, why) in [
         ("120000", ".gitmodules".to_owned(), &b"target"[..], "called .gitmodules"),
@@ -246,16 +246,16 @@ fn what_git_does_not_check_out_is_refused_both_ways() {
         let options = LiveOptions { gc: Gc::Off, scratch: scratch.path().into() };
         let mut live = Live::begin(&history, root.path(), &options).unwrap();
         live.pull(1).unwrap();
-        assert!(live.pull(2).is_err(), "git checks out {path}");
+        assert!(live.pull(2).is_err(), "git must refuse {path}");
     }
-    // Git cuts such a target short, which is no link that was committed.
+    // Git truncates such a target, which would not be the link that was committed.
     let repository = imported(&[vec![file("a")], vec![("120000", "link".into(), b"to\0where")]]);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     assert!(extract(&history, ExtractOptions::default()).unwrap_err().contains("to an invalid path"));
 }
 
 #[test]
-fn trees_deeper_than_any_path_are_refused_and_not_followed() {
+fn too_deep_trees_are_rejected() {
     let deep = format!("{}/file", ["a"; 40_000].join("/"));
     let repository = imported(&[vec![file("a")], vec![("100644", deep, b"text")]]);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
@@ -267,7 +267,7 @@ fn trees_deeper_than_any_path_are_refused_and_not_followed() {
 }
 
 #[test]
-fn no_command_of_a_foreign_repository_is_run() {
+fn commands_of_foreign_repository_are_not_run() {
     let dir = testing::dir_in_memory();
     let repository = imported(&[vec![file("a")], vec![file("sub/b")], vec![file("sub/c")]]);
     let ran = dir.path().join("ran");
@@ -288,7 +288,7 @@ fn no_command_of_a_foreign_repository_is_run() {
     }
     assert_eq!(Shape::of_repository(repository.path()).unwrap().files().len(), 3);
     let history = History::open(repository.path(), Order::Full).unwrap();
-    // Without this tree git asks the promisor for it, by its command.
+    // Without this tree git requests it from the promisor, by running the promisor's command.
     let tree = git(repository.path(), &["rev-parse", "HEAD:sub"]);
     unpack(repository.path());
     fs::remove_file(repository.path().join("objects").join(&tree[..2]).join(tree[2..].trim())).unwrap();
@@ -301,15 +301,15 @@ fn no_command_of_a_foreign_repository_is_run() {
         let mut live = Live::begin(&history, root.path(), &options).unwrap();
         assert!(live.pull(3).is_err());
     }
-    assert!(!ran.exists(), "a command of the repository was run");
-    // Such a repository does run it, where git is run in it.
+    assert!(!ran.exists(), "a command of the repository ran");
+    // Control: git run inside such a repository does run the command.
     let mut listing = Command::new("git");
     listing.args(["-c", "safe.directory=*", "ls-tree", "-r", "HEAD"]).current_dir(repository.path());
     assert!(!listing.stderr(Stdio::null()).stdout(Stdio::null()).status().unwrap().success());
-    assert!(ran.exists(), "the repository is no danger, and this test shows nothing");
+    assert!(ran.exists(), "control failed: the repository runs no command");
 }
 
-/// Puts every object of a repository into a file of its own.
+/// Unpacks every object of a repository into a loose file.
 fn unpack(repository: &Path) {
     let aside = tempfile::tempdir_in(repository).unwrap();
     for pack in fs::read_dir(repository.join("objects/pack")).unwrap() {
@@ -325,8 +325,8 @@ fn unpack(repository: &Path) {
 }
 
 #[test]
-fn labels_are_there_for_all_that_is_given_out_however_large_a_pull_is() {
-    // More files than the batches hold for which labels outlive their files.
+fn labels_exist_for_all_operations_of_large_pull() {
+    // More files than fit into the batches for which labels outlive their files.
     const FILES: usize = 68 * trace::BATCH / 2;
     let dir = testing::dir_in_memory();
     git(dir.path(), &["init", "--quiet", "--bare", "--initial-branch=main", "."]);
@@ -351,7 +351,7 @@ fn labels_are_there_for_all_that_is_given_out_however_large_a_pull_is() {
             match *op {
                 Op::Delete { file, .. } => {
                     deleted += 1;
-                    assert!(labels.file(file).is_some(), "the name of {file:?} is forgotten");
+                    assert!(labels.file(file).is_some(), "the label of {file:?} is missing");
                 }
                 Op::Create { file, .. } => assert!(labels.file(file).is_some()),
                 Op::Mkdir { dir, .. } | Op::Rmdir { dir, .. } => assert!(labels.dir(dir).is_some()),
@@ -366,7 +366,7 @@ fn labels_are_there_for_all_that_is_given_out_however_large_a_pull_is() {
 }
 
 #[test]
-fn cleaning_up_keeps_the_logs_of_references() {
+fn gc_keeps_reference_logs() {
     let repository = sample_repository(20, 7);
     let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
@@ -378,7 +378,7 @@ fn cleaning_up_keeps_the_logs_of_references() {
 }
 
 #[test]
-fn before_the_first_pull_there_is_nothing_or_an_empty_repository() {
+fn no_files_exist_before_first_pull() {
     let repository = sample_repository(10, 1);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     for objects in [false, true] {
@@ -392,7 +392,7 @@ fn before_the_first_pull_there_is_nothing_or_an_empty_repository() {
     }
 }
 
-/// Every file below `root` with its size and time of last change.
+/// Every file below `root` with its size and modification time.
 fn listing(root: &Path) -> Vec<String> {
     let output = Command::new("find").arg(root).args(["-printf", "%p %s %T@\n"]).output().unwrap();
     let mut lines: Vec<_> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
@@ -401,7 +401,7 @@ fn listing(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn pulling_leaves_the_source_alone_and_refuses_what_is_not_empty() {
+fn pull_keeps_source_unchanged_and_rejects_nonempty_root() {
     let repository = sample_repository(20, 7);
     let before = listing(repository.path());
     let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
@@ -419,7 +419,7 @@ fn pulling_leaves_the_source_alone_and_refuses_what_is_not_empty() {
 }
 
 #[test]
-fn a_missing_object_ends_a_pull_in_one_line() {
+fn missing_object_fails_pull_with_one_line() {
     let repository = sample_repository(20, 8);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let (root, scratch) = (testing::dir_in_memory(), testing::dir_in_memory());
@@ -430,7 +430,7 @@ fn a_missing_object_ends_a_pull_in_one_line() {
     assert!(matches!(error, Error::Git { .. }) && !error.to_string().contains('\n'), "{error}");
 }
 
-/// The test below runs itself in a process of its own, in which it pulls until it is killed.
+/// Set for the child process of the test below, which pulls until it is killed.
 const PULL_FOR: &str = "SENESCE_TEST_PULL";
 
 #[test]
@@ -450,16 +450,16 @@ fn kill_leaves_no_process_behind() {
     command.args(["--exact", "git::kill_leaves_no_process_behind"]).env(PULL_FOR, dir.path());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap();
     testing::wait_until("a process of Git that pulls", || {
-        assert_eq!(child.try_wait().unwrap(), None, "it has come to its end already");
+        assert_eq!(child.try_wait().unwrap(), None, "the child has ended early");
         dir.path().join("begun").exists() && !processes_in(dir.path()).is_empty()
     });
     child.kill().unwrap();
     child.wait().unwrap();
-    // The kernel kills what belongs to it at once, but not in no time.
+    // The kernel kills the descendants asynchronously.
     testing::wait_until("the end of all processes", || processes_in(dir.path()).is_empty());
 }
 
-/// The processes that work in a directory below `dir`.
+/// The processes whose current directory is below `dir`.
 fn processes_in(dir: &Path) -> Vec<String> {
     let working = |process: &fs::DirEntry| {
         fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir))

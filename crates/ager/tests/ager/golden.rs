@@ -1,5 +1,5 @@
-//! The operations of every workload, by their digests: what ages today ages in the same way after the next change of the code. A digest
-//! that changes is a change for users, whose seeds give another trace: `UPDATE_EXPECT=1` writes the new one.
+//! Digests of the operations of every workload, to detect unintended changes. A new digest means that a seed
+//! gives users another trace; `UPDATE_EXPECT=1` writes the new digests.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::snapshots::history::three_days;
 
 const SEED: u64 = 42;
 
-/// The digests of the workloads of one kind, a line each, against those on file.
+/// The digests of one kind of workload, one per line, compared with a file.
 struct Golden {
     file: &'static str,
     lines: String,
@@ -44,13 +44,13 @@ impl Golden {
     }
 }
 
-/// Gives these operations once.
+/// Returns these operations in one batch.
 fn once(mut ops: Vec<Op>) -> impl FnMut(&mut Vec<Op>) {
     move |batch| *batch = std::mem::take(&mut ops)
 }
 
 fn all(mut source: impl Source) -> impl FnMut(&mut Vec<Op>) {
-    move |batch| source.next_batch(batch).expect("every operation can be done")
+    move |batch| source.next_batch(batch).expect("every operation is valid")
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The mail server: its operations are possible, and agree with what a real one leaves on disk.
+//! The mail workload: its operations are valid, and agree with the files of a real server.
 
 use rustix::process::{Pid, Signal, kill_process};
 use senesce_ager::Error;
@@ -10,17 +10,17 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use trace::{Checked, DirId, FileId, Op, Source};
 
-/// Tells a process that it is the victim of a test, and where its mail is to be.
+/// Set for the child process of a test that kills it; the value is the directory for the mail.
 const VICTIM: &str = "SENESCE_TEST_MAIL";
 
 fn small() -> Parameters {
     Parameters { users: 2, mailboxes: 3, messages: 20, operations: 120, days: 3, ..Parameters::default() }
 }
 
-/// The sizes of messages, sorted, of each mailbox of each user.
+/// Sorted message sizes of each mailbox of each user.
 type Sizes = BTreeMap<(u32, u32), Vec<u64>>;
 
-/// What the plan says is there at the end of each day.
+/// The contents of the mailboxes at the end of each day according to the plan.
 fn planned(plan: &Plan) -> Vec<Sizes> {
     let mut there: BTreeMap<(u32, u32), HashMap<u32, u64>> = BTreeMap::new();
     let mut days = Vec::new();
@@ -52,7 +52,7 @@ fn operations(plan: &Plan) -> Vec<Op> {
     let mut batch = Vec::new();
     let mut all = Vec::new();
     loop {
-        source.next_batch(&mut batch).expect("every operation can be done");
+        source.next_batch(&mut batch).expect("every operation is valid");
         if batch.is_empty() {
             return all;
         }
@@ -60,9 +60,9 @@ fn operations(plan: &Plan) -> Vec<Op> {
     }
 }
 
-/// What lies in `cur` and `new` of each mailbox at each checkpoint of a trace.
+/// The contents of `cur` and `new` of each mailbox at each checkpoint of a trace.
 fn extracted(ops: &[Op], parameters: &Parameters) -> Vec<Sizes> {
-    // The directories of a user are: the user's own, three of the inbox, and four of each mailbox.
+    // Directories per user: one for the user, three for the inbox, and four for each mailbox.
     let mailbox_of = |dir: DirId| {
         let per_user = 4 + 4 * parameters.mailboxes;
         let (user, within) = ((dir.0 - 1) / per_user, (dir.0 - 1) % per_user);
@@ -101,7 +101,7 @@ fn extracted(ops: &[Op], parameters: &Parameters) -> Vec<Sizes> {
 }
 
 #[test]
-fn extracted_leaves_what_was_planned_after_every_day() {
+fn extracted_matches_plan_after_every_day() {
     for parameters in
         [small(), Parameters { insert_share: 0.1, ..small() }, Parameters { messages: 0, ..small() }]
     {
@@ -113,7 +113,7 @@ fn extracted_leaves_what_was_planned_after_every_day() {
 }
 
 #[test]
-fn every_message_is_forced_to_disk_and_logs_are_rotated() {
+fn messages_are_synced_and_logs_rotated() {
     let parameters =
         Parameters { users: 1, mailboxes: 2, messages: 300, operations: 2000, days: 4, ..small() };
     let plan = Plan::new(parameters, 1).unwrap();
@@ -122,14 +122,14 @@ fn every_message_is_forced_to_disk_and_logs_are_rotated() {
     assert_eq!(count("mkdir"), 4 + 2 * 4);
     assert_eq!(count("checkpoint"), 5);
     assert!(count("fsync") > 3 * 600);
-    assert!(count("link") > 8, "each log is set aside on a later day, the list's oftener");
+    assert!(count("link") > 8, "each log is rotated on a later day, the list's more often");
     let inserts = plan.script().filter(|event| matches!(event, Event::Insert { .. })).count() as u64;
     let messages =
         ops.iter().filter(|op| matches!(op, Op::Create { parent: DirId(8 | 12), .. })).count() as u64;
-    assert_eq!(messages, inserts, "each is written in tmp, once");
+    assert_eq!(messages, inserts, "each message is written once, in tmp");
 }
 
-/// What lies in `cur` and `new` of each mailbox of a real server's Maildirs.
+/// The contents of `cur` and `new` of each mailbox of a real server.
 fn on_disk(root: &Path, parameters: &Parameters) -> Sizes {
     let each = |user| (0..parameters.mailboxes).map(move |mailbox| (user, mailbox));
     (0..parameters.users)
@@ -147,7 +147,7 @@ fn session() -> Arc<disk::Session> {
     disk::Session::begin().unwrap()
 }
 
-/// Begins a live run in a new directory; skips where there is no server.
+/// Starts a live run in a new directory; skips the test without a server.
 fn begin(plan: &Plan, port: Option<u16>) -> Option<(tempfile::TempDir, Live)> {
     let dir = tempfile::tempdir().unwrap();
     match Live::begin(plan, &dir.path().join("mail"), port, &session()) {
@@ -160,7 +160,7 @@ fn begin(plan: &Plan, port: Option<u16>) -> Option<(tempfile::TempDir, Live)> {
 }
 
 #[test]
-fn live_and_extracted_leave_the_same_after_every_day() {
+fn live_matches_extracted_after_every_day() {
     testing::in_own_process(|| {
         let parameters = small();
         let plan = Plan::new(parameters, 7).unwrap();
@@ -181,7 +181,7 @@ fn live_and_extracted_leave_the_same_after_every_day() {
     });
 }
 
-/// A file system of its own; skips where there is no root to mount it or no server to fill it.
+/// Mounts a separate file system; skips the test without root or without a server.
 fn mounted(plan: &Plan, size_bytes: u64) -> Option<(disk::Mount, disk::LoopDevice, tempfile::TempDir)> {
     if !testing::is_root() {
         return None;
@@ -198,7 +198,7 @@ fn mounted(plan: &Plan, size_bytes: u64) -> Option<(disk::Mount, disk::LoopDevic
 }
 
 #[test]
-fn the_file_system_can_be_unmounted_between_days() {
+fn file_system_can_be_unmounted_between_days() {
     testing::in_own_process(|| {
         let parameters = Parameters { operations: 30, ..small() };
         let plan = Plan::new(parameters, 3).unwrap();
@@ -217,7 +217,7 @@ fn the_file_system_can_be_unmounted_between_days() {
 }
 
 #[test]
-fn a_full_file_system_is_told() {
+fn full_file_system_is_reported() {
     testing::in_own_process(|| {
         let plan = Plan::new(Parameters { messages: 1000, ..small() }, 3).unwrap();
         let Some((mut mount, _device, _dir)) = mounted(&plan, 16 << 20) else { return };
@@ -233,14 +233,14 @@ fn a_full_file_system_is_told() {
 }
 
 #[test]
-fn a_port_or_directory_that_cannot_be_used_is_refused() {
+fn unusable_port_or_directory_is_rejected() {
     testing::in_own_process(|| {
         let plan = Plan::new(small(), 7).unwrap();
         let Some((dir, live)) = begin(&plan, Some(0)) else { return };
         drop(live);
         let session = session();
         let refused = |root: &Path, port| {
-            let error = Live::begin(&plan, root, port, &session).err().expect("it is refused").to_string();
+            let error = Live::begin(&plan, root, port, &session).err().expect("the start fails").to_string();
             assert!(!error.contains('\n'), "{error}");
             error
         };
@@ -262,20 +262,20 @@ fn processes_of(group: Pid) -> Vec<String> {
     stats
         .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok())
         .filter(|stat| {
-            // Behind the name in brackets: state, parent, group.
+            // After the name in brackets: state, parent, group.
             let mut fields = stat.rsplit(')').next().unwrap().split_whitespace();
             fields.next() != Some("Z") && fields.nth(1) == Some(&group)
         })
         .collect()
 }
 
-/// The number of the server's master process, as Dovecot writes it down in its directory.
+/// The process number of the server's master, which Dovecot writes to its directory.
 fn master(home: &Path) -> Option<Pid> {
     let number = std::fs::read_to_string(home.join("base/master.pid")).ok()?.trim().parse().ok()?;
     Pid::from_raw(number)
 }
 
-/// Not a test but the process that the next test ends: a run of many days, all in one.
+/// The child process of the next test, not a test: a run with many days.
 #[test]
 #[ignore = "run by another, to be ended"]
 fn victim() {
@@ -289,7 +289,7 @@ fn victim() {
 }
 
 #[test]
-fn nothing_runs_on_after_an_interrupt_or_a_kill() {
+fn interrupt_and_kill_leave_no_process() {
     testing::in_own_process(|| {
         let Some((dir, live)) = begin(&Plan::new(small(), 7).unwrap(), None) else { return };
         drop(live);
@@ -302,7 +302,8 @@ fn nothing_runs_on_after_an_interrupt_or_a_kill() {
                 .spawn()
                 .unwrap();
             let home = disk::run_dir().join(format!("mail-{}-0", child.id()));
-            // The index is written when its log has grown: on the first day, when the server has been at work for a while.
+            // The index is written once its log has grown: on the first day, after the server has worked for
+            // some time.
             testing::wait_until("an index", || {
                 assert_eq!(child.try_wait().unwrap(), None, "the run has ended");
                 root.join("u1/.m2/dovecot.index").exists()

@@ -1,4 +1,4 @@
-//! What the agers promise: from profiles, from histories of Git, with a mail server, and from snapshots.
+//! Tests of the agers: profiles, git histories, the mail server, and snapshots.
 
 mod git;
 mod golden;

@@ -1,4 +1,4 @@
-//! What the agers promise, counted from the operations that they give.
+//! Properties of the profile-driven agers, checked on the operations that they produce.
 
 use profile::Profile;
 use senesce_ager::{Conditions, Leg, Method, Reached, begin, go_on};
@@ -7,7 +7,7 @@ use trace::{DirId, FileId, Op, ROOT};
 
 const GIB: u64 = 1 << 30;
 
-/// A file system that checks every operation and remembers what lives.
+/// A file system model that checks every operation and records the live files.
 #[derive(Default)]
 struct Model {
     live: HashMap<FileId, (DirId, u64, u64)>,
@@ -38,13 +38,9 @@ impl Model {
                 }
                 Op::Delete { file, parent } => {
                     self.deletions += 1;
-                    assert_eq!(
-                        self.live.remove(&file).expect("only what lives is deleted").0,
-                        parent,
-                        "{op}"
-                    );
+                    assert_eq!(self.live.remove(&file).expect("deleted files are live").0, parent, "{op}");
                 }
-                ref other => panic!("{other} is none of an ager's operations"),
+                ref other => panic!("unexpected operation {other}"),
             }
         }
     }
@@ -62,7 +58,8 @@ impl Model {
         (blocks * senesce_ager::BLOCK_BYTES) as f64 / capacity as f64
     }
 
-    /// Root mean square of share reached minus share wanted, over the age bins, by DESIGN §3's relative age.
+    /// Root mean square of reached minus target share over the age bins, by the definition of relative age in
+    /// DESIGN §3.
     fn age_error(&self, profile: &Profile) -> f64 {
         let edges = &profile.age.upper;
         let oldest = edges.last().unwrap();
@@ -126,7 +123,7 @@ fn run(conditions: &Conditions) -> (Model, Reached, senesce_ager::Plan) {
 fn planned_meets_the_bound_exactly_for_every_profile() {
     for name in profile::builtin() {
         for (capacity, seed) in [(GIB / 4, 1), (2 * GIB, 42)] {
-            // Three thousand operations a file are tested on the smaller capacity alone.
+            // Three thousand operations per file are tested only at the smaller capacity.
             if name == "douceur" && capacity > GIB {
                 continue;
             }
@@ -159,7 +156,7 @@ fn planned_meets_the_bound_exactly_for_every_profile() {
 }
 
 #[test]
-fn overwrites_are_what_was_asked_for() {
+fn overwrites_match_request() {
     for (name, overwrites) in
         [("agrawal", 2.0), ("agrawal", 60.0), ("dabre", 10.0), ("meyer", 0.8), ("pramod", 1.7)]
     {
@@ -171,7 +168,7 @@ fn overwrites_are_what_was_asked_for() {
             "{name}: {reached_overwrites} of {overwrites}"
         );
         let told = plan.age_rms_error.unwrap();
-        assert!((told - reached.age.rms_error()).abs() < 1e-9, "{name}: {told} was told");
+        assert!((told - reached.age.rms_error()).abs() < 1e-9, "{name}: the plan predicted {told}");
         let files = model.live.len() as f64;
         if overwrites > plan.bound_overwrites * 1.05 {
             assert!(reached.age.rms_error() <= 0.5 / files, "{name}");
@@ -182,7 +179,7 @@ fn overwrites_are_what_was_asked_for() {
 }
 
 #[test]
-fn less_than_the_filling_is_refused() {
+fn fewer_overwrites_than_filling_are_rejected() {
     for method in [Method::Planned, Method::Greedy] {
         let conditions = Conditions { method, overwrites: Some(0.5), ..conditions("agrawal", GIB, 7) };
         assert!(begin(&conditions).err().unwrap().to_string().contains("less than the filling"));
@@ -195,7 +192,7 @@ fn less_than_the_filling_is_refused() {
 }
 
 #[test]
-fn the_seed_decides() {
+fn operations_depend_only_on_seed() {
     let operations = |seed| {
         let mut ager = begin(&conditions("wang_os", GIB / 8, seed)).unwrap();
         let mut all = Vec::new();
@@ -213,7 +210,7 @@ fn the_seed_decides() {
 }
 
 #[test]
-fn goes_on_under_changed_conditions() {
+fn continues_under_changed_conditions() {
     let first = conditions("agrawal", GIB, 5);
     for (done, changed) in [
         (u64::MAX, Conditions { overwrites: Some(50.0), ..first.clone() }),
@@ -267,7 +264,7 @@ fn greedy_is_the_published_method() {
     let files = model.live.len() as f64;
     assert_eq!(reached.operations, model.operations());
     assert!(model.operations() <= plan.operations);
-    // It comes near in size and depth, and in age only as far as one pass of the published length takes it.
+    // Size and depth come close; age only as far as one pass of the published length allows.
     assert!(model.size_error(&conditions.profile) < 0.02, "{}", model.size_error(&conditions.profile));
     assert!(model.age_error(&conditions.profile) < 0.1, "{}", model.age_error(&conditions.profile));
     assert!(files > 100.0 && model.fullness(GIB / 4) <= 0.8 + 1e-9);

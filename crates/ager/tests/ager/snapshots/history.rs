@@ -1,4 +1,4 @@
-//! A file system in memory with a known history, of which snapshots can be taken.
+//! An in-memory file system with a known history, for taking snapshots.
 
 use snapshot::{Entry, Extent, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ pub const BLOCK: u64 = 4096;
 pub const DAY_NS: i64 = 86_400_000_000_000;
 const ROOT_INODE: u64 = 2;
 
-/// What tells a file from all others that ever were.
+/// Identifies a file among all files that ever existed.
 pub type Identity = (u64, u32);
 
-/// Which facts of a file the file system keeps.
+/// The identity information that the file system provides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keeps {
     Generation,
@@ -18,16 +18,16 @@ pub enum Keeps {
     Neither,
 }
 
-/// What is in a file.
+/// The contents of a file.
 pub struct File {
-    /// How often it was changed.
+    /// Number of changes.
     pub changes: u64,
     size: u64,
     blocks: Vec<Option<u64>>,
 }
 
 impl File {
-    /// Whether it has become larger and all that was there lies where it lay.
+    /// Whether the file has grown and its earlier blocks have not moved.
     pub fn is_grown(&self, before: &File) -> bool {
         self.size > before.size && self.blocks.starts_with(&before.blocks)
     }
@@ -41,9 +41,9 @@ struct Inode {
     changed: i64,
     modified: i64,
     born: i64,
-    /// Where each block is on disk, or that it is a hole.
+    /// The disk address of each block; `None` for a hole.
     blocks: Vec<Option<u64>>,
-    /// How often the contents were changed.
+    /// Number of changes of the contents.
     changes: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct History {
     keeps: Keeps,
 }
 
-/// Snapshots of three days, on each of which 80 things were done.
+/// Snapshots of three days with 80 changes each.
 pub fn three_days() -> Vec<Snapshot> {
     let mut history = History::new(Keeps::Birth);
     let mut snapshots = Vec::new();
@@ -90,7 +90,8 @@ impl History {
         self.now += ns;
     }
 
-    /// Does one thing that `choice` stands for, if it can be done. All have equal chances but where noted.
+    /// Applies the change that `choice` selects, if possible. All changes have equal probability except where
+    /// noted.
     pub fn step(&mut self, choice: u64) {
         self.now += 1 + (choice % 997) as i64 * 1_000_000;
         let [what, one, other, size] = [choice, choice >> 8, choice >> 24, choice >> 40].map(|n| n as usize);
@@ -122,7 +123,7 @@ impl History {
     }
 
     fn allocate(&mut self, kind: Kind, size: u64, has_hole: bool) -> u64 {
-        // The number that was freed last is used first, so that many are used again.
+        // The number freed last is used first, so that many are reused.
         let number = self.free.pop().unwrap_or_else(|| {
             self.next_inode += 1;
             self.next_inode - 1
@@ -149,7 +150,7 @@ impl History {
     }
 
     fn blocks(&mut self, from: u64, to: u64) -> Vec<Option<u64>> {
-        // Never behind what was written before, so that only what stays lies in place.
+        // Never adjacent to earlier blocks, so that only unmoved blocks lie in place.
         self.next_block += 10;
         let count = to.div_ceil(BLOCK) - from.div_ceil(BLOCK);
         (0..count)
@@ -263,7 +264,7 @@ impl History {
         files.map(|(number, inode)| ((*number, inode.generation), file(inode))).collect()
     }
 
-    /// A snapshot; it takes a second.
+    /// Takes a snapshot; this advances the clock by a second.
     pub fn snapshot(&mut self) -> Snapshot {
         self.now += 1_000_000_000;
         let info = Info {

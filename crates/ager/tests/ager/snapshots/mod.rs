@@ -1,5 +1,5 @@
-//! What workloads from snapshots promise: a random history, of which only snapshots are known, is carried out again so that
-//! every snapshot comes true; what two snapshots show is counted; and what is no series of snapshots is refused.
+//! Workloads from snapshots: replaying the workload of a random history, known only from snapshots,
+//! reproduces every snapshot; the changes between snapshots are counted; invalid series are rejected.
 
 pub mod history;
 mod model;
@@ -16,7 +16,7 @@ use snapshot::{Entry, Info, Kind, ROOT, Snapshot, SnapshotBuilder, What, diff};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace::{Checked, Op, Source};
 
-/// All operations, each of them possible, and what was counted; `at` is told each checkpoint.
+/// All operations, each checked to be valid, and the statistics; calls `at` at each checkpoint.
 fn replay(
     snapshots: &[Snapshot],
     options: &Options,
@@ -46,7 +46,7 @@ fn path(snapshot: &Snapshot, place: u32) -> String {
     String::from_utf8(snapshot.path(place)).unwrap()
 }
 
-/// All names of files with what they stand for, and all directories.
+/// All file names with their entries and files, and all directories.
 fn names(snapshot: &Snapshot) -> (BTreeMap<String, (&Entry, u32)>, Vec<String>) {
     let entries = snapshot.entries().iter().enumerate().skip(1);
     let (dirs, files): (Vec<_>, Vec<_>) = entries.partition(|(_, entry)| entry.kind == Kind::Dir);
@@ -56,8 +56,8 @@ fn names(snapshot: &Snapshot) -> (BTreeMap<String, (&Entry, u32)>, Vec<String>) 
     (files.collect(), dirs)
 }
 
-/// At every checkpoint all is as in the snapshot: names, directories, which names are of one file, sizes, holes. A file that
-/// two snapshots have is never made anew.
+/// Checks that the model matches the snapshot at every checkpoint: names, directories, hard links, sizes and
+/// holes. A file in two snapshots must not be created again.
 struct Witness<'w> {
     snapshots: &'w [Snapshot],
     holes: bool,
@@ -92,7 +92,11 @@ impl<'w> Witness<'w> {
                 "{name}"
             );
             assert_eq!(*inode_of.entry(entry.inode).or_insert(inode), inode, "{name} is a hard link");
-            assert_eq!(*file_of.entry(inode).or_insert(entry.inode), entry.inode, "{name} is no hard link");
+            assert_eq!(
+                *file_of.entry(inode).or_insert(entry.inode),
+                entry.inode,
+                "{name} is not a hard link"
+            );
             let extents = snapshot.extents(*place);
             if self.holes && !extents.is_empty() {
                 let has_block = |block: usize| {
@@ -106,7 +110,7 @@ impl<'w> Witness<'w> {
             if entry.generation.or(entry.born_ns.map(|_| 0)).is_some()
                 && let Some(before) = self.before.get(&identity)
             {
-                assert_eq!(*before, inode, "{name} is the file that it was");
+                assert_eq!(*before, inode, "{name} must stay the same file");
             }
             now.insert(identity, inode);
         }
@@ -114,7 +118,7 @@ impl<'w> Witness<'w> {
     }
 }
 
-/// A history with so many snapshots, and what two successive ones have in common.
+/// A history with one snapshot per element of `steps`, and the expected counts of each pair.
 fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<Counts>) {
     let mut history = History::new(keeps);
     let (mut snapshots, mut files) = (Vec::new(), Vec::new());
@@ -144,7 +148,7 @@ fn history(steps: &[Vec<u64>], keeps: Keeps) -> (Vec<Snapshot>, Vec<Counts>) {
     (snapshots, truth)
 }
 
-/// What a comparison of two snapshots counts of files; directories are none.
+/// File counts from a comparison of two snapshots, without directories.
 fn compared(a: &Snapshot, b: &Snapshot) -> [u64; 4] {
     let is_file = |snapshot: &Snapshot, place: Option<u32>| {
         place.is_some_and(|place| snapshot.entries()[place as usize].kind != Kind::Dir)
@@ -174,7 +178,7 @@ fn steps() -> impl Strategy<Value = Vec<Vec<u64>>> {
     prop::collection::vec(prop::collection::vec(any::<u64>(), 0..60), 1..6)
 }
 
-/// Two files a profile, and one profile for each 256 MiB and day.
+/// Two files per profile, and one profile per 256 MiB and day.
 fn short_lived() -> ShortLived {
     let at = |at_ms, action| Event { at_ms, action };
     let events = vec![
@@ -191,7 +195,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_snapshot_comes_true_and_what_two_show_is_counted(
+    fn replay_reproduces_snapshots_and_counts_changes(
         steps in steps(), seed: u64, birth: bool, with_short_lived: bool, uniform: bool,
         write_back_ns in prop::option::of(1..50_000_000_000i64),
     ) {
@@ -214,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn without_generation_and_birth_snapshots_come_true_too(steps in steps(), seed: u64) {
+    fn replay_reproduces_snapshots_without_generation_and_birth(steps in steps(), seed: u64) {
         let (snapshots, _) = history(&steps, Keeps::Neither);
         let mut witness = Witness::new(&snapshots, true);
         replay(&snapshots, &Options::told(seed), |number, model| witness.at(number, model)).unwrap();
@@ -222,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn without_renames_what_has_another_path_is_made_anew(steps in steps(), seed: u64) {
+    fn without_renames_moved_files_are_recreated(steps in steps(), seed: u64) {
         let (snapshots, _) = history(&steps, Keeps::Neither);
         let options = Options { renames: false, updates: Updates::Rewrite, ..Options::told(seed) };
         let mut witness = Witness::new(&snapshots, true);
@@ -232,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn by_cylinder_groups_every_file_is_there_with_its_size(steps in steps(), seed: u64, symlinks: bool) {
+    fn cylinder_groups_keep_all_files_and_sizes(steps in steps(), seed: u64, symlinks: bool) {
         let (snapshots, truth) = history(&steps, Keeps::Generation);
         let place = Place::CylinderGroups { inodes_per_group: Some(3) };
         let options = Options { place, symlinks, short_lived: Some(short_lived()), ..Options::published(seed) };
@@ -257,7 +261,7 @@ proptest! {
 }
 
 #[test]
-fn a_seed_gives_one_workload_and_another_seed_another() {
+fn workload_depends_only_on_seed() {
     let steps: Vec<Vec<u64>> = (0..4u64)
         .map(|day| (0..80).map(|step| (day * 80 + step + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect())
         .collect();
@@ -268,7 +272,7 @@ fn a_seed_gives_one_workload_and_another_seed_another() {
 }
 
 #[test]
-fn what_took_long_is_written_in_pieces_and_is_whole_in_the_end() {
+fn long_writes_are_split_and_complete() {
     let snapshots = three_days();
     let appends = |write_back_ns| {
         let options = Options { write_back_ns, ..Options::told(1) };
@@ -280,13 +284,13 @@ fn what_took_long_is_written_in_pieces_and_is_whole_in_the_end() {
     let (at_once, counted) = appends(None);
     assert_eq!(at_once as u64, counted);
     let (in_pieces, counted_too) = appends(Some(1));
-    assert_eq!(counted, counted_too, "a file that grew counts once");
-    assert!(in_pieces > 2 * at_once, "{in_pieces} and {at_once}");
+    assert_eq!(counted, counted_too, "a file that grows counts once");
+    assert!(in_pieces > 2 * at_once, "{in_pieces} appends in pieces, {at_once} at once");
     assert_eq!(appends(Some(i64::MAX)).0, at_once);
 }
 
 #[test]
-fn short_lived_files_come_by_the_size_of_the_file_system_and_go_the_same_day() {
+fn short_lived_files_scale_with_size_and_live_one_day() {
     let mut history = History::new(Keeps::Generation);
     let mut snapshots = Vec::new();
     for day in 0..3u64 {
@@ -298,12 +302,12 @@ fn short_lived_files_come_by_the_size_of_the_file_system_and_go_the_same_day() {
     let mut witness = Witness::new(&snapshots, true);
     let (_, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
     assert_eq!(witness.checkpoints, 3);
-    // Four profiles of two files on each of two days, 1 GiB being four times 256 MiB.
+    // Four profiles of two files on each of two days, since 1 GiB is four times 256 MiB.
     assert_eq!(summary.pairs.iter().map(|pair| pair.short_lived).collect::<Vec<_>>(), [8, 8]);
     assert_eq!(summary.fill.short_lived, 0);
 }
 
-/// Snapshots made by hand: day, and files with inode, generation, name, size, time of change in days.
+/// Handmade snapshots: day, and files with inode, generation, name, size, and change time in days.
 fn by_hand(day: i64, files: &[(u64, Option<u32>, &str, u64, f64)]) -> Snapshot {
     let info = Info {
         fs: "ext4".to_owned(),
@@ -344,7 +348,7 @@ fn changed(snapshot: &Snapshot, change: impl FnOnce(&mut Info)) -> Snapshot {
 }
 
 #[test]
-fn the_filling_is_in_order_of_change_time() {
+fn filling_is_ordered_by_change_time() {
     let files =
         [(11, Some(1), "late", 10, 0.9), (12, Some(1), "early", 20, 0.1), (13, Some(1), "mid", 30, 0.5)];
     let (ops, _) = replay(&[by_hand(1, &files)], &Options::told(1), |_, _| {}).unwrap();
@@ -357,7 +361,7 @@ fn the_filling_is_in_order_of_change_time() {
 }
 
 #[test]
-fn a_replaced_file_goes_just_before_the_other_comes_and_a_rewritten_one_is_cut_first() {
+fn replacement_follows_deletion_and_rewrite_truncates_first() {
     let a =
         by_hand(1, &[(11, Some(1), "a", 10, 0.1), (12, Some(1), "b", 20, 0.2), (13, Some(1), "c", 30, 0.3)]);
     let b =
@@ -369,7 +373,7 @@ fn a_replaced_file_goes_just_before_the_other_comes_and_a_rewritten_one_is_cut_f
         (ops, summary.pairs[0])
     };
     let (ops, counts) = kinds(&Options { place: Place::Paths, ..Options::published(1) });
-    // When c goes is random.
+    // The deletion time of c is random.
     let without: Vec<Vec<&str>> = (0..ops.len())
         .filter(|at| ops[*at] == "delete")
         .map(|at| ops.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, op)| *op).collect())
@@ -383,7 +387,7 @@ fn a_replaced_file_goes_just_before_the_other_comes_and_a_rewritten_one_is_cut_f
 }
 
 #[test]
-fn lost_and_found_is_the_file_systems_own_and_what_is_in_it_is_counted() {
+fn lost_and_found_is_left_out_and_counted() {
     let with_lost = |day: i64, size: u64| {
         let plain = by_hand(day, &[(11, Some(1), "a", size, 0.1)]);
         let mut builder = SnapshotBuilder::new(plain.info().clone(), plain.entries()[0].clone());
@@ -391,7 +395,7 @@ fn lost_and_found_is_the_file_systems_own_and_what_is_in_it_is_counted() {
         let dir = Entry { kind: Kind::Dir, inode: 3, ..plain.entries()[1].clone() };
         let lost = builder.add(dir.clone(), b"lost+found", &[]);
         builder.add(Entry { parent: lost, inode: 12, ..plain.entries()[1].clone() }, b"#12", &[]);
-        // One that is not at the root is a directory like any other.
+        // A directory of this name elsewhere is an ordinary directory.
         let inner = builder.add(Entry { inode: 4, ..dir.clone() }, b"z", &[]);
         builder.add(Entry { parent: inner, inode: 5, ..dir }, b"lost+found", &[]);
         builder.finish()
@@ -400,13 +404,13 @@ fn lost_and_found_is_the_file_systems_own_and_what_is_in_it_is_counted() {
     let (ops, summary) = replay(&snapshots, &Options::told(1), |_, _| {}).unwrap();
     assert_eq!((count(&ops, &["mkdir"]), count(&ops, &["create"])), (2, 1));
     assert_eq!((summary.fill.left_out, summary.pairs[0].left_out), (1, 1));
-    // By cylinder groups a file in it is one of its group.
+    // By cylinder groups, a file in it belongs to its inode's group.
     let (ops, _) = replay(&snapshots, &Options::published(1), |_, _| {}).unwrap();
     assert_eq!(count(&ops, &["create"]), 2);
 }
 
 #[test]
-fn a_set_without_profiles_is_refused() {
+fn empty_activity_set_is_rejected() {
     let set = ActivitySet { profiles: Vec::new(), source: String::new() };
     let options = Options { short_lived: Some(ShortLived::published(set)), ..Options::told(1) };
     let error = replay(&[by_hand(1, &[])], &options, |_, _| {}).unwrap_err();
@@ -414,7 +418,7 @@ fn a_set_without_profiles_is_refused() {
 }
 
 #[test]
-fn a_directory_stands_for_its_snapshots_in_order_of_time() {
+fn directory_expands_to_snapshots_in_time_order() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     for (name, day) in [("a", 3), ("b", 1), ("c", 2)] {
@@ -432,7 +436,7 @@ fn a_directory_stands_for_its_snapshots_in_order_of_time() {
 }
 
 #[test]
-fn two_files_that_change_names_pass_each_other() {
+fn swapped_names_are_renamed_through_third_name() {
     let a = by_hand(1, &[(11, Some(1), "a", 10, 0.1), (12, Some(1), "b", 20, 0.2)]);
     let b = by_hand(2, &[(11, Some(1), "b", 10, 1.1), (12, Some(1), "a", 20, 1.1)]);
     let snapshots = [a, b];
@@ -444,7 +448,7 @@ fn two_files_that_change_names_pass_each_other() {
 }
 
 #[test]
-fn inodes_without_generation_go_by_name_then_by_what_they_hold_and_are_counted() {
+fn inodes_without_generation_match_by_name_then_contents() {
     let a = by_hand(1, &[(11, None, "a", 10, 0.1), (12, None, "b", 20, 0.2), (13, None, "c", 30, 0.3)]);
     let moved = by_hand(2, &[(11, None, "a", 15, 1.1), (12, None, "x", 20, 0.2), (13, None, "y", 31, 1.3)]);
     let (_, summary) = replay(&[a, moved], &Options::told(1), |_, _| {}).unwrap();
@@ -453,7 +457,7 @@ fn inodes_without_generation_go_by_name_then_by_what_they_hold_and_are_counted()
 }
 
 #[test]
-fn times_from_beyond_the_snapshots_are_counted_and_lose_nothing() {
+fn out_of_range_times_are_counted_and_clamped() {
     let a = by_hand(1, &[(11, Some(1), "a", 10, 0.1)]);
     let b =
         by_hand(2, &[(11, Some(1), "a", 12, 0.2), (12, Some(1), "b", 20, 0.5), (13, Some(1), "c", 20, 2.5)]);
@@ -465,7 +469,7 @@ fn times_from_beyond_the_snapshots_are_counted_and_lose_nothing() {
 }
 
 #[test]
-fn an_empty_snapshot_is_one_and_one_alone_is_a_filling() {
+fn empty_and_single_snapshots_are_valid() {
     let full = by_hand(1, &[(11, Some(1), "a", 10, 0.1)]);
     let snapshots = [full.clone(), by_hand(2, &[]), by_hand(3, &[])];
     let mut witness = Witness::new(&snapshots, false);
@@ -481,7 +485,7 @@ fn an_empty_snapshot_is_one_and_one_alone_is_a_filling() {
 }
 
 #[test]
-fn what_is_no_series_is_refused_in_one_line_that_names_the_snapshot() {
+fn invalid_series_error_names_snapshot() {
     let (one, two) = (by_hand(1, &[]), by_hand(2, &[]));
     let other_root = {
         let root = Entry { inode: 77, ..two.entries()[0].clone() };

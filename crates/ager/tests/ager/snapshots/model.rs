@@ -1,4 +1,4 @@
-//! A file system in memory that operations are applied to.
+//! An in-memory file system that executes operations.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use trace::{Content, DirId, FileId, Labels, Op, ROOT};
@@ -9,7 +9,7 @@ const BLOCK: u64 = super::history::BLOCK;
 pub struct Contents {
     pub is_symlink: bool,
     pub size: u64,
-    /// Which blocks hold data.
+    /// Whether each block holds data.
     pub blocks: Vec<bool>,
 }
 
@@ -24,10 +24,10 @@ pub struct Model {
 
 impl Model {
     pub fn apply(&mut self, op: &Op, labels: &dyn Labels) {
-        let file_name = |file: FileId| text(&labels.file(file).expect("it has a label").name);
+        let file_name = |file: FileId| text(&labels.file(file).expect("every live entry has a label").name);
         match *op {
             Op::Mkdir { dir, parent } => {
-                let name = text(&labels.dir(dir).expect("it has a label"));
+                let name = text(&labels.dir(dir).expect("every live entry has a label"));
                 assert!(self.taken.insert((parent, name.clone())), "{op}: {name} is taken");
                 self.dirs.insert(dir, (parent, name));
             }
@@ -109,7 +109,7 @@ impl Model {
         dirs
     }
 
-    /// The inode behind every path.
+    /// The inode of every path.
     pub fn files(&self) -> BTreeMap<String, usize> {
         self.files.values().map(|(parent, name, inode)| (self.path(*parent, name), *inode)).collect()
     }
