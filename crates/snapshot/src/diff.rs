@@ -1,34 +1,34 @@
-//! What happened between two snapshots. A file is its inode: it may have several names, and keeps its identity when it is
-//! renamed; where its inode number has gone to another file, generation or time of birth tell (Smith and Seltzer, File
-//! System Aging, 1997, §3.2).
+//! Changes between two snapshots. A file is identified by its inode: it may have several names, and keeps its
+//! identity when it is renamed; generation or birth time distinguish files that reuse an inode number (Smith
+//! and Seltzer, File System Aging, 1997, §3.2).
 
 use crate::{Entry, Kind, Snapshot};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// What happened to a file, directory or anything else that has an inode.
+/// A kind of change to a file, directory or other inode.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum What {
-    /// It is new.
+    /// New.
     Created,
-    /// It is gone.
+    /// Deleted.
     Deleted,
-    /// Another file has its inode.
+    /// Another file has reused the inode.
     Replaced,
-    /// Its contents changed: the time of modification or the size is another.
+    /// The contents changed: the modification time or the size differs.
     Modified,
-    /// It lies in another directory or has another name there. What lies in a renamed directory is not renamed.
+    /// Moved to another directory or name. The contents of a renamed directory do not count as renamed.
     Renamed,
-    /// It has a further name.
+    /// A hard link was added.
     Linked,
-    /// It has a name less.
+    /// A hard link was removed.
     Unlinked,
-    /// Something about it changed, but neither contents nor names.
+    /// Only metadata changed, neither contents nor names.
     Metadata,
 }
 
 impl What {
-    /// All that can happen.
+    /// Every kind of change.
     pub const ALL: [What; 8] = [
         What::Created,
         What::Deleted,
@@ -40,7 +40,7 @@ impl What {
         What::Metadata,
     ];
 
-    /// Its name.
+    /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             What::Created => "created",
@@ -55,20 +55,21 @@ impl What {
     }
 }
 
-/// One thing that happened.
+/// One change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// What.
+    /// The kind of change.
     pub what: What,
-    /// Its place in the older snapshot, unless it is new there: of a name that it lost, or else of its first.
+    /// The place in the older snapshot, unless new: of the name that was lost, otherwise of the first name.
     pub before: Option<u32>,
-    /// Its place in the newer one, unless it is gone: of a name that it got, or else of its first.
+    /// The place in the newer snapshot, unless deleted: of the name that was added, otherwise of the first
+    /// name.
     pub after: Option<u32>,
 }
 
 impl Entry {
-    /// Whether `other`, of the same inode number, may be the same file: nothing that is known of both says that it is
-    /// another. No call writes to a symbolic link, so one of another size is another.
+    /// Whether `other`, with the same inode number, may be the same file: no fact known of both contradicts
+    /// it. No system call writes to a symbolic link, so links of different sizes are different.
     pub fn may_be(&self, other: &Entry) -> bool {
         fn agree<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
             a.is_none() || b.is_none() || a == b
@@ -80,8 +81,9 @@ impl Entry {
     }
 }
 
-/// What happened between `older` and `newer`, which [`check_pair`](crate::check_pair) finds to go together: first what is
-/// there now, in its order, then what is gone, in its order. A file may be both modified and renamed.
+/// The changes between `older` and `newer`, which [`check_pair`](crate::check_pair) must accept: first the
+/// entries of the newer snapshot, in its order, then the deleted ones, in the order of the older. A file may
+/// be both modified and renamed.
 pub fn diff(older: &Snapshot, newer: &Snapshot) -> Vec<Change> {
     let (before, after) = (by_inode(older), by_inode(newer));
     let (mut before, mut after) = (Groups(&before).peekable(), Groups(&after).peekable());
@@ -109,7 +111,7 @@ pub fn diff(older: &Snapshot, newer: &Snapshot) -> Vec<Change> {
     changes
 }
 
-/// The inode numbers and places of all entries, those of one inode together and in order.
+/// The inode numbers and places of all entries, grouped by inode in order.
 fn by_inode(snapshot: &Snapshot) -> Vec<(u64, u32)> {
     let mut places: Vec<(u64, u32)> =
         snapshot.entries().iter().zip(0..).map(|(entry, place)| (entry.inode, place)).collect();
@@ -132,7 +134,7 @@ impl<'p> Iterator for Groups<'p> {
     }
 }
 
-/// Says what happened to the file of an inode that both have, and to which of its names.
+/// Compares the file of an inode in both snapshots, including its names.
 fn compare(
     (older, a): (&Snapshot, &[(u64, u32)]),
     (newer, b): (&Snapshot, &[(u64, u32)]),
@@ -157,15 +159,15 @@ fn compare(
     if let Some((what, lost, gained)) = renamed {
         happened(what, lost, gained);
     }
-    // What is made and deleted in a directory changes it, but is said of what was made or deleted.
+    // A new or deleted entry also changes its directory, but only the entry itself is reported.
     let told = renamed.is_some() || modified && matches!(after.kind, Kind::File | Kind::Dir);
     if before.changed_ns != after.changed_ns && !told {
         happened(What::Metadata, first_a, first_b);
     }
 }
 
-/// The first name of a file in one snapshot that it has not in the other. Names alone: a directory may be renamed, which
-/// leaves the names in it as they are.
+/// The first name of a file in one snapshot that it lacks in the other. Compares names with their directory's
+/// inode: renaming a directory does not change the names in it.
 fn unmatched(
     (one, names): (&Snapshot, &[(u64, u32)]),
     (other, others): (&Snapshot, &[(u64, u32)]),
@@ -174,7 +176,7 @@ fn unmatched(
     names.iter().map(|(_, place)| *place).find(|place| !others.contains(&name(one, *place)))
 }
 
-/// The directory, by its inode, and the name in it of the entry at `place`.
+/// The inode of the directory of the entry at `place`, and the entry's name in it.
 fn name(snapshot: &Snapshot, place: u32) -> (u64, &[u8]) {
     let parent = snapshot.entries()[place as usize].parent;
     (snapshot.entries()[parent as usize].inode, snapshot.name(place))

@@ -1,4 +1,4 @@
-//! Columns encoded in memory, so that several threads can each encode one.
+//! Columns encoded in memory, so that threads can encode columns in parallel.
 
 use bytes::Bytes;
 use parquet::column::writer::{ColumnCloseResult, get_column_writer, get_typed_column_writer};
@@ -9,22 +9,22 @@ use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, Trac
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// How a column is to be encoded.
+/// The encoding of a column.
 pub struct Encoding {
-    /// Which column it is.
+    /// The column.
     pub column: ColumnDescPtr,
-    /// How the file is written.
+    /// The writer properties of the file.
     pub properties: WriterPropertiesPtr,
 }
 
-/// A column of a row group as it will lie in the file.
+/// An encoded column of a row group.
 pub struct Encoded {
     bytes: Bytes,
     close: ColumnCloseResult,
 }
 
 impl Encoding {
-    /// Encodes values, with the levels that Parquet has for those that are absent and for lists.
+    /// Encodes values with Parquet's levels for absent values and lists.
     pub fn encode<T: DataType>(
         &self,
         values: &[T::T],
@@ -42,7 +42,7 @@ impl Encoding {
 }
 
 impl Encoded {
-    /// Writes it as the next column of a row group.
+    /// Writes the column as the next one of a row group.
     pub fn write<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
         group.append_column(&self.bytes, self.close)
     }

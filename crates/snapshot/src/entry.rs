@@ -1,6 +1,6 @@
-//! One name of a file system.
+//! An entry of a snapshot: one name of a file system.
 
-/// What a name stands for.
+/// The file type of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -14,52 +14,53 @@ pub enum Kind {
     Special = 3,
 }
 
-/// What a name stood for when the snapshot was taken. A file with several names has several entries with one inode.
-/// Times are nanoseconds since 1970.
+/// The metadata of a name when the snapshot was taken. A file with several names has several entries with one
+/// inode. Times are nanoseconds since 1970.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// The place of its directory in the snapshot; the root has its own.
+    /// The place of the parent directory in the snapshot; the root has its own place.
     pub parent: u32,
-    /// What it is.
+    /// The file type.
     pub kind: Kind,
-    /// Its inode number.
+    /// The inode number.
     pub inode: u64,
-    /// What tells it from earlier files of that inode number, where the file system keeps such a number.
+    /// The generation, which distinguishes files that reuse an inode number; `None` if the file system has
+    /// none.
     pub generation: Option<u32>,
-    /// How many names it has.
+    /// The number of names.
     pub links: u32,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// What it takes on disk, in bytes.
+    /// Allocated space in bytes.
     pub allocated: u64,
-    /// When its inode was last changed.
+    /// The time of the last change of the inode.
     pub changed_ns: i64,
-    /// When its contents were last modified.
+    /// The time of the last modification of the contents.
     pub modified_ns: i64,
-    /// When it was made, where the file system keeps that.
+    /// The birth time; `None` if the file system has none.
     pub born_ns: Option<i64>,
 }
 
-/// A fact of an entry that what a snapshot is made of may not carry.
+/// A fact of an entry that the source of a snapshot may lack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Fact {
-    /// The inode number; the one it has is made of the path, so that what has the same path is the same file.
+    /// The inode number; if lacking, it is derived from the path, so that equal paths mean equal files.
     Inode,
-    /// The generation, which is `None`.
+    /// The generation; if lacking, `None`.
     Generation,
-    /// The number of names; it is 1.
+    /// The number of names; if lacking, 1.
     Links,
-    /// The size, which is 0 where it is not known.
+    /// The size; if lacking, 0.
     Size,
-    /// What it takes on disk, which is taken to be the size.
+    /// The allocated space; if lacking, the size.
     Allocated,
-    /// The time of change, which is taken to be that of modification.
+    /// The change time; if lacking, the modification time.
     Changed,
-    /// The time of modification, which is taken to be that of change.
+    /// The modification time; if lacking, the change time.
     Modified,
-    /// The time of birth, which is `None`.
+    /// The birth time; if lacking, `None`.
     Born,
-    /// The extents, of which there are none.
+    /// The extents; if lacking, empty.
     Extents,
 }
 
@@ -67,7 +68,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Kind; 4] = [Kind::File, Kind::Dir, Kind::Symlink, Kind::Special];
 
-    /// Its name, in files too.
+    /// The name, also used in files.
     pub fn name(self) -> &'static str {
         match self {
             Kind::File => "file",
@@ -92,7 +93,7 @@ impl Fact {
         Fact::Extents,
     ];
 
-    /// Its name, in files too.
+    /// The name, also used in files.
     pub fn name(self) -> &'static str {
         match self {
             Fact::Inode => "inode",
@@ -108,24 +109,24 @@ impl Fact {
     }
 }
 
-/// Neighbouring blocks of a file that are neighbours on disk too. Places and lengths are bytes.
+/// A run of blocks that is contiguous in the file and on disk. Offsets and lengths are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
-    /// Its place in the file.
+    /// Offset in the file.
     pub logical: u64,
-    /// Its place on disk.
+    /// Offset on disk.
     pub physical: u64,
-    /// Its length.
+    /// Length.
     pub len: u64,
 }
 
 impl Extent {
-    /// The byte of the file behind it.
+    /// The end in the file, exclusive.
     pub fn logical_end(&self) -> u64 {
         self.logical.saturating_add(self.len)
     }
 
-    /// The byte on disk behind it.
+    /// The end on disk, exclusive.
     pub fn physical_end(&self) -> u64 {
         self.physical.saturating_add(self.len)
     }

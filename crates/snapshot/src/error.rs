@@ -1,54 +1,54 @@
-//! What can go wrong with a snapshot. Each message says what was tried, on what, why it failed and what to do.
+//! Errors of snapshots. Each message says what failed, on what, why, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of reading, writing or making a snapshot.
+/// An error of reading, writing or creating a snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file could not be opened, read or written.
     #[error("{action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
     /// The new file already exists.
     #[error("writing {}: it already exists; give another name, or --force to replace it", .0.display())]
     Exists(PathBuf),
-    /// The file is not a snapshot, not a whole one, or a newer one.
+    /// The file is not a snapshot, is incomplete, or has a newer format.
     #[error("cannot read {} as a snapshot: {why}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// The cause and the remedy.
         why: String,
     },
-    /// The file holds no key.
+    /// The file does not contain a key.
     #[error("cannot read {} as a key: {why}", path.display())]
     Key {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// The cause and the remedy.
         why: &'static str,
     },
-    /// The file is not a listing of the kind that it was said to be.
+    /// The file is not a listing of the given kind.
     #[error("cannot read {} as a listing of {kind}: {why}", path.display())]
     Listing {
         /// The file.
         path: PathBuf,
-        /// What it was said to be.
+        /// The expected kind.
         kind: &'static str,
-        /// Which record is wrong, and how.
+        /// The invalid record and the cause.
         why: String,
     },
 }
 
 impl Error {
-    /// What to make of an error of the system on `path`.
+    /// Converts a system error on `path`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::Io { action, path: path.clone(), source }

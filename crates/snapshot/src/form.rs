@@ -1,4 +1,4 @@
-//! What a snapshot file looks like: its columns, and what it says about itself in the key-value metadata at its end.
+//! The format of a snapshot file: its columns, and the key-value metadata at its end.
 
 use crate::{Fact, Info};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
@@ -9,13 +9,13 @@ use parquet_file::pairs::{Pairs, pair};
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
-/// The version of the format that this program writes, and the newest that it reads.
+/// The format version of written files, and the newest that can be read.
 const VERSION: u32 = 1;
 
-/// Rows in a row group: enough to compress well, few enough that the buffers stay at some tens of megabytes.
+/// Rows in a row group: enough to compress well, few enough to limit the buffers to some tens of megabytes.
 pub const GROUP_ROWS: usize = 256 << 10;
 
-/// The metadata of a file with so many entries.
+/// The metadata of a file with `entries` entries.
 pub fn to_pairs(info: &Info, entries: usize) -> Vec<KeyValue> {
     let lacks: Vec<&str> = info.lacks.iter().map(|fact| fact.name()).collect();
     let mut pairs = vec![
@@ -38,7 +38,7 @@ pub fn to_pairs(info: &Info, entries: usize) -> Vec<KeyValue> {
     pairs.into_iter().map(|(key, value)| pair(key, value)).collect()
 }
 
-/// Reads the metadata, with the number of entries; or the rest of a sentence that says why the file cannot be read.
+/// Parses the metadata, including the number of entries; an error is the end of a sentence about the file.
 pub fn from_pairs(pairs: &[KeyValue]) -> Result<(Info, usize), String> {
     let pairs = Pairs(pairs);
     pairs.check_version("snapshot_version", VERSION, "it is a Parquet file, but not a snapshot")?;
@@ -100,7 +100,7 @@ pub static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
     let list = group("list", Repetition::REPEATED, None, vec![element]);
     let schema = Type::group_type_builder("senesce_snapshot").with_fields(vec![
         unsigned("parent", Physical::INT32, 32, Repetition::REQUIRED),
-        // Names are bytes and need not be text.
+        // Names are bytes and may be invalid UTF-8.
         column("name", Physical::BYTE_ARRAY, None, Repetition::REQUIRED),
         column("kind", Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
         number("inode"),
@@ -116,8 +116,9 @@ pub static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
     Arc::new(schema.build().expect("the schema is valid"))
 });
 
-/// How the columns are written. Neighbours in scan order are alike: they were often made together, and their names begin
-/// alike; so differences are small. Sizes, kinds and counts repeat, for which the default, a dictionary, is best.
+/// Writer properties. Neighbours in scan order are similar: they were often created together, and their names
+/// share prefixes; so columns are delta-encoded. Sizes, kinds and counts repeat, so they keep the default, a
+/// dictionary.
 pub fn properties() -> WriterProperties {
     let differences = ["parent", "inode", "changed", "modified", "born", "extents.list.element.physical"];
     let builder = WriterProperties::builder()

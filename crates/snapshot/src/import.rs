@@ -1,5 +1,5 @@
-//! Snapshots made of what other programs list. What a listing does not carry is absent, and `lacks` of the snapshot's
-//! [`Info`] names it.
+//! Imports snapshots from listings of other programs. Facts that a listing lacks are named in `lacks` of the
+//! snapshot's [`Info`].
 
 mod btrfs;
 mod find;
@@ -12,10 +12,10 @@ use crate::{Error, Info, Snapshot};
 use std::io::Read as _;
 use std::path::Path;
 
-/// A program whose listings can be read.
+/// A program whose listings can be imported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lister {
-    /// `find PATH -xdev -printf '%y\t%i\t%n\t%s\t%b\t%C@\t%T@\t%B@\t%P\n'`, or with `\0` at its end.
+    /// `find PATH -xdev -printf '%y\t%i\t%n\t%s\t%b\t%C@\t%T@\t%B@\t%P\n'`, or with `\0` at the end.
     Find,
     /// `TZ=UTC rsync --list-only -r PATH/`.
     Rsync,
@@ -36,22 +36,22 @@ impl Lister {
     }
 }
 
-/// What an import takes beside the listing.
+/// Parameters of an import.
 pub struct Import<'i> {
-    /// What made the listing.
+    /// The program that produced the listing.
     pub from: Lister,
-    /// The program to be named as the maker of the snapshot.
+    /// The program to record as the creator of the snapshot.
     pub tool: &'i str,
-    /// When the listing was made, in nanoseconds since 1970.
+    /// The time of the listing, in nanoseconds since 1970.
     pub at_ns: i64,
-    /// The snapshot that the listing is the changes since.
+    /// The base snapshot of an incremental listing.
     pub base: Option<&'i Snapshot>,
-    /// The directory that the paths of the listing begin with, which is the root.
+    /// The directory that all paths of the listing begin with; it becomes the root.
     pub below: Option<&'i Path>,
 }
 
 impl Import<'_> {
-    /// Reads the listing in the file `path`.
+    /// Imports the listing in the file `path`.
     pub fn read(&self, path: &Path) -> Result<Snapshot, Error> {
         let mut listing = Vec::new();
         input::open_stream(path)
@@ -61,7 +61,7 @@ impl Import<'_> {
         self.parse(&listing).map_err(|why| Error::Listing { path: path.to_owned(), kind, why })
     }
 
-    /// Makes a snapshot of a listing, or says what is wrong with it.
+    /// Converts a listing to a snapshot; an error says what is wrong with the listing.
     pub fn parse(&self, listing: &[u8]) -> Result<Snapshot, String> {
         let wants_base = match self.from {
             Lister::Find | Lister::Rsync => false,
@@ -99,7 +99,7 @@ impl Import<'_> {
     }
 }
 
-/// What is known of the file system of a listing.
+/// The info of a listing, whose file system is unknown.
 fn unknown() -> Info {
     Info { fs: "unknown".to_owned(), ..Info::default() }
 }

@@ -1,4 +1,5 @@
-//! Keys that names are hashed with, so that a snapshot tells no name and two of one file system can still be compared.
+//! Keys for hashing names, so that a snapshot reveals no names and two snapshots of one file system can still
+//! be compared.
 
 use crate::Error;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -11,16 +12,16 @@ use std::path::Path;
 /// Bytes of a key.
 const KEY_BYTES: usize = 32;
 
-/// Bytes of a keyed hash that stand for a name: among a thousand million names two have one hash with a chance of
-/// 10⁻²¹.
+/// Bytes of the keyed hash of a name: with 10⁹ names, the probability of a collision is 10⁻²¹.
 const HASH_BYTES: usize = 16;
 
-/// A secret that names are hashed with: a component at a time, so that the tree keeps its shape, by HMAC-SHA-256 cut to
-/// 128 bits and written in hexadecimal. Equal names have equal hashes under one key, wherever they are.
+/// A secret key for hashing names, one path component at a time, so that the tree keeps its shape. The hash
+/// is HMAC-SHA-256, truncated to 128 bits, in hexadecimal. Under one key, equal names have equal hashes in
+/// any place.
 pub struct Key(Hmac<Sha256>);
 
 impl Key {
-    /// Makes a key at random in the new file `path`, which only its owner can read.
+    /// Writes a random key to the new file `path`, readable only by its owner.
     pub fn make(path: &Path) -> Result<Key, Error> {
         let mut bytes = [0; KEY_BYTES];
         let random = Path::new("/dev/urandom");
@@ -34,7 +35,7 @@ impl Key {
             },
             _ => Error::io("creating", path)(source),
         })?;
-        // Whatever the umask takes away, its owner must be able to read it.
+        // Set the mode explicitly: an umask could remove the owner's read permission.
         let written = file
             .set_permissions(Permissions::from_mode(0o600))
             .and_then(|()| file.write_all(format!("{}\n", hexadecimal(&bytes)).as_bytes()))
@@ -59,20 +60,20 @@ impl Key {
     }
 
     fn of(bytes: &[u8; KEY_BYTES]) -> Key {
-        Key(Hmac::new_from_slice(bytes).expect("a key may have any length"))
+        Key(Hmac::new_from_slice(bytes).expect("HMAC accepts keys of any length"))
     }
 
-    /// What stands for a name.
+    /// The keyed hash of a name.
     pub fn name(&self, name: &[u8]) -> String {
         self.hash(b"name", name)
     }
 
-    /// What tells the key from others without giving it away.
+    /// An identifier of the key that does not reveal it.
     pub fn id(&self) -> String {
         self.hash(b"key", b"")
     }
 
-    /// Hashes for one use never equal those for another.
+    /// Hashes with separate domains, so that hashes for different purposes never collide.
     fn hash(&self, what_for: &[u8], bytes: &[u8]) -> String {
         let mut mac = self.0.clone();
         mac.update(what_for);
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_kept_and_hashes_alike() {
+    fn saved_key_gives_equal_hashes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
         let made = Key::make(&path).unwrap();
@@ -122,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_those_of_the_standard() {
+    fn hash_matches_openssl() {
         // printf 'name\0a' | openssl dgst -sha256 -mac HMAC -macopt hexkey:0b0b…0b
         let key = Key::of(&[0x0b; 32]);
         assert_eq!(key.name(b"a"), "bd867e69ab40e1fc11f80765676f1e88");
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn invalid_key_files_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
         for text in [&b""[..], b"abc", &[b'0'; 63], &[b'g'; 64], &[0xff; 64], &[b'0'; 65]] {

@@ -1,9 +1,9 @@
-//! How well blocks lie behind one another: the layout score of Smith and Seltzer (1997) and the degree of
-//! fragmentation, from extents alone.
+//! Contiguity of blocks: the layout score of Smith and Seltzer (1997) and the degree of fragmentation,
+//! computed from extents alone.
 
 use crate::Extent;
 
-/// Blocks one after another, and how many of them lie directly behind their predecessor.
+/// A sequence of blocks, with the number of blocks that directly follow their predecessor on disk.
 #[derive(Clone, Copy, Default)]
 pub struct Chain {
     /// Blocks so far.
@@ -13,7 +13,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Appends a run of bytes on disk: each of its blocks but the first lies behind its predecessor.
+    /// Appends a run of bytes on disk: each of its blocks except the first follows its predecessor.
     pub fn run(&mut self, start_bytes: u64, len_bytes: u64, block_bytes: u64) {
         let blocks = len_bytes.div_ceil(block_bytes).max(1);
         self.blocks += blocks;
@@ -21,12 +21,12 @@ impl Chain {
         self.end = Some(start_bytes.saturating_add(len_bytes));
     }
 
-    /// Blocks behind their predecessor, and blocks that have a predecessor.
+    /// The number of blocks that follow their predecessor, and of blocks with a predecessor.
     pub fn counts(&self) -> (u64, u64) {
         (self.behind, self.blocks.saturating_sub(1))
     }
 
-    /// The share of the blocks with a predecessor that lie directly behind it.
+    /// The share of the blocks with a predecessor that directly follow it.
     pub fn score(&self) -> Option<f64> {
         let (behind, of) = self.counts();
         (of > 0).then(|| behind as f64 / of as f64)
@@ -38,15 +38,15 @@ impl Chain {
 pub struct Layout {
     /// Files.
     pub files: u64,
-    /// Extents, those longer than the file system's longest counted as the several that they must be.
+    /// Extents; one longer than the file system's maximum counts as several.
     pub extents: u64,
     /// The least number of extents the file system could have used.
     pub least_extents: u64,
     /// Blocks.
     pub blocks: u64,
-    /// Blocks that lie directly behind the one before them in their file, …
+    /// Blocks that directly follow the previous block of their file on disk.
     pub behind: u64,
-    /// … of so many that have one before them.
+    /// Blocks with a previous block in their file.
     pub behind_of: u64,
 }
 
@@ -70,7 +70,7 @@ impl Layout {
         layout
     }
 
-    /// Adds the figures of others.
+    /// Adds other figures.
     pub fn add(&mut self, other: Layout) {
         self.files += other.files;
         self.extents += other.extents;
@@ -80,12 +80,13 @@ impl Layout {
         self.behind_of += other.behind_of;
     }
 
-    /// The share of the blocks 2…n of the files that lie directly behind their predecessor; none where no file has two.
+    /// The share of the blocks 2…n of the files that directly follow their predecessor; `None` if no file has
+    /// two.
     pub fn layout_score(&self) -> Option<f64> {
         (self.behind_of > 0).then(|| self.behind as f64 / self.behind_of as f64)
     }
 
-    /// Extents over the least number the file system could have used; none without extents.
+    /// Extents over the least number the file system could have used; `None` without extents.
     pub fn degree_of_fragmentation(&self) -> Option<f64> {
         (self.least_extents > 0).then(|| self.extents as f64 / self.least_extents as f64)
     }

@@ -1,5 +1,6 @@
-//! What a file system held at a moment: snapshots as Smith and Seltzer took them every night of the file systems of their
-//! department (File System Aging, SIGMETRICS 1997, §3.1), from which a workload can be made that ages another the same way.
+//! Snapshots of the metadata of a file system. Smith and Seltzer took one every night of their department's
+//! file systems (File System Aging, SIGMETRICS 1997, §3.1) to derive a workload that ages another file system
+//! the same way.
 
 mod diff;
 mod encoded;

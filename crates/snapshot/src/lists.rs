@@ -1,4 +1,4 @@
-//! The extents of some entries as a list column: three columns of numbers with the same levels.
+//! The extents of entries as a Parquet list column: three number columns with the same levels.
 
 use crate::Extent;
 use crate::encoded::{Encoded, Encoding};
@@ -7,8 +7,8 @@ use parquet::data_type::Int64Type;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
 
-/// Extents by column. Of the levels of Parquet, one says whether there is an extent (an empty list has a level and no
-/// value), the other whether it belongs to the same entry as the one before.
+/// Extents by column. Parquet's definition level says whether there is an extent (an empty list has a level
+/// and no value); the repetition level says whether it belongs to the same entry as the one before.
 #[derive(Default)]
 pub struct Lists {
     numbers: [Vec<i64>; 3],
@@ -26,7 +26,7 @@ impl Lists {
         for (number, extent) in extents.iter().enumerate() {
             self.present.push(1);
             self.repeated.push((number > 0).into());
-            // Parquet keeps unsigned numbers in signed ones of the same bits.
+            // Parquet stores unsigned numbers in signed ones with the same bits.
             self.numbers[0].push(extent.logical as i64);
             self.numbers[1].push(extent.physical as i64);
             self.numbers[2].push(extent.len as i64);
@@ -38,7 +38,7 @@ impl Lists {
         to.encode::<Int64Type>(&self.numbers[number], Some(&self.present), Some(&self.repeated))
     }
 
-    /// Reads those of a whole row group, the first of whose columns is `first`.
+    /// Reads the lists of a row group; `first` is the first of the three columns.
     pub fn read(group: &dyn RowGroupReader, first: usize, rows: usize) -> Result<Lists> {
         let mut lists = Lists::default();
         let (mut present, mut repeated) = (Vec::new(), Vec::new());

@@ -1,11 +1,11 @@
-//! Whether two snapshots can be compared, and what their comparison cannot tell. Whatever is made of several snapshots (a
-//! diff, a workload) asks here first.
+//! Checks whether snapshots can be compared, and reports what a comparison cannot determine. Everything that
+//! uses several snapshots (a diff, a workload) runs these checks first.
 
 use crate::time::utc;
 use crate::{Fact, Kind, Snapshot};
 use std::fmt;
 
-/// Why a snapshot is of no use, or two are not together.
+/// The reason why a snapshot is unusable, or why two do not match.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Mismatch {
     /// The clock was set back while the snapshot was taken.
@@ -14,15 +14,15 @@ pub enum Mismatch {
         utc(*ended_ns), utc(*begun_ns)
     )]
     EndedBeforeBegun {
-        /// When it began.
+        /// Start time.
         begun_ns: i64,
-        /// When it ended.
+        /// End time.
         ended_ns: i64,
     },
-    /// The snapshots are of two file systems.
+    /// The snapshots are of different file systems.
     #[error("the snapshots are of two file systems, {0} and {1}; give snapshots of one")]
     OtherFs(String, String),
-    /// The snapshots are of two trees of one file system.
+    /// The snapshots are of different trees of one file system.
     #[error("the snapshots are of two directories, inodes {0} and {1}; give snapshots of one")]
     OtherRoot(u64, u64),
     /// One snapshot is from a listing without inode numbers.
@@ -60,20 +60,20 @@ fn keys(a: &Option<String>, b: &Option<String>) -> String {
     }
 }
 
-/// What cannot be told, or only with doubt, of a snapshot or of two.
+/// Information that is missing from a snapshot or a pair, or doubtful.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Doubt {
-    /// So many entries have a time of change after the end of the snapshot: the clock has been set back since.
+    /// Number of entries with a change time after the end of the snapshot: the clock has been set back since.
     FutureTimes(u64),
-    /// So many names were gone, or another file's, before they could be looked at.
+    /// Number of names that vanished, or became another file, before they were examined.
     Vanished(u64),
-    /// So many files have blocks whose place is not known.
+    /// Number of files with blocks at unknown addresses.
     Unmapped(u64),
-    /// Facts that are not there.
+    /// Missing facts.
     Lacks(Vec<Fact>),
-    /// It is not known whether both are of one file system.
+    /// It is unknown whether both are of the same file system.
     UnknownFs,
-    /// So many files and directories have neither a generation nor a time of birth.
+    /// Number of files and directories with neither a generation nor a birth time.
     NoIdentity(u64),
 }
 
@@ -117,7 +117,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Checks one snapshot, and says what it cannot tell.
+/// Checks one snapshot; returns missing or doubtful information.
 pub fn check(snapshot: &Snapshot) -> Result<Vec<Doubt>, Mismatch> {
     let info = snapshot.info();
     if info.ended_ns < info.begun_ns {
@@ -137,8 +137,8 @@ pub fn check(snapshot: &Snapshot) -> Result<Vec<Doubt>, Mismatch> {
     Ok(doubts)
 }
 
-/// Checks that `newer` was taken of the same file system after `older`, and says what their comparison cannot tell. A
-/// snapshot goes with itself. Each by itself is not checked here: see [`check`].
+/// Checks that `newer` was taken of the same file system after `older`; returns what a comparison cannot
+/// determine. A snapshot matches itself. Does not check the individual snapshots: see [`check`].
 pub fn check_pair(older: &Snapshot, newer: &Snapshot) -> Result<Vec<Doubt>, Mismatch> {
     let (a, b) = (older.info(), newer.info());
     let (root_a, root_b) = (&older.entries()[0], &newer.entries()[0]);

@@ -1,5 +1,5 @@
-//! Reading snapshot files. One that is cut short, damaged, of another program or of a newer version is refused with one
-//! line.
+//! Reads snapshot files. A truncated, damaged or foreign file, or one of a newer version, is rejected with a
+//! one-line error.
 
 use crate::form::{SCHEMA, from_pairs};
 use crate::lists::Lists;
@@ -21,17 +21,17 @@ impl Snapshot {
 }
 
 impl Info {
-    /// Reads what the snapshot file at `path` says about itself.
+    /// Reads the metadata of the snapshot file at `path`.
     pub fn load(path: &Path) -> Result<Info, Error> {
         open(path, |file| Ok(said(file)?.0))
     }
 }
 
-/// Hands the snapshot file at `path` to `read`, which may say why it cannot be read.
+/// Opens the snapshot file at `path` and passes it to `read`, which returns the reason if it cannot be read.
 fn open<T>(path: &Path, read: impl Fn(&SerializedFileReader<File>) -> Result<T, String>) -> Result<T, Error> {
     let file = input::open(path).map_err(Error::io("opening", path))?;
     let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
-    // Decoders of Parquet trust the lengths they find: not a byte is decoded before the seal is found whole.
+    // Parquet decoders trust the lengths in a file, so verify the seal before decoding anything.
     if !seal::is_whole(&file).map_err(Error::io("reading", path))? {
         let why = "it is truncated, damaged or from another program; take or fetch it again";
         return Err(foreign(why.into()));
@@ -39,7 +39,7 @@ fn open<T>(path: &Path, read: impl Fn(&SerializedFileReader<File>) -> Result<T, 
     SerializedFileReader::new(file).map_err(damaged).and_then(|file| read(&file)).map_err(foreign)
 }
 
-/// What a file says about itself, and how many entries it has.
+/// The info and the number of entries in the metadata of a file.
 fn said(file: &SerializedFileReader<File>) -> Result<(Info, usize), String> {
     let metadata = file.metadata().file_metadata();
     from_pairs(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice))
@@ -67,10 +67,10 @@ fn damaged(error: ParquetError) -> String {
 
 /// The rows read so far.
 struct Rows {
-    /// Until the root is there.
+    /// `None` until the root has been read.
     info: Option<Info>,
     builder: Option<SnapshotBuilder>,
-    /// The directories above the next row, each with the name that was last in it.
+    /// The ancestor directories of the next row, each with the last name in it.
     above: Vec<(u32, Vec<u8>)>,
 }
 
@@ -125,7 +125,7 @@ impl Rows {
         result
     }
 
-    /// Takes the next row, or says what is wrong with it.
+    /// Adds the next row; an error says what is wrong with it.
     fn add(
         &mut self,
         mut entry: Entry,

@@ -6,39 +6,39 @@ use std::ops::Range;
 /// The place of the root directory among the entries.
 pub const ROOT: u32 = 0;
 
-/// What a snapshot says about itself.
+/// The metadata of a snapshot.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Info {
-    /// The program that took it, with its version.
+    /// The program that took the snapshot, with its version.
     pub tool: String,
     /// The kind of file system, as mount calls it.
     pub fs: String,
-    /// What tells the file system from others, where it has such an identifier.
+    /// The identifier of the file system, if it has one.
     pub fs_id: Option<String>,
-    /// Its block size in bytes.
+    /// Block size of the file system in bytes.
     pub block_bytes: u64,
-    /// What it can hold in bytes.
+    /// Capacity of the file system in bytes.
     pub capacity_bytes: u64,
-    /// Bytes of it that were taken.
+    /// Used bytes of the file system.
     pub used_bytes: u64,
-    /// When taking it began, in nanoseconds since 1970 …
+    /// Start time of the snapshot, in nanoseconds since 1970.
     pub begun_ns: i64,
-    /// … and ended.
+    /// End time of the snapshot, in nanoseconds since 1970.
     pub ended_ns: i64,
-    /// Names that were gone, or had become another file, before they could be looked at.
+    /// Names that vanished, or became another file, before they were examined.
     pub vanished: u64,
-    /// Files whose extents could not be had.
+    /// Files whose extents could not be read.
     pub unmapped: u64,
-    /// Files and directories of other file systems below the root, which were left out.
+    /// Files and directories of other file systems below the root, which are left out.
     pub other_fs: u64,
-    /// Facts that its source does not carry, for all entries or for some.
+    /// Facts that the source lacks, for all entries or for some.
     pub lacks: Vec<Fact>,
-    /// What tells one key from another, if names are keyed hashes.
+    /// The identifier of the key, if names are keyed hashes.
     pub key_id: Option<String>,
 }
 
-/// What a file system held at a moment. Entries are in scan order: depth-first, the names of a directory in byte order, a
-/// directory before what it holds.
+/// The metadata of a file system at a moment. Entries are in scan order: depth-first, the names of a
+/// directory in byte order, a directory before its contents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Snapshot {
     info: Info,
@@ -52,7 +52,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// What it says about itself.
+    /// The metadata of the snapshot.
     pub fn info(&self) -> &Info {
         &self.info
     }
@@ -62,26 +62,26 @@ impl Snapshot {
         &self.entries
     }
 
-    /// The name of the entry at `place` in its directory, or the keyed hash of it; empty for the root.
+    /// The name of the entry at `place` in its directory, or its keyed hash; empty for the root.
     pub fn name(&self, place: u32) -> &[u8] {
         let range = range(&self.name_ends, place);
         &self.names[range]
     }
 
-    /// The names of the entries at `places`, one behind the other.
+    /// The concatenated names of the entries at `places`.
     pub(crate) fn names_of(&self, places: Range<usize>) -> &[u8] {
         let start = range(&self.name_ends, places.start as u32).start;
         &self.names[start..places.last().map_or(start, |last| self.name_ends[last] as usize)]
     }
 
-    /// The extents of the entry at `place`, in order of their place in the file. A file with several names has them at the
+    /// The extents of the entry at `place`, by offset in the file. A file with several names has them at the
     /// first.
     pub fn extents(&self, place: u32) -> &[Extent] {
         let range = range(&self.extent_ends, place);
         &self.extents[range]
     }
 
-    /// The path of the entry at `place` below the root, names separated by `/`; empty for the root.
+    /// The path of the entry at `place` below the root, with `/` between names; empty for the root.
     pub fn path(&self, place: u32) -> Vec<u8> {
         let mut places = Vec::new();
         let mut at = place;
@@ -100,15 +100,18 @@ fn range(ends: &[u64], place: u32) -> Range<usize> {
     start as usize..ends[place] as usize
 }
 
-/// Puts a snapshot together, entry by entry in scan order.
+/// Builds a snapshot, entry by entry in scan order.
 pub struct SnapshotBuilder {
     snapshot: Snapshot,
 }
 
 impl SnapshotBuilder {
-    /// Begins with the root directory.
+    /// Starts with the root directory.
     pub fn new(info: Info, root: Entry) -> SnapshotBuilder {
-        assert!(root.kind == Kind::Dir && root.parent == ROOT, "the root is a directory, and its own parent");
+        assert!(
+            root.kind == Kind::Dir && root.parent == ROOT,
+            "the root must be a directory and its own parent"
+        );
         let snapshot = Snapshot {
             info,
             entries: vec![root],
@@ -120,16 +123,18 @@ impl SnapshotBuilder {
         SnapshotBuilder { snapshot }
     }
 
-    /// Adds an entry, whose directory is there already, and gives its place.
+    /// Adds an entry, whose parent directory must exist, and returns its place.
     ///
     /// # Panics
-    /// If its directory is not there.
+    /// If the parent directory does not exist.
     pub fn add(&mut self, entry: Entry, name: &[u8], extents: &[Extent]) -> u32 {
         let snapshot = &mut self.snapshot;
         let parent = snapshot.entries.get(entry.parent as usize);
-        assert!(parent.is_some_and(|parent| parent.kind == Kind::Dir), "its directory comes first");
-        let place = u32::try_from(snapshot.entries.len())
-            .expect("four thousand million names are not held in memory");
+        assert!(
+            parent.is_some_and(|parent| parent.kind == Kind::Dir),
+            "the parent directory must come first"
+        );
+        let place = u32::try_from(snapshot.entries.len()).expect("places fit 32 bits");
         snapshot.entries.push(entry);
         snapshot.names.extend_from_slice(name);
         snapshot.name_ends.push(snapshot.names.len() as u64);
@@ -138,17 +143,17 @@ impl SnapshotBuilder {
         place
     }
 
-    /// How many entries there are so far.
+    /// The number of entries so far.
     pub(crate) fn len(&self) -> usize {
         self.snapshot.entries.len()
     }
 
-    /// What it says about itself, to be completed once all entries are there.
+    /// The metadata, to be completed after all entries have been added.
     pub fn info(&mut self) -> &mut Info {
         &mut self.snapshot.info
     }
 
-    /// The whole.
+    /// Returns the snapshot.
     pub fn finish(self) -> Snapshot {
         self.snapshot
     }
@@ -174,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_extents_are_those_of_their_entries() {
+    fn entries_have_their_paths_and_extents() {
         let extent = Extent { logical: 0, physical: 8192, len: 4096 };
         let mut builder = SnapshotBuilder::new(Info::default(), entry(ROOT, Kind::Dir, 2));
         let a = builder.add(entry(ROOT, Kind::Dir, 3), b"a", &[]);

@@ -1,11 +1,11 @@
-//! What a snapshot holds, in numbers.
+//! Statistics of a snapshot.
 
 use crate::layout::Layout;
 use crate::{Kind, Snapshot};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 
-/// What a snapshot holds. Files with several names count once.
+/// Statistics of a snapshot. Files with several names count once.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stat {
     /// Regular files.
@@ -16,15 +16,15 @@ pub struct Stat {
     pub symlinks: u64,
     /// Devices, pipes and sockets.
     pub specials: u64,
-    /// Names of files beyond their first.
+    /// Hard links: names of files beyond their first.
     pub further_names: u64,
-    /// Sum of the sizes of the files.
+    /// Total size of the files.
     pub bytes: u64,
-    /// Sum of what they take on disk, in bytes.
+    /// Total allocated space of the files, in bytes.
     pub allocated_bytes: u64,
-    /// The share of the file system that was taken, where that is known.
+    /// The used share of the file system, if known.
     pub fullness: Option<f64>,
-    /// Files that have blocks whose place is known.
+    /// Files with blocks at known addresses.
     pub files_with_extents: u64,
     /// Runs of blocks without a gap in the file or on disk.
     pub extents: u64,
@@ -32,9 +32,9 @@ pub struct Stat {
     pub blocks: u64,
     /// The size of a block.
     pub block_bytes: u64,
-    /// The share of the blocks 2…n of the files that lie directly behind their predecessor.
+    /// The share of the blocks 2…n of the files that directly follow their predecessor.
     pub layout_score: Option<f64>,
-    /// The same by size of the file.
+    /// Figures by file size.
     pub by_size: Vec<Size>,
     /// Files by the time since their last modification.
     pub by_age: Vec<Age>,
@@ -42,37 +42,37 @@ pub struct Stat {
     pub by_depth: Vec<Depth>,
 }
 
-/// Files of more than half of `upper_bytes` and no more than it.
+/// Files larger than half of `upper_bytes`, up to and including `upper_bytes`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Size {
     /// A power of two, or 0 for empty files.
     pub upper_bytes: u64,
     /// Files.
     pub files: u64,
-    /// Sum of their sizes.
+    /// Total size of the files.
     pub bytes: u64,
-    /// Their extents.
+    /// Extents of the files.
     pub extents: u64,
-    /// Their layout score.
+    /// Layout score of the files.
     pub layout_score: Option<f64>,
 }
 
-/// Files modified at least half of `upper_s` and less than it before the end of the snapshot; the first class has those
-/// modified in the last second and those with a time in the future too.
+/// Files modified between half of `upper_s` (inclusive) and `upper_s` seconds before the end of the snapshot;
+/// the first class also has files modified in the last second or with a time in the future.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Age {
     /// Seconds, a power of two.
     pub upper_s: u64,
     /// Files.
     pub files: u64,
-    /// Sum of their sizes.
+    /// Total size of the files.
     pub bytes: u64,
 }
 
-/// What lies at a depth.
+/// Files and directories at a depth.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Depth {
-    /// Directories above.
+    /// Number of directories above.
     pub depth: u32,
     /// Regular files.
     pub files: u64,
@@ -81,7 +81,7 @@ pub struct Depth {
 }
 
 impl Stat {
-    /// Counts a snapshot.
+    /// Computes the statistics of a snapshot.
     pub fn of(snapshot: &Snapshot) -> Stat {
         let info = snapshot.info();
         let block_bytes = if info.block_bytes > 0 { info.block_bytes } else { 4096 };
@@ -160,7 +160,7 @@ impl Stat {
     }
 }
 
-/// The least power of two that is no less.
+/// The least power of two that is at least `n`.
 fn power_from(n: u64) -> u64 {
     n.checked_next_power_of_two().unwrap_or(u64::MAX)
 }

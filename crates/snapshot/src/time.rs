@@ -1,4 +1,4 @@
-//! Times as people write them.
+//! Calendar times.
 
 /// Days of the 400 years after which the calendar repeats.
 const ERA_DAYS: i64 = 146_097;
@@ -11,8 +11,9 @@ pub fn utc(ns: i64) -> String {
     format!("{year:04}-{month:02}-{date:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// The day with that number since 1970, in the Gregorian calendar, by the method of Howard Hinnant (chrono-Compatible
-/// Low-Level Date Algorithms): years begin in March, so that the day of a leap year is the last.
+/// The date of the day with this number since 1970, in the Gregorian calendar, by the method of Howard
+/// Hinnant (chrono-Compatible Low-Level Date Algorithms): years begin in March, so that a leap day is the
+/// last day of its year.
 fn date(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;
     let (era, of_era) = (day.div_euclid(ERA_DAYS), day.rem_euclid(ERA_DAYS));
@@ -24,7 +25,7 @@ fn date(day: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, date)
 }
 
-/// The number of a day since 1970; none if there is no such day.
+/// The number of a day since 1970; `None` for an invalid date.
 pub fn day(year: i64, month: i64, date_of_month: i64) -> Option<i64> {
     if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&date_of_month) {
         return None;
@@ -42,7 +43,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_match_calendar() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),
             (-1, "1969-12-31T23:59:59Z"),
@@ -57,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_day_comes_back(number in -700_000i64..2_900_000) {
+        fn days_round_trip(number in -700_000i64..2_900_000) {
             let (year, month, date) = date(number);
             prop_assert_eq!(day(year, month, date), Some(number));
         }

@@ -1,4 +1,4 @@
-//! Writing snapshot files: Parquet with zstd, whole or not at all.
+//! Writes snapshot files atomically: Parquet with zstd.
 
 use crate::encoded::{Encoded, Encoding};
 use crate::form::{GROUP_ROWS, SCHEMA, properties, to_pairs};
@@ -18,8 +18,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Snapshot {
-    /// Writes it to the file `path`, which gets its name only when it is whole and on disk. A file that has the name
-    /// already is replaced only if `replace` is set.
+    /// Writes the snapshot to the file `path`, which appears only when it is complete and on disk. An
+    /// existing file is replaced only if `replace` is set.
     pub fn save(&self, path: &Path, replace: bool) -> Result<(), Error> {
         if !replace {
             refuse_existing(path)?;
@@ -52,7 +52,7 @@ impl Snapshot {
         file.into_inner()
     }
 
-    /// Encodes the columns of a row group, as many at a time as there are processors.
+    /// Encodes the columns of a row group in parallel, on all processors.
     fn encode_rows<W: Write + Send>(
         &self,
         places: Range<usize>,
@@ -64,7 +64,7 @@ impl Snapshot {
         let mut lists = Lists::default();
         places.clone().for_each(|place| lists.push(self.extents(place)));
         let lists = &lists;
-        // Parquet keeps unsigned numbers in signed ones of the same bits.
+        // Parquet stores unsigned numbers in signed ones with the same bits.
         let columns: [Encode; 14] = [
             required::<Int32Type>(rows, |entry| entry.parent as i32),
             Box::new(move |to| to.encode::<ByteArrayType>(&self.name_values(places.clone()), None, None)),
@@ -111,7 +111,7 @@ fn required<'e, T: DataType>(entries: &'e [Entry], value: fn(&Entry) -> T::T) ->
     })
 }
 
-/// A column in which an entry may have none.
+/// A column in which an entry may have no value.
 fn optional<'e, T: DataType>(entries: &'e [Entry], value: fn(&Entry) -> Option<T::T>) -> Encode<'e> {
     Box::new(move |to| {
         let present: Vec<i16> = entries.iter().map(|entry| value(entry).is_some().into()).collect();
@@ -120,7 +120,7 @@ fn optional<'e, T: DataType>(entries: &'e [Entry], value: fn(&Entry) -> Option<T
     })
 }
 
-/// Refuses to write to a name that is taken: at once, and not only when all is done.
+/// Fails early if `path` exists, instead of after the work is done.
 pub fn refuse_existing(path: &Path) -> Result<(), Error> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Err(Error::Exists(path.to_owned())),

@@ -1,13 +1,13 @@
-//! Listings of `btrfs receive --dump` of `btrfs send --no-data`: commands in their order, one a line: a word, a path that
-//! begins with the name of the subvolume, and fields. New files first have a name that is made of their inode number and
-//! generation, from which both are read.
+//! Listings of `btrfs receive --dump` of `btrfs send --no-data`: one command per line, in order: a word, a
+//! path that begins with the name of the subvolume, and fields. A new file first has a temporary name that
+//! contains its inode number and generation.
 
 use super::text::{date_time, inode_of, number, octal, records, shown};
 use super::tree::{NodeId, Tree, entry, names};
 use crate::{Fact, Info, Kind, Snapshot};
 use std::collections::BTreeSet;
 
-/// Whether it lists changes since a snapshot.
+/// Whether the listing is incremental.
 pub fn is_increment(listing: &[u8]) -> bool {
     listing.starts_with(b"snapshot ")
 }
@@ -17,7 +17,7 @@ pub fn parse(listing: &[u8], mut info: Info, base: Option<&Snapshot>) -> Result<
     info.lacks.sort_unstable();
     info.lacks.dedup();
     info.fs = "btrfs".to_owned();
-    // The root directory of every subvolume has this number.
+    // The root directory of every subvolume has this inode number.
     let tree = base.map_or_else(|| Tree::new(entry(Kind::Dir, 256)), Tree::of);
     let mut stream = Stream { tree, written: BTreeSet::new(), begun: false };
     for (number, record) in records(listing, b'\n')? {
@@ -30,10 +30,10 @@ pub fn parse(listing: &[u8], mut info: Info, base: Option<&Snapshot>) -> Result<
     Ok(stream.finish(info))
 }
 
-/// What the commands so far have made.
+/// The result of the commands so far.
 struct Stream {
     tree: Tree,
-    /// The files that were made or written.
+    /// Files that were created or written.
     written: BTreeSet<usize>,
     begun: bool,
 }
@@ -158,7 +158,7 @@ impl Stream {
                 file_of.entry.links = names;
             }
             if self.written.contains(&file) {
-                // Where it lies now is not listed.
+                // The listing does not contain the new extents.
                 file_of.forget_extents();
             }
         }
@@ -166,16 +166,16 @@ impl Stream {
     }
 }
 
-/// The inode number and generation in the first name of a new file: `o257-7-0`.
+/// The inode number and generation in the temporary name of a new file: `o257-7-0`.
 fn number_of(name: &[u8]) -> Option<(u64, Option<u32>)> {
     let mut numbers = name.strip_prefix(b"o")?.split(|byte| *byte == b'-');
     let (inode, generation) = (number(numbers.next()?)?, number::<u64>(numbers.next()?)?);
     number::<u64>(numbers.next()?)?;
-    // The kernel tells the lower half of it.
+    // The kernel reports only the lower half of the generation.
     numbers.next().is_none().then_some((inode, Some(generation as u32)))
 }
 
-/// The names of a path, that of the subvolume left out.
+/// The components of a path without the subvolume.
 fn inside(path: &[u8]) -> Result<Vec<&[u8]>, String> {
     let mut names = names(path)?;
     if names.is_empty() {
@@ -185,7 +185,7 @@ fn inside(path: &[u8]) -> Result<Vec<&[u8]>, String> {
     Ok(names)
 }
 
-/// `2026-11-22T01:50:42+0000`, with or without a fraction of the second.
+/// Parses `2026-11-22T01:50:42+0000`, with or without a fraction of the second.
 fn time(text: &[u8]) -> Option<i64> {
     let (date, rest) = text.split_at_checked(10)?;
     let (time, rest) = rest.strip_prefix(b"T")?.split_at_checked(8)?;
@@ -207,7 +207,7 @@ fn time(text: &[u8]) -> Option<i64> {
     Some(date_time(date, time, b'-')? + west * 60_000_000_000 + fraction)
 }
 
-/// The words of a line, which spaces part; in them, a backslash stands before what is not printed, and before spaces.
+/// The space-separated words of a line; a backslash escapes unprintable bytes and spaces.
 fn words(record: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -228,7 +228,7 @@ fn words(record: &[u8]) -> Vec<Vec<u8>> {
     words
 }
 
-/// What stands behind a backslash, and how many bytes that takes.
+/// The byte of an escape sequence after its backslash, and the length of the sequence.
 fn escaped(tail: &[u8]) -> (u8, usize) {
     if let Some(byte) = octal(tail) {
         return (byte, 3);

@@ -1,12 +1,12 @@
-//! Listings of GNU find: `-printf '%y\t%i\t%n\t%s\t%b\t%C@\t%T@\t%B@\t%P\n'`, or with `\0` for `\n`, which names with
-//! line ends take. Fields are the type, inode, links, size, blocks of 512 bytes, times of change, modification and birth,
-//! and the path below the root, which is empty for the root.
+//! Listings of GNU find: `-printf '%y\t%i\t%n\t%s\t%b\t%C@\t%T@\t%B@\t%P\n'`, or with `\0` instead of `\n`,
+//! as required for names with line ends. Fields are the type, inode, links, size, blocks of 512 bytes, times
+//! of change, modification and birth, and the path below the root, which is empty for the root.
 
 use super::text::{number, records, seconds, shown};
 use super::tree::{Tree, entry, names};
 use crate::{Entry, Fact, Info, Kind, Snapshot};
 
-/// What find writes where there is no time of birth.
+/// The output of find without a birth time.
 const NO_BIRTH: &[&[u8]] = &[b"", b"-1.-000000010", b"0"];
 
 pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
@@ -24,7 +24,7 @@ pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
         let path = names(line.1).map_err(|why| format!("record {number}: {why}"))?;
         lines.push((path, number, line.0));
     }
-    // find lists in the order of directories, and may be told to list what is in one before it.
+    // find lists in directory order, and with -depth lists the contents of a directory before it.
     lines.sort_by(|a, b| a.0.cmp(&b.0));
     let mut lines = lines.into_iter();
     let root = lines.next().filter(|(path, _, entry)| path.is_empty() && entry.kind == Kind::Dir);

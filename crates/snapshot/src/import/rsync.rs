@@ -1,5 +1,6 @@
-//! Listings of rsync: `TZ=UTC rsync --list-only -r PATH/`. A line has the mode, the size with commas, date and time, and
-//! the path, in which bytes that are not printed are `\#` and three octal digits; links may have their target behind it.
+//! Listings of rsync: `TZ=UTC rsync --list-only -r PATH/`. A line has the mode, the size with commas, date
+//! and time, and the path, in which an unprintable byte is `\#` and three octal digits; the target of a link
+//! may follow.
 
 use super::text::{date_time, inode_of, number, octal, records, shown};
 use super::tree::{Tree, entry, names};
@@ -24,7 +25,7 @@ pub fn parse(listing: &[u8], mut info: Info) -> Result<Snapshot, String> {
         })?;
         lines.push((path, number, entry));
     }
-    // A directory is listed before what is in it, but not always before other directories that come later by name.
+    // rsync lists a directory before its contents, but not always before directories that sort after it.
     let mut split = Vec::with_capacity(lines.len());
     for (path, number, entry) in &lines {
         let path = names(path).map_err(|why| format!("line {number}: {why}"))?;
@@ -68,7 +69,7 @@ fn line(record: &[u8]) -> Option<(Entry, Vec<u8>)> {
     Some((entry, unescape(&path)))
 }
 
-/// The target of a link is as long as the link's size, so that arrows in names do no harm.
+/// Cuts the target off a path. Its length is the size of the link, so arrows in names do no harm.
 fn cut_target(path: &mut Vec<u8>, size: u64) {
     let arrows = (0..path.len()).filter(|place| path[*place..].starts_with(ARROW));
     let of_length = |place: &usize| unescape(&path[place + ARROW.len()..]).len() as u64 == size;
@@ -77,7 +78,7 @@ fn cut_target(path: &mut Vec<u8>, size: u64) {
     }
 }
 
-/// What stands before the next space, and what stands behind it.
+/// Splits at the first space.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = text.iter().position(|byte| *byte == b' ')?;
     Some((&text[..end], &text[end + 1..]))

@@ -1,9 +1,9 @@
-//! Pieces that listings have in common.
+//! Parsers shared by the importers.
 
 use sha2::{Digest as _, Sha256};
 
-/// Records that end in `end`, each with its number from 1. All of these programs end the last one too, so a listing that does
-/// not was cut short, and what is missing would look deleted.
+/// Records terminated by `end`, numbered from 1. All of these programs terminate the last record too, so an
+/// unterminated one means a truncated listing, whose missing part would look deleted.
 pub fn records(listing: &[u8], end: u8) -> Result<impl Iterator<Item = (usize, &[u8])>, String> {
     let (listing, count) = match listing.strip_suffix(&[end]) {
         Some(listing) => (listing, usize::MAX),
@@ -13,12 +13,12 @@ pub fn records(listing: &[u8], end: u8) -> Result<impl Iterator<Item = (usize, &
     Ok(listing.split(move |byte| *byte == end).take(count).zip(1..).map(|(record, number)| (number, record)))
 }
 
-/// A number in decimal.
+/// A decimal number.
 pub fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Seconds with or without a fraction, in nanoseconds; digits beyond these are dropped.
+/// Seconds with or without a fraction, in nanoseconds; further digits are dropped.
 pub fn seconds(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -31,7 +31,7 @@ pub fn seconds(text: &[u8]) -> Option<i64> {
     whole.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }
 
-/// A date `2026-11-22` and a time `01:50:42`, with these separators, as nanoseconds since 1970.
+/// A date like `2026-11-22`, with the given separator, and a time `01:50:42`, as nanoseconds since 1970.
 pub fn date_time(date: &[u8], time: &[u8], separator: u8) -> Option<i64> {
     let mut parts = date.split(|byte| *byte == separator).map(number::<i64>);
     let day = crate::time::day(parts.next()??, parts.next()??, parts.next()??)?;
@@ -42,7 +42,7 @@ pub fn date_time(date: &[u8], time: &[u8], separator: u8) -> Option<i64> {
     (sound && is_all).then(|| (day * 86_400 + hour * 3600 + minute * 60 + second) * 1_000_000_000)
 }
 
-/// Three digits, at most 377, of a byte in octal.
+/// A byte of three octal digits, at most 377.
 pub fn octal(digits: &[u8]) -> Option<u8> {
     match digits {
         [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] => {
@@ -52,13 +52,13 @@ pub fn octal(digits: &[u8]) -> Option<u8> {
     }
 }
 
-/// An inode number for what is listed without one, made of what it is known by.
+/// An inode number for an entry listed without one, derived from its identifying bytes.
 pub fn inode_of(known_by: &[u8]) -> u64 {
     let digest = Sha256::digest(known_by);
-    u64::from_le_bytes(digest[..8].try_into().expect("a digest is longer"))
+    u64::from_le_bytes(digest[..8].try_into().expect("a digest has at least 8 bytes"))
 }
 
-/// A record as it is shown in a message.
+/// A record as shown in messages.
 pub fn shown(record: &[u8]) -> String {
     const MOST: usize = 100;
     let dots = if record.len() > MOST { "…" } else { "" };

@@ -1,4 +1,4 @@
-//! A tree that is put together in any order, and changed.
+//! A mutable tree that is built in any order.
 
 use crate::{Entry, Extent, Info, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::collections::BTreeMap;
@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 /// A name in a tree.
 pub type NodeId = usize;
 
-/// A tree of names. Nodes that are removed stay, out of reach.
+/// A tree of names. Removed nodes stay in memory, unreachable.
 pub struct Tree {
     nodes: Vec<Node>,
-    /// What names stand for; several may stand for one.
+    /// The files; several names may refer to one.
     pub files: Vec<File>,
 }
 
-/// What names stand for.
+/// A file, directory or other inode.
 #[derive(Clone)]
 pub struct File {
-    /// Its facts; the directory in them has no meaning here.
+    /// Its metadata; the parent in it is unused.
     pub entry: Entry,
     extents: Vec<Extent>,
 }
 
 impl File {
-    /// Its extents are not those that it has any more.
+    /// Drops the extents, which are outdated.
     pub fn forget_extents(&mut self) {
         self.extents.clear();
     }
@@ -36,7 +36,7 @@ struct Node {
 /// The node of the root.
 pub const TOP: NodeId = 0;
 
-/// An entry of which only this is known.
+/// An entry with no other known facts.
 pub fn entry(kind: Kind, inode: u64) -> Entry {
     Entry {
         parent: ROOT,
@@ -52,7 +52,7 @@ pub fn entry(kind: Kind, inode: u64) -> Entry {
     }
 }
 
-/// The names that a path is made of: slashes at its ends and `.` mean nothing.
+/// The components of a path; leading and trailing slashes and `.` are ignored.
 pub fn names(path: &[u8]) -> Result<Vec<&[u8]>, String> {
     let names: Vec<&[u8]> =
         path.split(|byte| *byte == b'/').filter(|name| !matches!(name, [] | [b'.'])).collect();
@@ -63,7 +63,7 @@ pub fn names(path: &[u8]) -> Result<Vec<&[u8]>, String> {
 }
 
 impl Tree {
-    /// A tree that holds nothing but its root.
+    /// A tree that contains only its root.
     pub fn new(root: Entry) -> Tree {
         let file = File { entry: root, extents: Vec::new() };
         Tree { nodes: vec![Node { file: 0, children: BTreeMap::new() }], files: vec![file] }
@@ -82,7 +82,7 @@ impl Tree {
                 let extents = snapshot.extents(place).to_vec();
                 tree.files.push(File { entry: entry.clone(), extents });
             }
-            // Nodes of a new tree are numbered as the places of the snapshot are.
+            // The nodes of a new tree have the same numbers as the places of the snapshot.
             tree.nodes.push(Node { file, children: BTreeMap::new() });
             let name = snapshot.name(place).to_vec();
             tree.nodes[entry.parent as usize].children.insert(name, place as usize);
@@ -90,13 +90,13 @@ impl Tree {
         tree
     }
 
-    /// What the name stands for.
+    /// The file of a name.
     pub fn file(&mut self, node: NodeId) -> &mut File {
         let file = self.nodes[node].file;
         &mut self.files[file]
     }
 
-    /// The number of what the name stands for.
+    /// The number of the file of a name.
     pub fn file_id(&self, node: NodeId) -> usize {
         self.nodes[node].file
     }
@@ -106,7 +106,7 @@ impl Tree {
         names.iter().try_fold(TOP, |node, name| self.nodes[node].children.get(*name).copied())
     }
 
-    /// The directory that the last name of a path is in, and that name.
+    /// The parent directory of a path, and the last component.
     fn above<'n>(&self, names: &[&'n [u8]]) -> Result<(NodeId, &'n [u8]), String> {
         let (name, above) = names.split_last().ok_or("the root cannot be created, moved or removed")?;
         let dir = self.find(above).filter(|dir| self.files[self.nodes[*dir].file].entry.kind == Kind::Dir);
@@ -118,13 +118,13 @@ impl Tree {
         ))
     }
 
-    /// Puts a name, in place of what may be there.
+    /// Adds a name with a new file; replaces an existing entry.
     pub fn put(&mut self, names: &[&[u8]], entry: Entry) -> Result<NodeId, String> {
         self.files.push(File { entry, extents: Vec::new() });
         self.put_name(names, self.files.len() - 1)
     }
 
-    /// Puts a name of a file that is there, in place of what may have it.
+    /// Adds a name for an existing file; replaces an existing entry.
     pub fn put_name(&mut self, names: &[&[u8]], file: usize) -> Result<NodeId, String> {
         let (dir, name) = self.above(names)?;
         self.nodes.push(Node { file, children: BTreeMap::new() });
@@ -133,21 +133,21 @@ impl Tree {
         Ok(node)
     }
 
-    /// Takes a name away, with all that is below it.
+    /// Removes a name and everything below it.
     pub fn take(&mut self, names: &[&[u8]]) -> Result<NodeId, String> {
         let (dir, name) = self.above(names)?;
         let taken = self.nodes[dir].children.remove(name);
         taken.ok_or_else(|| format!("{} does not exist", super::text::shown(&names.join(&b'/'))))
     }
 
-    /// Puts what was taken away, in place of what may be there.
+    /// Reinserts a removed node; replaces an existing entry.
     pub fn give(&mut self, names: &[&[u8]], node: NodeId) -> Result<(), String> {
         let (dir, name) = self.above(names)?;
         self.nodes[dir].children.insert(name.to_vec(), node);
         Ok(())
     }
 
-    /// How many names each file has.
+    /// The number of names of each file.
     pub fn count_names(&self) -> Vec<u32> {
         let mut counts = vec![0; self.files.len()];
         let mut nodes = vec![TOP];
@@ -158,7 +158,7 @@ impl Tree {
         counts
     }
 
-    /// The snapshot.
+    /// Converts the tree to a snapshot.
     pub fn finish(self, info: Info) -> Snapshot {
         let mut builder = SnapshotBuilder::new(info, self.files[0].entry.clone());
         let mut seen = vec![false; self.files.len()];

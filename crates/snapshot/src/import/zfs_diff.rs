@@ -1,5 +1,6 @@
-//! Listings of `zfs diff -H -F -t`: a line has the time of change, what changed (`+`, `-`, `M` or `R`), the type, and the
-//! path, and the new path if it was renamed, between tabs. Bytes that are not printed are a backslash and four octal digits.
+//! Listings of `zfs diff -H -F -t`: a line has the change time, the kind of change (`+`, `-`, `M` or `R`),
+//! the type, the path, and for a rename the new path, separated by tabs. An unprintable byte is a backslash
+//! and four octal digits.
 
 use super::text::{inode_of, octal, records, seconds, shown};
 use super::tree::{Tree, entry, names};
@@ -33,8 +34,8 @@ pub fn parse(listing: &[u8], mut info: Info, base: &Snapshot, below: &Path) -> R
     apply(&lines, Tree::of(base), &below).map(|tree| tree.finish(info))
 }
 
-/// The lines are in no order of time, so what is gone is taken away first, then what was renamed is put where it is now,
-/// among what is new, directories before what is in them.
+/// Applies the lines, which are not ordered by time: first removes deleted entries, then adds renamed and new
+/// ones at their current places, directories before their contents.
 fn apply(lines: &[Line], mut tree: Tree, below: &[&[u8]]) -> Result<Tree, String> {
     let at = |line: &Line| wrong(line.number);
     let mut taken = Vec::new();
@@ -50,7 +51,7 @@ fn apply(lines: &[Line], mut tree: Tree, below: &[&[u8]]) -> Result<Tree, String
             _ => return Err(at(line)(format!("{} is not a change", shown(&[line.change])))),
         }
     }
-    // What lies deeper first, so that it does not go with its directory.
+    // Deeper entries first, so that they are not removed with their directory.
     taken.sort_by(|a, b| b.0.cmp(&a.0));
     for (path, line, to) in taken {
         let node = tree.take(&path).map_err(at(line))?;
@@ -61,7 +62,7 @@ fn apply(lines: &[Line], mut tree: Tree, below: &[&[u8]]) -> Result<Tree, String
     new.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, line, node) in new {
         let Some(node) = node else {
-            // A file of that path before was another.
+            // An earlier file of that path is a different one.
             let mut known_by = path.join(&b'/');
             known_by.push(0);
             known_by.extend(line.changed_ns.to_le_bytes());
@@ -85,12 +86,12 @@ fn apply(lines: &[Line], mut tree: Tree, below: &[&[u8]]) -> Result<Tree, String
     Ok(tree)
 }
 
-/// Says on which line something is wrong.
+/// Prefixes an error with its line number.
 fn wrong(number: usize) -> impl Fn(String) -> String {
     move |why| format!("line {number}: {why}")
 }
 
-/// A path without the directories that all begin with.
+/// The components of a path below the common root directory.
 fn inside<'p>(path: &'p [u8], below: &[&[u8]]) -> Result<Vec<&'p [u8]>, String> {
     let mut path = names(path)?;
     if path.starts_with(below) {
@@ -114,7 +115,7 @@ fn line(number: usize, record: &[u8]) -> Option<Line> {
         _ => return None,
     };
     let path = unescape(fields.next()?);
-    // What is behind the path may also be by how many the names of a file became more or less.
+    // The field after the path may also be the change of the number of links.
     let to = fields.next().filter(|_| change == b'R').map(unescape);
     Some(Line { number, changed_ns, change, kind, path, to })
 }

@@ -1,5 +1,4 @@
-//! A snapshot file that is cut short, damaged, of another program or of a later version is refused; it never brings the
-//! program down.
+//! Truncated, damaged or foreign snapshot files, and those of a later version, are rejected without a panic.
 
 use crate::support::any_snapshot;
 use proptest::prelude::*;
@@ -16,14 +15,14 @@ fn load(path: &Path, bytes: &[u8]) -> Result<Snapshot, Error> {
 }
 
 #[test]
-fn every_truncation_and_every_flipped_bit_is_seen() {
+fn truncations_and_bit_flips_are_detected() {
     let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     let snapshot = any_snapshot(9).new_tree(&mut TestRunner::deterministic()).unwrap().current();
     snapshot.save(&path, false).unwrap();
     let mut bytes = fs::read(&path).unwrap();
     for length in 0..bytes.len() {
-        let error = load(&path, &bytes[..length]).expect_err("a cut snapshot was read");
+        let error = load(&path, &bytes[..length]).expect_err("a truncated snapshot must be rejected");
         assert!(matches!(error, Error::Foreign { .. }), "at {length}: {error}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
@@ -35,7 +34,7 @@ fn every_truncation_and_every_flipped_bit_is_seen() {
 }
 
 #[test]
-fn later_versions_and_other_programs_are_told_apart() {
+fn newer_versions_and_foreign_files_are_distinguished() {
     let dir = testing::dir_in_memory();
     let at = |name: &str| dir.path().join(name);
     let reworded = |from: &str, to: &str| {
@@ -45,7 +44,7 @@ fn later_versions_and_other_programs_are_told_apart() {
         let place = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
         bytes.splice(place..place + from.len(), to.bytes());
         fs::write(at("reworded"), &bytes).unwrap();
-        // Sealed again, as a program that writes so would have done.
+        // Seal the file again, as its own writer would have done.
         let mut file = parquet_file::seal::begin(&at("sealed")).unwrap();
         std::io::Write::write_all(&mut file, &bytes).unwrap();
         parquet_file::seal::finish(file, &at("sealed")).unwrap();
@@ -60,7 +59,7 @@ fn later_versions_and_other_programs_are_told_apart() {
 
 proptest! {
     #[test]
-    fn damage_is_seen(
+    fn damage_is_detected(
         snapshot in any_snapshot(9),
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..9),
     ) {
@@ -72,7 +71,7 @@ proptest! {
         for (place, flip) in flips {
             *place.get_mut(&mut bytes) ^= flip;
         }
-        // Two flips of one bit are none.
+        // Two flips of one bit cancel out.
         match load(&path, &bytes) {
             Ok(read) => prop_assert!(bytes == whole && read == snapshot),
             Err(_) => prop_assert!(bytes != whole),
@@ -80,8 +79,8 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..999), framed: bool) {
-        // With the marks of Parquet around it, noise gets past the first door.
+    fn noise_is_rejected(mut bytes in prop::collection::vec(any::<u8>(), 0..999), framed: bool) {
+        // The marks of Parquet get noise past the first check.
         if framed {
             let length = bytes.len() as u32;
             bytes.splice(0..0, *b"PAR1");

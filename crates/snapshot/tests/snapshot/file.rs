@@ -1,4 +1,4 @@
-//! A snapshot comes back from its file as it was, and other programs read the file.
+//! Snapshot files: round trips, and reading by other programs.
 
 use crate::support::any_snapshot;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn small() -> Snapshot {
 
 proptest! {
     #[test]
-    fn what_is_saved_is_loaded(snapshot in any_snapshot(40)) {
+    fn snapshots_round_trip(snapshot in any_snapshot(40)) {
         let dir = testing::dir_in_memory();
         let path = dir.path().join("a.parquet");
         snapshot.save(&path, false).unwrap();
@@ -43,7 +43,7 @@ proptest! {
 }
 
 #[test]
-fn several_row_groups_are_one_snapshot() {
+fn several_row_groups_round_trip() {
     let mut builder = SnapshotBuilder::new(Info::default(), entry(ROOT, Kind::Dir, 2));
     for number in 0..600_000u64 {
         let extents = [Extent { logical: 0, physical: number << 12, len: 4096 }];
@@ -54,12 +54,12 @@ fn several_row_groups_are_one_snapshot() {
     let path = dir.path().join("a.parquet");
     snapshot.save(&path, false).unwrap();
     assert!(Snapshot::load(&path).unwrap() == snapshot);
-    // Names in order and places in order cost next to nothing.
+    // Sorted names and places compress to almost nothing.
     assert!(std::fs::metadata(&path).unwrap().len() < 600_000 * 4);
 }
 
 #[test]
-fn a_file_is_replaced_only_if_told() {
+fn file_is_replaced_only_on_request() {
     let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     std::fs::write(&path, "mine").unwrap();
@@ -68,10 +68,10 @@ fn a_file_is_replaced_only_if_told() {
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
     small().save(&path, true).unwrap();
     assert_eq!(Snapshot::load(&path).unwrap(), small());
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file may remain");
 }
 
-/// Prints the columns, some values, paths put together as the book shows it, and what the extents hold.
+/// Prints the columns, some values, paths joined as shown in the book, and the contents of the extents.
 const SCRIPT: &str = r#"
 import sys, pandas, pyarrow.parquet
 rows = pandas.read_parquet(sys.argv[1], dtype_backend="pyarrow")

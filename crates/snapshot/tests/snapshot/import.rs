@@ -1,4 +1,4 @@
-//! Listings of other programs become snapshots, or one line says what is wrong with them.
+//! Imports listings of other programs; invalid listings fail with one line.
 
 use proptest::prelude::*;
 use senesce_snapshot::import::{Import, Lister};
@@ -10,7 +10,7 @@ const AT: i64 = 1_800_000_000_000_000_000;
 fn import(from: Lister, listing: &[u8], base: Option<&Snapshot>) -> Result<Snapshot, String> {
     let below = (from == Lister::ZfsDiff).then_some(Path::new("/pool/fs"));
     let snapshot = Import { from, tool: "test", at_ns: AT, base, below }.parse(listing)?;
-    // Whatever is made goes into a file and comes back.
+    // Every imported snapshot must survive a round trip through a file.
     let dir = tempfile::tempdir().unwrap();
     snapshot.save(&dir.path().join("a"), false).unwrap();
     assert_eq!(Snapshot::load(&dir.path().join("a")).unwrap(), snapshot);
@@ -22,7 +22,7 @@ fn paths(snapshot: &Snapshot) -> Vec<String> {
     places.map(|place| snapshot.path(place).escape_ascii().to_string()).collect()
 }
 
-/// What happened, with the path now, or before.
+/// The changes, each with the new path, or the old one of a deleted entry.
 fn changes(a: &Snapshot, b: &Snapshot) -> Vec<(What, String)> {
     let path = |change: &senesce_snapshot::Change| match (change.after, change.before) {
         (Some(after), _) => b.path(after),
@@ -38,7 +38,7 @@ const FIND: &[u8] = b"d\t2\t3\t4096\t8\t1700000000.5\t1700000000.0000000001\t160
     f\t14\t2\t9\t8\t1700000001.0000000000\t1700000001.0000000000\t1700000001.0000000000\tdir/\xff\n";
 
 #[test]
-fn find_lists_all_but_extents_and_generations() {
+fn find_import_lacks_extents_and_generations() {
     let snapshot = import(Lister::Find, FIND, None).unwrap();
     assert_eq!(paths(&snapshot), ["", r"a tab\tand more", "dir", "dir/fifo", r"dir/\xff"]);
     let root = &snapshot.entries()[0];
@@ -49,7 +49,7 @@ fn find_lists_all_but_extents_and_generations() {
     assert_eq!(snapshot.entries()[3].kind, Kind::Special);
     assert_eq!((snapshot.info().begun_ns, snapshot.info().ended_ns), (AT, AT));
     assert_eq!(snapshot.info().lacks, [Fact::Generation, Fact::Extents]);
-    // Names with line ends take records that end in NUL; the order of the records does not matter.
+    // Names with line ends require NUL-terminated records; the order of records does not matter.
     let mut records: Vec<&[u8]> =
         FIND.split(|byte| *byte == b'\n').filter(|record| !record.is_empty()).collect();
     records.push(b"f\t16\t1\t0\t0\t1\t1\t1\ttwo\nlines");
@@ -70,14 +70,14 @@ const RSYNC: &[u8] = b"drwxr-xr-x            200 2026/11/22 01:50:42 .\n\
     -rw-r--r--              1 2026/11/22 01:50:42 d/\xc3\xa9\n";
 
 #[test]
-fn rsync_lists_paths_sizes_and_modification() {
+fn rsync_import_has_paths_sizes_and_modification_times() {
     let snapshot = import(Lister::Rsync, RSYNC, None).unwrap();
     assert_eq!(paths(&snapshot), ["", "a b", r"b\\#123\xff", "big", "d", r"d/\xc3\xa9", "sym -> b", "sym2"]);
     let big = &snapshot.entries()[3];
     assert_eq!((big.size, big.modified_ns), (1_234_567, 1_795_312_242_000_000_000));
     assert_eq!(snapshot.entries()[2].modified_ns, -157_668_955_000_000_000);
     assert!(snapshot.info().lacks.contains(&Fact::Inode));
-    // A file is known by its path, so that a later listing can be compared.
+    // A file is identified by its path, so that a later listing can be compared.
     let later = RSYNC.to_vec();
     let later =
         String::from_utf8_lossy(&later).replace("6 2026/11/22 01:50:42 a b", "7 2026/11/23 01:50:42 a b");
@@ -102,7 +102,7 @@ const ZFS: &[u8] = b"1700000100.123456789\tM\t/\t/pool/fs/\n\
     1700000105.000000000\t-\tF\t/pool/fs/a\\0040tab\\0011and\\0040more\n";
 
 #[test]
-fn zfs_lists_what_changed_since_a_snapshot() {
+fn zfs_import_applies_changes_to_base() {
     let base = import(Lister::Find, FIND, None).unwrap();
     let next = import(Lister::ZfsDiff, ZFS, Some(&base)).unwrap();
     assert_eq!(paths(&next), ["", "made", "made/moved", r"made/moved/\xff", "new file"]);
@@ -155,7 +155,7 @@ const INCREMENT: &[u8] = b"snapshot        ./s2                            uuid=
     update_extent   ./s2/n                          offset=4096 len=2\n";
 
 #[test]
-fn btrfs_lists_a_subvolume_or_what_changed_in_it() {
+fn btrfs_import_reads_subvolumes_and_increments() {
     let whole = import(Lister::Btrfs, WHOLE, None).unwrap();
     assert_eq!(paths(&whole), ["", "a b", "d", "d/link", "fifo", r"new\nline\\\xff"]);
     let file = &whole.entries()[1];
@@ -198,7 +198,7 @@ const LISTINGS: [(Lister, &[u8], bool); 5] = [
 ];
 
 #[test]
-fn a_listing_that_is_cut_within_a_line_is_no_shorter_tree() {
+fn listings_truncated_within_a_line_are_rejected() {
     for (from, listing, with_base) in LISTINGS {
         let base = import(
             if from == Lister::Btrfs { from } else { Lister::Find },
@@ -216,9 +216,9 @@ fn a_listing_that_is_cut_within_a_line_is_no_shorter_tree() {
 }
 
 proptest! {
-    /// Damage gives another snapshot or an error, which is one line; never a panic.
+    /// A damaged listing gives another snapshot or a one-line error, never a panic.
     #[test]
-    fn damaged_listings_are_read_or_refused(
+    fn damaged_listings_are_read_or_rejected(
         which in 0..LISTINGS.len(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3u8), 0..9),
     ) {
@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_read_or_refused(which in 0..LISTINGS.len(), listing in "([dfl.M+R/-]\t|[0-9]{1,20}[\t ]|./s/|[a-z=\\\\ ]{0,4}|\n){0,60}") {
+    fn noise_is_read_or_rejected(which in 0..LISTINGS.len(), listing in "([dfl.M+R/-]\t|[0-9]{1,20}[\t ]|./s/|[a-z=\\\\ ]{0,4}|\n){0,60}") {
         let (from, ..) = LISTINGS[which];
         let _ = import(from, listing.as_bytes(), None);
     }

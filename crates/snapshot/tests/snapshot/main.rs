@@ -1,4 +1,4 @@
-//! Snapshots, from outside.
+//! Integration tests of snapshots.
 
 mod damage;
 mod file;

@@ -1,4 +1,4 @@
-//! Snapshots that do not go together are refused, and what cannot be told of those that do is said.
+//! Mismatched snapshots are rejected; missing and doubtful information is reported.
 
 use crate::support::any_snapshot;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn entry(parent: u32, kind: Kind, inode: u64) -> Entry {
     }
 }
 
-/// A snapshot taken from `begun` to ten later of a root that holds one file, after changes to all three.
+/// A snapshot that starts at `begun` and takes ten, with a root and one file, after `change` has modified it.
 fn taken(begun_ns: i64, change: impl FnOnce(&mut Info, &mut Entry, &mut Entry)) -> Snapshot {
     let mut info = Info { begun_ns, ended_ns: begun_ns + 10, fs: "ext4".into(), ..Info::default() };
     info.fs_id = Some("a".into());
@@ -34,7 +34,7 @@ fn taken(begun_ns: i64, change: impl FnOnce(&mut Info, &mut Entry, &mut Entry)) 
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn mismatched_snapshots_are_rejected() {
     let first = taken(100, |_, _, _| {});
     assert_eq!(check_pair(&first, &taken(200, |_, _, _| {})), Ok(vec![]));
     assert_eq!(check_pair(&first, &first), Ok(vec![]));
@@ -56,7 +56,7 @@ fn what_does_not_go_together_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_told_is_said() {
+fn missing_information_is_reported() {
     let first = taken(100, |_, _, _| {});
     assert_eq!(check(&first), Ok(vec![]));
     let future = taken(100, |info, _, file| {
@@ -66,7 +66,7 @@ fn what_cannot_be_told_is_said() {
     });
     let doubts = [Doubt::FutureTimes(1), Doubt::Vanished(3), Doubt::Lacks(vec![Fact::Extents])];
     assert_eq!(check(&future).unwrap(), doubts);
-    // A file that nothing tells from an earlier one of its inode number.
+    // A file that cannot be distinguished from an earlier one with its inode number.
     let bare = taken(200, |_, _, file| (file.generation, file.born_ns) = (None, None));
     assert_eq!(check_pair(&first, &bare), Ok(vec![Doubt::NoIdentity(1)]));
     let unknown = taken(200, |info, _, _| info.fs_id = None);
@@ -74,7 +74,7 @@ fn what_cannot_be_told_is_said() {
 }
 
 #[test]
-fn what_happened_to_a_file_is_told_by_what_differs() {
+fn changed_fields_determine_kind_of_change() {
     let first = taken(100, |_, _, _| {});
     let happened = |change: fn(&mut Entry)| -> Vec<What> {
         let second = taken(200, |_, _, file| change(file));
@@ -91,7 +91,7 @@ fn what_happened_to_a_file_is_told_by_what_differs() {
 }
 
 #[test]
-fn of_several_names_those_that_changed_are_told() {
+fn changed_hard_links_are_reported_by_name() {
     let named = |begun_ns, names: &[&str]| {
         let info = Info { begun_ns, ended_ns: begun_ns + 10, ..Info::default() };
         let mut builder = SnapshotBuilder::new(info, entry(ROOT, Kind::Dir, 2));
@@ -119,7 +119,7 @@ fn of_several_names_those_that_changed_are_told() {
 }
 
 #[test]
-fn the_layout_score_is_that_of_the_definitions() {
+fn layout_score_follows_definition() {
     let mut builder = SnapshotBuilder::new(
         Info { block_bytes: 4096, capacity_bytes: 10, used_bytes: 4, ..Info::default() },
         entry(ROOT, Kind::Dir, 2),
@@ -129,7 +129,7 @@ fn the_layout_score_is_that_of_the_definitions() {
         physical: physical * 4096,
         len: blocks * 4096,
     };
-    // 9 of 9 blocks behind their predecessor, and 0 of 1.
+    // 9 of 9 blocks follow their predecessor, and 0 of 1.
     builder.add(Entry { size: 40_960, ..entry(ROOT, Kind::File, 3) }, b"a", &[extent(0, 0, 10)]);
     builder.add(
         Entry { size: 8192, ..entry(ROOT, Kind::File, 4) },
@@ -148,9 +148,9 @@ fn the_layout_score_is_that_of_the_definitions() {
 }
 
 proptest! {
-    /// Whatever is in it, nothing has happened between a snapshot and itself, and all between it and an empty one.
+    /// Any snapshot has no changes against itself, and only changes against an empty one.
     #[test]
-    fn nothing_happened_between_a_snapshot_and_itself(snapshot in any_snapshot(40)) {
+    fn snapshot_has_no_changes_against_itself(snapshot in any_snapshot(40)) {
         prop_assert_eq!(diff(&snapshot, &snapshot), []);
         let _ = (check(&snapshot), Stat::of(&snapshot));
         let mut root = snapshot.entries()[0].clone();

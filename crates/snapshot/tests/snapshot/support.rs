@@ -56,12 +56,12 @@ fn any_name() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(byte, 1..5).prop_filter("these are no names", |name| name != b"." && name != b"..")
 }
 
-/// A snapshot with up to that many entries below the root, in any shape of tree.
+/// A snapshot with up to `most` entries below the root, in any shape of tree.
 pub fn any_snapshot(most: usize) -> impl Strategy<Value = Snapshot> {
     let below = (any::<prop::sample::Index>(), any_name(), any_entry());
     (any_info(), any_entry(), prop::collection::vec(below, 0..=most)).prop_map(|(info, root, below)| {
         let root = Entry { kind: Kind::Dir, ..root.0 };
-        // What each directory holds by name; directories by number, the root is 0.
+        // The entries of each directory by name; directories are numbered, the root is 0.
         let mut dirs: Vec<Below> = vec![BTreeMap::new()];
         for (parent, name, (entry, extents)) in below {
             let parent = parent.index(dirs.len());
