@@ -1,18 +1,19 @@
-//! From files that come and go to profiles.
+//! Collects profiles from creations and deletions of files.
 
 use crate::{Action, ActivityProfile, DAY_MS, Event};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-/// A file that was seen to be created.
+/// The number of a created file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FileNo(u64);
 
-/// Is told which files come and go, and makes profiles of those that do both on one day. A directory is anything that tells
-/// it from others. Times are milliseconds since 1970 in local time, as the hours of work are what matters; one that is earlier
-/// than the one before is taken for as late as that.
+/// Observes creations and deletions of files, and makes profiles of the files that are created and deleted on
+/// one day. `D` identifies a directory. Times are milliseconds since 1970 in local time, because working
+/// hours matter; a time earlier than the previous one counts as equal to it.
 ///
-/// Files count for the directory that they were created in, wherever they are moved. It remembers the files of one day only.
+/// A file belongs to the directory that it was created in, wherever it is moved. Only the files of one day
+/// are in memory.
 pub struct Collector<D> {
     files: BTreeMap<FileNo, Tracked>,
     dirs: HashMap<D, u32>,
@@ -22,38 +23,38 @@ pub struct Collector<D> {
     collected: Collected,
 }
 
-/// What was collected.
+/// The result of a collection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Collected {
-    /// The profiles, by day and then by directory, in order of their first file.
+    /// The profiles, by day, then by directory in order of its first file.
     pub profiles: Vec<ActivityProfile>,
-    /// How many files were created, those that live on included.
+    /// Number of created files, including those that live on.
     pub created: u64,
-    /// How often the clock jumped back by more than a second.
+    /// Number of times that the clock jumped back by more than a second.
     pub clock_jumps: u64,
 }
 
 struct Tracked {
     dir: u32,
-    created: At,
+    created: EventTime,
     names: u32,
     size: u64,
-    gone: Option<At>,
+    gone: Option<EventTime>,
 }
 
-/// A creation, with the size, or a deletion: its place in the order, when, and of which file.
-type Seen = (u64, u32, FileNo, Option<u64>);
+/// A creation (with the size) or a deletion: sequence number, time, file and size.
+type SeenEvent = (u64, u32, FileNo, Option<u64>);
 
-/// When, and in which order.
+/// The time and sequence number of an event.
 #[derive(Clone, Copy)]
-struct At {
+struct EventTime {
     ms: u32,
     order: u64,
 }
 
 impl<D: Hash + Eq> Collector<D> {
-    /// Nothing was seen yet.
-    #[expect(clippy::new_without_default, reason = "nothing makes one by default")]
+    /// A collector without observations.
+    #[expect(clippy::new_without_default, reason = "a default collector has no use")]
     pub fn new() -> Collector<D> {
         Collector {
             files: BTreeMap::new(),
@@ -65,7 +66,7 @@ impl<D: Hash + Eq> Collector<D> {
         }
     }
 
-    /// A file was created in `dir`, empty.
+    /// Records the creation of an empty file in `dir`.
     pub fn created(&mut self, at_ms: i64, dir: D) -> FileNo {
         let created = self.at(at_ms);
         let next = self.dirs.len() as u32;
@@ -77,26 +78,26 @@ impl<D: Hash + Eq> Collector<D> {
         file
     }
 
-    /// Its size is known; also after it is gone, for who looks at sizes may come late.
+    /// Records the size of a file; also valid after its deletion, because a size may be observed late.
     pub fn sized(&mut self, file: FileNo, bytes: u64) {
         if let Some(tracked) = self.files.get_mut(&file) {
             tracked.size = bytes;
         }
     }
 
-    /// Its size, as far as that is known.
+    /// The last recorded size.
     pub fn size(&self, file: FileNo) -> u64 {
         self.files.get(&file).map_or(0, |tracked| tracked.size)
     }
 
-    /// It has a further name.
+    /// Records an additional hard link.
     pub fn linked(&mut self, file: FileNo) {
         if let Some(tracked) = self.files.get_mut(&file) {
             tracked.names += 1;
         }
     }
 
-    /// It has lost a name; with the last it is gone.
+    /// Records the removal of a name; removing the last one deletes the file.
     pub fn unlinked(&mut self, at_ms: i64, file: FileNo) {
         let gone = self.at(at_ms);
         if let Some(tracked) = self.files.get_mut(&file).filter(|tracked| tracked.gone.is_none()) {
@@ -107,21 +108,21 @@ impl<D: Hash + Eq> Collector<D> {
         }
     }
 
-    /// It is seen no more: it is taken to live on.
+    /// Stops tracking the file, which counts as living on.
     pub fn lost(&mut self, file: FileNo) {
         if self.files.get(&file).is_some_and(|tracked| tracked.gone.is_none()) {
             self.files.remove(&file);
         }
     }
 
-    /// What there is, when all was seen.
+    /// Ends the collection.
     pub fn finish(mut self) -> Collected {
         self.end_day();
         self.collected
     }
 
-    /// The next place in the order of events. A new day ends the one before.
-    fn at(&mut self, at_ms: i64) -> At {
+    /// The time and sequence number of the next event. The first event of a new day ends the previous day.
+    fn at(&mut self, at_ms: i64) -> EventTime {
         let before = self.now_ms.unwrap_or(at_ms);
         if at_ms < before - 1000 {
             self.collected.clock_jumps += 1;
@@ -133,12 +134,12 @@ impl<D: Hash + Eq> Collector<D> {
         }
         self.now_ms = Some(now);
         self.next_event += 1;
-        At { ms: now.rem_euclid(i64::from(DAY_MS)) as u32, order: self.next_event }
+        EventTime { ms: now.rem_euclid(i64::from(DAY_MS)) as u32, order: self.next_event }
     }
 
-    /// Makes profiles of what was seen on the day, and forgets it.
+    /// Makes profiles of the events of the day, and discards the events.
     fn end_day(&mut self) {
-        let mut dirs: BTreeMap<u32, Vec<Seen>> = BTreeMap::new();
+        let mut dirs: BTreeMap<u32, Vec<SeenEvent>> = BTreeMap::new();
         for (file, tracked) in std::mem::take(&mut self.files) {
             if let Some(gone) = tracked.gone {
                 let events = dirs.entry(tracked.dir).or_default();
@@ -151,8 +152,8 @@ impl<D: Hash + Eq> Collector<D> {
     }
 }
 
-/// The profile of one directory: what happened in its order, files numbered anew.
-fn profile(mut seen: Vec<Seen>) -> ActivityProfile {
+/// The profile of one directory: its events in order, with files renumbered.
+fn profile(mut seen: Vec<SeenEvent>) -> ActivityProfile {
     seen.sort_unstable();
     let mut numbers = HashMap::new();
     let events = seen.into_iter().map(|(_, at_ms, file, size)| {
@@ -164,7 +165,8 @@ fn profile(mut seen: Vec<Seen>) -> ActivityProfile {
         };
         Event { at_ms, action }
     });
-    ActivityProfile::new(events.collect()).expect("times never run back, and files go after they came")
+    ActivityProfile::new(events.collect())
+        .expect("times are ordered, and files are deleted after their creation")
 }
 
 #[cfg(test)]
@@ -175,7 +177,7 @@ mod tests {
     const DAY: i64 = DAY_MS as i64;
 
     #[test]
-    fn files_that_come_and_go_on_one_day_are_collected_by_directory() {
+    fn same_day_files_are_collected_by_directory() {
         let mut seen = Collector::new();
         let stays = seen.created(DAY + 10, "a");
         let goes = seen.created(DAY + 20, "a");
@@ -186,10 +188,10 @@ mod tests {
         seen.unlinked(DAY + 40, goes);
         seen.sized(goes, 120);
         seen.unlinked(DAY + 50, other);
-        // On the next day a file of the day before is not short-lived.
+        // On the next day, a file of the day before is not short-lived.
         seen.unlinked(2 * DAY, stays);
         let next = seen.created(2 * DAY + 1, "a");
-        // A clock that runs back.
+        // A clock that runs backwards.
         seen.unlinked(DAY, next);
         let collected = seen.finish();
         let event = |at_ms, action| Event { at_ms, action };
@@ -205,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_seen_is_a_profile(
+        fn any_observations_give_valid_profiles(
             seen in prop::collection::vec((0u8..6, 0i64..3 * DAY, 0u64..12), 0..200),
         ) {
             let mut collector = Collector::new();

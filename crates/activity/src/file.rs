@@ -1,5 +1,5 @@
-//! Sets as files: JSON lines, which people and other programs read, behind a line that says what they are and before one that
-//! shows that all is there.
+//! Files of activity sets: readable JSON lines, after a header line that identifies the format and before a
+//! checksum line that proves completeness.
 //!
 //! ```json
 //! {"senesce_activity":1,"source":"recorded …","profiles":1}
@@ -8,7 +8,7 @@
 //! {"sha256":"…"}
 //! ```
 //!
-//! The sum is of all bytes above its line.
+//! The sum covers all bytes before its line.
 
 use crate::{Action, ActivityError, ActivityProfile, ActivitySet, Event};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -19,10 +19,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// The version that is written, and the newest that is read.
+/// The version of written files, and the newest that can be read.
 const VERSION: u32 = 1;
 
-/// The longest line that is read, so that a file of another kind does not fill the memory before it is refused.
+/// Limit of the line length, so that a foreign file cannot fill the memory before it is rejected.
 const LONGEST_LINE: u64 = 64 << 10;
 
 #[derive(Serialize, Deserialize)]
@@ -33,7 +33,7 @@ struct Header {
     profiles: u32,
 }
 
-/// What a file of any version says.
+/// The part of the header common to all versions.
 #[derive(Deserialize)]
 struct Version {
     senesce_activity: u32,
@@ -79,8 +79,8 @@ struct Seal {
     sha256: String,
 }
 
-/// Writes `set` under another name beside `path`, and gives it its name when it is on disk. Profiles without files are left
-/// out.
+/// Writes `set` to a temporary file beside `path` and renames it once it is on disk. Profiles without files
+/// are left out.
 pub(crate) fn write(set: &ActivitySet, path: &Path) -> Result<(), ActivityError> {
     let temporary = begin(path)?;
     let failed = ActivityError::io("writing", path);
@@ -102,11 +102,11 @@ pub(crate) fn write(set: &ActivitySet, path: &Path) -> Result<(), ActivityError>
     drop(out);
     temporary.as_file().sync_all().map_err(&failed)?;
     temporary.persist(path).map_err(|e| failed(e.error))?;
-    // The new name lasts only once the directory that holds it is on disk too.
+    // The new name is durable only after a sync of its directory.
     File::open(folder(path)).and_then(|folder| folder.sync_all()).map_err(&failed)
 }
 
-/// Begins the file that will be `path`: beside it, under another name, gone if it is dropped.
+/// Creates a temporary file beside `path`, which is removed when dropped.
 pub(crate) fn begin(path: &Path) -> Result<NamedTempFile, ActivityError> {
     let failed = ActivityError::io("writing", path);
     if path.is_dir() {
@@ -115,7 +115,7 @@ pub(crate) fn begin(path: &Path) -> Result<NamedTempFile, ActivityError> {
     tempfile::Builder::new()
         .prefix(".senesce-")
         .suffix(".part")
-        // A temporary file is readable by its owner only; ours are as readable as the user's other files.
+        // Temporary files are readable only by their owner; this one gets the usual permissions.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder(path))
         .map_err(failed)
@@ -150,7 +150,7 @@ pub(crate) fn read(path: &Path) -> Result<ActivitySet, ActivityError> {
     read_from(BufReader::new(file), path)
 }
 
-/// Reads a set; `path` is what messages call it.
+/// Reads a set; messages refer to it as `path`.
 fn read_from(input: impl BufRead, path: &Path) -> Result<ActivitySet, ActivityError> {
     let mut lines = Lines { input, path, text: Vec::new(), number: 0 };
     let mut sum = Sha256::new();
@@ -190,7 +190,7 @@ fn read_from(input: impl BufRead, path: &Path) -> Result<ActivitySet, ActivityEr
         if row.profile as usize + 1 != profiles.len() {
             return Err(lines.foreign("its profile is out of order"));
         }
-        profiles.last_mut().expect("there is one").push(event);
+        profiles.last_mut().expect("the profile of the event exists").push(event);
         sum.update(&lines.text);
     }
     if lines.next()? {
@@ -216,7 +216,7 @@ struct Lines<'p, R> {
 }
 
 impl<R: BufRead> Lines<'_, R> {
-    /// Reads the next line with its end; false behind the last.
+    /// Reads the next line, including its end; returns false after the last line.
     fn next(&mut self) -> Result<bool, ActivityError> {
         self.text.clear();
         self.number += 1;
@@ -248,7 +248,7 @@ mod tests {
         let path = dir.path().join("set");
         set.save(&path).unwrap();
         assert_eq!(ActivitySet::load(&path).unwrap(), *set);
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file may remain");
         std::fs::read(path).unwrap()
     }
 
@@ -261,14 +261,14 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_read_as_it_was_written() {
+    fn sets_round_trip() {
         bytes(&ActivitySet::builtin());
         bytes(&ActivitySet { profiles: Vec::new(), source: String::new() });
         bytes(&small());
     }
 
     #[test]
-    fn what_is_not_a_set_is_refused_in_words() {
+    fn invalid_files_are_rejected_with_reason() {
         let newer = b"{\"senesce_activity\":2,\"else\":1}\n";
         for (text, expected) in [
             (&b""[..], "empty"),
@@ -283,7 +283,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_is_always_found(
+        fn damage_is_detected(
             edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
             cut in prop::option::of(any::<prop::sample::Index>()),
         ) {
@@ -304,7 +304,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn random_bytes_are_rejected(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             prop_assert!(read_from(&bytes[..], Path::new("x")).is_err());
         }
     }

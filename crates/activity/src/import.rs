@@ -1,4 +1,4 @@
-//! Profiles from logs of other programs.
+//! Imports profiles from logs of other programs.
 
 mod bpftrace;
 mod nfsdump;
@@ -8,20 +8,20 @@ use crate::{ActivityError, Collected};
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-/// A script for bpftrace that writes what [`Format::Bpftrace`] reads.
+/// A bpftrace script; its output is [`Format::Bpftrace`].
 pub const BPFTRACE_SCRIPT: &str = include_str!("import/activity.bt");
 
-/// The longest line that is read.
+/// Limit of the line length in bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// What wrote a log.
+/// The format of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// `strace -f -ttt -y`.
     Strace,
     /// [`BPFTRACE_SCRIPT`].
     Bpftrace,
-    /// `nfsdump`, the recorder of NFS requests of Ellard and Seltzer.
+    /// `nfsdump`, the recorder of NFS requests by Ellard and Seltzer.
     Nfsdump,
 }
 
@@ -35,28 +35,28 @@ impl Format {
     }
 }
 
-/// What was imported.
+/// The result of an import.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Imported {
-    /// What was collected.
+    /// The collected profiles.
     pub collected: Collected,
-    /// How many lines were read.
+    /// Number of lines read.
     pub lines: u64,
-    /// Last lines without an end, which were passed over: the log was cut while it was written.
+    /// Number of unterminated last lines, which are ignored: the log was still being written.
     pub cut: u64,
 }
 
-/// Seconds to be added to a time in seconds since 1970 to have local time.
+/// Maps a time in seconds since 1970 to the offset of local time in seconds.
 pub(crate) type Zone<'z> = &'z dyn Fn(i64) -> i64;
 
-/// A format, line by line. An error says what is wrong with the line.
+/// A line-by-line importer. An error says what is wrong with the line.
 trait Importer {
     fn line(&mut self, line: &[u8]) -> Result<(), String>;
     fn finish(self: Box<Self>) -> Collected;
 }
 
-/// Reads logs of `format`, one after another. `zone` gives the seconds to be added to a time in seconds since 1970 to have
-/// local time.
+/// Reads logs of `format`, one after another. `zone` maps a time in seconds since 1970 to the offset of local
+/// time in seconds.
 ///
 /// # Errors
 /// If a log cannot be read or is damaged.
@@ -76,7 +76,7 @@ pub fn import(format: Format, logs: &[PathBuf], zone: Zone<'_>) -> Result<Import
     Ok(Imported { collected: importer.finish(), lines, cut })
 }
 
-/// Reads one log; how many lines it had, and whether the last was whole.
+/// Reads one log; returns the number of lines, and whether the last one was complete.
 fn feed(
     importer: &mut (dyn Importer + '_),
     format: Format,
@@ -105,11 +105,11 @@ fn feed(
     }
 }
 
-/// Seconds with a fraction, as whole milliseconds.
+/// Seconds with a fraction, converted to whole milliseconds.
 fn milliseconds(text: &str) -> Option<i64> {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    // Ten digits and a bit: what is beyond is no time of ours.
+    // More than 12 digits cannot be a valid time.
     if seconds.is_empty() || seconds.len() > 12 || !digits(seconds) || !digits(fraction) {
         return None;
     }
@@ -117,7 +117,7 @@ fn milliseconds(text: &str) -> Option<i64> {
     Some(seconds.parse::<i64>().ok()? * 1000 + thousandths)
 }
 
-/// Local milliseconds since 1970 of milliseconds since 1970.
+/// Converts milliseconds since 1970 from UTC to local time.
 fn local(ms: i64, zone: Zone<'_>) -> i64 {
     ms + zone(ms.div_euclid(1000)) * 1000
 }
@@ -127,7 +127,7 @@ mod testing {
     use super::*;
     use crate::{Action, ActivityStat};
 
-    /// Imports a text; files as (milliseconds of creation and of deletion, bytes), by profile.
+    /// Imports a text; returns files as (milliseconds of creation and of deletion, bytes), by profile.
     pub fn files(format: Format, text: &str) -> Vec<Vec<(u32, u32, u64)>> {
         read(format, text.as_bytes()).unwrap().collected.profiles.iter().map(profile).collect()
     }
@@ -150,7 +150,7 @@ mod testing {
         import(format, &[log], &|_| 0)
     }
 
-    /// Damages a log; it is read, or refused with one line that names the line.
+    /// Damages a log; checks that it is read, or rejected with a one-line error that names the line.
     pub fn damaged(format: Format, text: &str, edits: &[(usize, u8)], cut: usize) {
         let mut bytes = text.as_bytes().to_vec();
         for (place, byte) in edits {
@@ -171,7 +171,7 @@ mod testing {
     }
 
     #[test]
-    fn seconds_are_whole_milliseconds() {
+    fn seconds_convert_to_milliseconds() {
         for (text, ms) in
             [("1.5", Some(1500)), ("1700000000.123999", Some(1_700_000_000_123)), ("7", Some(7000))]
         {

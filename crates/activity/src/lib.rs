@@ -1,8 +1,9 @@
-//! Short-lived files: those that are created and deleted between two snapshots, so that no snapshot has them. Smith and
-//! Seltzer took them from traces of an NFS server (File System Aging, SIGMETRICS 1997, §3.2): all of one directory on one day
-//! is a profile, and profiles are put into the workload that the snapshots give.
+//! Profiles of short-lived files: files created and deleted between two snapshots, so that no snapshot
+//! contains them. Smith and Seltzer extracted them from traces of an NFS server (File System Aging,
+//! SIGMETRICS 1997, §3.2): the short-lived files of one directory on one day form a profile, and profiles are
+//! added to the workload derived from snapshots.
 //!
-//! Whoever sees files come and go, a recorder or the reader of a log, tells a [`Collector`], which makes the profiles.
+//! A recorder or a log parser reports creations and deletions to a [`Collector`], which makes the profiles.
 
 mod collect;
 mod error;

@@ -1,4 +1,4 @@
-//! The built-in set, made after published figures of short-lived files:
+//! The built-in set, modelled on published figures of short-lived files:
 //!
 //! - 65 to 80 % of files live less than 30 seconds, and as those are the small ones, only 4 to 27 % of new bytes die as early
 //!   (Baker et al., Measurements of a Distributed File System, SOSP 1991, §4).
@@ -10,8 +10,8 @@
 //! - Work, and with it the peak, is between 9 and 18 o'clock (Ellard et al., Passive NFS Tracing of Email and Research
 //!   Workloads, FAST 2003, §6).
 //!
-//! The figures on bytes and lifetimes are of all files that were deleted while those studies lasted; here they are taken for
-//! the files that are deleted on the day of their creation. The forms of the distributions are ours.
+//! The figures on bytes and lifetimes cover all files deleted during those studies; here they are applied to
+//! files that are deleted on the day of their creation. The shapes of the distributions are our own choice.
 
 use crate::{ActivitySet, Collector, DAY_MS};
 use rand_chacha::ChaCha8Rng;
@@ -20,17 +20,17 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 /// The seed of the built-in set.
 pub(crate) const SEED: u64 = 1997;
 
-/// How many profiles there are.
+/// Number of profiles.
 const PROFILES: u32 = 128;
 
-/// How many files a profile has, logarithmically uniform: 114 on average.
+/// Files per profile, log-uniform: 114 on average.
 const FILES: (f64, f64) = (10.0, 440.0);
 
-/// The width of the logarithmic normal distribution of sizes.
+/// The sigma of the lognormal distribution of sizes.
 const SIZE_SIGMA: f64 = 1.4;
 
-/// A kind of short-lived file: its share of the files, its lifetime in seconds, logarithmically uniform, and its mean size in
-/// bytes. The means are such that the bytes are 24, 26 and 50 % of all, nearly.
+/// A kind of short-lived file: its share of the files, its log-uniform lifetime in seconds, and its mean size
+/// in bytes. The means make the kinds about 24, 26 and 50 % of all bytes.
 struct Kind {
     share: f64,
     lifetime_s: (f64, f64),
@@ -43,17 +43,17 @@ const KINDS: [Kind; 3] = [
     Kind { share: 0.10, lifetime_s: (300.0, 5.0 * 3600.0), mean_bytes: 60_000.0 },
 ];
 
-/// A burst of work: files that are created within a minute.
+/// A burst of work: files created within a minute.
 const BURST_FILES: u32 = 8;
 const BURST_MS: f64 = 60_000.0;
 
-/// The hours in which the peak of a profile lies, and how far bursts lie from it (standard deviation).
+/// The range of hours for the peak of a profile, and the standard deviation of bursts from the peak.
 const PEAK_HOURS: (f64, f64) = (9.0, 18.0);
 const PEAK_WIDTH_HOURS: f64 = 1.5;
 
 const HOUR_MS: f64 = 3_600_000.0;
 
-/// The profiles that belong to `seed`.
+/// The profiles of a seed.
 pub(crate) fn profiles(seed: u64) -> ActivitySet {
     let mut random = Random(ChaCha8Rng::seed_from_u64(seed));
     ActivitySet {
@@ -75,7 +75,7 @@ fn profile(random: &mut Random) -> crate::ActivityProfile {
         let life_ms = random.log_uniform(kind.lifetime_s) * 1000.0;
         let mu = libm::log(kind.mean_bytes) - SIZE_SIGMA * SIZE_SIGMA / 2.0;
         let bytes = libm::exp(mu + SIZE_SIGMA * random.normal()) as u64;
-        // No file outlives the day.
+        // No file outlives its day.
         let latest_ms = f64::from(DAY_MS - 1) - life_ms;
         let created_ms = (burst_ms + random.uniform((0.0, BURST_MS))).clamp(0.0, latest_ms);
         lives.push((created_ms as i64, (created_ms + life_ms) as i64, bytes));
@@ -83,7 +83,7 @@ fn profile(random: &mut Random) -> crate::ActivityProfile {
     collect(lives)
 }
 
-/// The profile of files that are created, deleted and as large as given, by time of creation.
+/// The profile of files with the given times of creation and deletion and sizes, by time of creation.
 fn collect(mut lives: Vec<(i64, i64, u64)>) -> crate::ActivityProfile {
     lives.sort_unstable();
     let mut events: Vec<(i64, usize, Option<u64>)> = Vec::new();
@@ -91,7 +91,7 @@ fn collect(mut lives: Vec<(i64, i64, u64)>) -> crate::ActivityProfile {
         events.push((created_ms, file, Some(bytes)));
         events.push((deleted_ms, file, None));
     }
-    // A file that is created and deleted in the same millisecond is created first: the sort is stable.
+    // The sort is stable: a file created and deleted in the same millisecond is created first.
     events.sort_by_key(|(at_ms, ..)| *at_ms);
     let mut collector = Collector::new();
     let mut numbers = Vec::new();
@@ -112,7 +112,7 @@ fn collect(mut lives: Vec<(i64, i64, u64)>) -> crate::ActivityProfile {
 struct Random(ChaCha8Rng);
 
 impl Random {
-    /// From 0 up to, not including, 1.
+    /// A number in [0, 1).
     fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -125,7 +125,7 @@ impl Random {
         libm::exp(self.uniform((libm::log(least), libm::log(most))))
     }
 
-    /// The standard normal distribution (Box and Muller 1958).
+    /// A standard normal number (Box and Muller 1958).
     fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(std::f64::consts::TAU * self.unit())
@@ -147,13 +147,13 @@ mod tests {
     use crate::ActivityStat;
 
     #[test]
-    fn it_is_always_the_same_and_another_seed_gives_another() {
+    fn profiles_depend_only_on_seed() {
         assert_eq!(profiles(SEED), profiles(SEED));
         assert_ne!(profiles(SEED), profiles(SEED + 1));
     }
 
     #[test]
-    fn it_has_the_published_statistics() {
+    fn profiles_match_published_statistics() {
         for seed in [SEED, 1, 2] {
             let stat = ActivityStat::of(&profiles(seed));
             let lived = |seconds| stat.lifetimes.iter().find(|share| share.below_s == seconds).unwrap();

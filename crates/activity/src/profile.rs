@@ -2,49 +2,49 @@
 
 use crate::ActivityError;
 
-/// The milliseconds of a day.
+/// Milliseconds per day.
 pub const DAY_MS: u32 = 24 * 60 * 60 * 1000;
 
-/// What happens to a short-lived file. Files are numbered from 0 in order of their creation.
+/// An action on a short-lived file. Files are numbered from 0 in order of creation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Action {
-    /// It is created and written.
+    /// Creates and writes the file.
     Create {
-        /// Its number.
+        /// The number of the file.
         file: u32,
-        /// Its size in bytes when it is deleted.
+        /// The size in bytes at deletion.
         size: u64,
     },
-    /// It is deleted.
+    /// Deletes the file.
     Delete {
-        /// Its number.
+        /// The number of the file.
         file: u32,
     },
 }
 
-/// One thing that happens.
+/// A timed action.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Event {
-    /// When, in milliseconds since midnight; less than [`DAY_MS`].
+    /// Time in milliseconds since midnight; less than [`DAY_MS`].
     pub at_ms: u32,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
-/// The short-lived files of one directory on one day, names dropped: each is created and deleted on that day.
+/// The short-lived files of one directory on one day, without names: each is created and deleted on that day.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ActivityProfile {
-    /// What happens, in order of time.
+    /// The events, in order of time.
     pub events: Vec<Event>,
 }
 
 impl ActivityProfile {
-    /// Checks that `events` are those of short-lived files: in order of time within a day, files numbered from 0 in order of
-    /// their creation, each created once and then deleted once.
+    /// Checks that `events` form a profile: ordered by time within a day, files numbered from 0 in order of
+    /// creation, each created once and then deleted once.
     ///
     /// # Errors
-    /// If they are not.
+    /// If they do not.
     pub fn new(events: Vec<Event>) -> Result<ActivityProfile, ActivityError> {
         let mut before_ms = 0;
         let mut live: Vec<bool> = Vec::new();
@@ -74,12 +74,12 @@ impl ActivityProfile {
         }
     }
 
-    /// How many files it has.
+    /// Number of files.
     pub fn files(&self) -> u64 {
         self.events.len() as u64 / 2
     }
 
-    /// The bytes of all its files.
+    /// Total bytes of the files.
     pub fn bytes(&self) -> u64 {
         let size = |event: &Event| match event.action {
             Action::Create { size, .. } => size,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lived_files_are_taken() {
+    fn valid_events_are_accepted() {
         let profile =
             ActivityProfile::new(vec![create(5, 0), create(5, 1), delete(5, 0), delete(DAY_MS - 1, 1)])
                 .unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_day_of_short_lived_files_is_refused_with_its_place() {
+    fn invalid_events_are_rejected_with_index() {
         let cases = [
             (vec![create(5, 0), delete(4, 0)], 1),
             (vec![create(5, 0), delete(DAY_MS, 0)], 1),

@@ -1,40 +1,40 @@
-//! Many profiles, to choose from.
+//! Sets of profiles.
 
 use crate::{ActivityError, ActivityProfile, file, model};
 use std::path::Path;
 
-/// Profiles, and where they are from.
+/// Profiles and their origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActivitySet {
     /// The profiles, each of one directory on one day.
     pub profiles: Vec<ActivityProfile>,
-    /// Where they are from, in words: what was watched and when, which log was read, which model made them.
+    /// The origin, as text: the recorded directory and time, the imported log, or the model.
     pub source: String,
 }
 
 impl ActivitySet {
-    /// The set that needs no recording: profiles made after a model of published figures, always the same.
+    /// The built-in set, modelled on published figures; always the same.
     pub fn builtin() -> ActivitySet {
         model::profiles(model::SEED)
     }
 
-    /// Reads the set at `path`; `builtin` is the built-in one.
+    /// Reads the set at `path`; `builtin` names the built-in set.
     ///
     /// # Errors
-    /// If it cannot be read, or is not whole.
+    /// If the set cannot be read or is incomplete.
     pub fn load(path: &Path) -> Result<ActivitySet, ActivityError> {
         if path == Path::new("builtin") { Ok(ActivitySet::builtin()) } else { file::read(path) }
     }
 
-    /// Whether a set can be saved as `path`, to be asked before the work that makes it.
+    /// Checks in advance whether a set can be saved as `path`.
     ///
     /// # Errors
-    /// If it cannot.
+    /// If it cannot be saved.
     pub fn check_path(path: &Path) -> Result<(), ActivityError> {
         file::begin(path).map(drop)
     }
 
-    /// Writes it as `path`, on disk when this returns: the whole, or what was there before.
+    /// Writes the set to `path` atomically; it is on disk when this returns.
     ///
     /// # Errors
     /// If it cannot be written.

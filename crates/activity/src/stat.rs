@@ -1,15 +1,15 @@
-//! What short-lived files are like, in figures.
+//! Statistics of short-lived files.
 
 use crate::{Action, ActivitySet};
 use serde::Serialize;
 
-/// Bounds of lifetimes, in seconds; those of the publications are among them.
+/// Bounds of lifetimes in seconds, including those of the publications.
 const LIFETIMES_S: [f64; 8] = [0.1, 1.0, 4.0, 30.0, 300.0, 3600.0, 6.0 * 3600.0, 24.0 * 3600.0];
 
-/// Bounds of sizes, in bytes; those of the publications are among them.
+/// Bounds of sizes in bytes, including those of the publications.
 const SIZES_BYTES: [u64; 7] = [1, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, u64::MAX];
 
-/// The share of files and of bytes that live less than some time.
+/// The share of files and bytes that live less than a given time.
 #[derive(Clone, Debug, Serialize)]
 pub struct LifetimeShare {
     /// The time in seconds.
@@ -20,7 +20,7 @@ pub struct LifetimeShare {
     pub bytes: f64,
 }
 
-/// The share of files that are smaller than some size.
+/// The share of files and bytes in files smaller than a given size.
 #[derive(Clone, Debug, Serialize)]
 pub struct SizeShare {
     /// The size in bytes.
@@ -31,39 +31,39 @@ pub struct SizeShare {
     pub bytes: f64,
 }
 
-/// Figures of a set. Those of no files are `None`, and shares of none are 0.
+/// Statistics of a set. Without files, figures are `None` and shares are 0.
 #[derive(Clone, Debug, Serialize)]
 pub struct ActivityStat {
-    /// Where the set is from.
+    /// The origin of the set.
     pub source: String,
-    /// How many profiles.
+    /// Number of profiles.
     pub profiles: u64,
-    /// How many files.
+    /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Total bytes of the files.
     pub bytes: u64,
-    /// The most files of one profile.
+    /// Number of files of the largest profile.
     pub files_of_largest_profile: u64,
-    /// The middle lifetime in seconds …
+    /// Median lifetime in seconds.
     pub lifetime_median_s: Option<f64>,
-    /// … and the mean.
+    /// Mean lifetime in seconds.
     pub lifetime_mean_s: Option<f64>,
-    /// The middle size in bytes …
+    /// Median size in bytes.
     pub size_median_bytes: Option<u64>,
-    /// … and the mean.
+    /// Mean size in bytes.
     pub size_mean_bytes: Option<f64>,
-    /// The hour of the day, from 0, in which most files are created.
+    /// The hour of the day (from 0) with the most creations.
     pub peak_hour: Option<usize>,
     /// Files created in each hour of the day.
     pub created_by_hour: Vec<u64>,
-    /// How long files live.
+    /// The distribution of lifetimes.
     pub lifetimes: Vec<LifetimeShare>,
-    /// How large they are.
+    /// The distribution of sizes.
     pub sizes: Vec<SizeShare>,
 }
 
 impl ActivityStat {
-    /// The figures of `set`.
+    /// Computes the statistics of `set`.
     pub fn of(set: &ActivitySet) -> ActivityStat {
         let mut lives: Vec<(u32, u64)> = Vec::new();
         let mut by_hour = [0; 24];
@@ -134,7 +134,7 @@ mod tests {
     use crate::Collector;
 
     #[test]
-    fn figures_are_those_of_the_files() {
+    fn statistics_match_files() {
         let mut seen = Collector::new();
         let hour = 3_600_000;
         for (created_ms, life_ms, size) in
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn no_files_have_no_figures() {
+    fn empty_set_has_no_figures() {
         let stat = ActivityStat::of(&ActivitySet { profiles: Vec::new(), source: String::new() });
         assert_eq!((stat.files, stat.lifetime_median_s, stat.peak_hour), (0, None, None));
     }

@@ -1,15 +1,15 @@
-//! What [our script](super::BPFTRACE_SCRIPT) for bpftrace prints.
+//! Parser for the output of [our bpftrace script](super::BPFTRACE_SCRIPT).
 
 use super::{Importer, Zone, local};
 use crate::{Collected, Collector, FileNo};
 use std::collections::HashMap;
 
-/// The first words of its output, with its version.
+/// The first words of the output, with its version.
 const HEAD: &str = "senesce-activity 1 ";
 
 pub(super) struct Bpftrace<'z> {
     zone: Zone<'z>,
-    /// What makes milliseconds since 1970 of those of the script, once its first line was read.
+    /// The offset from the script's times to milliseconds since 1970, known after the first line.
     since_1970_ms: Option<i64>,
     /// Live files by device and inode.
     files: HashMap<(u64, u64), FileNo>,
@@ -25,7 +25,7 @@ impl<'z> Bpftrace<'z> {
 impl Importer for Bpftrace<'_> {
     fn line(&mut self, line: &[u8]) -> Result<(), String> {
         let line = str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
-        // bpftrace says how many probes it attaches, and ends with an empty line.
+        // bpftrace prints the number of attached probes, and a final empty line.
         if line.is_empty() || line.starts_with("Attach") {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl Importer for Bpftrace<'_> {
     }
 }
 
-/// Within some thousand years of 1970.
+/// Whether a time is within some thousand years of 1970.
 fn plausible(ms: &i64) -> bool {
     ms.abs() < 1 << 47
 }
@@ -99,19 +99,19 @@ mod tests {
         6400000000 delete 8 12 2 5\n\n";
 
     #[test]
-    fn its_output_is_read() {
+    fn script_output_is_parsed() {
         assert_eq!(files(Bpftrace, LOG), [vec![(500, 1000, 4096), (1100, 1400, 5)], vec![(700, 1300, 7)]]);
     }
 
     #[test]
-    fn a_log_of_another_script_is_refused() {
+    fn foreign_log_is_rejected() {
         let error = read(Bpftrace, b"5 create 8 12 2 0\n").unwrap_err().to_string();
         assert!(error.contains("line 1") && error.contains("senesce activity script"), "{error}");
     }
 
     proptest! {
         #[test]
-        fn damage_does_no_harm(
+        fn damaged_log_is_read_or_rejected(
             edits in prop::collection::vec(any::<(usize, u8)>(), 0..4),
             cut in prop_oneof![Just(0), any::<usize>()],
         ) {

@@ -1,10 +1,11 @@
-//! NFS requests and replies as nfsdump prints them, the recorder of Ellard and Seltzer (New NFS Tracing Tools and Techniques
-//! for System Analysis, LISA 2003). The format is described in `format.txt` of their tools (Harvard SOS project,
-//! www.eecs.harvard.edu/sos/software/format.txt), and traces of several months in it are public (SNIA IOTTA).
+//! Parser for NFS requests and replies as printed by nfsdump, the recorder of Ellard and Seltzer (New NFS
+//! Tracing Tools and Techniques for System Analysis, LISA 2003). The file `format.txt` of their tools
+//! describes the format (Harvard SOS project, www.eecs.harvard.edu/sos/software/format.txt); traces of
+//! several months in this format are public (SNIA IOTTA).
 //!
-//! One line a call or reply: time, source, destination, protocol, `C` or `R` with the version of NFS, transaction, number and
-//! name of the operation; for replies the status; then names of fields, each with its value, those that are missing left out.
-//! Numbers are hexadecimal, names of files are in quotes.
+//! Each call or reply is one line: time, source, destination, protocol, `C` or `R` with the version of NFS,
+//! transaction, number and name of the operation; for replies the status; then field names, each with its
+//! value; missing fields are left out. Numbers are hexadecimal, file names are quoted.
 //!
 //! ```text
 //! 1034402400.000110 30.0320 31.0801 U C3 63ad8e5d 8 create fh 6189 name "x" how U …
@@ -15,7 +16,7 @@ use super::{Importer, Zone, local, milliseconds};
 use crate::{Collected, Collector, FileNo};
 use std::collections::HashMap;
 
-/// Calls that wait for a reply, at most; replies get lost.
+/// Limit of the number of calls that wait for a reply, because replies can be lost.
 const WAITING: usize = 1 << 18;
 
 /// A file by the handle of its directory and its name.
@@ -30,14 +31,14 @@ pub(super) struct Nfsdump<'z> {
     seen: Collector<Box<str>>,
 }
 
-/// What a call asks for.
+/// The arguments of a call.
 struct Call {
     op: Op,
     handle: Box<str>,
     name: Box<str>,
     handle2: Box<str>,
     name2: Box<str>,
-    /// Where a write ends, or the size that is set.
+    /// The end of a write, or the size that is set.
     end: Option<u64>,
 }
 
@@ -78,7 +79,7 @@ impl<'z> Nfsdump<'z> {
         }
     }
 
-    /// A call that was carried out.
+    /// Processes a successful call.
     fn done(&mut self, at_ms: i64, call: Call, fields: &[Word]) {
         let name = (call.handle.clone(), call.name);
         let handle: Option<Box<str>> = field(fields, "fh").map(Into::into);
@@ -121,7 +122,7 @@ impl<'z> Nfsdump<'z> {
             Op::Write | Op::SetAttributes => {
                 if let Some(file) = self.handles.get(&call.handle) {
                     let end = match call.op {
-                        // A write lengthens or leaves as it is.
+                        // A write never shrinks a file.
                         Op::Write => call.end.map(|end| end.max(self.seen.size(*file))),
                         _ => call.end,
                     };
@@ -191,7 +192,7 @@ fn call(op: Op, fields: &[Word]) -> Result<Call, String> {
     };
     let handle2 = if matches!(op, Op::Rename | Op::Link) { needed("fh2")? } else { Box::default() };
     let name2 = if op == Op::Rename { needed("name2")? } else { Box::default() };
-    // nfsdump writes both "off" and "offset", by version.
+    // Depending on its version, nfsdump writes "off" or "offset".
     let end = match op {
         Op::Write => number("off").or(number("offset")).and_then(|off| off.checked_add(number("count")?)),
         Op::SetAttributes => number("size"),
@@ -200,7 +201,7 @@ fn call(op: Op, fields: &[Word]) -> Result<Call, String> {
     Ok(Call { op, handle, name, handle2, name2, end })
 }
 
-/// A word; one in quotes is no name of a field.
+/// A word; a quoted one is never a field name.
 struct Word<'l> {
     text: &'l str,
     quoted: bool,
@@ -236,7 +237,7 @@ fn end_of_quotes(inner: &str) -> Option<usize> {
     })
 }
 
-/// The value behind the name of a field.
+/// The value of a field.
 fn field<'l>(fields: &[Word<'l>], name: &str) -> Option<&'l str> {
     let place = fields.iter().position(|word| !word.quoted && word.text == name)?;
     fields.get(place + 1).map(|word| word.text)
@@ -272,14 +273,14 @@ mod tests {
 "#;
 
     #[test]
-    fn files_are_followed_by_name_and_by_handle() {
+    fn files_are_tracked_by_name_and_handle() {
         let ms = |seconds: f64| (seconds * 1000.0) as u32;
         let expected = [vec![(ms(100.2), ms(101.5), 0x2000), (ms(100.5), ms(104.1), 0x18)]];
         assert_eq!(files(Nfsdump, LOG), expected);
     }
 
     #[test]
-    fn another_log_is_refused() {
+    fn foreign_log_is_rejected() {
         for (text, expected) in [
             ("hello\n", "truncated"),
             ("x a b U C3 1 8 create fh 1 name \"a\"\n", "not a time"),
@@ -294,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_does_no_harm(
+        fn damaged_log_is_read_or_rejected(
             edits in prop::collection::vec(any::<(usize, u8)>(), 0..4),
             cut in prop_oneof![Just(0), any::<usize>()],
         ) {

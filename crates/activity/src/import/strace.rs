@@ -1,8 +1,9 @@
-//! The output of strace: `strace -f -ttt -y -o LOG -e trace=…`; also with `-tt` or `-t`, and as it comes on a terminal.
+//! Parser for the output of strace: `strace -f -ttt -y -o LOG -e trace=…`; also with `-tt` or `-t`, and in
+//! terminal format.
 //!
-//! Paths are taken as they are written, from the working directory on, without following symbolic links. A file that was
-//! not there before is one that `O_CREAT` opens and that was not opened without it before. Sizes are what writes, `ftruncate`
-//! and their kin make of an empty file; writing through mapped memory is not seen, but makes no file longer.
+//! Paths are used as written, relative to the working directory, without resolving symbolic links. A file is
+//! new if `O_CREAT` opens it and no earlier call opened it without. Sizes start at 0 and follow writes,
+//! `ftruncate` and similar calls; writes through mapped memory are invisible, but cannot extend a file.
 
 mod syntax;
 
@@ -16,21 +17,21 @@ type Path = Vec<u8>;
 
 pub(super) struct Strace<'z> {
     zone: Zone<'z>,
-    /// The day of times without one, and the time before.
+    /// The day for times without a date, and the previous time.
     day: i64,
     before_ms: i64,
-    /// Calls that another process interrupted in the log, by process.
+    /// The first halves of calls that other processes interrupted in the log, by process.
     unfinished: HashMap<u64, Vec<u8>>,
-    /// The process that is about to have a child.
+    /// The process that is about to fork.
     forking: Option<u64>,
     working_dirs: HashMap<u64, Path>,
-    /// Files that were created, by their names.
+    /// Created files by name.
     names: BTreeMap<Path, FileNo>,
-    /// The same by the path that the kernel gives their descriptors, where that is another.
+    /// Created files by the path that the kernel reports for their descriptors, if it differs.
     real: HashMap<Path, FileNo>,
-    /// Names of files that were there before.
+    /// Names of files that existed before.
     old: HashSet<Path>,
-    /// Where the next write of a descriptor begins; of one that appends, at the end.
+    /// The offset of the next write of each descriptor; `None` if it appends.
     offsets: HashMap<(u64, FileNo), Option<u64>>,
     seen: Collector<Path>,
 }
@@ -52,7 +53,7 @@ impl<'z> Strace<'z> {
         }
     }
 
-    /// Local milliseconds of a time as strace writes it: since 1970, or of a day that it does not tell.
+    /// Local milliseconds of a strace time: since 1970, or within an unknown day.
     fn time(&mut self, text: &str) -> Option<i64> {
         let Some((hours, rest)) = text.split_once(':') else {
             return Some(local(milliseconds(text)?, self.zone));
@@ -70,7 +71,7 @@ impl<'z> Strace<'z> {
         Some(self.day * i64::from(DAY_MS) + ms)
     }
 
-    /// A call that succeeded.
+    /// Processes a successful call.
     fn done(&mut self, at_ms: i64, pid: u64, call: &Call<'_>) -> Result<(), String> {
         let args = &call.args;
         for path in args.iter().filter_map(Arg::working_dir) {
@@ -218,7 +219,7 @@ impl<'z> Strace<'z> {
             let back = self.take(&to);
             self.put(&from, back);
         } else {
-            // What had the name is gone; a directory could only be empty.
+            // The rename replaces the old entry; a replaced directory can only be empty.
             self.unlinked(at_ms, &to);
             if self.old.remove(&from) {
                 self.old.insert(to.clone());
@@ -228,7 +229,8 @@ impl<'z> Strace<'z> {
         Ok(())
     }
 
-    /// Takes out the file of that name, or the files below the directory of that name, by the rest of their names.
+    /// Removes the file of that name, or the files below that directory, and returns them with the rest of
+    /// their names.
     fn take(&mut self, path: &Path) -> Vec<(Path, FileNo)> {
         let below = [&path[..], b"/"].concat();
         let inside = self.names.range(below.clone()..).take_while(|(name, _)| name.starts_with(&below));
@@ -245,9 +247,9 @@ impl<'z> Strace<'z> {
         self.names.extend(files.into_iter().map(|(rest, file)| ([&path[..], &rest[..]].concat(), file)));
     }
 
-    /// What a call on a descriptor does to a size.
+    /// Applies the effect of a call on a descriptor to the file size.
     fn written(&mut self, call: &Call<'_>) {
-        // The descriptor that is written to is the third argument where data comes from a file.
+        // The third argument is the written descriptor if the data comes from a file.
         let place = if matches!(call.name, "copy_file_range" | "splice") { 2 } else { 0 };
         let Some(arg) = call.args.get(place) else { return };
         let Some((descriptor, path)) = arg.number().zip(arg.descriptor_path()) else { return };
@@ -282,7 +284,7 @@ impl<'z> Strace<'z> {
         }
     }
 
-    /// The path of `name` from the directory `dir`, or from the working directory of the process.
+    /// The path of `name` in the directory `dir`, or in the working directory of the process.
     fn path(&self, pid: u64, dir: Option<&Arg<'_>>, name: Option<&Arg<'_>>) -> Result<Path, String> {
         let name = name.and_then(Arg::string).ok_or("an expected path is missing")?;
         if name.starts_with(b"/") {
@@ -296,7 +298,7 @@ impl<'z> Strace<'z> {
     }
 }
 
-/// A path without `.`, `..` and empty names.
+/// Normalizes a path: removes `.`, `..` and empty components.
 fn normal(path: &[u8]) -> Path {
     let mut names: Vec<&[u8]> = Vec::new();
     for name in path.split(|byte| *byte == b'/') {
@@ -320,12 +322,12 @@ impl Importer for Strace<'_> {
             syntax::head(line).ok_or("it does not begin with a time; run strace with -f -ttt -y")?;
         let at_ms =
             self.time(time).ok_or_else(|| format!("{time:?} is not a time; run strace with -f -ttt -y"))?;
-        // Signals and ends of processes.
+        // Signals and process exits.
         if rest.starts_with(b"---") || rest.starts_with(b"+++") {
             return Ok(());
         }
         let text = if let Some(end) = syntax::resumed(rest) {
-            // Of what began before the log, only the end is there.
+            // The first half of a call that started before the log is missing.
             let Some(mut begin) = self.unfinished.remove(&pid) else { return Ok(()) };
             begin.extend_from_slice(end);
             begin
@@ -390,14 +392,14 @@ mod tests {
 "#;
 
     #[test]
-    fn files_are_followed_through_processes_and_renames() {
+    fn files_are_tracked_across_processes_and_renames() {
         let expected =
             [vec![(100_100, 100_330, 5000)], vec![(100_350, 100_400, 100), (100_370, 100_500, 52)]];
         assert_eq!(files(Strace, LOG), expected);
     }
 
     #[test]
-    fn times_of_day_run_over_midnight() {
+    fn times_without_date_cross_midnight() {
         let log = "[pid  7] 23:59:59.900000 creat(\"/a\", 0644) = 3</a>\n\
             [pid  7] 00:00:00.100000 creat(\"/b\", 0644) = 4</b>\n\
             [pid  7] 00:00:00.200000 unlink(\"/a\") = 0\n\
@@ -406,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_without_times_or_paths_are_refused_with_what_to_do() {
+    fn logs_without_times_or_paths_are_rejected_with_remedy() {
         for (log, expected) in [
             ("creat(\"/a\", 0644) = 3\n", "-ttt"),
             ("25:00:00 creat(\"/a\", 0644) = 3</a>\n", "-ttt"),
@@ -420,14 +422,14 @@ mod tests {
     }
 
     #[test]
-    fn a_last_line_without_an_end_is_passed_over() {
+    fn unterminated_last_line_is_ignored() {
         let imported = read(Strace, b"1.0 creat(\"/a\", 0644) = 3</a>\n2.0 unlink(\"/").unwrap();
         assert_eq!((imported.lines, imported.cut, imported.collected.created), (1, 1, 1));
     }
 
     proptest! {
         #[test]
-        fn damage_does_no_harm(
+        fn damaged_log_is_read_or_rejected(
             edits in prop::collection::vec(any::<(usize, u8)>(), 0..4),
             cut in prop_oneof![Just(0), any::<usize>()],
         ) {

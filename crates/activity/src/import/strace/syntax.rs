@@ -1,6 +1,6 @@
-//! How strace writes calls.
+//! Syntax of the calls in strace output.
 
-/// The calls that matter.
+/// The relevant calls.
 const CALLS: [&str; 31] = [
     "open",
     "openat",
@@ -42,15 +42,15 @@ pub struct Call<'l> {
     pub returned: Returned,
 }
 
-/// What a call returned.
+/// The result of a call.
 pub struct Returned {
     pub failed: bool,
     pub number: u64,
-    /// The path of the descriptor that it is.
+    /// The path of the returned descriptor.
     pub path: Option<Vec<u8>>,
 }
 
-/// An argument, as it is written.
+/// An argument as written.
 pub struct Arg<'l>(&'l [u8]);
 
 impl Arg<'_> {
@@ -58,35 +58,35 @@ impl Arg<'_> {
         self.0
     }
 
-    /// A string, its escapes undone.
+    /// A string, unescaped.
     pub fn string(&self) -> Option<Vec<u8>> {
         let inner = self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         Some(unescape(inner))
     }
 
-    /// A number, of a descriptor too.
+    /// A number, also of a descriptor.
     pub fn number(&self) -> Option<u64> {
         number(self.0)
     }
 
-    /// The path that `-y` gives a descriptor, or the working directory.
+    /// The path of a descriptor annotated by `-y`, or of the working directory.
     pub fn descriptor_path(&self) -> Option<Vec<u8>> {
         annotation(self.0)
     }
 
-    /// The path of the working directory, where that is the argument.
+    /// The annotated path of the working directory, if the argument is `AT_FDCWD`.
     pub fn working_dir(&self) -> Option<Vec<u8>> {
         if self.0.starts_with(b"AT_FDCWD<") { annotation(self.0) } else { None }
     }
 
-    /// Whether it has a flag.
+    /// Whether the argument contains a flag.
     pub fn has(&self, flag: &str) -> bool {
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         self.0.split(|byte| !is_word(byte)).any(|word| word == flag.as_bytes())
     }
 }
 
-/// Process, time and rest of a line; the process is 0 where strace followed only one.
+/// The process, time and rest of a line; the process is 0 if strace followed only one.
 pub fn head(line: &[u8]) -> Option<(u64, &str, &[u8])> {
     let (pid, rest) = match line.strip_prefix(b"[pid ") {
         Some(rest) => {
@@ -108,7 +108,7 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
     (&text[..end], text[end..].trim_ascii_start())
 }
 
-/// The end of a call whose beginning stands on an earlier line.
+/// The second half of a call, after `resumed>`.
 pub fn resumed(rest: &[u8]) -> Option<&[u8]> {
     let inner = rest.strip_prefix(b"<... ")?;
     let mark = b" resumed>";
@@ -116,17 +116,17 @@ pub fn resumed(rest: &[u8]) -> Option<&[u8]> {
     Some(&inner[at + mark.len()..])
 }
 
-/// The beginning of a call whose end stands on a later line.
+/// The first half of an unfinished call.
 pub fn unfinished(rest: &[u8]) -> Option<&[u8]> {
     rest.trim_ascii_end().strip_suffix(b"<unfinished ...>").map(<[u8]>::trim_ascii_end)
 }
 
-/// Whether it is the beginning of a call that makes a process.
+/// Whether this is the first half of a call that creates a process.
 pub fn forks(begin: &[u8]) -> bool {
     [&b"clone"[..], b"fork", b"vfork"].iter().any(|name| begin.starts_with(name))
 }
 
-/// A call that matters, or an error that says what is wrong with it.
+/// Parses a relevant call; an error says what is wrong with it.
 pub fn call(text: &[u8]) -> Result<Option<Call<'_>>, String> {
     let Some(open) = text.iter().position(|byte| *byte == b'(') else { return Ok(None) };
     let name = str::from_utf8(&text[..open]).unwrap_or_default();
@@ -135,7 +135,7 @@ pub fn call(text: &[u8]) -> Result<Option<Call<'_>>, String> {
     }
     let (args, rest) = arguments(&text[open + 1..]).ok_or("it ends within its arguments")?;
     let result = rest.trim_ascii_start().strip_prefix(b"=").ok_or("it has no result")?.trim_ascii_start();
-    // A process that ends has no result.
+    // A call that ends its process has no result.
     if result.starts_with(b"?") {
         return Ok(None);
     }
@@ -147,7 +147,7 @@ pub fn call(text: &[u8]) -> Result<Option<Call<'_>>, String> {
     Ok(Some(Call { name, args, returned: Returned { failed, number, path: annotation(result) } }))
 }
 
-/// The arguments up to the closing parenthesis, and what stands behind it.
+/// The arguments up to the closing parenthesis, and the rest.
 fn arguments(text: &[u8]) -> Option<(Vec<Arg<'_>>, &[u8])> {
     let mut args = Vec::new();
     let (mut begin, mut depth, mut at) = (0, 0, 0);
@@ -172,7 +172,7 @@ fn arguments(text: &[u8]) -> Option<(Vec<Arg<'_>>, &[u8])> {
     }
 }
 
-/// How long the string is that begins here, with its quotes.
+/// The length of the string at the start, with its quotes.
 fn string_length(text: &[u8]) -> Option<usize> {
     let mut escaped = false;
     let end = text[1..].iter().position(|byte| {
@@ -183,13 +183,13 @@ fn string_length(text: &[u8]) -> Option<usize> {
     Some(end + 2)
 }
 
-/// Whether a path begins here: behind a descriptor or the working directory. Others compare or shift.
+/// Whether a path annotation begins here, after a descriptor or `AT_FDCWD`; other angle brackets are operators.
 fn is_annotation(text: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| text.get(before));
     before.is_some_and(u8::is_ascii_alphanumeric) && text.get(at + 1).is_some_and(|next| *next != b'<')
 }
 
-/// The path in angle brackets behind a descriptor.
+/// The path in angle brackets after a descriptor.
 fn annotation(text: &[u8]) -> Option<Vec<u8>> {
     let begin = text.iter().position(|byte| *byte == b'<')?;
     let is_descriptor = text[..begin].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -198,13 +198,13 @@ fn annotation(text: &[u8]) -> Option<Vec<u8>> {
     (is_descriptor && inner.starts_with(b"/")).then(|| unescape(&inner[..end]))
 }
 
-/// The number that a text begins with.
+/// The leading number of a text.
 fn number(text: &[u8]) -> Option<u64> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     str::from_utf8(&text[..end]).ok()?.parse().ok()
 }
 
-/// Undoes the escapes of C.
+/// Resolves C escapes.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -240,7 +240,7 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// The value of the first `digits` digits, which are taken off.
+/// Consumes up to `digits` digits and returns their value.
 fn digit_value(rest: &mut &[u8], digits: usize, radix: u32) -> u8 {
     let (digits, tail) = rest.split_at(digits);
     *rest = tail;
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_undone() {
+    fn escapes_are_resolved() {
         for (text, plain) in [
             (&br"a\n\t\\b"[..], &b"a\n\t\\b"[..]),
             (br"\303\274", "ü".as_bytes()),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_told_apart() {
+    fn arguments_are_split() {
         let text = br#"3</a, (b>, "x, \")"..., [{iov_base="y)", iov_len=1}], 1<<3, O_A|O_B) = 5</c>"#;
         let (args, rest) = arguments(text).unwrap();
         let texts: Vec<&[u8]> = args.iter().map(Arg::text).collect();
