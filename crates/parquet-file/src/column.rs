@@ -1,4 +1,4 @@
-//! One column of a Parquet file of ours: written from and read into buffers that are reused from one piece to the next.
+//! A column of a Parquet file, written from and read into reusable buffers.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
 use parquet::file::writer::SerializedRowGroupWriter;
 
-/// One column: its values, and for every row 1 where it has one and 0 where it is empty.
+/// A column: its values, and for every row 1 if it has a value and 0 if not.
 pub struct Column<T: DataType> {
     values: Vec<T::T>,
     present: Vec<i16>,
@@ -27,12 +27,12 @@ impl<T: DataType> Column<T> {
         self.values.extend(value);
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.present.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.present.is_empty()
     }
@@ -42,9 +42,9 @@ impl<T: DataType> Column<T> {
         self.present.clear();
     }
 
-    /// Writes all rows as the next column of a row group and forgets them.
+    /// Writes all rows as the next column of a row group and clears them.
     pub fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
-        let mut column = group.next_column()?.expect("the schema has a column for each of ours");
+        let mut column = group.next_column()?.expect("the schema has every column");
         column.typed::<T>().write_batch(&self.values, Some(&self.present), None)?;
         column.close()?;
         self.clear();
@@ -74,21 +74,21 @@ impl<T: DataType> ColumnReader<T> {
         if read < rows {
             return Err(ParquetError::EOF(format!("a column ends {} rows early", rows - read)));
         }
-        // A column that cannot be empty has no levels in the file.
+        // A required column has no levels in the file.
         if present.is_empty() {
             present.resize(rows, 1);
         }
         Ok(())
     }
 
-    /// The value of each row that was read.
+    /// The value of each row read.
     pub fn iter(&self) -> impl Iterator<Item = Option<&T::T>> {
         let mut values = self.column.values.iter();
         self.column.present.iter().map(move |&present| if present == 1 { values.next() } else { None })
     }
 }
 
-/// The error of the system below Parquet, where there is one.
+/// The system error below a Parquet error, if any.
 pub fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => {

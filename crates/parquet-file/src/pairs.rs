@@ -1,35 +1,36 @@
-//! The key-value metadata of a Parquet file of ours: keys begin with `senesce.`, values are text.
+//! Key-value metadata of Parquet files: keys begin with `senesce.`, values are text.
 
 use parquet::file::metadata::KeyValue;
 
-/// A pair for a file to be written.
+/// A pair for a new file.
 pub fn pair(key: &str, value: String) -> KeyValue {
     KeyValue::new(format!("senesce.{key}"), value)
 }
 
-/// The pairs of a file that is read.
+/// The pairs of an existing file.
 #[derive(Clone, Copy)]
 pub struct Pairs<'p>(pub &'p [KeyValue]);
 
 impl Pairs<'_> {
-    /// The value of a key that may be missing.
+    /// The value of an optional key.
     pub fn text(self, key: &str) -> Option<String> {
         let of_key = |pair: &&KeyValue| pair.key.strip_prefix("senesce.") == Some(key);
         self.0.iter().find(of_key).and_then(|pair| pair.value.clone())
     }
 
-    /// The value of a key that must be there; the error is the rest of a sentence about the file.
+    /// The value of a required key; an error is the end of a sentence about the file.
     pub fn needed(self, key: &str) -> Result<String, String> {
         self.text(key).ok_or_else(|| format!("its metadata has no senesce.{key}"))
     }
 
-    /// The number that a key must have.
+    /// The value of a required numeric key.
     pub fn number(self, key: &str) -> Result<u64, String> {
         let value = self.needed(key)?;
         value.parse().map_err(|_| format!("its senesce.{key} is {value:?}, which is not a number"))
     }
 
-    /// Refuses a format newer than `newest`, the version being the number of `key`; without one the file is `foreign`.
+    /// Rejects a format version, the value of `key`, newer than `newest`; without the key, the error is
+    /// `foreign`.
     pub fn check_version(self, key: &str, newest: u32, foreign: &str) -> Result<(), String> {
         let version = self.text(key).ok_or(foreign)?;
         if self.number(key)? > newest.into() {

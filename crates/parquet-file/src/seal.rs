@@ -1,9 +1,10 @@
-//! The seal of a Parquet file of ours: the SHA-256 of the whole file, in 32 bytes behind its first mark, counted as zeros.
+//! The seal of a Parquet file: the SHA-256 of the whole file, in the 32 bytes after its first mark, which
+//! count as zeros.
 //!
-//! Decoders of Parquet trust the lengths they find; on damaged ones they may panic or ask for all the memory
-//! there is. So not a byte is decoded before the seal is found whole; and who starts to age for
-//! hours learns of a damaged trace at once, not at its end. Other programs step over the seal: in Parquet,
-//! only bytes that the footer points to have a meaning.
+//! Parquet decoders trust the lengths in a file; damaged lengths can make them panic or allocate all memory.
+//! So the seal is verified before anything is decoded, which also reports a damaged trace at the start of an
+//! aging run, not hours later. Other programs ignore the seal: in Parquet, only bytes that the footer points
+//! to have a meaning.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Seek as _};
@@ -13,15 +14,15 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-/// The mark that a Parquet file begins with.
+/// The mark at the start of a Parquet file.
 const MARK: &[u8] = b"PAR1";
 
-/// What a writer puts behind the mark, for [`finish`] to fill in.
+/// The placeholder after the mark, which [`finish`] replaces.
 pub const BLANK: [u8; 32] = [0; 32];
 
-/// Begins the file that will be `path`: beside it, under another name, gone if it is dropped.
+/// Creates a temporary file beside `path`, which is removed when dropped.
 pub fn begin(path: &Path) -> io::Result<NamedTempFile> {
-    // A temporary file is readable by its owner only; ours are as readable as the user's other files.
+    // Temporary files are readable only by their owner; this one gets the usual permissions.
     tempfile::Builder::new()
         .prefix(".senesce-")
         .suffix(".part")
@@ -29,18 +30,18 @@ pub fn begin(path: &Path) -> io::Result<NamedTempFile> {
         .tempfile_in(folder(path))
 }
 
-/// Seals a file that is otherwise finished, makes it durable and gives it its name, which replaces what is there.
+/// Seals a finished file, makes it durable and renames it to `path`, replacing an existing file.
 pub fn finish(file: NamedTempFile, path: &Path) -> io::Result<()> {
     seal(&file)?;
     file.persist(path).map_err(|e| e.error)?;
-    settle(path)
+    sync_parent(path)
 }
 
-/// The same, but fails if the name is taken.
+/// Like [`finish`], but fails if `path` exists.
 pub fn finish_new(file: NamedTempFile, path: &Path) -> io::Result<()> {
     seal(&file)?;
     file.persist_noclobber(path).map_err(|e| e.error)?;
-    settle(path)
+    sync_parent(path)
 }
 
 fn seal(file: &NamedTempFile) -> io::Result<()> {
@@ -49,8 +50,8 @@ fn seal(file: &NamedTempFile) -> io::Result<()> {
     file.as_file().sync_all()
 }
 
-/// A new name lasts only once the directory that holds it is on disk too.
-fn settle(path: &Path) -> io::Result<()> {
+/// Syncs the parent directory, without which a new name is not durable.
+fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(folder(path))?.sync_all()
 }
 
@@ -59,7 +60,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether every byte of the file is as it was when it was sealed. What is no regular file may have no end, and is none of ours.
+/// Whether every byte of the file is unchanged since it was sealed. Rejects files that are not regular, which
+/// may be endless.
 pub fn is_whole(file: &File) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);

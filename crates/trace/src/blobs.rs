@@ -1,7 +1,7 @@
-//! Contents of files beside a trace: every blob once, compressed with zstd, found by what it is called.
+//! File contents beside a trace: each blob once, compressed with zstd, indexed by name.
 //!
-//! A file `FILE.blobs` is the mark `SNB1`, a [seal](parquet_file::seal), the compressed blobs one behind the other, an index
-//! of them in ascending order of name (name, offset, compressed and uncompressed size: 20 + 3 × 8 bytes,
+//! A file `FILE.blobs` is the mark `SNB1`, a [seal](parquet_file::seal), the concatenated compressed blobs, an index
+//! in ascending order of name (name, offset, compressed and uncompressed size: 20 + 3 × 8 bytes,
 //! little-endian), and the number of blobs in 8 bytes.
 
 use std::collections::BTreeMap;
@@ -17,29 +17,29 @@ use crate::{Error, whole};
 use parquet_file::seal;
 
 const MARK: &[u8; 4] = b"SNB1";
-/// Bytes of an entry of the index.
+/// Bytes per entry of the index.
 const ENTRY: u64 = 44;
-/// Speed counts more than the last percent: writing a history compresses each of its blobs.
+/// Compression level. Speed matters more than the last percent: every blob of a history is compressed.
 const LEVEL: i32 = 3;
 
-/// Where a blob is in the file.
+/// The position of a blob in the file.
 #[derive(Clone, Copy)]
-struct Place {
+struct BlobPosition {
     offset: u64,
     stored: u64,
     size: u64,
 }
 
-/// Writes the blobs of a trace. The file gets its name only when it is whole.
+/// Writes the blobs of a trace. The file appears only when it is complete.
 pub struct BlobPackWriter {
     path: PathBuf,
     file: BufWriter<NamedTempFile>,
     end: u64,
-    index: BTreeMap<BlobId, Place>,
+    index: BTreeMap<BlobId, BlobPosition>,
 }
 
 impl BlobPackWriter {
-    /// Starts a file that will be `path`, and will replace what is there.
+    /// Starts a file that will replace `path`.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let mut file = BufWriter::new(whole::begin(&path)?);
@@ -48,12 +48,12 @@ impl BlobPackWriter {
         Ok(Self { path, file, end: (MARK.len() + seal::BLANK.len()) as u64, index: BTreeMap::new() })
     }
 
-    /// Whether `blob` is there already.
+    /// Whether `blob` has been added.
     pub fn has(&self, blob: BlobId) -> bool {
         self.index.contains_key(&blob)
     }
 
-    /// Adds a blob, unless it is there already.
+    /// Adds a blob unless it has been added before.
     pub fn add(&mut self, blob: BlobId, contents: &[u8]) -> Result<(), Error> {
         if self.has(blob) {
             return Ok(());
@@ -61,12 +61,12 @@ impl BlobPackWriter {
         let stored = zstd::bulk::compress(contents, LEVEL);
         let stored = stored.and_then(|stored| self.file.write_all(&stored).map(|()| stored.len() as u64));
         let stored = stored.map_err(whole::failed("writing", &self.path))?;
-        self.index.insert(blob, Place { offset: self.end, stored, size: contents.len() as u64 });
+        self.index.insert(blob, BlobPosition { offset: self.end, stored, size: contents.len() as u64 });
         self.end += stored;
         Ok(())
     }
 
-    /// Writes the index, makes the file durable and gives it its name.
+    /// Writes the index, makes the file durable and renames it to its path.
     pub fn finish(mut self) -> Result<(), Error> {
         let mut index = Vec::new();
         for (blob, place) in &self.index {
@@ -83,14 +83,14 @@ impl BlobPackWriter {
     }
 }
 
-/// The blobs beside a trace, read one at a time. Its memory is the index.
+/// The blobs of a trace, read on demand. Only the index is in memory.
 pub struct BlobPack {
     file: File,
-    index: BTreeMap<BlobId, Place>,
+    index: BTreeMap<BlobId, BlobPosition>,
 }
 
 impl BlobPack {
-    /// Opens the blobs at `path` and checks that they are whole.
+    /// Opens the blobs at `path` and verifies the seal.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let failed = whole::failed("opening", path);
         let file = input::open(path).map_err(&failed)?;
@@ -105,7 +105,7 @@ impl BlobPack {
         Ok(Self { file, index })
     }
 
-    /// The contents of a blob, or `None` if it is not here.
+    /// The contents of a blob, or `None` if the file lacks it.
     pub fn read(&self, blob: BlobId) -> io::Result<Option<Vec<u8>>> {
         let Some(place) = self.index.get(&blob) else { return Ok(None) };
         let mut stored = vec![0; place.stored as usize];
@@ -114,8 +114,8 @@ impl BlobPack {
     }
 }
 
-/// Reads the index at the end of a file, or nothing if there is none that fits.
-fn read_index(file: &File) -> io::Result<Option<BTreeMap<BlobId, Place>>> {
+/// Reads the index at the end of a file; `None` if it is invalid.
+fn read_index(file: &File) -> io::Result<Option<BTreeMap<BlobId, BlobPosition>>> {
     let length = file.metadata()?.len();
     let start = (MARK.len() + seal::BLANK.len()) as u64;
     let mut word = [0; 8];
@@ -129,10 +129,11 @@ fn read_index(file: &File) -> io::Result<Option<BTreeMap<BlobId, Place>>> {
     let mut index = vec![0; bytes as usize];
     file.read_exact_at(&mut index, from)?;
     let entries = index.chunks_exact(ENTRY as usize).map(|entry| {
-        let number = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("it has 8 bytes"));
-        let place = Place { offset: number(20), stored: number(28), size: number(36) };
+        let number =
+            |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("the slice has 8 bytes"));
+        let place = BlobPosition { offset: number(20), stored: number(28), size: number(36) };
         let end = place.offset.checked_add(place.stored)?;
-        (end <= from).then_some((BlobId(entry[..20].try_into().expect("it has 20 bytes")), place))
+        (end <= from).then_some((BlobId(entry[..20].try_into().expect("the slice has 20 bytes")), place))
     });
     Ok(entries.collect())
 }

@@ -1,17 +1,18 @@
-//! A guard between a source and what trusts it: no operation passes that could not be done.
+//! Validates the operations of a source.
 
 use crate::namespace::Namespace;
 use crate::{Error, Op, Source};
 
-/// A source that refuses, with [`Error::Source`], what its inner source must not give: an operation on a file
-/// or directory that does not exist, one that makes what exists, the removal of a directory that is not empty.
+/// A source that fails with [`Error::Source`] on the first invalid operation of its inner source: one on a
+/// file or directory that does not exist, the creation of one that exists, or the removal of a directory that
+/// is not empty.
 pub struct Checked<S> {
     source: S,
     checker: Checker,
 }
 
 impl<S: Source> Checked<S> {
-    /// Checks what `source` gives, which must start with an empty root directory.
+    /// Checks the operations of `source`, which must start with an empty root directory.
     pub fn new(source: S) -> Self {
         Self { source, checker: Checker::new() }
     }
@@ -28,7 +29,7 @@ impl<S: Source> Source for Checked<S> {
     }
 }
 
-/// Follows a trace and names the first operation that cannot be done.
+/// Follows a trace and reports the first invalid operation.
 pub(crate) struct Checker {
     namespace: Namespace,
     index: u64,

@@ -1,4 +1,4 @@
-//! Rows of a trace to Parquet columns and back, through buffers that are reused from one piece to the next.
+//! Conversion between rows of a trace and Parquet columns, through reusable buffers.
 
 use std::io::Write;
 use std::str::{self, Utf8Error};
@@ -12,7 +12,7 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use crate::row::Row;
 use parquet_file::column::{Column, ColumnReader};
 
-/// Some rows of a trace, by column.
+/// Rows of a trace, by column.
 #[derive(Default)]
 pub(crate) struct Columns {
     op: Column<ByteArrayType>,
@@ -26,7 +26,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.op.len()
     }
@@ -35,7 +35,7 @@ impl Columns {
     pub fn push(&mut self, row: &Row<'static>) {
         let word = |text: &'static str| ByteArray::from(Bytes::from_static(text.as_bytes()));
         self.op.push(Some(word(row.op)));
-        // Parquet keeps unsigned numbers in signed ones of the same bits.
+        // Parquet stores unsigned numbers in signed ones with the same bits.
         self.file.push(row.file.map(|n| n as i64));
         self.dir.push(row.dir.map(|n| n as i32));
         self.size.push(row.size.map(|n| n as i64));
@@ -45,7 +45,7 @@ impl Columns {
         self.content.push(row.content.map(word));
     }
 
-    /// Writes all rows as a row group and forgets them.
+    /// Writes all rows as a row group and clears them.
     pub fn write<W: Write + Send>(&mut self, mut group: SerializedRowGroupWriter<'_, W>) -> Result<()> {
         self.op.write(&mut group)?;
         self.file.write(&mut group)?;
@@ -59,7 +59,7 @@ impl Columns {
     }
 }
 
-/// Reads the rows of one row group, in pieces.
+/// Reads the rows of a row group, in pieces.
 pub(crate) struct RowReader {
     op: ColumnReader<ByteArrayType>,
     file: ColumnReader<Int64Type>,
@@ -72,7 +72,7 @@ pub(crate) struct RowReader {
 }
 
 impl RowReader {
-    /// Starts at the first row of `group`, whose columns are those of the schema.
+    /// Starts at the first row of `group`, whose columns must match the schema.
     pub fn new(group: &dyn RowGroupReader) -> Result<Self> {
         Ok(Self {
             op: ColumnReader::new(group, 0)?,
@@ -98,7 +98,7 @@ impl RowReader {
         self.content.fill(rows)
     }
 
-    /// The rows that were read last; one whose words are no text is an error.
+    /// The rows read last; invalid UTF-8 is an error.
     pub fn rows(&self) -> impl Iterator<Item = Result<Row<'_>, Utf8Error>> {
         let (mut op, mut content) = (self.op.iter(), self.content.iter());
         let (mut file, mut to_file) = (self.file.iter(), self.to_file.iter());

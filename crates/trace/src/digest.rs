@@ -1,16 +1,16 @@
-//! One number for a whole trace: SHA-256 over its operations, so that two runs can be told equal or different
-//! whatever format, batch size or machine they came through.
+//! The digest of a trace: SHA-256 over its operations, so that two runs can be compared regardless of format,
+//! batch size and machine.
 //!
-//! Each operation is one record, little-endian and without padding: its kind ([`Op::kind`]) as a byte, then its
-//! fields in the order of their declaration in [`Op`], directories as 4 bytes, files, sizes, offsets, lengths
-//! and checkpoint numbers as 8, the contents ([`Content`](crate::Content)) as 1. The kind fixes the length of
-//! its record, so no two sequences of operations have the same bytes.
+//! Each operation is one record, little-endian and without padding: its kind ([`Op::kind`]) as a byte, then
+//! its fields in declaration order in [`Op`]: directories as 4 bytes; files, sizes, offsets, lengths and
+//! checkpoint numbers as 8; the contents ([`Content`](crate::Content)) as 1. The kind determines the length
+//! of the record, so different sequences of operations have different bytes.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::{DirId, Error, FileId, Op, Source};
 
-/// The SHA-256 of a sequence of operations, fed in pieces of any size.
+/// The SHA-256 of a sequence of operations, added in pieces of any size.
 #[derive(Clone, Default)]
 pub struct TraceDigest {
     hasher: Sha256,
@@ -18,7 +18,7 @@ pub struct TraceDigest {
 }
 
 impl TraceDigest {
-    /// The digest of no operations yet.
+    /// The digest of an empty sequence.
     pub fn new() -> Self {
         Self::default()
     }
@@ -32,7 +32,7 @@ impl TraceDigest {
         self.hasher.update(&self.records);
     }
 
-    /// The digest of all operations added, as 64 hexadecimal digits.
+    /// The digest of all operations added so far, as 64 hexadecimal digits.
     pub fn finish(self) -> String {
         self.hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -45,12 +45,12 @@ pub struct Digesting<S> {
 }
 
 impl<S: Source> Digesting<S> {
-    /// Digests what `source` gives from now on.
+    /// Digests the operations of `source` from now on.
     pub fn new(source: S) -> Self {
         Self { source, digest: TraceDigest::new() }
     }
 
-    /// The digest of the operations that have passed so far.
+    /// The digest of the operations so far.
     pub fn sha256(&self) -> String {
         self.digest.clone().finish()
     }

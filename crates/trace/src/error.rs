@@ -1,4 +1,4 @@
-//! What can go wrong with a trace. Each message says what was tried, on what, why it failed and what to do.
+//! Errors of traces. Each message says what failed, on what, why, and what to do.
 
 use std::path::PathBuf;
 
@@ -8,30 +8,30 @@ pub enum Error {
     /// The file could not be opened, read or written.
     #[error("{action} trace {path}: {source}")]
     Io {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Operations cannot be written.
+    /// Operations could not be written.
     #[error("writing operations as JSON lines: {0}; check the free space, or the reader of the pipe")]
     Output(std::io::Error),
-    /// The file is not a trace, not a whole one, or a newer one.
+    /// The file is not a trace, is incomplete, or has a newer format.
     #[error("cannot read {path} as a senesce trace: {why}")]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// The cause and the remedy.
         why: String,
     },
-    /// The labels or the contents beside a trace are not those of the trace, not whole, or of a newer version.
+    /// The labels or contents beside a trace belong to another trace, are incomplete, or have a newer version.
     #[error("cannot read {path} as the labels of a senesce trace: {why}")]
     Labels {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// The cause and the remedy.
         why: String,
     },
     /// A source of operations failed.

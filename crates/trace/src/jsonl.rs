@@ -1,5 +1,5 @@
-//! Traces as JSON lines: one object an operation, its fields named as the columns of a trace file. For reading
-//! with the eye, for writing by hand, and for programs that have no Parquet.
+//! Traces as JSON lines: one object per operation, with the column names of a trace file as field names. For
+//! reading and writing by hand, and for programs without Parquet support.
 //!
 //! ```json
 //! {"op":"mkdir","dir":0,"to_dir":1}
@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use crate::row::Row;
 use crate::{BATCH, Error, Op, Source};
 
-/// The longest line that is read. An operation needs a quarter of it; a file of another kind, which may be one
-/// line of many gigabytes, must not fill the memory before it is refused.
+/// Limit of the line length. An operation needs a quarter of it; a foreign file, which may be one line of
+/// many gigabytes, must not fill the memory before it is rejected.
 const LONGEST_LINE: u64 = 1024;
 
-/// Writes every operation of `source` as one line of JSON; returns how many there were.
+/// Writes every operation of `source` as one line of JSON; returns the number of operations.
 pub fn write_jsonl(mut source: impl Source, out: impl Write) -> Result<u64, Error> {
     let mut out = BufWriter::new(out);
     let mut batch = Vec::with_capacity(BATCH);
@@ -35,7 +35,7 @@ pub fn write_jsonl(mut source: impl Source, out: impl Write) -> Result<u64, Erro
     }
 }
 
-/// A source over JSON lines. Blank lines are passed over.
+/// A source that reads JSON lines. Blank lines are ignored.
 pub struct JsonlReader<R> {
     input: R,
     path: PathBuf,
@@ -44,7 +44,7 @@ pub struct JsonlReader<R> {
 }
 
 impl<R: BufRead> JsonlReader<R> {
-    /// Reads from `input`; `path` is what messages call it.
+    /// Reads from `input`; messages refer to it as `path`.
     pub fn new(input: R, path: impl Into<PathBuf>) -> Self {
         Self { input, path: path.into(), text: Vec::new(), line: 0 }
     }
@@ -81,7 +81,7 @@ impl<R: BufRead> Source for JsonlReader<R> {
     }
 }
 
-/// What the parser has to say, without the line number that it counts from the line it was given.
+/// The parser's message without its line number, which is relative to the parsed line.
 fn json_error(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at column ")
 }

@@ -1,15 +1,15 @@
-//! What the files and directories of a trace are called, and what is in them, where a trace comes from something that
-//! was real, like the history of a repository. A trace without labels has names made of numbers and made-up contents.
+//! Labels of a trace: names of files and directories, and file contents, for traces from real data such as
+//! the history of a repository. A trace without labels has numbered names and generated contents.
 
 use std::fmt;
 use std::io;
 
 use crate::{DirId, FileId};
 
-/// The longest name that Linux takes, in bytes.
+/// The longest name that Linux accepts, in bytes.
 const NAME_MAX: usize = 255;
 
-/// What tells contents apart: equal contents have equal numbers. For files from git it is the name of the blob.
+/// Identifies contents: equal contents have equal identifiers. For files from git, the object name of the blob.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(pub [u8; 20]);
 
@@ -39,31 +39,31 @@ impl BlobId {
     }
 }
 
-/// What a file is, beyond its number. Whether it is a symbolic link the operation that makes it says.
+/// Metadata of a file. Whether it is a symbolic link is determined by the operation that creates it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileLabel {
-    /// Its name in its directory.
+    /// The name in its directory.
     pub name: Vec<u8>,
-    /// Whether it may be executed.
+    /// Whether the file is executable.
     pub executable: bool,
-    /// Its contents, if they are known.
+    /// The contents, if known.
     pub blob: Option<BlobId>,
 }
 
-/// The labels of a trace. Several numbers may have one name, as long as no two of them exist in one directory at a
-/// time.
+/// The labels of a trace. Several numbers may have the same name, as long as no two of them exist in one
+/// directory at the same time.
 pub trait Labels: Send + Sync {
-    /// The label of a file. One that has none is called by its number and has made-up contents.
+    /// The label of a file. A file without one has a numbered name and generated contents.
     fn file(&self, file: FileId) -> Option<FileLabel>;
 
-    /// The name of a directory. One that has none is called by its number.
+    /// The name of a directory. A directory without one has a numbered name.
     fn dir(&self, dir: DirId) -> Option<Vec<u8>>;
 
-    /// The contents `blob`, or `None` if they are not at hand, so that made-up ones have to do.
+    /// The contents `blob`, or `None` if unavailable; the replay then uses generated contents.
     fn contents(&self, blob: BlobId) -> io::Result<Option<Vec<u8>>>;
 }
 
-/// Whether `name` can be that of a file or directory, and of nothing outside the one that holds it.
+/// Whether `name` is a valid name of a file or directory, which cannot refer outside its parent.
 pub fn is_name(name: &[u8]) -> bool {
     !name.is_empty()
         && name.len() <= NAME_MAX

@@ -1,6 +1,6 @@
-//! Operations on a file system and the traces that hold them.
+//! Operations on file systems, and traces of operations.
 //!
-//! Everything that ages speaks this one language of operations; everything that is aged takes it.
+//! Every workload produces operations of this type, and every engine replays them.
 
 mod blobs;
 mod check;

@@ -1,5 +1,5 @@
-//! What a trace file says about itself: where its operations came from, in the key-value metadata at its end,
-//! and the columns that hold them.
+//! The metadata of a trace file: the origin of its operations, in the key-value metadata at its end, and the
+//! schema of its columns.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,15 +9,15 @@ use parquet::schema::types::{Type, TypePtr};
 
 use parquet_file::pairs::{Pairs, pair};
 
-/// The version of the format that this program writes, and the newest that it reads.
+/// The format version of written files, and the newest that can be read.
 const VERSION: u32 = 1;
 
-/// Where the operations of a trace come from.
+/// The origin of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceInfo {
-    /// The program that made the trace, with its version: `senesce 0.1.0`.
+    /// The program that created the trace, with its version: `senesce 0.1.0`.
     pub tool: String,
-    /// The seed of everything random in it, where anything was.
+    /// The seed of all random choices, if any.
     pub seed: Option<u64>,
     /// The kind of source: `planned`, `git`, …
     pub source: String,
@@ -27,12 +27,12 @@ pub struct TraceInfo {
     pub block_size: u64,
 }
 
-/// What a finished trace file holds.
+/// Summary of a finished trace file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceSummary {
-    /// How many operations.
+    /// Number of operations.
     pub operations: u64,
-    /// Their [`TraceDigest`](crate::TraceDigest).
+    /// The [`TraceDigest`](crate::TraceDigest) of the operations.
     pub sha256: String,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn to_pairs(info: &TraceInfo, summary: &TraceSummary) -> Vec<KeyValue
     pairs.into_iter().map(|(key, value)| pair(key, value)).collect()
 }
 
-/// Reads the metadata of a trace file, or says why it is not one that this program can read.
+/// Parses the metadata of a trace file; an error says why the file cannot be read.
 pub(crate) fn from_pairs(pairs: &[KeyValue]) -> Result<(TraceInfo, TraceSummary), String> {
     let pairs = Pairs(pairs);
     pairs.check_version("version", VERSION, "it is a Parquet file of another program")?;

@@ -1,10 +1,10 @@
-//! The files and directories that exist while a trace runs, and the rules for what may be done with them.
+//! The namespace during a trace, and the rules for valid operations.
 
 use std::collections::HashMap;
 
 use crate::{DirId, FileId, Op, ROOT};
 
-/// Every live file and directory. It takes memory for those only, however long the trace is.
+/// All live files and directories. Memory use depends only on their number, not on the length of the trace.
 pub(crate) struct Namespace {
     files: HashMap<FileId, Entry>,
     dirs: HashMap<DirId, Dir>,
@@ -15,7 +15,7 @@ pub(crate) struct Namespace {
 #[derive(Clone, Copy)]
 struct Entry {
     parent: DirId,
-    /// Hard links share it.
+    /// The inode, shared by hard links.
     inode: u64,
 }
 
@@ -32,22 +32,22 @@ impl Namespace {
         Self { files: HashMap::new(), dirs: HashMap::from([(ROOT, root)]), inodes: 0 }
     }
 
-    /// How many files there are, each hard link being one.
+    /// The number of files, counting each hard link.
     pub fn files(&self) -> u64 {
         self.files.len() as u64
     }
 
-    /// How many directories there are beside the root.
+    /// The number of directories, without the root.
     pub fn dirs(&self) -> u64 {
         self.dirs.len() as u64 - 1
     }
 
-    /// How many directories lie between the root and `dir`, itself included; the root is at 0.
+    /// The depth of `dir`; the root has depth 0.
     pub fn depth(&self, dir: DirId) -> Option<u32> {
         self.dirs.get(&dir).map(|dir| dir.depth)
     }
 
-    /// Does what `op` does, or changes nothing and says why it cannot be done.
+    /// Applies `op`; if it is invalid, changes nothing and returns the reason.
     pub fn apply(&mut self, op: &Op) -> Result<(), String> {
         match *op {
             Op::Mkdir { dir, parent } => self.mkdir(dir, parent),
@@ -107,7 +107,7 @@ impl Namespace {
         self.dir(to_parent)?;
         if to != file && self.files.contains_key(&to) {
             let replaced = self.lookup(to, to_parent)?;
-            // POSIX leaves both names in place then, so that the trace and the file system would part.
+            // POSIX then keeps both names, so the trace and the file system would diverge.
             if replaced.inode == entry.inode {
                 return Err(format!("{file} and {to} are hard links to one file, so a rename has no effect"));
             }
@@ -128,7 +128,7 @@ impl Namespace {
 
     fn unlink(&mut self, file: FileId) {
         let dir = self.files.remove(&file).and_then(|entry| self.dirs.get_mut(&entry.parent));
-        dir.expect("the file was looked up, and its directory is not empty").entries -= 1;
+        dir.expect("the directory of a live file exists").entries -= 1;
     }
 
     fn lookup(&self, file: FileId, parent: DirId) -> Result<Entry, String> {

@@ -1,9 +1,9 @@
-//! The one language of operations that every ager speaks and every engine replays (DESIGN §1).
+//! The operations that every ager produces and every engine replays (DESIGN §1).
 //!
-//! Files and directories are named by number, together with the number of the directory that holds them,
-//! never by path: a trace of a billion operations needs no name table, and replay works relative to open
-//! directories. The names on disk follow from the numbers ([`file_name`], [`dir_name`]), unless the trace comes with
-//! [`Labels`](crate::Labels).
+//! Files and directories are identified by number, together with the number of their parent directory, never
+//! by path: a trace of a billion operations needs no name table, and the replay works relative to open
+//! directories. The names on disk are derived from the numbers ([`file_name`], [`dir_name`]), unless the
+//! trace has [`Labels`](crate::Labels).
 
 use std::fmt;
 use std::io::Write as _;
@@ -12,35 +12,35 @@ use std::io::Write as _;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct DirId(pub u32);
 
-/// The number of a file (of a directory entry, strictly: a hard link has a number of its own).
+/// The number of a file (strictly, of a directory entry: each hard link has its own number).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FileId(pub u64);
 
 /// The directory a trace starts in; it exists before the first operation.
 pub const ROOT: DirId = DirId(0);
 
-/// How the contents of a created file come to be.
+/// How a created file gets its contents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Content {
-    /// The engine chooses what is fastest while giving the layout that a written file would get.
+    /// The engine chooses the fastest method that gives the layout of a written file.
     Auto = 0,
-    /// Blocks are preallocated with `fallocate`, and filled in place later if the file survives.
+    /// Blocks are preallocated with `fallocate`, and written in place later if the file survives.
     Preallocated = 1,
     /// Bytes are written with `write`.
     Written = 2,
     /// Only the size is set: the file is one hole.
     Hole = 3,
-    /// It is a symbolic link, and the size is the length of its target.
+    /// A symbolic link; the size is the length of its target.
     Symlink = 4,
 }
 
 impl Content {
-    /// Every way, in the order of its number.
+    /// Every method, in the order of its number.
     pub const ALL: [Content; 5] =
         [Content::Auto, Content::Preallocated, Content::Written, Content::Hole, Content::Symlink];
 
-    /// The word for it in trace files.
+    /// The name in trace files.
     pub fn name(self) -> &'static str {
         match self {
             Content::Auto => "auto",
@@ -56,34 +56,34 @@ impl Content {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the fields are explained by the variant")]
 pub enum Op {
-    /// Make directory `dir` in `parent`.
+    /// Create directory `dir` in `parent`.
     Mkdir { dir: DirId, parent: DirId },
     /// Remove the empty directory `dir` from `parent`.
     Rmdir { dir: DirId, parent: DirId },
     /// Create `file` in `parent` with `size` bytes.
     Create { file: FileId, parent: DirId, size: u64, content: Content },
-    /// Write `len` bytes at `offset`, extending the file where they pass its end.
+    /// Write `len` bytes at `offset`, extending the file if necessary.
     Write { file: FileId, parent: DirId, offset: u64, len: u64 },
     /// Write `len` bytes at the end of the file.
     Append { file: FileId, parent: DirId, len: u64 },
-    /// Cut or extend the file to `size` bytes.
+    /// Truncate or extend the file to `size` bytes.
     Truncate { file: FileId, parent: DirId, size: u64 },
     /// Free the blocks of `len` bytes at `offset`, keeping the size.
     Punch { file: FileId, parent: DirId, offset: u64, len: u64 },
-    /// Move `file` to `to_parent` as `to_file`, replacing what was there.
+    /// Rename `file` to `to_file` in `to_parent`, replacing an existing file.
     Rename { file: FileId, parent: DirId, to_file: FileId, to_parent: DirId },
-    /// Make the hard link `to_file` in `to_parent` to `file`.
+    /// Create the hard link `to_file` in `to_parent` to `file`.
     Link { file: FileId, parent: DirId, to_file: FileId, to_parent: DirId },
     /// Unlink `file`.
     Delete { file: FileId, parent: DirId },
-    /// Force the file to stable storage.
+    /// Sync the file to stable storage.
     Fsync { file: FileId, parent: DirId },
-    /// A point at which the replay stops for measurements; all before it is applied and on disk.
+    /// A point at which the replay pauses for measurements; all earlier operations are applied and on disk.
     Checkpoint { number: u64 },
 }
 
 impl Op {
-    /// Every kind of operation by its name, in the order of [`Op::kind`].
+    /// The names of all kinds of operations, in the order of [`Op::kind`].
     pub const KINDS: [&'static str; 12] = [
         "mkdir",
         "rmdir",

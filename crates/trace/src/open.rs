@@ -1,16 +1,16 @@
-//! Opening a trace of either form.
+//! Opens a trace of either format.
 
 use std::io::BufReader;
 use std::path::Path;
 
 use crate::{Error, JsonlReader, Source, TraceInfo, TraceReader};
 
-/// Whether a trace of that name holds JSON lines; any other is Parquet.
+/// Whether a trace of this name is JSON lines; all others are Parquet.
 pub fn is_jsonl(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "jsonl")
 }
 
-/// The operations of the trace at `path`, and what it says of itself, where it is Parquet.
+/// The operations of the trace at `path`, and its metadata if it is Parquet.
 pub fn open(path: &Path) -> Result<(Box<dyn Source>, Option<TraceInfo>), Error> {
     if is_jsonl(path) {
         let failed = |source| Error::Io { action: "reading", path: path.to_owned(), source };

@@ -1,5 +1,5 @@
-//! Reading trace files. A file that is cut short, damaged, of another program or of a newer version is refused
-//! with one line, and before the first of its operations is given out.
+//! Reads trace files. A truncated, damaged or foreign file, or one of a newer version, is rejected with a
+//! one-line error, before it yields its first operation.
 
 use std::fs::File;
 use std::io;
@@ -15,13 +15,13 @@ use crate::row::Row;
 use crate::{BATCH, Error, Op, Source, TraceDigest, TraceInfo, TraceSummary};
 use parquet_file::seal;
 
-/// A source over the operations of a trace file.
+/// A source that reads a trace file.
 pub struct TraceReader {
     path: PathBuf,
     file: SerializedFileReader<File>,
     info: TraceInfo,
     summary: TraceSummary,
-    /// The row group being read and the rows of it still to come.
+    /// The row group being read and its remaining rows.
     group: Option<(RowReader, u64)>,
     next_group: usize,
     /// Operations given out so far.
@@ -30,7 +30,7 @@ pub struct TraceReader {
 }
 
 impl TraceReader {
-    /// Opens the trace file at `path` and checks that it is a whole one.
+    /// Opens the trace file at `path` and verifies the seal.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let failed = |action| {
@@ -60,17 +60,17 @@ impl TraceReader {
         Ok(Self { path, file, info, summary, group: None, next_group: 0, done: 0, digest })
     }
 
-    /// Where the operations came from.
+    /// The origin of the operations.
     pub fn info(&self) -> &TraceInfo {
         &self.info
     }
 
-    /// How many operations there are, and their digest.
+    /// The number of operations and their digest.
     pub fn summary(&self) -> &TraceSummary {
         &self.summary
     }
 
-    /// Puts the next rows into the empty `batch`, never reaching over the end of a row group.
+    /// Adds the next rows of the current row group to the empty `batch`.
     fn fill(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
         let (mut rows, left) = match self.group.take() {
             Some(group) => group,
@@ -105,7 +105,7 @@ impl Source for TraceReader {
         }
         self.digest.update(batch);
         self.done += batch.len() as u64;
-        // Checked before the last operations are handed out, not after: whoever counts them may ask no more.
+        // Check before handing out the last operations: a caller that counts them may never ask for more.
         if self.done == self.summary.operations && self.digest.clone().finish() != self.summary.sha256 {
             return Err(self.foreign("its digest does not match its operations; it is damaged".into()));
         }
@@ -117,12 +117,12 @@ impl Source for TraceReader {
     }
 }
 
-/// Tells a disk that fails from a file that is wrong.
+/// Distinguishes a failing disk from an invalid file.
 fn parquet_error(path: &Path, error: ParquetError) -> Error {
     let path = path.to_path_buf();
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            // The decompressor reports its troubles as errors of I/O too, but those have no system's number.
+            // The decompressor also reports I/O errors, but without an errno.
             Ok(source) if source.raw_os_error().is_some() => {
                 Error::Io { action: "reading", path, source: *source }
             }

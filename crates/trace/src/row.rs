@@ -1,5 +1,5 @@
-//! An operation as one flat row of named, nullable fields: the form that trace files and JSON lines share, so
-//! that a table reader shows words and numbers and needs no knowledge of each operation's layout.
+//! An operation as a flat row of named, nullable fields: the format shared by trace files and JSON lines. A
+//! table viewer shows words and numbers and needs no knowledge of each operation's fields.
 //!
 //! | op | file | dir | size | offset | to_file | to_dir | content |
 //! |---|---|---|---|---|---|---|---|
@@ -12,13 +12,13 @@
 //! | delete, fsync | file | parent | | | | | |
 //! | checkpoint | | | number | | | | |
 //!
-//! So `dir` is always the directory that holds what the operation names, and `file` never a directory.
+//! So `dir` is always the parent directory, and `file` is never a directory.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Content, DirId, FileId, Op};
 
-/// One operation, flat. A field that the operation has no use for is empty.
+/// One operation as a row. Unused fields are empty.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row<'a> {
@@ -67,7 +67,7 @@ impl From<&Op> for Row<'static> {
 }
 
 impl Row<'_> {
-    /// The operation that this row stands for, or why it stands for none.
+    /// The operation of this row, or the reason why the row is invalid.
     pub fn to_op(self) -> Result<Op, String> {
         let op = match self.op {
             "mkdir" => Op::Mkdir { dir: self.to_dir()?, parent: self.parent()? },
@@ -109,7 +109,7 @@ impl Row<'_> {
             "checkpoint" => Op::Checkpoint { number: self.size()? },
             unknown => return Err(format!("unknown operation {unknown:?}")),
         };
-        // An extra field is refused, as it would be lost silently.
+        // Reject an extra field, which would be lost silently.
         if Row::from(&op) == self { Ok(op) } else { Err(format!("{} has an extra field", self.op)) }
     }
 

@@ -1,4 +1,4 @@
-//! Saving a trace with its labels.
+//! Saves a trace with its labels.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use crate::labels::{FileLabel, Labels};
 use crate::saved_labels::{LabelWriter, blobs_path};
 use crate::{BATCH, Error, FileId, Op, Source, TraceInfo, TraceSummary, TraceWriter, whole};
 
-/// Writes all that `source` gives as the trace `path`, with the labels of all that it makes beside it, and, if asked
-/// for, the contents that are known. `watch` is told each batch, and ends all with an error of its own. The trace gets
-/// its name last: if there is one, all is there.
+/// Writes all operations of `source` to the trace `path`, with the labels of all created files and
+/// directories beside it, and, on request, the known contents. `watch` receives each batch and can abort with
+/// an error. The trace is renamed to its path last, so an existing trace is complete.
 pub fn save_labelled(
     source: &mut dyn Source,
     labels: &dyn Labels,
@@ -35,7 +35,7 @@ pub fn save_labelled(
         trace.write(&batch)?;
         watch(&batch)?;
     }
-    // Contents that an earlier trace of that name had are not this one's.
+    // Remove the contents of an earlier trace of that name.
     match writer.blobs {
         Some(blobs) => blobs.finish()?,
         None => match std::fs::remove_file(blobs_path(path)) {
@@ -57,7 +57,7 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    /// Keeps the label of what `op` makes.
+    /// Saves the label of the file or directory that `op` creates.
     fn add(&mut self, op: &Op) -> Result<(), Error> {
         match *op {
             Op::Mkdir { dir, .. } => match self.labels.dir(dir) {

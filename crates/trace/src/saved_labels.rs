@@ -1,5 +1,6 @@
-//! Labels in a file beside their trace: `FILE.labels`, Parquet, one row a file or directory; and, if they were kept,
-//! the contents in `FILE.blobs`. A trace with both replays as it was on any machine, without what it was made from.
+//! Label files beside a trace: `FILE.labels`, Parquet, one row per file or directory; and, on request, the
+//! contents in `FILE.blobs`. A trace with both can be replayed identically on any machine, without the
+//! original data.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -26,17 +27,17 @@ use parquet_file::column::{Column, ColumnReader, io_error};
 use parquet_file::pairs::Pairs;
 use parquet_file::seal;
 
-/// The version of the format that this program writes, and the only one so far.
+/// The format version, the only one so far.
 const VERSION: &str = "1";
 /// Rows in a row group.
 const GROUP_ROWS: usize = 64 << 10;
 
-/// Where the labels of the trace `trace` are.
+/// The path of the labels of the trace `trace`.
 pub fn labels_path(trace: &Path) -> PathBuf {
     beside(trace, ".labels")
 }
 
-/// Where the contents that go with the trace `trace` are.
+/// The path of the contents of the trace `trace`.
 pub fn blobs_path(trace: &Path) -> PathBuf {
     beside(trace, ".blobs")
 }
@@ -47,7 +48,7 @@ fn beside(trace: &Path, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// Writes the labels of a trace. The file gets its name only when it is whole.
+/// Writes the labels of a trace. The file appears only when it is complete.
 pub struct LabelWriter {
     path: PathBuf,
     file: SerializedFileWriter<NamedTempFile>,
@@ -59,7 +60,7 @@ pub struct LabelWriter {
 }
 
 impl LabelWriter {
-    /// Starts the labels of the trace that will be at `trace`.
+    /// Starts the labels of the trace at `trace`, which may not exist yet.
     pub fn create(trace: &Path) -> Result<Self, Error> {
         let path = labels_path(trace);
         let failed = whole::failed("creating", &path);
@@ -109,7 +110,7 @@ impl LabelWriter {
         write().map_err(|e| whole::failed("writing", &self.path)(io_error(e)))
     }
 
-    /// Writes what is left, says that it goes with the trace of that digest, and gives the file its name.
+    /// Writes the remaining labels, records the digest of the trace, and renames the file to its path.
     pub fn finish(mut self, trace_sha256: &str) -> Result<(), Error> {
         if !self.kind.is_empty() {
             self.flush()?;
@@ -128,7 +129,7 @@ impl LabelWriter {
     }
 }
 
-/// The labels beside a trace, and its contents if they were kept. All labels are held in memory.
+/// The labels of a trace, and its contents if saved. All labels are held in memory.
 pub struct SavedLabels {
     files: HashMap<FileId, FileLabel>,
     dirs: HashMap<DirId, Vec<u8>>,
@@ -136,7 +137,7 @@ pub struct SavedLabels {
 }
 
 impl SavedLabels {
-    /// The labels beside the trace `trace` that has the digest `trace_sha256`; `None` if it has none.
+    /// The labels beside the trace `trace` with the digest `trace_sha256`; `None` without labels.
     pub fn beside(trace: &Path, trace_sha256: &str) -> Result<Option<Self>, Error> {
         let path = labels_path(trace);
         let file = match input::open(&path) {
@@ -157,7 +158,7 @@ impl SavedLabels {
         Ok(Some(labels))
     }
 
-    /// Whether contents were kept too.
+    /// Whether the contents were saved too.
     pub fn has_contents(&self) -> bool {
         self.blobs.is_some()
     }
@@ -203,7 +204,7 @@ impl SavedLabels {
         Ok(())
     }
 
-    /// Takes a row, or says what is wrong with it.
+    /// Inserts a row; an error says what is wrong with it.
     fn insert(
         &mut self,
         kind: &[u8],
@@ -260,7 +261,7 @@ static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {
     let schema = Type::group_type_builder("senesce_labels").with_fields(vec![
         column("kind", Physical::BYTE_ARRAY, text.clone(), Repetition::REQUIRED),
         column("number", Physical::INT64, Some(LogicalType::integer(64, false)), Repetition::REQUIRED),
-        // Names are bytes and need not be text.
+        // Names are bytes and may be invalid UTF-8.
         column("name", Physical::BYTE_ARRAY, None, Repetition::REQUIRED),
         column("blob", Physical::BYTE_ARRAY, text, Repetition::OPTIONAL),
     ]);

@@ -1,9 +1,9 @@
-//! Where operations come from: an ager, a trace file, or a list in memory, all behind one trait.
+//! Sources of operations: an ager, a trace file, or a list in memory, behind one trait.
 
 use crate::{Error, Op};
 
-/// How many operations travel together. One batch is small enough to stay in the caches and large enough
-/// that what is done once a batch (a channel send, a barrier) costs nothing an operation.
+/// Number of operations per batch. A batch is small enough to stay in the caches and large enough that
+/// per-batch work (a channel send, a barrier) has negligible cost per operation.
 pub const BATCH: usize = 4096;
 
 /// A stream of operations.
@@ -12,13 +12,13 @@ pub trait Source {
     /// An empty batch is the end of the stream.
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error>;
 
-    /// How many operations are still to come, where that is known: for progress and time to completion.
+    /// The number of remaining operations, if known: for progress and estimated time.
     fn remaining(&self) -> Option<u64> {
         None
     }
 }
 
-/// A source that someone else still needs afterwards.
+/// A borrowed source.
 impl<S: Source + ?Sized> Source for &mut S {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
         (**self).next_batch(batch)
@@ -29,7 +29,7 @@ impl<S: Source + ?Sized> Source for &mut S {
     }
 }
 
-/// A source of a kind that is chosen at run time.
+/// A source whose type is chosen at run time.
 impl<S: Source + ?Sized> Source for Box<S> {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
         (**self).next_batch(batch)
@@ -40,7 +40,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// A source over operations in memory.
+/// Operations in memory.
 impl Source for std::vec::IntoIter<Op> {
     fn next_batch(&mut self, batch: &mut Vec<Op>) -> Result<(), Error> {
         batch.clear();

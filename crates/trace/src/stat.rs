@@ -1,4 +1,4 @@
-//! What a trace is made of, in numbers.
+//! Statistics of a trace.
 
 use std::collections::BTreeMap;
 
@@ -7,42 +7,42 @@ use serde::Serialize;
 use crate::check::Checker;
 use crate::{BATCH, Error, Op, Source};
 
-/// The statistics of a trace. Making them takes memory for live files and directories only.
+/// The statistics of a trace. Computing them needs memory only for live files and directories.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Stat {
     /// All operations.
     pub operations: u64,
-    /// Operations by the name of their kind, for those that occur.
+    /// Operations by kind; kinds that do not occur are absent.
     pub by_kind: BTreeMap<&'static str, u64>,
-    /// Files created; hard links are not.
+    /// Files created, without hard links.
     pub files_created: u64,
-    /// Files at the end, each hard link being one.
+    /// Files at the end, counting each hard link.
     pub live_files: u64,
-    /// The most files at any time.
+    /// The largest number of files at any time.
     pub peak_live_files: u64,
-    /// Directories at the end, the root not counted.
+    /// Directories at the end, without the root.
     pub directories: u64,
-    /// The depth of the deepest directory there ever was; the root is at 0.
+    /// The largest depth of any directory; the root has depth 0.
     pub deepest_directory: u32,
-    /// The bytes of all files when they were created.
+    /// Total size of all files at their creation, in bytes.
     pub bytes_created: u64,
-    /// The size of the largest file when it was created.
+    /// The largest size of a file at its creation.
     pub largest_size: u64,
-    /// Files by their size when they were created, empty ones first, then by powers of two up to the largest.
+    /// Files by size at creation: empty ones first, then by powers of two up to the largest.
     pub sizes: Vec<SizeBucket>,
 }
 
-/// How many files have a size from one power of two up to the next.
+/// Number of files with a size from one power of two up to the next.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SizeBucket {
-    /// The least size in the bucket: 0, or a power of two. The next bucket's is the first that is too large.
+    /// The least size in the bucket: 0, or a power of two. The bucket ends before the next bucket's `from`.
     pub from: u64,
-    /// How many files.
+    /// Number of files.
     pub files: u64,
 }
 
 impl Stat {
-    /// Reads `source` to its end. One whose operations could not all be done is refused.
+    /// Reads `source` to its end. Fails on an invalid operation.
     pub fn of(mut source: impl Source) -> Result<Self, Error> {
         let mut stat = Stat::default();
         let mut checker = Checker::new();
@@ -61,7 +61,7 @@ impl Stat {
         }
     }
 
-    /// Counts `op`, which the checker has just seen.
+    /// Counts `op`, which the checker has just accepted.
     fn add(&mut self, op: &Op, checker: &Checker) {
         self.operations += 1;
         *self.by_kind.entry(Op::KINDS[op.kind()]).or_default() += 1;

@@ -1,4 +1,4 @@
-//! Writing trace files: Parquet with zstd, a row group at a time, whole or not at all.
+//! Writes trace files atomically: Parquet with zstd, a row group at a time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,10 +17,11 @@ use crate::{Error, Op, TraceDigest, TraceInfo, TraceSummary};
 use parquet_file::column::io_error;
 use parquet_file::seal;
 
-/// Rows in a row group: enough to compress well, few enough that the buffers stay at some tens of megabytes.
+/// Rows in a row group: enough to compress well, few enough to limit the buffers to some tens of megabytes.
 const GROUP_ROWS: usize = 256 << 10;
 
-/// Writes a trace file. It gets its name only when it is whole: one that is dropped leaves nothing behind.
+/// Writes a trace file, which appears only when it is complete: dropping an unfinished one leaves nothing
+/// behind.
 pub struct TraceWriter {
     path: PathBuf,
     file: SerializedFileWriter<NamedTempFile>,
@@ -31,7 +32,7 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Starts a trace file that will be `path`, and will replace what is there.
+    /// Starts a trace file that will replace `path`.
     pub fn create(path: impl Into<PathBuf>, info: &TraceInfo) -> Result<Self, Error> {
         let path = path.into();
         let failed = whole::failed("creating", &path);
@@ -62,12 +63,12 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// The digest of what was written so far.
+    /// The digest of the operations written so far.
     pub(crate) fn sha256(&self) -> String {
         self.digest.clone().finish()
     }
 
-    /// Writes what is left, makes it durable and gives the file its name.
+    /// Writes the remaining rows, makes the file durable and renames it to its path.
     pub fn finish(mut self) -> Result<TraceSummary, Error> {
         if self.columns.len() > 0 {
             self.flush()?;
@@ -89,8 +90,8 @@ impl TraceWriter {
 }
 
 fn properties() -> WriterProperties {
-    // Files are mostly numbered in the order of their creation, so that differences are small where
-    // numbers are not; sizes and directories repeat, for which the default, a dictionary, is best.
+    // Files are mostly numbered in creation order, so differences are small although the numbers are not;
+    // sizes and directories repeat, so they keep the default, a dictionary.
     let file = || ColumnPath::from("file");
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

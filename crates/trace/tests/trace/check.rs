@@ -1,4 +1,4 @@
-//! Operations that could not be done are refused by their number; those that could are passed on.
+//! Invalid operations are rejected by their number; valid ones pass.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn link(file: FileId, parent: DirId, to_file: FileId, to_parent: DirId) -> Op {
 }
 
 #[test]
-fn what_can_be_done_passes() {
+fn valid_operations_pass() {
     let ops = vec![
         mkdir(D, ROOT),
         mkdir(E, D),
@@ -50,13 +50,13 @@ fn what_can_be_done_passes() {
         Op::Punch { file: A, parent: E, offset: 0, len: 9 },
         Op::Fsync { file: A, parent: E },
         Op::Checkpoint { number: 1 },
-        // To another directory under its own number; back under another; over another file; onto itself.
+        // To another directory with its number; back with another; over another file; onto itself.
         rename(A, E, A, ROOT),
         rename(A, ROOT, B, E),
         create(A, E),
         rename(B, E, A, E),
         rename(A, E, A, E),
-        // A hard link outlives the name it was made from, and both numbers can be used again.
+        // A hard link survives the original name, and both numbers can be reused.
         link(A, E, B, D),
         delete(A, E),
         Op::Fsync { file: B, parent: D },
@@ -73,7 +73,7 @@ fn what_can_be_done_passes() {
 }
 
 #[test]
-fn what_cannot_be_done_is_named() {
+fn invalid_operations_are_reported() {
     let there = [mkdir(D, ROOT), mkdir(E, ROOT), create(A, D), link(A, D, B, D)];
     for (op, said) in [
         (mkdir(D, ROOT), "mkdir d1 in d0, is impossible: directory d1 already exists"),
@@ -110,9 +110,9 @@ fn what_cannot_be_done_is_named() {
 }
 
 proptest! {
-    /// What passes can be done on a real file system, and leaves there what the statistics say.
+    /// Accepted operations succeed on a real file system, and its contents match the statistics.
     #[test]
-    fn a_file_system_agrees(ops in prop::collection::vec(op_on((0..4u64).boxed(), (0..4u32).boxed()), 0..300)) {
+    fn accepted_operations_succeed_on_file_system(ops in prop::collection::vec(op_on((0..4u64).boxed(), (0..4u32).boxed()), 0..300)) {
         let root = tempfile::tempdir().unwrap();
         let mut disk = Disk(HashMap::from([(ROOT, root.path().to_path_buf())]));
         let mut source = Checked::new(Single(ops.clone().into_iter()));
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// A source of batches of one.
+/// A source with batches of one operation.
 struct Single(std::vec::IntoIter<Op>);
 
 impl Source for Single {
@@ -139,7 +139,7 @@ impl Source for Single {
     }
 }
 
-/// A real file system, by the paths of its directories.
+/// A real file system, with the paths of its directories.
 struct Disk(HashMap<DirId, PathBuf>);
 
 impl Disk {
@@ -171,7 +171,7 @@ impl Disk {
     }
 }
 
-/// The files and directories below `dir`.
+/// The number of files and directories below `dir`.
 fn count(dir: &Path) -> (u64, u64) {
     fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).fold((0, 0), |(files, dirs), path| {
         if path.is_dir() {

@@ -1,4 +1,4 @@
-//! A trace file that is cut short or damaged is refused; it never brings the program down.
+//! Truncated or damaged trace files are rejected without a panic.
 
 use std::fs;
 use std::path::Path;
@@ -15,20 +15,20 @@ fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Op>, Error> {
 }
 
 #[test]
-fn every_truncation_is_refused() {
+fn truncations_are_rejected() {
     let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     write(&path, &each_kind());
     let whole = fs::read(&path).unwrap();
     for length in 0..whole.len() {
-        let error = read(&path, &whole[..length]).expect_err("a cut trace was read");
+        let error = read(&path, &whole[..length]).expect_err("a truncated trace must be rejected");
         assert!(matches!(error, Error::Foreign { .. }), "at {length}: {error}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
 }
 
 #[test]
-fn every_flipped_bit_is_seen() {
+fn bit_flips_are_detected() {
     let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     write(&path, &each_kind());
@@ -42,7 +42,7 @@ fn every_flipped_bit_is_seen() {
 
 proptest! {
     #[test]
-    fn damage_is_seen(
+    fn damage_is_detected(
         ops in prop::collection::vec(any_op(), 0..99),
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..9),
     ) {
@@ -54,7 +54,7 @@ proptest! {
         for (place, flip) in flips {
             *place.get_mut(&mut bytes) ^= flip;
         }
-        // Two flips of one bit are none.
+        // Two flips of one bit cancel out.
         match read(&path, &bytes) {
             Ok(read) => prop_assert!(bytes == whole && read == ops),
             Err(_) => prop_assert!(bytes != whole),
@@ -62,8 +62,8 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..999), framed: bool) {
-        // With the marks of Parquet around it, noise gets past the first door.
+    fn noise_is_rejected(mut bytes in prop::collection::vec(any::<u8>(), 0..999), framed: bool) {
+        // The marks of Parquet get noise past the first check.
         if framed {
             let length = bytes.len() as u32;
             bytes.splice(0..0, *b"PAR1");

@@ -1,35 +1,35 @@
-//! The digest of a trace is the same for ever.
+//! The digest of a trace never changes.
 
 use senesce_trace::{Digesting, TraceDigest};
 
 use crate::support::{drain, each_kind};
 
-/// Taken from the records as the documentation has them, put together with another program.
+/// Computed by another program from the documented record format.
 const GOLDEN: &str = "689e645bf1a328ecd81f5623028768478aa11b35355a04562145bfb96aefe674";
 
 #[test]
-fn a_known_trace_has_its_known_digest() {
+fn known_trace_has_known_digest() {
     let mut digest = TraceDigest::new();
     digest.update(&each_kind());
     assert_eq!(digest.finish(), GOLDEN);
 }
 
 #[test]
-fn batches_make_no_difference() {
+fn digest_is_independent_of_batches() {
     let mut digest = TraceDigest::new();
     each_kind().chunks(5).for_each(|piece| digest.update(piece));
     assert_eq!(digest.finish(), GOLDEN);
 }
 
 #[test]
-fn order_makes_a_difference() {
+fn digest_depends_on_order() {
     let mut digest = TraceDigest::new();
     each_kind().iter().rev().for_each(|op| digest.update(&[*op]));
     assert_ne!(digest.finish(), GOLDEN);
 }
 
 #[test]
-fn what_passes_is_digested() {
+fn passing_operations_are_digested() {
     let mut source = Digesting::new(each_kind().into_iter());
     assert_eq!(source.sha256(), TraceDigest::new().finish());
     assert_eq!(drain(&mut source).unwrap(), each_kind());

@@ -1,4 +1,4 @@
-//! JSON lines come back as they went out, can be written by hand, and are refused by the number of their line.
+//! JSON lines: round trips, lines written by hand, and errors that name the line.
 
 use std::io;
 
@@ -13,7 +13,7 @@ fn read(text: impl AsRef<[u8]>) -> Result<Vec<Op>, Error> {
 
 proptest! {
     #[test]
-    fn operations_come_back(ops in prop::collection::vec(any_op(), 0..99)) {
+    fn operations_round_trip(ops in prop::collection::vec(any_op(), 0..99)) {
         let mut text = Vec::new();
         prop_assert_eq!(write_jsonl(ops.clone().into_iter(), &mut text).unwrap(), ops.len() as u64);
         prop_assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), ops.len());
@@ -21,12 +21,12 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_no_trouble(bytes in prop::collection::vec(any::<u8>(), 0..99)) {
+    fn noise_is_read_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..99)) {
         let _ = read(bytes);
     }
 
     #[test]
-    fn damage_is_no_trouble(
+    fn damaged_lines_are_read_or_rejected(
         ops in prop::collection::vec(any_op(), 1..9),
         place: prop::sample::Index,
         value: u8,
@@ -39,7 +39,7 @@ proptest! {
 }
 
 #[test]
-fn a_line_says_what_it_does() {
+fn lines_match_format() {
     let mut text = Vec::new();
     write_jsonl(each_kind().into_iter(), &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
@@ -52,7 +52,7 @@ fn a_line_says_what_it_does() {
 }
 
 #[test]
-fn a_file_written_by_hand_is_read() {
+fn handwritten_file_is_read() {
     let text = "\n{\"content\":\"auto\", \"op\":\"create\", \"size\":1, \"dir\":0, \"file\":2}\r\n\n \
                 {\"op\":\"checkpoint\",\"size\":3}";
     let create = Op::Create { file: FileId(2), parent: DirId(0), size: 1, content: Content::Auto };
@@ -60,7 +60,7 @@ fn a_file_written_by_hand_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line() {
+fn errors_name_line() {
     for (line, why) in [
         (r#"{"op":"shred","file":1,"dir":0}"#, "unknown operation \"shred\""),
         (r#"{"op":"delete","dir":0}"#, "delete has no file"),
@@ -80,15 +80,15 @@ fn what_is_wrong_is_named_with_its_line() {
 }
 
 #[test]
-fn a_file_of_another_kind_does_not_fill_the_memory() {
-    // It would read for ever if it looked for the end of the line.
+fn foreign_file_does_not_fill_memory() {
+    // Fails to end if the reader searches for the end of the line.
     let endless = io::BufReader::new(io::repeat(b'{'));
     let error = drain(JsonlReader::new(endless, "a.jsonl")).unwrap_err().to_string();
     assert!(error.ends_with("line 1: it exceeds 1024 bytes"), "{error}");
 }
 
 #[test]
-fn a_full_disk_is_told() {
+fn full_disk_is_reported() {
     let mut room = [0; 10];
     let error = write_jsonl(each_kind().into_iter(), &mut room[..]).unwrap_err().to_string();
     assert!(error.starts_with("writing operations as JSON lines: "), "{error}");

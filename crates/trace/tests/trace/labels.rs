@@ -1,4 +1,4 @@
-//! Labels and contents come back as they went in; damaged, cut or foreign ones are refused.
+//! Labels and contents: round trips; damaged, truncated or foreign files are rejected.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ type Files = BTreeMap<u64, FileLabel>;
 type Dirs = BTreeMap<u32, Vec<u8>>;
 type Blobs = BTreeMap<[u8; 20], Vec<u8>>;
 
-/// In memory where that can be had: every file is forced to disk, which takes milliseconds elsewhere.
+/// A temporary directory, in memory if possible: every file is synced, which takes milliseconds on disk.
 fn directory() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
@@ -68,7 +68,7 @@ fn example(trace: &Path) {
 
 proptest! {
     #[test]
-    fn labels_come_back(files in any_files(), dirs in any_dirs(), blobs in any_blobs()) {
+    fn labels_round_trip(files in any_files(), dirs in any_dirs(), blobs in any_blobs()) {
         let dir = directory();
         let trace = dir.path().join("a.parquet");
         write_labels(&trace, &files, &dirs);
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_seen(
+    fn damage_is_detected(
         place: prop::sample::Index, flip in 1..=255u8, cut: prop::sample::Index, which: bool, cuts: bool,
     ) {
         let dir = directory();
@@ -100,13 +100,13 @@ proptest! {
             false => *place.get_mut(&mut bytes) ^= flip,
         }
         fs::write(&path, bytes).unwrap();
-        let error = SavedLabels::beside(&trace, DIGEST).err().expect("damaged labels were read");
+        let error = SavedLabels::beside(&trace, DIGEST).err().expect("damaged labels must be rejected");
         prop_assert!(matches!(error, Error::Labels { .. }), "{}", error);
         prop_assert!(!error.to_string().contains('\n'));
     }
 
     #[test]
-    fn noise_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), marked: bool) {
+    fn noise_is_rejected(bytes in prop::collection::vec(any::<u8>(), 0..300), marked: bool) {
         let dir = directory();
         let path = dir.path().join("a.blobs");
         let start = if marked { &b"SNB1"[..] } else { b"" };
@@ -116,7 +116,7 @@ proptest! {
 }
 
 #[test]
-fn labels_of_another_trace_are_refused() {
+fn labels_of_another_trace_are_rejected() {
     let dir = directory();
     let trace = dir.path().join("a.parquet");
     assert!(SavedLabels::beside(&trace, DIGEST).unwrap().is_none());
@@ -126,7 +126,7 @@ fn labels_of_another_trace_are_refused() {
 }
 
 #[test]
-fn a_trace_is_no_file_of_labels() {
+fn trace_is_rejected_as_labels() {
     let dir = directory();
     let trace = dir.path().join("a.parquet");
     crate::support::write(&trace, &crate::support::each_kind());
@@ -136,7 +136,7 @@ fn a_trace_is_no_file_of_labels() {
 }
 
 #[test]
-fn no_name_leads_out_of_its_directory() {
+fn names_outside_directory_are_rejected() {
     for name in [&b""[..], b".", b"..", b"a/b", b"/", b"a\0b", &[b'a'; 256]] {
         assert!(!is_name(name), "{}", name.escape_ascii());
     }

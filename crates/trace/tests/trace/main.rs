@@ -1,4 +1,4 @@
-//! What a user of traces notices: files come back as they went in, damage and nonsense are refused.
+//! Integration tests of traces: round trips, damaged files and invalid operations.
 
 mod check;
 mod damage;

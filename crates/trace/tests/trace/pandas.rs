@@ -1,8 +1,8 @@
-//! Others read trace files with their own tools.
+//! Trace files can be read by other tools.
 
 use crate::support::{each_kind, write};
 
-/// Prints the columns, the rows that are not empty in them, and some values and metadata.
+/// Prints the columns, their number of non-empty rows, and some values and metadata.
 const SCRIPT: &str = r#"
 import sys, pandas, pyarrow.parquet
 rows = pandas.read_parquet(sys.argv[1], dtype_backend="pyarrow")

@@ -1,4 +1,4 @@
-//! Trace files come back as they went in, and are there whole or not at all.
+//! Trace files: round trips, and atomic creation.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::support::{any_op, drain, each_kind, info, seal, write};
 
 proptest! {
     #[test]
-    fn operations_come_back(ops in prop::collection::vec(any_op(), 0..99)) {
+    fn operations_round_trip(ops in prop::collection::vec(any_op(), 0..99)) {
         let dir = testing::dir_in_memory();
         let path = dir.path().join("a.parquet");
         let written = write(&path, &ops);
@@ -28,7 +28,7 @@ proptest! {
 }
 
 #[test]
-fn a_long_trace_is_streamed_and_counted_down() {
+fn long_trace_is_streamed_with_remaining_count() {
     let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     let ops: Vec<Op> =
@@ -53,13 +53,13 @@ fn a_long_trace_is_streamed_and_counted_down() {
     assert!(read == ops);
     for _ in 0..2 {
         reader.next_batch(&mut batch).unwrap();
-        assert!(batch.is_empty(), "the end stays the end");
+        assert!(batch.is_empty(), "reading past the end must return empty batches");
     }
     assert!(SerializedFileReader::new(File::open(&path).unwrap()).unwrap().num_row_groups() > 1);
 }
 
 #[test]
-fn info_comes_back() {
+fn info_round_trips() {
     let dir = testing::dir_in_memory();
     for seed in [None, Some(0), Some(u64::MAX)] {
         let info = TraceInfo { seed, parameters: "{\"name\":\"Zoë\"}".into(), ..info() };
@@ -70,7 +70,7 @@ fn info_comes_back() {
 }
 
 #[test]
-fn an_unfinished_trace_leaves_nothing() {
+fn unfinished_trace_leaves_no_file() {
     let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     let before = write(&path, &each_kind());
@@ -79,11 +79,11 @@ fn an_unfinished_trace_leaves_nothing() {
     drop(writer);
     let names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["a.parquet"]);
-    assert_eq!(TraceReader::open(&path).unwrap().summary(), &before, "the old one is as it was");
+    assert_eq!(TraceReader::open(&path).unwrap().summary(), &before, "the old trace must be unchanged");
 }
 
 #[test]
-fn a_trace_is_as_readable_as_any_new_file() {
+fn trace_has_default_permissions() {
     let dir = testing::dir_in_memory();
     write(&dir.path().join("a.parquet"), &[]);
     fs::write(dir.path().join("b"), "").unwrap();
@@ -92,7 +92,7 @@ fn a_trace_is_as_readable_as_any_new_file() {
 }
 
 #[test]
-fn an_impossible_path_is_named() {
+fn error_names_impossible_path() {
     let path = Path::new("/nowhere/at/all/a.parquet");
     let error = TraceWriter::create(path, &info()).err().unwrap().to_string();
     assert!(error.starts_with("creating trace /nowhere/at/all/a.parquet: "), "{error}");
@@ -101,7 +101,7 @@ fn an_impossible_path_is_named() {
 }
 
 #[test]
-fn rows_that_are_no_operations_are_named() {
+fn invalid_rows_are_reported() {
     assert_eq!(refusal("delete", Some(1), Some(2), None), "");
     for (row, why) in [
         (("shred", Some(1), Some(2), None), "row 0: unknown operation \"shred\""),
@@ -116,7 +116,7 @@ fn rows_that_are_no_operations_are_named() {
 }
 
 #[test]
-fn a_table_of_others_is_refused() {
+fn foreign_table_is_rejected() {
     let dir = testing::dir_in_memory();
     let path = dir.path().join("a.parquet");
     let schema = Arc::new(Type::group_type_builder("schema").build().unwrap());
@@ -130,7 +130,7 @@ fn a_table_of_others_is_refused() {
 }
 
 #[test]
-fn files_of_others_and_of_the_future_are_refused_in_one_line() {
+fn foreign_and_newer_files_are_rejected_in_one_line() {
     for (change, why) in [
         (("senesce.version", None), "it is a Parquet file of another program"),
         (("senesce.version", Some("2")), "its format 2 is newer than format 1, the newest"),
@@ -150,8 +150,7 @@ fn refusal(op: &str, file: Option<i64>, dir: Option<i32>, content: Option<&str>)
     refusal_with(op, file, dir, content, None)
 }
 
-/// What is said of a trace file of one row that was made by hand, with one change to the metadata;
-/// nothing if it is read.
+/// The error for a handmade trace file of one row, with one change to the metadata; empty if the file is read.
 fn refusal_with(
     op: &str,
     file: Option<i64>,

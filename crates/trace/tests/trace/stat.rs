@@ -1,4 +1,4 @@
-//! The statistics of a trace, on one small enough to count by hand.
+//! The statistics of a trace small enough to count by hand.
 
 use senesce_trace::{Content, DirId, FileId, Op, ROOT, Stat};
 
@@ -7,7 +7,7 @@ fn create(file: u64, size: u64) -> Op {
 }
 
 #[test]
-fn a_small_trace_is_counted() {
+fn small_trace_has_expected_statistics() {
     let (a, b) = (FileId(1), FileId(9));
     let ops = vec![
         Op::Mkdir { dir: DirId(1), parent: ROOT },
@@ -55,7 +55,7 @@ fn a_small_trace_is_counted() {
 }
 
 #[test]
-fn an_empty_trace_and_the_largest_sizes_are_no_trouble() {
+fn empty_trace_and_largest_sizes_are_counted() {
     assert_eq!(Stat::of(Vec::new().into_iter()).unwrap(), Stat::default());
     let stat = Stat::of(vec![create(1, u64::MAX), create(2, u64::MAX)].into_iter()).unwrap();
     assert_eq!(stat.bytes_created, u64::MAX);
@@ -63,7 +63,7 @@ fn an_empty_trace_and_the_largest_sizes_are_no_trouble() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_done_has_no_statistics() {
+fn invalid_trace_has_no_statistics() {
     let error = Stat::of(vec![create(1, 0), create(1, 0)].into_iter()).unwrap_err().to_string();
     assert!(error.contains("operation 1, create f1 in d0"), "{error}");
 }

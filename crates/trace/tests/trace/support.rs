@@ -1,4 +1,4 @@
-//! What the tests share: operations of every kind with any values, and ways to read and write them.
+//! Shared helpers: operations of every kind with any values, and functions to read and write them.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use senesce_trace::{Content, DirId, Error, FileId, Op, Source, TraceInfo, TraceSummary, TraceWriter};
 use sha2::{Digest as _, Sha256};
 
-/// Any operation, possible or not.
+/// Any operation, valid or not.
 pub fn any_op() -> impl Strategy<Value = Op> {
     op_on(any_number().boxed(), prop_oneof![0..9u32, any::<u32>()].boxed())
 }
@@ -58,12 +58,12 @@ pub fn op_on(files: BoxedStrategy<u64>, dirs: BoxedStrategy<u32>) -> impl Strate
     ]
 }
 
-/// A number, often small enough to meet again.
+/// A number, often small enough to repeat.
 fn any_number() -> impl Strategy<Value = u64> {
     prop_oneof![0..9u64, any::<u64>()]
 }
 
-/// One operation of each kind, with values at the ends of their ranges.
+/// One operation of each kind, with values at the limits of their ranges.
 pub fn each_kind() -> Vec<Op> {
     let (file, parent) = (FileId(u64::MAX), DirId(u32::MAX));
     let (to_file, to_parent) = (FileId(1), DirId(2));
@@ -100,7 +100,7 @@ pub fn write(path: &Path, ops: &[Op]) -> TraceSummary {
     writer.finish().unwrap()
 }
 
-/// Seals a file that is a trace but for that: SHA-256 of the whole, behind the first four bytes.
+/// Seals an otherwise complete trace file: SHA-256 of the whole file, after the first four bytes.
 pub fn seal(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     bytes[4..36].fill(0);
@@ -109,7 +109,7 @@ pub fn seal(path: &Path) {
     fs::write(path, bytes).unwrap();
 }
 
-/// All that `source` gives.
+/// All operations of `source`.
 pub fn drain(mut source: impl Source) -> Result<Vec<Op>, Error> {
     let (mut ops, mut batch) = (Vec::new(), Vec::new());
     loop {
