@@ -1,8 +1,8 @@
-//! Archives in the form that the kernel unpacks as its first root (`Documentation/driver-api/early-userspace/buffer-format.rst`).
+//! Writes initramfs archives (`Documentation/driver-api/early-userspace/buffer-format.rst`).
 
 use std::io::{self, Write};
 
-/// Writes an archive of the form `newc`.
+/// A writer for archives in `newc` format.
 pub struct Cpio<W: Write> {
     to: W,
     entries: u32,
@@ -13,17 +13,17 @@ const FILE: u32 = 0o100_755;
 const SYMLINK: u32 = 0o120_777;
 
 impl<W: Write> Cpio<W> {
-    /// An archive without entries.
+    /// Starts an empty archive.
     pub fn new(to: W) -> Cpio<W> {
         Cpio { to, entries: 0 }
     }
 
-    /// Adds a directory; the one above must be there.
+    /// Adds a directory; its parent must exist.
     pub fn dir(&mut self, name: &str) -> io::Result<()> {
         self.entry(name, DIRECTORY, &[])
     }
 
-    /// Adds a file, which may be executed.
+    /// Adds an executable file.
     pub fn file(&mut self, name: &str, data: &[u8]) -> io::Result<()> {
         self.entry(name, FILE, data)
     }
@@ -68,7 +68,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn another_program_reads_it() {
+    fn archive_is_readable_by_cpio() {
         let mut cpio = Cpio::new(Vec::new());
         cpio.dir("d").unwrap();
         cpio.file("d/five", b"12345").unwrap();

@@ -1,19 +1,19 @@
-//! What can go wrong with a virtual machine. Each message says what was tried, on what, why it failed and what to do.
+//! Errors of virtual machines. Each message says what failed, on what, why, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of a virtual machine; not one of the command inside, which speaks for itself.
+/// An error of a virtual machine; errors of the command inside are reported by the command.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A system call failed.
     #[error("{doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The action.
         doing: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
     /// The processor does not match the kernels.
@@ -22,50 +22,50 @@ pub enum Error {
     /// A program is missing.
     #[error(transparent)]
     Disk(#[from] disk::Error),
-    /// No kernel to boot.
+    /// No kernel was found.
     #[error(
         "no kernel to boot in a virtual machine{}: `scripts/setup vm` unpacks that of Debian below {}, or \
          name one with --kernel VMLINUZ --modules DIR", wanting(wanted), dir.display()
     )]
     NoKernel {
-        /// The modules that it must have.
+        /// The required modules.
         wanted: Vec<String>,
-        /// Where kernels are looked for first.
+        /// The first directory that is searched for kernels.
         dir: PathBuf,
     },
-    /// A file that is not a kernel, or modules of another kernel.
+    /// The file is not a kernel, or the modules belong to another kernel.
     #[error("kernel {}: {why}", image.display())]
     Kernel {
-        /// Its file.
+        /// The kernel image.
         image: PathBuf,
-        /// What is wrong, and what to do.
+        /// The cause and the remedy.
         why: String,
     },
-    /// The machine ended, or was stopped, before its command.
+    /// The machine ended or was stopped before its command ended.
     #[error("virtual machine ({what}) {why}{}", said(console))]
     Machine {
-        /// What ran it.
+        /// The hypervisor.
         what: String,
         /// What happened.
         why: String,
-        /// What its console said of it.
+        /// The relevant console output.
         console: Option<String>,
     },
-    /// A file that cannot be used as memory of the machine.
+    /// The file cannot be used as memory of the machine.
     #[error("using {} as persistent memory of the virtual machine: {why}", path.display())]
     Memory {
         /// The file.
         path: PathBuf,
-        /// Why not, and what to do.
+        /// The cause and the remedy.
         why: String,
     },
-    /// Ctrl-C before the command had begun.
+    /// Ctrl-C before the command started.
     #[error("interrupted while the virtual machine booted")]
     Interrupted,
 }
 
 impl Error {
-    /// For `map_err` on operations on one path.
+    /// Converts errors of operations on one path, for `map_err`.
     pub(crate) fn io<E: Into<io::Error>>(doing: &'static str, path: &Path) -> impl FnOnce(E) -> Error {
         let path = path.to_owned();
         move |source| Error::Io { doing, path, source: source.into() }

@@ -1,8 +1,9 @@
-//! The first process of the machine: it makes a root of the host's files, starts the command there, and reports.
+//! The first process of the machine: mounts the host's files as root, starts the command there, and reports
+//! its end.
 
 use crate::inside::VARIABLE;
 use crate::job::{FILE, Job, PROGRAM, ROOT_TAG, module_file, port};
-use crate::talk::{BEAT, INTERRUPT, Said};
+use crate::talk::{BEAT, INTERRUPT, Message};
 use rustix::fs::sync;
 use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_move};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, chdir, chroot, kill_process, wait};
@@ -16,24 +17,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How the host's files are mounted: what is mapped to be shared, as SQLite does, needs a cache; nothing else is kept.
+/// Mount options for the host's files: shared mappings, as SQLite uses them, need a cache; nothing else is
+/// cached.
 const SHARED: &str = "trans=virtio,version=9p2000.L,msize=512000,cache=mmap";
 
-/// Where mounts and the like of the command are recorded: they end with the machine.
+/// The run directory of the command, which records its mounts etc.; they end with the machine.
 const RUN_DIR: &str = "/dev/senesce";
 
-/// Where the new root is put together.
+/// The mount point of the new root.
 const ROOT: &str = "/root";
 
-/// Whether this process is the first of a machine of ours.
+/// Whether this process is the first one of a machine started by [`run`](crate::run).
 pub fn is_init() -> bool {
     std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == PROGRAM)
 }
 
-/// What the first process does; the machine is off when it is done.
+/// Runs the first process, and powers the machine off at its end.
 pub fn init() -> ! {
     if let Err(why) = work() {
-        // The port may not be there to say it.
+        // The port may not exist yet.
         eprintln!("senesce-init: {why}");
     }
     sync();
@@ -53,31 +55,32 @@ fn work() -> Result<(), String> {
         load(&module_file(index, name)).map_err(|e| format!("loading module {name}: {e}"))?;
     }
     let [mut talk, out, err] = [find_port(port::TALK)?, find_port(port::OUT)?, find_port(port::ERR)?];
-    let said = make_root(&job).and_then(|()| carry_out(&job, &talk, out, err)).unwrap_or_else(Said::Failed);
-    // Before the end is told, for then the machine may be killed.
+    let said =
+        make_root(&job).and_then(|()| carry_out(&job, &talk, out, err)).unwrap_or_else(Message::Failed);
+    // Sync before the end is reported, because the machine may be killed after that.
     sync();
     writeln!(talk, "{said}").map_err(|e| format!("reporting the end of the command: {e}"))
 }
 
 fn mounted(kind: &str, source: &str, dir: &Path, data: &str) -> Result<(), String> {
-    let data = CString::new(data).expect("no zero is in it");
+    let data = CString::new(data).expect("mount options contain no NUL");
     mount(source, dir, kind, MountFlags::empty(), Some(data.as_c_str()))
         .map_err(|e| format!("mounting {kind} on {}: {e}", dir.display()))
 }
 
 fn load(path: &str) -> io::Result<()> {
     let file = File::open(path)?;
-    // SAFETY: the system call takes a file descriptor, a string that ends in zero, and flags.
+    // SAFETY: the system call takes a file descriptor, a NUL-terminated string, and flags.
     let result = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
     match io::Error::last_os_error() {
         _ if result == 0 => Ok(()),
-        // Built in, though there is a file as well.
+        // The module is built in, although its file exists.
         e if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         e => Err(e),
     }
 }
 
-/// The port of that name. The kernel finds the ports in its own time.
+/// Opens the port of that name. The kernel detects the ports asynchronously.
 pub fn find_port(name: &str) -> Result<File, String> {
     let is_it = |entry: &std::fs::DirEntry| {
         read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name)
@@ -93,7 +96,7 @@ pub fn find_port(name: &str) -> Result<File, String> {
     Err(format!("no port {name}"))
 }
 
-/// Makes the host's files the root, with what is the machine's own in it.
+/// Mounts the host's files as root, with the machine's own file systems in it.
 fn make_root(job: &Job) -> Result<(), String> {
     let in_root = |path: &Path| Path::new(ROOT).join(path.strip_prefix("/").unwrap_or(path));
     let moved = |from: &str, to: &str| {
@@ -101,7 +104,7 @@ fn make_root(job: &Job) -> Result<(), String> {
         mount_move(from, &to).map_err(|e| format!("moving {from} to {}: {e}", to.display()))
     };
     mounted("9p", ROOT_TAG, Path::new(ROOT), SHARED)?;
-    // Files in memory are the host's too, though devices are not.
+    // Share /dev/shm: files in memory belong to the host, unlike devices.
     let shm = mount_bind_recursive(in_root(Path::new("/dev/shm")), "/shm").is_ok();
     for dir in ["/proc", "/sys", "/dev"] {
         moved(dir, dir)?;
@@ -115,7 +118,7 @@ fn make_root(job: &Job) -> Result<(), String> {
         let dir = in_root(dir);
         mounted("9p", tag, &dir, SHARED)?;
     }
-    // Some kernels lack them, and then what needs them says so.
+    // Some kernels lack these file systems; programs that need them report the error.
     let _ = mounted("tracefs", "tracefs", &in_root(Path::new("/sys/kernel/tracing")), "");
     let _ = mounted("cgroup2", "cgroup2", &in_root(Path::new("/sys/fs/cgroup")), "");
     let entered =
@@ -124,20 +127,20 @@ fn make_root(job: &Job) -> Result<(), String> {
 }
 
 /// Runs the command to its end.
-fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Said, String> {
+fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Message, String> {
     let mut command = Command::new(&job.program);
     command.args(&job.args).env_clear().envs(job.env.iter().map(|(name, value)| (name, value)));
     command.env("SENESCE_RUN_DIR", RUN_DIR);
-    command.env(VARIABLE, serde_json::to_string(&job.inside).expect("plain data"));
+    command.env(VARIABLE, serde_json::to_string(&job.inside).expect("plain data serializes"));
     command.current_dir(&job.dir).stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
     take_number(job.pid);
     let child = command.spawn().map_err(|e| format!("starting {}: {e}", job.program.display()))?;
     let pid = Pid::from_child(&child);
     let clone = || talk.try_clone().map_err(|e| format!("using the port: {e}"));
     let (hears, mut beats) = (clone()?, clone()?);
-    let _ = writeln!(beats, "{}", Said::Up);
+    let _ = writeln!(beats, "{}", Message::Up);
     std::thread::spawn(move || {
-        while writeln!(beats, "{}", Said::Alive).is_ok() {
+        while writeln!(beats, "{}", Message::Alive).is_ok() {
             std::thread::sleep(BEAT);
         }
     });
@@ -148,7 +151,7 @@ fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Said, Strin
             }
         }
     });
-    // The first process is parent to all whose own has ended.
+    // The first process is the parent of all orphans.
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((ended, status))) if ended == pid => return Ok(how(status)),
@@ -158,16 +161,16 @@ fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Said, Strin
     }
 }
 
-fn how(status: WaitStatus) -> Said {
+fn how(status: WaitStatus) -> Message {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(status), _) => Said::Exit(status),
-        (None, signal) => Said::Signal(signal.unwrap_or_default()),
+        (Some(status), _) => Message::Exit(status),
+        (None, signal) => Message::Signal(signal.unwrap_or_default()),
     }
 }
 
-/// Lets the next process have this number, where the kernel can do that (`CONFIG_CHECKPOINT_RESTORE`).
+/// Makes the next process get this number, if the kernel supports it (`CONFIG_CHECKPOINT_RESTORE`).
 fn take_number(pid: u32) {
-    /// The most that there can be.
+    /// The upper limit of pid_max.
     const PID_MAX_LIMIT: &str = "4194304";
     let kernel = PathBuf::from("/proc/sys/kernel");
     let _ = write(kernel.join("pid_max"), PID_MAX_LIMIT);

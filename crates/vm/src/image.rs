@@ -1,31 +1,31 @@
-//! What is in the file of a kernel: its release, and the kernel itself, uncompressed.
+//! Kernel images: the release, and the uncompressed kernel.
 //!
-//! A processor that is emulated takes half of the boot to uncompress the kernel, which this one does in a second. QEMU boots
-//! the uncompressed kernel through its PVH entry (`CONFIG_PVH`).
+//! An emulated processor spends half of the boot on decompressing the kernel; the host does it in a second.
+//! QEMU boots the uncompressed kernel through its PVH entry (`CONFIG_PVH`).
 //!
-//! The layout is the kernel's `Documentation/arch/x86/boot.rst`.
+//! `Documentation/arch/x86/boot.rst` of the kernel describes the layout.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-/// Where the header says how many sectors set-up takes, behind the boot sector.
+/// Offset of the number of setup sectors after the boot sector.
 const SETUP_SECTS: usize = 0x1f1;
-/// The header's magic number.
+/// Offset and value of the header's magic number.
 const MAGIC: (usize, &[u8]) = (0x202, b"HdrS");
-/// Where it points to the version, from [`SECTOR`] on.
+/// Offset of the pointer to the version, which is relative to [`SECTOR`].
 const KERNEL_VERSION: usize = 0x20e;
-/// Where it says where the compressed kernel begins, from the end of set-up on, and how long it is.
+/// Offsets of the start of the compressed kernel, relative to the end of the setup, and of its length.
 const PAYLOAD: [usize; 2] = [0x248, 0x24c];
 const SECTOR: usize = 0x200;
 
 const ELF: &[u8] = b"\x7fELF";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
-/// The programs that uncompress what begins so.
+/// Decompression programs by the magic number of their format.
 const PROGRAMS: [(&[u8], &[&str]); 2] =
     [(b"\xfd7zXZ\0", &["xz", "-dc", "--single-stream"]), (b"\x1f\x8b", &["gzip", "-dc"])];
 
-/// The release, as `uname -r` tells it; `None` if this is no kernel.
+/// The release, as printed by `uname -r`; `None` if the image is not a kernel.
 pub fn release(image: &[u8]) -> Option<String> {
     is_kernel(image).then_some(())?;
     let at = u16::from_le_bytes(image.get(KERNEL_VERSION..KERNEL_VERSION + 2)?.try_into().ok()?);
@@ -36,7 +36,7 @@ pub fn release(image: &[u8]) -> Option<String> {
     (!text.is_empty() && text.chars().all(plain)).then(|| text.to_owned())
 }
 
-/// The kernel without what uncompresses it, where it can be booted so.
+/// The uncompressed kernel; `None` if it cannot be extracted or cannot boot uncompressed.
 pub fn uncompressed(image: &[u8]) -> Option<Vec<u8>> {
     is_kernel(image).then_some(())?;
     let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
@@ -50,14 +50,14 @@ pub fn uncompressed(image: &[u8]) -> Option<Vec<u8>> {
     kernel.starts_with(ELF).then_some(kernel)
 }
 
-/// The modules of a kernel may be compressed in the same ways.
+/// Decompresses data; also used for kernel modules, which may be compressed in the same ways.
 pub fn uncompress(data: &[u8]) -> Option<Vec<u8>> {
     if data.starts_with(ELF) {
         return Some(data.to_vec());
     }
     if data.starts_with(ZSTD) {
         let mut out = Vec::new();
-        // The length of the kernel stands behind the frame.
+        // The length of the kernel follows the frame.
         zstd::Decoder::new(data).ok()?.single_frame().read_to_end(&mut out).ok()?;
         return Some(out);
     }
@@ -71,7 +71,7 @@ pub fn uncompress(data: &[u8]) -> Option<Vec<u8>> {
         .ok()?;
     let mut to = child.stdin.take()?;
     std::thread::scope(|scope| {
-        // It ends before it has read what stands behind.
+        // The program may end before it has read the data after the frame.
         scope.spawn(move || drop(to.write_all(data)));
         let out = child.wait_with_output().ok()?.stdout;
         (!out.is_empty()).then_some(out)
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A file with a header, a version and a payload.
+    /// An image with a header, a version and a payload.
     fn image(version: &[u8], payload: &[u8]) -> Vec<u8> {
         let mut image = vec![0; 0x1000];
         image[SETUP_SECTS] = 3;
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_is_uncompressed_and_told_by_its_release() {
+    fn kernel_is_uncompressed_and_release_is_read() {
         let kernel = [ELF, &[7; 5000]].concat();
         let mut payload = zstd::encode_all(&kernel[..], 1).unwrap();
         payload.extend(5004u32.to_le_bytes());
@@ -113,7 +113,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_is_survived(at in 0usize..0x1200, byte: u8, len in 0usize..0x1400) {
+        fn damaged_image_is_handled(at in 0usize..0x1200, byte: u8, len in 0usize..0x1400) {
             let mut image = image(b"6.1.0 (x)", &zstd::encode_all(ELF, 1).unwrap());
             if let Some(old) = image.get_mut(at) {
                 *old = byte;
@@ -123,7 +123,7 @@ mod tests {
         }
 
         #[test]
-        fn any_file_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        fn any_file_is_handled(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
             prop_assert!(release(&bytes).is_none() && uncompressed(&bytes).is_none());
         }
     }

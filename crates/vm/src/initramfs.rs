@@ -1,4 +1,4 @@
-//! The first root of the machine: this program, what it is linked with, the modules, and the job.
+//! The initramfs of the machine: this program, its libraries, the kernel modules, and the job.
 
 use crate::Error;
 use crate::cpio::Cpio;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{BufWriter, Result, Write};
 use std::path::{Path, PathBuf};
 
-/// Where the loader looks for libraries on every distribution.
+/// A directory that the dynamic loader searches on every distribution.
 const LIBRARIES: &str = "lib";
 
 /// Writes the archive.
@@ -15,7 +15,7 @@ pub fn write(to: impl Write, job: &Job, modules: &[(String, Vec<u8>)]) -> std::r
     let program = &job.program;
     let parts = || -> Result<_> { Ok((std::fs::read(program)?, libraries(program)?)) };
     let (code, libraries) = parts().map_err(Error::io("reading", program))?;
-    let job = serde_json::to_vec(job).expect("plain data");
+    let job = serde_json::to_vec(job).expect("plain data serializes");
     write_all(to, &code, &libraries, &job, modules)
         .map_err(Error::io("writing the root of the machine for", program))
 }
@@ -49,14 +49,14 @@ fn write_all(
     cpio.end()?.into_inner()?.flush()
 }
 
-/// The files of the libraries of this process, the loader of programs among them.
+/// The library files of this process, including the dynamic loader.
 fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let maps = std::fs::read_to_string("/proc/self/maps")?;
     Ok(libraries_in(&maps, &std::env::current_exe()?, program))
 }
 
-/// The libraries in a table of what is mapped. In a chroot whose mount namespace was left, the table and `mapped`, the path of the program, begin
-/// at the root of that namespace; `program` tells where the same file is for us.
+/// The libraries in a table of mapped files. In a chroot, after a change of the mount namespace, the paths in the table and `mapped`, the path
+/// of the program, begin at the root of the old namespace; `program` is the path of the same file in the chroot.
 fn libraries_in(maps: &str, mapped: &Path, program: &Path) -> Vec<PathBuf> {
     let (mapped, program) = (mapped.to_string_lossy(), program.to_string_lossy());
     let root = mapped.strip_suffix(&*program).unwrap_or_default();
@@ -70,7 +70,7 @@ fn libraries_in(maps: &str, mapped: &Path, program: &Path) -> Vec<PathBuf> {
     paths.iter().filter(is_library).map(ours).collect()
 }
 
-/// The symbolic links to a library in its directory. The loader looks for `libz.so.1`, which links to `libz.so.1.2.13`.
+/// The symbolic links to a library in its directory, such as `libz.so.1`, which links to `libz.so.1.2.13`.
 fn links_to(library: &Path) -> Result<Vec<String>> {
     let Some(dir) = library.parent() else { return Ok(Vec::new()) };
     let mut links = Vec::new();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_has_all_names_that_link_to_it() {
+    fn links_to_library_are_found() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().canonicalize().unwrap();
         let library = dir.join("liba.so.1.2");

@@ -1,9 +1,9 @@
-//! What a program knows of the machine that it runs in.
+//! Information about the virtual machine for the program inside.
 
 use crate::{Accelerator, Kernel};
 use serde::{Deserialize, Serialize};
 
-/// The variable that says it.
+/// The environment variable with the information.
 pub const VARIABLE: &str = "SENESCE_VM";
 
 /// The virtual machine around this process.
@@ -11,20 +11,20 @@ pub const VARIABLE: &str = "SENESCE_VM";
 pub struct Inside {
     /// The version of QEMU.
     pub qemu: String,
-    /// What executes the machine's instructions.
+    /// The accelerator that executes the machine.
     pub accelerator: Accelerator,
-    /// The kernel, as the host has it.
+    /// The kernel, with host paths.
     pub kernel: Kernel,
 }
 
 impl Inside {
-    /// In a few words: `QEMU 7.2.22, tcg`.
+    /// A short description: `QEMU 7.2.22, tcg`.
     pub fn words(&self) -> String {
         format!("QEMU {}, {}", self.qemu, self.accelerator.name())
     }
 }
 
-/// The virtual machine of ours that this process runs in, if it does.
+/// The virtual machine around this process, if it was started by [`run`](crate::run).
 pub fn inside() -> Option<Inside> {
     serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()
 }

@@ -1,24 +1,24 @@
-//! What the first process of the machine is to do: a file in its first root.
+//! The job of the machine's first process: a file in the initramfs.
 
 use crate::inside::Inside;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The file.
+/// The job file.
 pub const FILE: &str = "/job.json";
-/// The directory of the modules there.
+/// The directory of the modules.
 pub const MODULES: &str = "/modules";
-/// This program there.
+/// This program.
 pub const PROGRAM: &str = "/senesce-init";
 /// The 9p tag of the host's root.
 pub const ROOT_TAG: &str = "root";
 
-/// The ports between the machine and the process outside.
+/// The virtio ports between the machine and the process outside.
 pub mod port {
-    /// What both say of the run.
+    /// Messages about the run, in both directions.
     pub const TALK: &str = "senesce.talk";
-    /// What is asked of the monitor of QEMU.
+    /// Requests for persistent memory.
     pub const MEMORY: &str = "senesce.memory";
     /// Standard output.
     pub const OUT: &str = "senesce.out";
@@ -26,29 +26,29 @@ pub mod port {
     pub const ERR: &str = "senesce.err";
 }
 
-/// What is to be done.
+/// The job.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Modules to load, in this order; their files are numbered.
     pub modules: Vec<String>,
-    /// Directories to be written to, with their 9p tags.
+    /// Writable directories and their 9p tags.
     pub writable: Vec<(String, PathBuf)>,
-    /// The program, its path on the host.
+    /// The program, by its path on the host.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
     /// Its environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Its directory.
+    /// Its working directory.
     pub dir: PathBuf,
-    /// The number of the process outside, which the one inside gets as well: what it names by its number in directories of the
-    /// host is then named by one that is taken there.
+    /// The number of the process outside, which the process inside also gets: names that it derives from its
+    /// number in host directories cannot collide with those of other host processes.
     pub pid: u32,
-    /// What the program is told of where it runs.
+    /// Information about the machine for the program.
     pub inside: Inside,
 }
 
-/// A file of the module `name`, the `index`th to be loaded.
+/// The file of the module `name`, the `index`th one to load.
 pub fn module_file(index: usize, name: &str) -> String {
     format!("{MODULES}/{index:03}-{name}.ko")
 }

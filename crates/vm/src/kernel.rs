@@ -1,4 +1,4 @@
-//! Kernels: an image to boot, and the modules that belong to it.
+//! Kernels: a bootable image and its modules.
 
 use crate::Error;
 use crate::image;
@@ -6,16 +6,16 @@ use crate::modules::Modules;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Kernel {
-    /// Its image, an absolute path.
+    /// The image, an absolute path.
     pub image: PathBuf,
-    /// The directory of its modules, which ends in its release; an absolute path.
+    /// The directory of the modules, whose name is the release; an absolute path.
     pub modules: PathBuf,
 }
 
-/// Where unpacked packages of kernels are: each in a directory, as `dpkg-deb -x` makes it.
+/// The directory of unpacked kernel packages, each in its own directory as created by `dpkg-deb -x`.
 pub fn kernels_dir() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
@@ -23,7 +23,7 @@ pub fn kernels_dir() -> PathBuf {
 }
 
 impl Kernel {
-    /// The kernel in the file `image`. Its modules are below `modules`, or where the package of a kernel puts them.
+    /// The kernel in the file `image`. Its modules are below `modules`, or where kernel packages install them.
     pub fn new(image: &Path, modules: Option<&Path>) -> Result<Kernel, Error> {
         let image = std::fs::canonicalize(image).map_err(Error::io("opening the kernel", image))?;
         let release = release(&image)?;
@@ -45,7 +45,7 @@ impl Kernel {
         Ok(Kernel { image, modules })
     }
 
-    /// The newest kernel below [`kernels_dir`], or else of those installed, that has these modules.
+    /// The newest kernel with the given modules, below [`kernels_dir`] or else installed.
     pub fn find(wanted: &[&str]) -> Result<Kernel, Error> {
         let has = |kernel: &Kernel| {
             Modules::of(kernel).is_ok_and(|modules| wanted.iter().all(|name| modules.has(name)))
@@ -63,7 +63,7 @@ impl Kernel {
         found.ok_or_else(|| Error::NoKernel { wanted: wanted.iter().map(|w| w.to_string()).collect(), dir })
     }
 
-    /// Its release, as `uname -r` tells it.
+    /// The release, as printed by `uname -r`.
     pub fn release(&self) -> Result<String, Error> {
         release(&self.image)
     }
@@ -80,7 +80,7 @@ fn release(path: &Path) -> Result<String, Error> {
     })
 }
 
-/// The kernels of packages that are unpacked at `root`.
+/// The kernels of packages unpacked at `root`.
 fn below(root: &Path) -> Vec<Kernel> {
     let boot = std::fs::read_dir(root.join("boot"));
     let images = boot.into_iter().flatten().flatten().map(|entry| entry.path());
@@ -89,7 +89,7 @@ fn below(root: &Path) -> Vec<Kernel> {
     images.filter(is_image).filter_map(|image| Kernel::new(&image, None).ok()).collect()
 }
 
-/// Orders releases by the numbers in them.
+/// A sort key: the numbers in the release.
 fn order(modules: &Path) -> Vec<u64> {
     let release = modules.file_name().unwrap_or_default().to_string_lossy();
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_is_not_the_last_by_name() {
+    fn kernels_are_ordered_by_version() {
         let mut releases = ["6.1.0-56-amd64", "6.12.117+deb12-amd64", "6.2.1"].map(Path::new);
         releases.sort_by_key(|release| order(release));
         assert_eq!(
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kernel_is_said() {
+    fn invalid_kernel_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("vmlinuz-1");
         std::fs::write(&path, "no").unwrap();

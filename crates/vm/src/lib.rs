@@ -1,11 +1,13 @@
 //! A micro virtual machine: another kernel for one command.
 //!
-//! What this machine's kernel lacks, another kernel may have. [`run`] boots one by QEMU and has it run this very program with
-//! other arguments. Inside, the files of the host are seen under their own paths, through 9p: all of them to be read, and those
-//! directories to be written that were named. So the command inside needs no installation, and what it writes lies where it
-//! would lie without the machine. What it prints, its progress and its exit status come out through virtio ports.
+//! The host's kernel may lack a feature that another kernel has. [`run`] boots one with QEMU and runs this
+//! program in it with other arguments. Inside, 9p provides the host's files under their own paths: all of
+//! them read-only, except for the directories named as writable. So the command inside needs no installation,
+//! and its output files have the same paths as without the machine. Its output, progress and exit status are
+//! transferred through virtio ports.
 //!
-//! The first process inside is this program too: [`init`] mounts, loads modules, starts the command and reports.
+//! The first process inside is also this program: [`init`] mounts file systems, loads modules, starts the
+//! command and reports.
 
 mod cpio;
 mod error;

@@ -1,4 +1,4 @@
-//! One machine from its start to its end.
+//! One machine, from start to end.
 
 use crate::Error;
 use crate::initramfs;
@@ -7,7 +7,7 @@ use crate::job::{Job, PROGRAM};
 use crate::memory;
 use crate::qemu::{Accelerator, Memory, Qemu};
 use crate::run::{Ended, Task, memory_file};
-use crate::watch::{Console, Watched, pass_on};
+use crate::watch::{Console, MonitoredMachine, pass_on};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use std::fs::File;
@@ -19,45 +19,45 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// The memory of a machine, or half of what this one has left, if that is less.
+/// The memory of a machine; less if half of the host's available memory is less.
 const MEMORY_BYTES: u64 = 2 << 30;
 
-/// So long may a machine take to power itself off.
+/// Time limit for the machine to power off.
 const POWER_OFF: Duration = Duration::from_secs(20);
 
-/// A machine that can be started.
+/// A machine to start.
 pub struct Machine<'a> {
     pub task: &'a Task<'a>,
     /// The version of QEMU.
     pub qemu: String,
     pub kernel: File,
-    /// The modules in the order that they are loaded in.
+    /// The modules in load order.
     pub modules: Vec<(String, Vec<u8>)>,
 }
 
-/// A machine that did not do what it was to.
-pub struct Broken {
-    /// Whether it had come up.
+/// The failure of a machine.
+pub struct Failure {
+    /// Whether the command had started.
     pub up: bool,
     pub error: Error,
 }
 
 impl Machine<'_> {
-    /// Boots it and waits until the command has ended.
-    pub fn run(&self, accelerator: Accelerator) -> Result<Ended, Broken> {
-        let starting = |error| Broken { up: false, error };
+    /// Boots the machine and waits until the command has ended.
+    pub fn run(&self, accelerator: Accelerator) -> Result<Ended, Failure> {
+        let starting = |error| Failure { up: false, error };
         let fail = Error::io("starting", Path::new("a virtual machine"));
         let channels = Channels::open().map_err(fail).map_err(starting)?;
         let (ours, theirs) = channels;
         let child = self.start(accelerator, &theirs).map_err(starting)?;
         let mut qemu = Process { child };
         memory::serve(ours.asked, ours.monitor, self.task.writable.to_vec());
-        // Else the ends that QEMU has would not be the last ones.
+        // Otherwise QEMU's ends would stay open after QEMU exits.
         drop(theirs);
         let console = Console::read(ours.console);
         let out = pass_on(ours.out, (!self.task.keep_output).then(std::io::stdout));
         let err = pass_on(ours.err, Some(std::io::stderr()));
-        let ended = Watched::new(ours.talk, &console, accelerator.patience())
+        let ended = MonitoredMachine::new(ours.talk, &console, accelerator.patience())
             .and_then(|mut watched| watched.until_end());
         qemu.end(ended.is_ok());
         let output = out.join().unwrap_or_default();
@@ -67,15 +67,15 @@ impl Machine<'_> {
             Err(stopped) => {
                 let what = format!("QEMU {}, {}", self.qemu, accelerator.name());
                 let up = stopped.up;
-                let console = console.telling();
+                let console = console.cause();
                 let error =
                     stopped.why.map_or(Error::Interrupted, |why| Error::Machine { what, why, console });
-                Err(Broken { up, error })
+                Err(Failure { up, error })
             }
         }
     }
 
-    fn start(&self, accelerator: Accelerator, theirs: &Theirs) -> Result<Child, Error> {
+    fn start(&self, accelerator: Accelerator, theirs: &QemuEnds) -> Result<Child, Error> {
         let starting = || Error::io("starting", Path::new("a virtual machine"));
         let tagged = self.task.writable.iter().enumerate().map(|(i, dir)| (format!("w{i}"), dir.clone()));
         let job = Job {
@@ -108,7 +108,7 @@ impl Machine<'_> {
             init: PROGRAM,
         };
         let mut command = qemu.command();
-        // What QEMU itself complains of is read with what the kernel says.
+        // QEMU's own errors go to the console stream, with the kernel's messages.
         command.stdout(Stdio::null()).stderr(theirs.console.try_clone().map_err(starting())?);
         let mut inherits = vec![qemu.kernel, qemu.initramfs, qemu.talk, qemu.console, qemu.out, qemu.err];
         inherits.extend(qemu.memory.iter().flat_map(|memory| [memory.asked, memory.monitor]));
@@ -117,8 +117,8 @@ impl Machine<'_> {
     }
 }
 
-/// What `command` starts is killed when this thread ends, however it ends, and inherits these file descriptors. Ctrl-C does not
-/// reach it: we take that, and tell the command inside.
+/// Makes `command` die when this thread ends in any way, and inherit these file descriptors. Ctrl-C does not
+/// reach it: this process handles it and signals the command inside.
 fn dies_with_us(command: &mut Command, inherits: Vec<RawFd>) {
     command.process_group(0);
     let parent = getpid();
@@ -128,7 +128,7 @@ fn dies_with_us(command: &mut Command, inherits: Vec<RawFd>) {
             return Err(ErrorKind::NotFound.into());
         }
         for fd in &inherits {
-            // SAFETY: they are open as long as the command is being started.
+            // SAFETY: the descriptors stay open while the command is being started.
             fcntl_setfd(unsafe { BorrowedFd::borrow_raw(*fd) }, FdFlags::empty())?;
         }
         Ok(())
@@ -144,8 +144,8 @@ fn memory_bytes() -> u64 {
     available.map_or(MEMORY_BYTES, |kib| MEMORY_BYTES.min(kib * 1024 / 2))
 }
 
-/// The ends of all channels that we have.
-struct Ours {
+/// This process's ends of all channels.
+struct HostEnds {
     talk: UnixStream,
     asked: UnixStream,
     monitor: UnixStream,
@@ -154,8 +154,8 @@ struct Ours {
     err: std::io::PipeReader,
 }
 
-/// Those that QEMU has.
-struct Theirs {
+/// QEMU's ends of all channels.
+struct QemuEnds {
     talk: UnixStream,
     asked: UnixStream,
     monitor: UnixStream,
@@ -167,10 +167,10 @@ struct Theirs {
 struct Channels;
 
 impl Channels {
-    fn open() -> std::io::Result<(Ours, Theirs)> {
+    fn open() -> std::io::Result<(HostEnds, QemuEnds)> {
         let [talk, asked, monitor] = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
         let [console, out, err] = [std::io::pipe()?, std::io::pipe()?, std::io::pipe()?];
-        let ours = Ours {
+        let ours = HostEnds {
             talk: talk.0,
             asked: asked.0,
             monitor: monitor.0,
@@ -178,7 +178,7 @@ impl Channels {
             out: out.0,
             err: err.0,
         };
-        let theirs = Theirs {
+        let theirs = QemuEnds {
             talk: talk.1,
             asked: asked.1,
             monitor: monitor.1,
@@ -190,13 +190,13 @@ impl Channels {
     }
 }
 
-/// QEMU, which is killed if nobody waits for it.
+/// The QEMU process, killed on drop.
 struct Process {
     child: Child,
 }
 
 impl Process {
-    /// Waits a while where it is about to end by itself; after that it is gone.
+    /// Waits a while if the process is about to exit on its own, then kills it.
     fn end(&mut self, by_itself: bool) {
         if by_itself {
             let _ = disk::ended_within(&mut self.child, POWER_OFF);

@@ -1,7 +1,8 @@
-//! Persistent memory of a machine that runs: files of the host, which its kernel reads and writes as memory and not as disks.
+//! Persistent memory of a running machine: host files that the kernel inside accesses as memory instead of as
+//! disks.
 //!
-//! The command inside asks by a port for the file that it has just made or found; QEMU, told through its monitor, adds the memory to
-//! the machine, where it stays until that ends. What is stored there is in the file at once, and synced when the kernel flushes it.
+//! The command inside requests a file through a port; this process has QEMU's monitor add it as memory, until
+//! the machine ends. Stores reach the file immediately; a flush by the kernel inside syncs the file.
 
 use crate::Error;
 use crate::guest::find_port;
@@ -15,16 +16,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What processors map memory by, and kernels describe it by.
+/// Alignment of processor mappings and kernel sections.
 const ALIGN_BYTES: u64 = 2 << 20;
 
-/// What is said when the memory is there.
+/// The response to a successful request.
 const DONE: &str = "done";
 
-/// The devices of the files that were asked for, by the numbers of those: none can be taken out of the machine again.
+/// The block devices of the requested files, by device and inode; memory cannot be removed from the machine.
 static ADDED: Mutex<Option<HashMap<(u64, u64), PathBuf>>> = Mutex::new(None);
 
-/// Makes the file at `path`, below a directory that the machine may write to, persistent memory of this machine; its block device.
+/// Makes the file at `path`, in a writable directory, persistent memory of this machine; returns its block
+/// device.
 pub fn persistent_memory(path: &Path) -> Result<PathBuf, Error> {
     let fail = |why: String| Error::Memory { path: path.to_owned(), why };
     let file = std::fs::metadata(path).map_err(|e| fail(e.to_string()))?;
@@ -38,7 +40,7 @@ pub fn persistent_memory(path: &Path) -> Result<PathBuf, Error> {
         return Ok(device.clone());
     }
     ask(path).map_err(fail)?;
-    // The kernel finds it in its own time.
+    // The kernel detects the memory asynchronously.
     for _ in 0..600 {
         if let Some(device) =
             devices().into_iter().find(|device| !added.values().any(|known| known == device))
@@ -63,14 +65,14 @@ fn ask(path: &Path) -> Result<(), String> {
     }
 }
 
-/// The devices of persistent memory that the kernel has.
+/// The persistent memory devices of the kernel.
 fn devices() -> Vec<PathBuf> {
     let blocks = std::fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
     let names = blocks.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("pmem")).map(|name| Path::new("/dev").join(name)).collect()
 }
 
-/// The side of the host, until the machine ends: answers `asked` by what it has QEMU do through `monitor`.
+/// The host side: serves requests from `asked` through QEMU's `monitor` until the machine ends.
 pub fn serve(mut asked: UnixStream, monitor: UnixStream, writable: Vec<PathBuf>) {
     std::thread::spawn(move || -> std::io::Result<()> {
         let lines = BufReader::new(asked.try_clone()?).lines();
@@ -86,7 +88,7 @@ pub fn serve(mut asked: UnixStream, monitor: UnixStream, writable: Vec<PathBuf>)
     });
 }
 
-/// The file that is asked for, and its size, if the machine may write to it.
+/// The requested file and its size, if the machine may write to it.
 fn allowed(line: &str, writable: &[PathBuf]) -> Result<(PathBuf, u64), String> {
     let path: PathBuf = serde_json::from_str(line).map_err(|e| e.to_string())?;
     let path = std::fs::canonicalize(path).map_err(|e| e.to_string())?;
@@ -98,7 +100,7 @@ fn allowed(line: &str, writable: &[PathBuf]) -> Result<(PathBuf, u64), String> {
     Ok((path, bytes))
 }
 
-/// QEMU's monitor, which takes commands and gives answers in JSON, a line each.
+/// QEMU's monitor, which exchanges JSON commands and responses, one per line.
 struct Monitor {
     to: UnixStream,
     answers: BufReader<UnixStream>,
@@ -128,7 +130,7 @@ impl Monitor {
             if let Some(error) = answer.get("error") {
                 return Err(format!("QEMU: {}", error["desc"].as_str().unwrap_or_default()));
             }
-            // It also greets, and tells what happens.
+            // The monitor also sends a greeting and events.
             if answer.get("return").is_some() {
                 return Ok(());
             }
@@ -140,7 +142,7 @@ impl Monitor {
 mod tests {
     use super::*;
 
-    /// What the machine hears that asks for this, where QEMU says that.
+    /// The response to the request `asked` if QEMU responds with `says`.
     fn answer(asked: &str, says: &str, writable: &[&Path]) -> String {
         let (mut machine, host) = UnixStream::pair().unwrap();
         let (monitor, mut qemu) = UnixStream::pair().unwrap();
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_of_the_directories_that_were_named_become_memory() {
+    fn only_files_in_writable_directories_become_memory() {
         let [dir, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let [inside, outside] = [&dir, &other].map(|dir| dir.path().join("a.img"));
         std::fs::write(&inside, [0; 9]).unwrap();

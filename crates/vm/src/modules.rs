@@ -1,40 +1,41 @@
-//! Modules of a kernel, in the order that they must be loaded in.
+//! Kernel modules in load order.
 //!
-//! A package of a kernel that is only unpacked has no `modules.dep`, which `depmod` makes. But each module tells in its
-//! section `.modinfo` what it depends on.
+//! An unpacked kernel package has no `modules.dep`, which `depmod` creates; but each module lists its
+//! dependencies in its section `.modinfo`.
 
 use crate::image::uncompress;
 use crate::{Error, Kernel};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The modules that a kernel has.
+/// The modules of a kernel.
 pub struct Modules {
     kernel: Kernel,
-    /// Their files by name.
+    /// The module files by name.
     files: HashMap<String, PathBuf>,
-    /// The names of those that are built in.
+    /// The names of built-in modules.
     builtin: Vec<String>,
 }
 
 impl Modules {
-    /// Looks what modules there are.
+    /// Lists the modules of a kernel.
     pub fn of(kernel: &Kernel) -> Result<Modules, Error> {
         let mut files = HashMap::new();
         collect(&kernel.modules.join("kernel"), &mut files)
             .map_err(Error::io("listing the modules in", &kernel.modules))?;
-        // None is built in where the list is missing.
+        // Without a list, no module counts as built in.
         let builtin = std::fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();
         let builtin = builtin.lines().filter_map(|line| name_of(Path::new(line))).collect();
         Ok(Modules { kernel: kernel.clone(), files, builtin })
     }
 
-    /// Whether the kernel has the module `name`, built in or to be loaded.
+    /// Whether the kernel has the module `name`, built in or loadable.
     pub fn has(&self, name: &str) -> bool {
         self.files.contains_key(name) || self.builtin.iter().any(|builtin| builtin == name)
     }
 
-    /// The modules to load so that all of `wanted` are there, each behind what it needs, with their contents.
+    /// The modules to load so that all of `wanted` are available, each after its dependencies, with their
+    /// contents.
     pub fn load_order(&self, wanted: &[&str]) -> Result<Vec<(String, Vec<u8>)>, Error> {
         let mut order = Vec::new();
         for name in wanted {
@@ -49,7 +50,7 @@ impl Modules {
     }
 
     fn add(&self, name: &str, order: &mut Vec<(String, Vec<u8>)>) -> Result<(), Error> {
-        // What is not there is built in, or not needed after all: the kernel will say.
+        // A missing dependency is built in or not needed after all; otherwise the kernel reports it.
         let Some(path) = self.files.get(name) else { return Ok(()) };
         if order.iter().any(|(known, _)| known == name) {
             return Ok(());
@@ -60,7 +61,7 @@ impl Modules {
                 format!("{} cannot be decompressed; check that xz and gzip are installed", path.display());
             return Err(Error::Kernel { image: self.kernel.image.clone(), why });
         };
-        // Modules do not depend on each other in a circle; damaged ones may say so.
+        // Dependencies have no cycles, but a damaged module may declare one.
         order.push((name.to_owned(), Vec::new()));
         for needed in needs(&data) {
             self.add(&needed, order)?;
@@ -71,7 +72,7 @@ impl Modules {
     }
 }
 
-/// The names of what the module `data` must find loaded.
+/// The names of the dependencies of the module `data`.
 fn needs(data: &[u8]) -> Vec<String> {
     let mut needs = Vec::new();
     for text in data.split(|byte| *byte == 0) {
@@ -81,7 +82,8 @@ fn needs(data: &[u8]) -> Vec<String> {
         }
         if let Some(list) = text.strip_prefix("softdep=pre:") {
             for word in list.split_whitespace().take_while(|word| *word != "post:") {
-                // An algorithm is asked for by its name, and most are in a module of that name without what makes them fast.
+                // The entry names an algorithm; its portable implementation is mostly in the module
+                // `NAME_generic` or `NAME`.
                 let algorithm = plain(word.strip_prefix("crypto-").unwrap_or(word));
                 needs.extend([format!("{algorithm}_generic"), algorithm]);
             }
@@ -103,14 +105,14 @@ fn collect(dir: &Path, files: &mut HashMap<String, PathBuf>) -> std::io::Result<
     Ok(())
 }
 
-/// The name of the module in a file `NAME.ko`, which may be compressed.
+/// The name of the module in a file `NAME.ko`, possibly compressed.
 fn name_of(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let (name, ending) = name.split_once(".ko")?;
     ["", ".xz", ".zst", ".gz"].contains(&ending).then(|| plain(name))
 }
 
-/// Names of modules are written with dashes and with underscores.
+/// Normalizes a module name, which may have dashes or underscores.
 fn plain(name: &str) -> String {
     name.trim().replace('-', "_")
 }
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn each_comes_behind_what_it_needs() {
+    fn modules_follow_dependencies() {
         let dir = tempfile::tempdir().unwrap();
         module(dir.path(), "fs/a.ko", "depends=b-b,c\0softdep=pre: crypto-d post: e\0");
         module(dir.path(), "lib/b-b.ko", "depends=c\0");
@@ -146,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_module_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn any_module_is_handled(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             needs(&bytes);
         }
     }

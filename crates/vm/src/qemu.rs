@@ -13,18 +13,18 @@ use std::time::Duration;
 const PROGRAM: &str = "qemu-system-x86_64";
 const PACKAGE: &str = "qemu-system-x86";
 
-/// What executes the instructions of a machine.
+/// The accelerator of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Accelerator {
-    /// The processor.
+    /// The processor (KVM).
     Kvm,
-    /// QEMU, which translates them: ten to twenty times slower.
+    /// Translation by QEMU: ten to twenty times slower.
     Tcg,
 }
 
 impl Accelerator {
-    /// As QEMU calls it.
+    /// QEMU's name of the accelerator.
     pub fn name(self) -> &'static str {
         match self {
             Accelerator::Kvm => "kvm",
@@ -32,10 +32,10 @@ impl Accelerator {
         }
     }
 
-    /// How long is waited for a machine that it executes.
+    /// The time limits of a machine with this accelerator.
     pub(crate) fn patience(self) -> Patience {
         let (first_word, boot) = match self {
-            // It hangs where a host offers it and lacks what it takes.
+            // KVM can be offered by a host but hang because the host lacks a requirement.
             Accelerator::Kvm => (5, 60),
             Accelerator::Tcg => (90, 300),
         };
@@ -47,7 +47,7 @@ impl Accelerator {
     }
 }
 
-/// The version of QEMU, as in `7.2.22`.
+/// The version of QEMU, such as `7.2.22`.
 pub fn qemu_version() -> Result<String, Error> {
     let output = run_tool(command(PROGRAM).arg("--version"), PACKAGE)?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -55,34 +55,34 @@ pub fn qemu_version() -> Result<String, Error> {
     Ok(version.unwrap_or("of an unknown version").to_owned())
 }
 
-/// A machine to start. File descriptors are those that QEMU inherits.
+/// The QEMU process to start. It inherits the file descriptors.
 pub struct Qemu<'a> {
     pub accelerator: Accelerator,
     pub kernel: RawFd,
     pub initramfs: RawFd,
     /// A stream socket.
     pub talk: RawFd,
-    /// Ends of pipes to be written to.
+    /// Write ends of pipes.
     pub console: RawFd,
     pub out: RawFd,
     pub err: RawFd,
     pub memory_bytes: u64,
-    /// Where memory may be added while it runs.
+    /// Channels for adding memory to the running machine.
     pub memory: Option<Memory>,
     pub processors: usize,
-    /// Directories that the machine may write to, with their tags.
+    /// Writable directories and their tags.
     pub writable: &'a [(String, PathBuf)],
-    /// The program that the kernel starts.
+    /// The init program.
     pub init: &'a str,
 }
 
-/// Two stream sockets: the machine asks for memory by one, and QEMU is told to add it by the other.
+/// Two stream sockets: the machine requests memory through one, QEMU's monitor is connected to the other.
 pub struct Memory {
     pub asked: RawFd,
     pub monitor: RawFd,
 }
 
-/// So much memory there can be in all.
+/// Upper limit of the total memory.
 const MOST_MEMORY: &str = "512G";
 
 impl Qemu<'_> {
@@ -103,8 +103,9 @@ impl Qemu<'_> {
             "-accel",
             match self.accelerator {
                 Accelerator::Kvm => "kvm",
-                // The kernel switches trace events on by patching its code behind a breakpoint. With a thread for each processor
-                // one of them may still execute the breakpoint that is gone, and the kernel panics (seen with QEMU 7.2).
+                // The kernel enables trace events by patching its code behind a breakpoint. With one thread
+                // per processor, one of them may still execute the removed breakpoint, and the kernel panics
+                // (seen with QEMU 7.2).
                 Accelerator::Tcg => "tcg,thread=single",
             },
         ]);
@@ -112,8 +113,9 @@ impl Qemu<'_> {
         command.args(["-m", &format!("{}M{most}", self.memory_bytes >> 20)]);
         command.args(["-smp", &self.processors.to_string()]);
         command.args(["-kernel", &inherited(self.kernel), "-initrd", &inherited(self.initramfs)]);
-        // A panic ends the machine. `LD_LIBRARY_PATH` is for the first process: its loader knows of no other directory. On a busy host an
-        // emulated processor may see no tick in the time that the kernel tests the timer for, and it would panic; under KVM it tests none.
+        // A panic ends the machine. The first process needs `LD_LIBRARY_PATH`, because its loader knows no
+        // other directory. On a busy host an emulated processor may see no tick during the kernel's timer
+        // test, and would panic; under KVM there is no such test.
         let line = "console=ttyS0 earlyprintk=ttyS0 loglevel=6 panic=-1 oops=panic no_timer_check LD_LIBRARY_PATH=/lib";
         command.args(["-append", &format!("{line} rdinit={}", self.init)]);
         for (id, fd) in [("console", self.console), ("out", self.out), ("err", self.err)] {
@@ -138,9 +140,9 @@ impl Qemu<'_> {
     }
 }
 
-/// Lets the machine see `dir` under the name `tag`, with the rights of the user who runs it.
+/// Shares `dir` with the machine under the name `tag`, with the permissions of this user.
 fn share(command: &mut Command, tag: &str, dir: &Path, how: &str) {
-    // A comma would end the value.
+    // QEMU requires a comma in a value to be doubled.
     let dir = dir.to_string_lossy().replace(',', ",,");
     command.arg("-fsdev").arg(format!("local,id={tag},path={dir},security_model=none,multidevs=remap{how}"));
     command.arg("-device").arg(format!("virtio-9p-pci,fsdev={tag},mount_tag={tag}"));

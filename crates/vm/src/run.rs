@@ -1,7 +1,7 @@
-//! Runs one command in a virtual machine, from outside.
+//! Runs one command in a virtual machine.
 
 use crate::image::uncompressed;
-use crate::machine::{Broken, Machine};
+use crate::machine::{Failure, Machine};
 use crate::modules::Modules;
 use crate::qemu::{Accelerator, qemu_version};
 use crate::{Error, Kernel};
@@ -11,10 +11,10 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What every machine needs: a bus, ports, the host's files, and disks made of files.
+/// Modules that every machine needs: a bus, ports, 9p, loop devices and FUSE.
 const MODULES: [&str; 6] = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "loop", "fuse"];
 
-/// How file systems make their checksums, where that is in modules of these names.
+/// Modules with the checksums of file systems, by kernel version.
 const CHECKSUMS: [&str; 2] = ["crc32c_generic", "crc32_generic"];
 
 /// A command to run in a machine.
@@ -22,32 +22,33 @@ const CHECKSUMS: [&str; 2] = ["crc32c_generic", "crc32_generic"];
 pub struct Task<'a> {
     /// The kernel to boot.
     pub kernel: &'a Kernel,
-    /// Modules that it must have besides those of every machine.
+    /// Required modules besides those of every machine.
     pub modules: &'a [&'a str],
-    /// Directories that the command writes to, absolute paths; all else can only be read.
+    /// Directories that the command may write to, absolute paths; all others are read-only.
     pub writable: &'a [PathBuf],
-    /// Whether the command has files be persistent memory of the machine.
+    /// Whether the command may use files as persistent memory of the machine.
     pub memory: bool,
-    /// The arguments of this program inside.
+    /// The arguments of this program inside the machine.
     pub args: &'a [OsString],
-    /// Whether its standard output is kept, and not passed on.
+    /// Whether to return standard output instead of passing it on.
     pub keep_output: bool,
 }
 
-/// A command that ended.
+/// A finished command.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit status.
+    /// The exit status.
     pub status: i32,
-    /// Its standard output, if it was to be kept.
+    /// The standard output, if requested.
     pub output: Vec<u8>,
-    /// What executed the machine.
+    /// The accelerator of the machine.
     pub accelerator: Accelerator,
 }
 
-/// Boots the kernel and runs the command. `say` is told what the user should know.
+/// Boots the kernel and runs the command. `say` receives messages for the user.
 ///
-/// Where KVM is offered but no machine comes up with it, one is started without: whether KVM works can only be tried.
+/// If no machine boots with KVM although it is offered, another one is started without: only a boot shows
+/// whether KVM works.
 pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
     if std::env::consts::ARCH != "x86_64" {
         return Err(Error::Architecture);
@@ -61,7 +62,7 @@ pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
     let machine = Machine { task, qemu, kernel: kernel(&task.kernel.image)?, modules };
     if kvm_is_offered() {
         match machine.run(Accelerator::Kvm) {
-            Err(Broken { up: false, error: Error::Machine { .. } }) => {
+            Err(Failure { up: false, error: Error::Machine { .. } }) => {
                 say("KVM exists but does not work: the virtual machine is emulated, ten to twenty times \
                      slower");
             }
@@ -71,20 +72,20 @@ pub fn run(task: &Task, say: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
     machine.run(Accelerator::Tcg).map_err(|broken| broken.error)
 }
 
-/// Whether KVM may work. Whoever may not open it cannot use it; and it may be there, and hang, where the processor lacks what it takes.
+/// Whether KVM may work. It requires access to /dev/kvm, and can hang if the processor lacks virtualization.
 fn kvm_is_offered() -> bool {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     virtualizes(&cpuinfo) && File::options().read(true).write(true).open("/dev/kvm").is_ok()
 }
 
-/// Whether the processor of this `/proc/cpuinfo` can execute machines, by Intel's means or by AMD's.
+/// Whether a processor with this `/proc/cpuinfo` supports virtualization, by Intel or AMD.
 fn virtualizes(cpuinfo: &str) -> bool {
     let flags =
         cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == "flags");
     flags.is_some_and(|(_, flags)| flags.split_whitespace().any(|flag| ["vmx", "svm"].contains(&flag)))
 }
 
-/// The kernel to boot, uncompressed where it can be booted so.
+/// The kernel to boot, uncompressed if possible.
 fn kernel(path: &Path) -> Result<File, Error> {
     let image = input::read(path).map_err(Error::io("reading the kernel", path))?;
     let mut file = memory_file("kernel")?;
@@ -93,7 +94,7 @@ fn kernel(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// A file without a name, which is gone with those who have it open.
+/// An anonymous file in memory, which lives as long as it is open.
 pub fn memory_file(name: &str) -> Result<File, Error> {
     let file = memfd_create(name, MemfdFlags::CLOEXEC);
     file.map(File::from).map_err(Error::io("creating a memory file for the", Path::new(name)))
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_processor_says_whether_it_executes_machines() {
+    fn virtualization_flags_are_detected() {
         let cpuinfo = |flags| {
             format!("processor\t: 0\nvmx flags\t: vnmi ept\nflags\t\t: fpu {flags} sse2\nbugs\t\t: svm\n")
         };

@@ -1,17 +1,17 @@
-//! What the machine and the process outside tell each other, a line each.
+//! Messages between the machine and the process outside, one per line.
 
 use std::io::BufRead;
 use std::str::FromStr;
 
-/// How often the machine says that it lives.
+/// Interval of the machine's heartbeats.
 pub const BEAT: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// What the machine says.
+/// A message from the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// The command begins.
+pub enum Message {
+    /// The command starts.
     Up,
-    /// The machine lives.
+    /// A heartbeat.
     Alive,
     /// The command ended with this status.
     Exit(i32),
@@ -21,40 +21,40 @@ pub enum Said {
     Failed(String),
 }
 
-/// What the process outside says: the command is to end as on Ctrl-C.
+/// The message from outside: end the command as on Ctrl-C.
 pub const INTERRUPT: &str = "interrupt";
 
-impl std::fmt::Display for Said {
+impl std::fmt::Display for Message {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
-            Said::Up => write!(f, "up"),
-            Said::Alive => write!(f, "alive"),
-            Said::Exit(status) => write!(f, "exit {status}"),
-            Said::Signal(signal) => write!(f, "signal {signal}"),
-            Said::Failed(why) => write!(f, "failed {}", why.replace('\n', "; ")),
+            Message::Up => write!(f, "up"),
+            Message::Alive => write!(f, "alive"),
+            Message::Exit(status) => write!(f, "exit {status}"),
+            Message::Signal(signal) => write!(f, "signal {signal}"),
+            Message::Failed(why) => write!(f, "failed {}", why.replace('\n', "; ")),
         }
     }
 }
 
-impl FromStr for Said {
+impl FromStr for Message {
     type Err = ();
 
-    fn from_str(line: &str) -> Result<Said, ()> {
+    fn from_str(line: &str) -> Result<Message, ()> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let number = || rest.parse().map_err(|_| ());
         match word {
-            "up" => Ok(Said::Up),
-            "alive" => Ok(Said::Alive),
-            "exit" => number().map(Said::Exit),
-            "signal" => number().map(Said::Signal),
-            "failed" => Ok(Said::Failed(rest.to_owned())),
+            "up" => Ok(Message::Up),
+            "alive" => Ok(Message::Alive),
+            "exit" => number().map(Message::Exit),
+            "signal" => number().map(Message::Signal),
+            "failed" => Ok(Message::Failed(rest.to_owned())),
             _ => Err(()),
         }
     }
 }
 
-/// What is said on a stream until its end. A line that is cut off was not said, nor one that is not understood.
-pub fn heard(mut from: impl BufRead) -> impl Iterator<Item = Said> {
+/// The messages of a stream until its end. Truncated and unknown lines are ignored.
+pub fn messages(mut from: impl BufRead) -> impl Iterator<Item = Message> {
     let lines = std::iter::from_fn(move || {
         let mut line = Vec::new();
         let read = from.read_until(b'\n', &mut line).ok()?;
@@ -70,35 +70,39 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_said_is_understood() {
-        for said in
-            [Said::Up, Said::Alive, Said::Exit(2), Said::Signal(9), Said::Failed("no root".to_owned())]
-        {
+    fn messages_round_trip() {
+        for said in [
+            Message::Up,
+            Message::Alive,
+            Message::Exit(2),
+            Message::Signal(9),
+            Message::Failed("no root".to_owned()),
+        ] {
             assert_eq!(said.to_string().parse(), Ok(said));
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_cut_off_was_not_said(cut in 0usize..40) {
-            let all = [Said::Up, Said::Alive, Said::Failed("no\nroot".to_owned()), Said::Exit(12)];
+        fn truncated_message_is_ignored(cut in 0usize..40) {
+            let all = [Message::Up, Message::Alive, Message::Failed("no\nroot".to_owned()), Message::Exit(12)];
             let text: String = all.iter().map(|said| format!("{said}\n")).collect();
             let left = &text.as_bytes()[..cut.min(text.len())];
             let whole = left.iter().filter(|byte| **byte == b'\n').count();
-            let said: Vec<String> = heard(left).map(|said| said.to_string()).collect();
+            let said: Vec<String> = messages(left).map(|said| said.to_string()).collect();
             prop_assert_eq!(said, all[..whole].iter().map(|said| said.to_string()).collect::<Vec<_>>());
         }
 
         #[test]
-        fn damage_costs_no_more_than_its_line(at in 0usize..8, byte in 0x80u8..) {
+        fn damaged_line_is_ignored(at in 0usize..8, byte in 0x80u8..) {
             let mut text = b"alive\nup\nexit 3\n".to_vec();
             text[at] = byte;
-            prop_assert_eq!(heard(&text[..]).last(), Some(Said::Exit(3)));
+            prop_assert_eq!(messages(&text[..]).last(), Some(Message::Exit(3)));
         }
 
         #[test]
-        fn any_stream_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            heard(&bytes[..]).for_each(drop);
+        fn any_stream_is_handled(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            messages(&bytes[..]).for_each(drop);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Watching a machine: what it says, what it prints, and whether it lives.
+//! Monitors a machine: its messages, its output, and whether it is alive.
 
-use crate::talk::{INTERRUPT, Said, heard};
+use crate::talk::{INTERRUPT, Message, messages};
 use std::io::{BufReader, PipeReader, Read as _, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -8,68 +8,72 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often is looked for Ctrl-C.
+/// Interval for checking for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Of what the kernel says so much is kept.
+/// Bytes of kernel messages to keep.
 const KEPT_BYTES: usize = 1 << 16;
 
-/// How long is waited for a machine before it is taken to hang.
+/// Time limits after which a machine counts as hanging.
 #[derive(Clone, Copy)]
 pub struct Patience {
-    /// For its kernel to say anything.
+    /// For the first output of the kernel.
     pub first_word: Duration,
-    /// For the command to begin.
+    /// For the start of the command.
     pub boot: Duration,
-    /// For the next word after that, though it says each second that it lives.
+    /// For the next message after that; heartbeats come every second.
     pub silence: Duration,
 }
 
-/// Why a machine was, or must be, stopped before its command had ended.
+/// A machine stopped before its command ended.
 pub struct Stopped {
-    /// Whether the command had begun.
+    /// Whether the command had started.
     pub up: bool,
-    /// What happened; `None` is Ctrl-C.
+    /// The reason; `None` means Ctrl-C.
     pub why: Option<String>,
 }
 
-/// A machine that runs.
-pub struct Watched<'a> {
-    said: Receiver<Said>,
+/// A running machine.
+pub struct MonitoredMachine<'a> {
+    said: Receiver<Message>,
     talk: UnixStream,
     console: &'a Console,
     patience: Patience,
     up: bool,
 }
 
-impl<'a> Watched<'a> {
-    pub fn new(talk: UnixStream, console: &'a Console, patience: Patience) -> Result<Watched<'a>, Stopped> {
+impl<'a> MonitoredMachine<'a> {
+    pub fn new(
+        talk: UnixStream,
+        console: &'a Console,
+        patience: Patience,
+    ) -> Result<MonitoredMachine<'a>, Stopped> {
         let hearing =
             talk.try_clone().map_err(|e| Stopped { up: false, why: Some(format!("cannot be read: {e}")) })?;
         let (to, said) = channel();
         std::thread::spawn(move || {
-            // Nobody listens any more at the end.
-            heard(BufReader::new(hearing)).try_for_each(|said| to.send(said)).ok()
+            // The receiver is gone at the end.
+            messages(BufReader::new(hearing)).try_for_each(|said| to.send(said)).ok()
         });
-        Ok(Watched { said, talk, console, patience, up: false })
+        Ok(MonitoredMachine { said, talk, console, patience, up: false })
     }
 
-    /// Waits for the end of the command; its exit status.
+    /// Waits for the end of the command; returns its exit status.
     pub fn until_end(&mut self) -> Result<i32, Stopped> {
         let begun = Instant::now();
         let mut last = begun;
         let mut asked = false;
         loop {
             match self.said.recv_timeout(LOOK) {
-                Ok(Said::Exit(status)) => return Ok(status),
-                Ok(Said::Signal(signal)) => {
+                Ok(Message::Exit(status)) => return Ok(status),
+                Ok(Message::Signal(signal)) => {
                     return Err(self.stopped(format!("ended its command by signal {signal}")));
                 }
-                Ok(Said::Failed(why)) => {
+                Ok(Message::Failed(why)) => {
                     return Err(self.stopped(format!("cannot start its command: {why}")));
                 }
                 Ok(said) => {
-                    self.up |= said == Said::Up;
+                    self.up |= said == Message::Up;
                     last = Instant::now();
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -81,7 +85,7 @@ impl<'a> Watched<'a> {
                 if !self.up {
                     return Err(Stopped { up: false, why: None });
                 }
-                // Where it does not arrive the machine has ended, and that is told next.
+                // If the message cannot be delivered, the machine has ended, which is reported next.
                 let _ = writeln!(self.talk, "{INTERRUPT}");
                 asked = true;
             }
@@ -106,14 +110,14 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// What the kernel says.
+/// The kernel's console.
 pub struct Console {
     said: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
 }
 
 impl Console {
-    /// Begins to read.
+    /// Starts reading.
     pub fn read(mut from: PipeReader) -> Console {
         let said = Arc::new(Mutex::new(Vec::new()));
         let keep = said.clone();
@@ -133,10 +137,10 @@ impl Console {
         text(&self.said).is_empty()
     }
 
-    /// What tells most of why the machine ended. It must have ended: all that it said is waited for.
-    pub fn telling(self) -> Option<String> {
+    /// The most informative console output. The machine must have ended: waits for all output.
+    pub fn cause(self) -> Option<String> {
         let _ = self.reader.join();
-        telling(&text(&self.said))
+        cause(&text(&self.said))
     }
 }
 
@@ -144,17 +148,17 @@ fn text(said: &Mutex<Vec<u8>>) -> String {
     String::from_utf8_lossy(&said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
 }
 
-/// What a kernel says, and the first process, when things go wrong; the worst first.
+/// Messages of the kernel and the first process on failures, the most severe first.
 const WORST: [&str; 5] = ["Kernel panic", "senesce-init:", "Out of memory", "BUG:", "blocked for more than"];
 
-/// A fault of the kernel's own, which a panic may follow from; where it was is told after it.
+/// A kernel fault, which may cause a later panic; its location follows.
 const FAULT: [&str; 2] = ["Oops", "[#1]"];
 const PLACE: &str = "RIP:";
 
-/// Where it is none of these, so many of the last lines are told.
+/// Otherwise, the number of last lines to report.
 const LAST: usize = 3;
 
-fn telling(console: &str) -> Option<String> {
+fn cause(console: &str) -> Option<String> {
     let mut lines: Vec<&str> = console.lines().map(without_time).filter(|line| !line.is_empty()).collect();
     let worst = WORST.iter().find_map(|word| lines.iter().find(|line| line.contains(word)));
     let fault = lines.iter().position(|line| FAULT.iter().any(|word| line.contains(word)));
@@ -167,7 +171,7 @@ fn telling(console: &str) -> Option<String> {
     Some(told.join("; ")).filter(|told| !told.is_empty())
 }
 
-/// A line of the kernel's log without the time in brackets.
+/// A kernel log line without the time in brackets.
 fn without_time(line: &str) -> &str {
     let line = line.trim();
     match line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -176,7 +180,7 @@ fn without_time(line: &str) -> &str {
     }
 }
 
-/// Reads all of a stream and passes it on as it comes, or keeps it.
+/// Reads a stream to its end; passes it on as it comes, or returns it.
 pub fn pass_on(mut from: PipeReader, to: Option<impl Write + Send + 'static>) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
@@ -186,7 +190,7 @@ pub fn pass_on(mut from: PipeReader, to: Option<impl Write + Send + 'static>) ->
         };
         let mut buffer = [0; 4096];
         while let Ok(n @ 1..) = from.read(&mut buffer) {
-            // Where nobody reads any more, the machine is not to wait.
+            // If the reader is gone, the machine must not block.
             let _ = to.write_all(&buffer[..n]).and_then(|()| to.flush());
         }
         kept
@@ -198,7 +202,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// How a machine ends that says this on its port and on its console, and then ends or hangs.
+    /// The result for a machine with this output on port and console, which then ends or hangs.
     fn end(said: &[u8], console: &str, hangs: bool) -> Result<i32, String> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let (from, mut to) = std::io::pipe().unwrap();
@@ -209,13 +213,13 @@ mod tests {
         let console = Console::read(from);
         let long = Duration::from_millis(300);
         let patience = Patience { first_word: long / 2, boot: long, silence: long };
-        let end = Watched::new(ours, &console, patience).and_then(|mut watched| watched.until_end());
+        let end = MonitoredMachine::new(ours, &console, patience).and_then(|mut watched| watched.until_end());
         drop(left);
         end.map_err(|stopped| stopped.why.unwrap_or_default())
     }
 
     #[test]
-    fn a_machine_that_ends_early_or_hangs_is_told() {
+    fn early_end_and_hang_are_reported() {
         assert_eq!(end(b"up\nalive\nexit 3\n", "", false), Ok(3));
         for (said, console, hangs, why) in [
             (&b"up\nalive\nexit 3"[..], "", false, "ended before its command did"),
@@ -231,26 +235,26 @@ mod tests {
     }
 
     #[test]
-    fn of_all_that_a_kernel_says_the_cause_is_told() {
+    fn cause_is_found_in_console_output() {
         let console = "[    1.2] Linux version 6.1\n[    9.1] Kernel panic - not syncing: no init\n[    9.2] Rebooting\n\n";
-        assert_eq!(telling(console).unwrap(), "Kernel panic - not syncing: no init");
-        assert_eq!(telling("a\nb\n\nc\n[    9.2] Rebooting\n").unwrap(), "b; c; Rebooting");
-        assert_eq!(telling("\n"), None);
+        assert_eq!(cause(console).unwrap(), "Kernel panic - not syncing: no init");
+        assert_eq!(cause("a\nb\n\nc\n[    9.2] Rebooting\n").unwrap(), "b; c; Rebooting");
+        assert_eq!(cause("\n"), None);
         let fault = "[   93.0] int3: 0000 [#1] PREEMPT SMP NOPTI\n[   93.1] CPU: 1 PID: 211 Comm: mkfs.f2fs\n\
                      [   93.1] RIP: 0010:syscall_trace_enter+0x1/0x90\n[   93.2] RIP: 0033:0x7f\n\
                      [   93.3] Kernel panic - not syncing: Fatal exception in interrupt\n";
         assert_eq!(
-            telling(fault).unwrap(),
+            cause(fault).unwrap(),
             "Kernel panic - not syncing: Fatal exception in interrupt; int3: 0000 [#1] PREEMPT SMP NOPTI; \
              RIP: 0010:syscall_trace_enter+0x1/0x90"
         );
         let warned = "[    1.0] RIP: 0010:warns+0x1/0x2\n[    2.0] Out of memory: Killed process 7\n";
-        assert_eq!(telling(warned).unwrap(), "Out of memory: Killed process 7", "a warning is no fault");
+        assert_eq!(cause(warned).unwrap(), "Out of memory: Killed process 7", "a warning is not a fault");
     }
 
     proptest! {
         #[test]
-        fn any_stream_comes_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn any_stream_ends(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let _ = end(&bytes, "", false);
         }
     }

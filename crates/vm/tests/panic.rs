@@ -1,9 +1,10 @@
-//! A kernel that panics. This test has no [`senesce_vm::init`], so what is started first in the machine ends at once.
+//! A kernel panic. This test does not call [`senesce_vm::init`], so the first process in the machine exits at
+//! once.
 
 use senesce_vm::{Error, Kernel, Task, qemu_version, run};
 
 #[test]
-fn a_panic_is_told_in_the_words_of_the_kernel() {
+fn panic_error_quotes_kernel() {
     if std::process::id() == 1 {
         return;
     }
