@@ -1,10 +1,11 @@
-//! Times and numbers in words.
+//! Formats times and numbers.
 
-/// A time as the store writes it, `2026-01-31T12:00:00Z`, of seconds since 1970.
+/// Formats seconds since 1970 like the store, `2026-01-31T12:00:00Z`.
 pub fn stamp(since_1970_s: f64) -> String {
     let seconds = since_1970_s as i64;
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Days of the civil calendar, counted in years that begin with March (Hinnant, chrono-compatible low-level date algorithms).
+    // Days of the civil calendar, in years that begin in March (Hinnant, chrono-compatible low-level date
+    // algorithms).
     let shifted = days + 719_468;
     let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -17,12 +18,12 @@ pub fn stamp(since_1970_s: f64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// A stamp for people.
+/// Formats a stamp for display.
 pub fn time(stamp: &str) -> String {
     stamp.replacen('T', " ", 1).replacen('Z', " UTC", 1)
 }
 
-/// A stretch of time.
+/// Formats a duration.
 pub fn stretch(seconds: f64) -> String {
     let s = seconds.max(0.0).round() as u64;
     match s {
@@ -33,7 +34,7 @@ pub fn stretch(seconds: f64) -> String {
     }
 }
 
-/// A number with as many digits as a reader can use.
+/// Formats a number with a useful number of digits.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 || (value.fract() == 0.0 && magnitude < 1e15) {
@@ -47,7 +48,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Digits in threes, apart by thin spaces.
+/// Groups digits by three, separated by thin spaces.
 fn grouped(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("−", digits));
     let threes: Vec<&str> =
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_are_those_of_the_calendar() {
+    fn stamps_match_calendar() {
         assert_eq!(stamp(0.0), "1970-01-01T00:00:00Z");
         assert_eq!(stamp(951_827_401.9), "2000-02-29T12:30:01Z");
         assert_eq!(stamp(2_147_483_647.0), "2038-01-19T03:14:07Z");

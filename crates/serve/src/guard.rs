@@ -1,15 +1,15 @@
-//! Who is let in.
+//! Access control.
 
 use crate::http::{Request, Response};
 use crate::token::Token;
 use std::net::{IpAddr, SocketAddr};
 
-/// Lets requests in that come from where they say, and with the token where there is one.
+/// Admits requests for a known host name, and with the token if there is one.
 pub struct Guard {
-    /// The hosts that a browser may believe to speak with, besides plain addresses.
+    /// Accepted host names, besides plain addresses.
     hosts: Vec<String>,
     port: u16,
-    /// Whether only this machine is listened to.
+    /// Whether the server listens only on the loopback address.
     local: bool,
     token: Option<Token>,
 }
@@ -25,10 +25,10 @@ impl Guard {
         Guard { hosts, port: address.port(), local, token }
     }
 
-    /// The address of the page, with the token.
+    /// The URL of the page, with the token.
     pub fn url(&self, address: SocketAddr) -> String {
         let host = match address.ip() {
-            ip if ip.is_unspecified() => self.hosts.last().expect("there is one").clone(),
+            ip if ip.is_unspecified() => self.hosts.last().expect("the host list is not empty").clone(),
             IpAddr::V6(ip) => format!("[{ip}]"),
             ip => ip.to_string(),
         };
@@ -37,9 +37,9 @@ impl Guard {
         format!("http://{host}:{}/{token}", self.port)
     }
 
-    /// Lets a request in, or says what to answer.
+    /// Admits a request, or returns the response that rejects it.
     pub fn admit(&self, request: &Request) -> Result<(), Response> {
-        // A page elsewhere may have its name point to this machine, and then read what is answered (DNS rebinding).
+        // Another site may point its name to this machine and then read the responses (DNS rebinding).
         if !request.host.as_deref().is_some_and(|host| self.is_ours(host)) {
             let port = self.port;
             return Err(Response::plain(
@@ -53,7 +53,7 @@ impl Guard {
         if request.method != "GET" && request.method != "HEAD" {
             return Err(Response::plain(405, "This server is read-only.").with("Allow", "GET, HEAD"));
         }
-        // It could not read the answer, but could tell from its time or size what there is.
+        // Another site cannot read the response, but could infer the contents from its time or size.
         if request.is_part_of_another {
             return Err(Response::plain(403, "Cross-site request refused. Open the address directly."));
         }
@@ -61,7 +61,7 @@ impl Guard {
         if let Some(said) = request.query.get("token") {
             return Err(match token.is(said) {
                 true => {
-                    // Out of the address, where others see it and histories keep it.
+                    // Remove the token from the URL, which is visible and stored in histories.
                     let there = request.query.with("token", None).at(&path_of(request));
                     let cookie =
                         format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie(), token.as_str());
@@ -80,12 +80,12 @@ impl Guard {
         }
     }
 
-    /// Cookies do not tell ports from each other, so their names do.
+    /// The name of the cookie contains the port, because cookies are shared between ports.
     fn cookie(&self) -> String {
         format!("senesce-{}", self.port)
     }
 
-    /// Whether a name is one under which nobody else can have a page: a plain address, or one that this machine has.
+    /// Whether no other site can use this host name: a plain address, or a name of this machine.
     fn is_ours(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !name.ends_with(':') && !port.contains(']') => (name, port.parse().ok()),
@@ -98,7 +98,7 @@ impl Guard {
     }
 }
 
-/// The path, encoded as it came, below this host: two slashes in front would name another.
+/// The path, encoded again, without a leading double slash, which would name another host.
 fn path_of(request: &Request) -> String {
     format!("/{}", crate::query::encode(request.path.trim_start_matches('/')))
 }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_are_answered() {
+    fn only_own_host_names_are_admitted() {
         let guard = Guard::new("127.0.0.1:8080".parse().unwrap(), None);
         for host in ["localhost:8080", "LocalHost:8080", "127.0.0.1:8080", "[::1]:8080"] {
             assert_eq!(status(&guard, &asked(host)), 200, "{host}");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn it_can_only_be_read() {
+    fn only_read_requests_are_admitted() {
         let guard = Guard::new("127.0.0.1:80".parse().unwrap(), None);
         let by =
             |method: &str| status(&guard, &Request { method: method.to_owned(), ..asked("localhost:80") });
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_asked_for_and_leaves_the_address() {
+    fn token_is_required_and_removed_from_url() {
         let token = Token::random().unwrap();
         let guard = Guard::new("0.0.0.0:80".parse().unwrap(), Some(token.clone()));
         assert!(

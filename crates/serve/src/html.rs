@@ -1,4 +1,4 @@
-//! Writes HTML in which text is always text, so that no name in a store is ever read as markup.
+//! Writes HTML with all text escaped, so that no name in a store is interpreted as markup.
 
 use std::fmt::{Display, Write as _};
 
@@ -7,19 +7,20 @@ use std::fmt::{Display, Write as _};
 pub struct Html(String);
 
 impl Html {
-    /// An element with what `inside` writes.
+    /// An element whose contents `inside` writes.
     pub fn el(&mut self, tag: &str, attributes: &[(&str, &str)], inside: impl FnOnce(&mut Html)) {
         self.open(tag, attributes);
         inside(self);
         self.0 += &format!("</{tag}>");
     }
 
-    /// An element with text in it.
+    /// An element that contains only text.
     pub fn leaf(&mut self, tag: &str, attributes: &[(&str, &str)], text: impl Display) {
         self.el(tag, attributes, |html| html.text(text));
     }
 
-    /// The beginning of an element, or one that has no end. An attribute whose value is `-` has none.
+    /// The start tag of an element, or a void element. An attribute with the value `-` is written without a
+    /// value.
     pub fn open(&mut self, tag: &str, attributes: &[(&str, &str)]) {
         self.0 += &format!("<{tag}");
         for (name, value) in attributes {
@@ -41,7 +42,7 @@ impl Html {
         self.leaf("a", &[("href", to)], text);
     }
 
-    /// JSON for scripts, in an element that shows nothing.
+    /// JSON for scripts, in an invisible element.
     pub fn data(&mut self, id: &str, inert_json: &str) {
         let _ =
             write!(self.0, "<script type=\"application/json\" id=\"{id}\" data-live>{inert_json}</script>");
@@ -51,7 +52,7 @@ impl Html {
         self.0
     }
 
-    /// A table below its caption, of (label, class of the column); it scrolls by itself where it is wider than the page.
+    /// A table with a caption; `columns` are (label, class). A table wider than the page scrolls on its own.
     pub fn table(&mut self, caption: &str, columns: &[(&str, &str)], rows: impl FnOnce(&mut Html)) {
         let scroll = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", caption)];
         self.el("div", &scroll, |html| {
@@ -101,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_opens_no_element_and_ends_no_attribute(text in "(.|<script>|\"|&lt;|'){0,20}") {
+        fn text_is_escaped(text in "(.|<script>|\"|&lt;|'){0,20}") {
             let mut html = Html::default();
             html.leaf("b", &[("title", &text)], &text);
             let html = html.into_string();

@@ -1,6 +1,7 @@
-//! HTTP/1.1 as far as a page that is only read needs it: one request a connection, `GET` and `HEAD`, no bodies.
+//! The subset of HTTP/1.1 for read-only pages: one request per connection, `GET` and `HEAD`, no bodies.
 //!
-//! The parser of heads is hyper's (`httparse`); the rest is the standard library, so that every limit is in plain sight here.
+//! hyper's parser (`httparse`) parses request heads; the rest uses the standard library, so that all limits
+//! are explicit here.
 
 mod connection;
 mod request;
@@ -20,20 +21,21 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Connections at once. More wait in the kernel, where none is reset; one is free at the latest when the times of a connection are over.
-/// With the files that answers open they stay below 1024 descriptors, the usual limit.
+/// Concurrent connections. Further ones wait in the kernel and are not reset; a slot becomes free at the
+/// latest when the time limits of a connection expire. Together with the files that responses open, they stay
+/// below the usual limit of 1024 descriptors.
 const CONNECTIONS: usize = 512;
 
-/// Answers that are made at once: each opens a store and draws a page.
+/// Concurrent responses; each opens a store and draws a page.
 const ANSWERS: usize = 32;
 
-/// Connections that wait in the kernel to be accepted; it takes no more than `net.core.somaxconn`.
+/// Connections waiting in the kernel to be accepted; the kernel limits this to `net.core.somaxconn`.
 const WAITING: i32 = 4096;
 
-/// How long it takes at most until an end is noticed.
+/// Interval for checking whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Answers requests until `ended` says so, each in a thread of its own.
+/// Serves requests, each in its own thread, until `ended` returns true.
 pub fn serve(
     listener: &TcpListener,
     limits: Limits,
@@ -41,8 +43,8 @@ pub fn serve(
     ended: impl Fn() -> bool,
 ) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
-    // To listen once more changes the length of the queue: the standard library asks for 128.
-    // SAFETY: the descriptor is that of the listener, which lives across the call.
+    // A second listen changes the length of the queue: the standard library uses 128.
+    // SAFETY: the descriptor belongs to the listener, which outlives the call.
     if unsafe { libc::listen(listener.as_raw_fd(), WAITING) } != 0 {
         return Err(std::io::Error::last_os_error());
     }
@@ -60,7 +62,7 @@ pub fn serve(
                 wait(listener)?;
                 continue;
             }
-            // Whoever called has gone, or there are too many files: neither is a reason to end.
+            // The client has disconnected, or too many files are open: neither is a reason to stop.
             Err(_) => {
                 std::thread::sleep(LOOK);
                 continue;
@@ -69,10 +71,10 @@ pub fn serve(
         let (its_answer, spare) = (answer.clone(), stream.try_clone());
         let spawned = std::thread::Builder::new().spawn(move || {
             let _slot = slot;
-            // Who does not listen to the end has had enough.
+            // An error means that the client has disconnected.
             let _ = connection::serve(stream, &limits, &*its_answer);
         });
-        // Where there are no more threads, one after the other is answered.
+        // If no thread can be started, serve the request in this one.
         if let (Err(_), Ok(stream)) = (spawned, spare) {
             let _ = connection::serve(stream, &limits, &*answer);
         }
@@ -80,9 +82,9 @@ pub fn serve(
     Ok(())
 }
 
-/// Waits a moment for a connection.
+/// Waits briefly for a connection.
 fn wait(listener: &TcpListener) -> std::io::Result<()> {
-    let timeout = Timespec::try_from(LOOK).expect("a moment is a time");
+    let timeout = Timespec::try_from(LOOK).expect("the interval is a valid time");
     match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
@@ -96,12 +98,12 @@ mod tests {
     use std::net::TcpStream;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// As long as a test may take.
+    /// Longer than any test.
     const HOUR: Duration = Duration::from_secs(3600);
 
     const PATIENT: Limits = Limits { head_time: HOUR, answer_time: HOUR, rest_time: Duration::from_secs(60) };
 
-    /// Runs a test against a server that greets all, and ends it.
+    /// Runs a test against a server with a constant response, then stops the server.
     fn served(limits: Limits, test: impl FnOnce(&dyn Fn() -> TcpStream)) {
         struct End<'a>(&'a AtomicUsize);
         impl Drop for End<'_> {
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_say_nothing_or_little_keep_nobody_waiting() {
+    fn idle_and_slow_clients_do_not_block_others() {
         served(PATIENT, |connect| {
             let silent: Vec<TcpStream> = (0..20).map(|_| connect()).collect();
             (&silent[0]).write_all(b"GET / HT").unwrap();
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_may_not_take_longer_however_it_comes() {
+    fn slow_heads_time_out() {
         let head_time = Duration::from_millis(50);
         served(Limits { head_time, ..PATIENT }, |connect| {
             let (begun, mut drop_by_drop) = (std::time::Instant::now(), connect());
@@ -155,7 +157,7 @@ mod tests {
             });
             assert_eq!(&answer, b"HTTP/1.1 408");
             assert!(begun.elapsed() >= head_time);
-            // Browsers connect ahead, and hear nothing where they ask nothing.
+            // Browsers open connections in advance; an idle one gets no response.
             assert_eq!(super::tests::answer(connect()), "");
         });
     }

@@ -1,7 +1,8 @@
-//! The live page: running and finished runs in a browser, read from stores and never written.
+//! The live page: shows running and finished runs in a browser. Stores are opened read-only.
 //!
-//! A request goes one way: `http` reads its head and nothing else, `guard` lets it in or not, `site` finds its page, `pages` draws it
-//! from a store that is opened for reading anew each time. No file is served; style and scripts are part of the program.
+//! A request passes through these stages: `http` reads its head, `guard` admits or rejects it, `site` finds
+//! its page, and `pages` draws the page from a store, which is opened read-only each time. No files are
+//! served; style and scripts are embedded in the program.
 
 mod clock;
 mod guard;
@@ -22,7 +23,7 @@ use guard::Guard;
 use site::Site;
 use std::net::{SocketAddr, TcpListener};
 
-/// Why nothing can be served.
+/// The reason why the server cannot run.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Error {
@@ -39,9 +40,9 @@ pub enum Error {
     Random(std::io::Error),
 }
 
-/// The live page, listening and not yet serving.
+/// The server of the live page, listening but not yet serving.
 pub struct Server {
-    /// How long each part of a connection may take.
+    /// Time limits of each connection.
     pub limits: Limits,
     listener: TcpListener,
     address: SocketAddr,
@@ -50,8 +51,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on `address`, whose port may be 0. Without a token anyone who reaches the address may read, so that one must be given
-    /// where others than this machine's users do.
+    /// Listens on `address`; port 0 selects a free one. Without a token, everyone who can reach the address
+    /// can read the stores, so pass one unless only users of this machine can reach it.
     pub fn listen(places: Vec<Place>, address: SocketAddr, token: Option<Token>) -> Result<Server, Error> {
         let listen = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(listen)?;
@@ -60,12 +61,12 @@ impl Server {
         Ok(Server { limits, listener, address, site, guard })
     }
 
-    /// Where it is, for a browser on this machine, with the token that it asks for.
+    /// The URL for a browser on this machine, including the token.
     pub fn url(&self) -> String {
         self.guard.url(self.address)
     }
 
-    /// Serves until `ended` says so.
+    /// Serves until `ended` returns true.
     pub fn serve(self, ended: impl Fn() -> bool) -> Result<(), Error> {
         let Server { limits, listener, site, guard, .. } = self;
         let answer = move |request: &http::Request| match guard.admit(request) {

@@ -1,11 +1,11 @@
-//! Which runs a page of the list shows, and in which order.
+//! Filters, sorts and paginates the list of runs.
 
 use crate::query::Query;
 use crate::stores::{Opened, RunAt};
 use lab::Progress;
 use std::cmp::Ordering;
 
-/// Runs on a page of the list.
+/// Runs per page of the list.
 pub const PAGE: usize = 100;
 
 /// One run of the list.
@@ -16,7 +16,7 @@ pub struct Row {
     pub name: String,
     pub fs: String,
     pub state: String,
-    /// How many numbers it has.
+    /// Number of measurements.
     pub numbers: u64,
     pub started: String,
     pub finished: Option<String>,
@@ -40,7 +40,7 @@ pub fn rows(place: usize, opened: &Opened) -> Result<Vec<Row>, lab::Error> {
     Ok(opened.runs.iter().map(row).collect())
 }
 
-/// What the list can be ordered by: as addresses name it, and the heading of the column.
+/// The sort keys: the name in URLs, and the heading of the column.
 pub const ORDERS: [(&str, &str); 7] = [
     ("run", "Run"),
     ("state", "State"),
@@ -51,15 +51,15 @@ pub const ORDERS: [(&str, &str); 7] = [
     ("started", "Started"),
 ];
 
-/// What is shown of the list.
+/// The selected part of the list.
 pub struct Selection<'q> {
     text: Option<String>,
     state: Option<&'q str>,
-    /// One kind; `all`; else all but the checkpoints, which are parts of other runs.
+    /// The kind of runs; `all` for all; `None` for all except checkpoints, which are parts of other runs.
     kind: Option<&'q str>,
-    /// An order of [`ORDERS`].
+    /// A sort key of [`ORDERS`].
     pub order: &'q str,
-    /// Whether the largest comes first.
+    /// Whether the order is descending.
     pub falling: bool,
     page: usize,
 }
@@ -105,7 +105,8 @@ impl<'q> Selection<'q> {
         if self.falling { order.reverse() } else { order }
     }
 
-    /// The rows of the page that was asked for, its number, how many pages there are, and how many rows on all.
+    /// The rows of the requested page, the number of the page, the number of pages, and the total number of
+    /// rows.
     pub fn page(&self, rows: &[Row]) -> (Vec<Row>, usize, usize, usize) {
         let mut shown: Vec<&Row> = rows.iter().filter(|row| self.shows(row)).collect();
         shown.sort_by(|a, b| self.compare(a, b));
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_at_a_time_the_last_runs_first() {
+    fn list_is_paginated_newest_first() {
         let (ids, page, pages, all) = asked("");
         assert_eq!((ids[0], ids.len(), page, pages, all), (999, 100, 1, 9, 900));
         let (ids, page, ..) = asked("page=9");
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sought_and_ordered() {
+    fn rows_are_filtered_and_sorted() {
         assert_eq!(asked("q=NAME-0007").0, [7]);
         assert_eq!(asked("q=btrfs&kind=checkpoint&sort=run").0[..2], [20, 50]);
         assert_eq!(asked("state=running").3, 0);

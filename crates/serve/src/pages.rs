@@ -1,4 +1,4 @@
-//! The pages, each drawn from stores as they are now.
+//! The pages, drawn from the current contents of the stores.
 
 mod compare;
 mod frame;
@@ -15,7 +15,7 @@ use crate::stores::{Opened, Place, RunAt};
 use frame::Frame;
 use lab::Run;
 
-/// A page that says what is wrong.
+/// An error page.
 pub fn error(status: u16, why: &str) -> Response {
     Response::page(
         status,
@@ -27,7 +27,7 @@ pub fn error(status: u16, why: &str) -> Response {
     )
 }
 
-/// Opens the store of a run, or says why it is not shown.
+/// Opens the store of a run, or returns an error page.
 fn open(places: &[Place], at: RunAt) -> Result<Opened, Response> {
     let place = places.get(at.place).ok_or_else(|| error(404, "No such store."))?;
     let opened = place.open().map_err(failed)?;
@@ -37,17 +37,17 @@ fn open(places: &[Place], at: RunAt) -> Result<Opened, Response> {
     }
 }
 
-/// The store cannot be read now; it may be later.
+/// An error page for a store that cannot be read now.
 fn failed(error: lab::Error) -> Response {
     self::error(503, &format!("The results cannot be read: {error}. Reload the page to try again."))
 }
 
-/// What a run is called, in few words.
+/// A short title of a run.
 fn title(run: &Run) -> String {
     format!("Run {}: {} {}", run.id.0, run.kind, run.name)
 }
 
-/// A state, in words, with a mark that needs no colour.
+/// A state, with a symbol that does not depend on colour.
 fn state(html: &mut Html, state: &str) {
     let mark = match state {
         "running" => "▶",
@@ -62,7 +62,7 @@ fn state(html: &mut Html, state: &str) {
     });
 }
 
-/// What a state means, where that is not plain.
+/// An explanation of a state, unless it is obvious.
 fn meaning(state: &str) -> Option<&'static str> {
     match state {
         "killed" => Some(

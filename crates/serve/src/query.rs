@@ -1,11 +1,11 @@
-//! What stands behind the question mark of an address.
+//! Query strings of URLs.
 
-/// Names and values, in their order.
+/// Names and values, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads a query; what cannot be decoded is left out.
+    /// Parses a query; undecodable parts are left out.
     pub fn parse(text: &str) -> Query {
         let pair = |part: &str| {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
@@ -14,12 +14,12 @@ impl Query {
         Query(text.split('&').filter(|part| !part.is_empty()).filter_map(pair).collect())
     }
 
-    /// The first value of a name; an empty one is none, as forms send those.
+    /// The first value of a name; an empty value counts as missing, because forms send empty fields.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(one, value)| one == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
-    /// The same with another value of a name, or without it.
+    /// A copy with another value of a name, or without the name.
     pub fn with(&self, name: &str, value: Option<&str>) -> Query {
         let mut pairs: Vec<_> =
             self.0.iter().filter(|(one, value)| one != name && !value.is_empty()).cloned().collect();
@@ -27,7 +27,7 @@ impl Query {
         Query(pairs)
     }
 
-    /// The address of a path with this query.
+    /// The URL of a path with this query.
     pub fn at(&self, path: &str) -> String {
         let pairs: Vec<String> =
             self.0.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
@@ -35,7 +35,7 @@ impl Query {
     }
 }
 
-/// Undoes percent encoding; none if it is broken, or not text.
+/// Decodes percent encoding; `None` if it is invalid or not UTF-8.
 pub fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
@@ -52,7 +52,7 @@ pub fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
-/// Percent encoding of all that is not plain everywhere in an address.
+/// Percent-encodes all characters that are not safe everywhere in a URL.
 pub fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./~".contains(&byte);
     text.bytes()
@@ -66,7 +66,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_query_is_read_and_changed() {
+    fn query_is_parsed_and_changed() {
         let query = Query::parse("q=a+b%26c&state=&sort=name&%zz=1&alone");
         assert_eq!((query.get("q"), query.get("state"), query.get("alone")), (Some("a b&c"), None, None));
         assert_eq!(query.with("sort", None).with("page", Some("2")).at("/"), "/?q=a%20b%26c&page=2");
@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(text in "\\PC*") {
+        fn encoding_round_trips(text in "\\PC*") {
             prop_assert_eq!(decode(&encode(&text)), Some(text.clone()));
             let query = Query::default().with("name", Some(&text));
             let address = query.at("/");
@@ -84,7 +84,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_asked_is_read(text in "\\PC*") {
+        fn any_query_is_parsed(text in "\\PC*") {
             let _ = (Query::parse(&text), decode(&text));
         }
     }

@@ -1,4 +1,4 @@
-//! Which address has which page.
+//! Routes URLs to pages.
 
 use crate::http::{Request, Response};
 use crate::pages;
@@ -7,7 +7,7 @@ use crate::stores::{Place, RunAt};
 const LIVE_SCRIPT: &str = include_str!("../web/live.js");
 const LIVE_STYLE: &str = include_str!("../web/live.css");
 
-/// The pages of some stores.
+/// The pages of a set of stores.
 pub struct Site {
     places: Vec<Place>,
     style: String,
@@ -18,7 +18,7 @@ impl Site {
         Site { places, style: [report::STYLE, LIVE_STYLE].concat() }
     }
 
-    /// The page that was asked for.
+    /// The requested page.
     pub fn answer(&self, request: &Request) -> Response {
         let query = &request.query;
         match request.path.as_str() {

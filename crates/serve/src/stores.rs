@@ -1,11 +1,11 @@
-//! The stores that are shown.
+//! The stores to show.
 
 use lab::{Error, Life, Progress, Run, RunId, Store, StoreAt, lives};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Where a store is.
+/// The location of a store.
 #[derive(Clone, Debug)]
 pub struct Place {
     at: StoreAt,
@@ -13,7 +13,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A store by itself.
+    /// A store given by itself.
     pub fn store(at: StoreAt) -> Place {
         Place { shown: at.to_string(), at }
     }
@@ -23,12 +23,12 @@ impl Place {
         Place { at: StoreAt::of_work(dir), shown: dir.display().to_string() }
     }
 
-    /// What it is called on the page.
+    /// The name on the page.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Whether there is such a file now. A database of a server is there.
+    /// Whether the file exists. A server database counts as existing.
     pub fn is_there(&self) -> bool {
         self.file().is_none_or(Path::is_file)
     }
@@ -40,7 +40,7 @@ impl Place {
         }
     }
 
-    /// Opens it for reading.
+    /// Opens the store read-only.
     pub fn open(&self) -> Result<Opened, Error> {
         let store = self.at.read()?;
         let runs = store.runs()?;
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// A store as it is now.
+/// An open store.
 pub struct Opened {
     pub store: Store,
     pub runs: Vec<Run>,
@@ -59,11 +59,11 @@ pub struct Opened {
 
 impl Opened {
     pub fn run(&self, id: i64) -> Option<&Run> {
-        // In order of their numbers.
+        // Runs are sorted by number.
         self.runs.binary_search_by_key(&id, |run| run.id.0).ok().map(|at| &self.runs[at])
     }
 
-    /// How far a run is; of one that has ended how far it was last noted to be.
+    /// The progress of a run; for an ended run, the last recorded one.
     pub fn progress(&self, run: &Run) -> Option<Progress> {
         match self.lives.get(&run.id.0) {
             Some((_, progress)) => progress.clone(),
@@ -71,7 +71,7 @@ impl Opened {
         }
     }
 
-    /// The state of a run in one word: as it is stored, but for one that has not ended and does not live.
+    /// The state of a run: the stored one, except for a run that neither ended nor is alive.
     pub fn state<'r>(&self, run: &'r Run) -> &'r str {
         match self.lives.get(&run.id.0) {
             Some((Life::Killed, _)) => "killed",
@@ -80,7 +80,7 @@ impl Opened {
         }
     }
 
-    /// The kinds of file systems of a run, where it tells them.
+    /// The kinds of file systems of a run, if recorded.
     pub fn file_systems(&self, run: &Run) -> String {
         let at = |path: &str| run.parameters.pointer(path);
         let told = ["/made/fs", "/experiment/fs", "/fs"].iter().find_map(|path| at(path));
@@ -98,17 +98,17 @@ impl Opened {
     }
 }
 
-/// A run in one of the stores, as addresses and people name it.
+/// The identifier of a run in one of the stores, for URLs and for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunAt {
-    /// The store, counted from 0.
+    /// The number of the store, from 0.
     pub place: usize,
-    /// The run in it.
+    /// The run in that store.
     pub run: RunId,
 }
 
 impl RunAt {
-    /// Reads `STORE/RUN`, stores counted from 1.
+    /// Parses `STORE/RUN`, with stores counted from 1.
     pub fn parse(text: &str) -> Option<RunAt> {
         let (place, run) = text.split_once('/')?;
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -116,12 +116,12 @@ impl RunAt {
         Some(RunAt { place, run: RunId(run.parse().ok().filter(|_| digits(run))?) })
     }
 
-    /// The address of its page.
+    /// The URL of the run's page.
     pub fn address(self) -> String {
         format!("/run/{}", self.name())
     }
 
-    /// As [`RunAt::parse`] reads it.
+    /// The name in the format of [`RunAt::parse`].
     pub fn name(self) -> String {
         format!("{}/{}", self.place + 1, self.run.0)
     }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_have_names() {
+    fn run_names_round_trip() {
         let at = RunAt { place: 1, run: RunId(17) };
         assert_eq!(RunAt::parse(&at.name()), Some(at));
         for bad in ["", "1", "0/1", "1/", "1/-2", "+1/2", "1/2/3", "1/9999999999999999999", "a/b"] {

@@ -1,4 +1,4 @@
-//! The secret that others than this machine's users must know.
+//! The access token for users on other machines.
 
 use crate::Error;
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use std::path::Path;
 pub struct Token(String);
 
 impl Token {
-    /// A new one of 128 random bits.
+    /// A new token of 128 random bits.
     pub fn random() -> Result<Token, Error> {
         let mut bits = [0; 16];
         std::fs::File::open("/dev/urandom")
@@ -18,7 +18,7 @@ impl Token {
         Ok(Token(bits.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// The one in a file, which others should not be able to read.
+    /// Reads a token from a file, which should be readable only by its owner.
     pub fn read(path: &Path) -> Result<Token, Error> {
         let read = input::read_to_string(path);
         let text = read.map_err(|source| Error::TokenFile { path: path.to_owned(), source })?;
@@ -30,12 +30,12 @@ impl Token {
         }
     }
 
-    /// The token as it is typed.
+    /// The token as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is this one. How long that takes tells nothing of where they differ.
+    /// Whether `said` equals this token. The time taken does not reveal where they differ.
     pub fn is(&self, said: &str) -> bool {
         let differing = self
             .0
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_whole_token_is_it() {
+    fn only_the_exact_token_matches() {
         let token = Token::random().unwrap();
         assert_eq!(token.as_str().len(), 32);
         assert!(token.is(token.as_str()) && !token.is("") && !token.is(&token.as_str()[1..]));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_a_file_is_long_and_plain() {
+    fn token_files_are_checked() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let read = |text: &str| {
             std::fs::write(file.path(), text).unwrap();

@@ -1,24 +1,25 @@
-//! One connection: a head is read, an answer is written, each within its time and size.
+//! One connection: reads a request head and writes a response, each within limits of time and size.
 
 use super::{Request, Response};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Bytes of a head.
+/// Maximum size of a request head in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
 
-/// Bytes that are still read from clients that go on talking after the answer, so that the answer is not torn away from them.
+/// Bytes to read after the response from a client that continues sending, so that the response is not lost to
+/// a reset.
 const REST_BYTES: usize = 64 * 1024;
 
-/// How long each part of a connection may take.
+/// Time limits of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For the head of the request to arrive, all of it: 10 s.
+    /// For receiving the whole request head: 10 s.
     pub head_time: Duration,
-    /// For the client to take the answer, all of it: 60 s.
+    /// For sending the whole response: 60 s.
     pub answer_time: Duration,
-    /// For clients that go on talking after the answer: 2 s.
+    /// For a client that continues sending after the response: 2 s.
     pub rest_time: Duration,
 }
 
@@ -29,7 +30,7 @@ impl Default for Limits {
     }
 }
 
-/// Answers one request.
+/// Serves one request.
 pub fn serve(mut stream: TcpStream, limits: &Limits, answer: &dyn Fn(&Request) -> Response) -> Result<()> {
     stream.set_nonblocking(false)?;
     let request = read(&mut stream, limits.head_time);
@@ -43,7 +44,7 @@ pub fn serve(mut stream: TcpStream, limits: &Limits, answer: &dyn Fn(&Request) -
     rest(&mut stream, limits.rest_time)
 }
 
-/// Reads the head. None if the browser went away without a word, as those do that connect ahead.
+/// Reads the head. `None` if the client disconnects without a request, as with connections opened in advance.
 fn read(stream: &mut TcpStream, time: Duration) -> std::result::Result<Request, Option<Response>> {
     let deadline = Instant::now() + time;
     let mut head = Vec::new();
@@ -80,7 +81,7 @@ fn write(stream: &mut TcpStream, mut bytes: &[u8], time: Duration) -> Result<()>
     Ok(())
 }
 
-/// Reads what is left, up to a limit.
+/// Reads the remaining input, up to a limit.
 fn rest(stream: &mut TcpStream, time: Duration) -> Result<()> {
     let deadline = Instant::now() + time;
     let (mut buffer, mut left) = ([0; 4096], REST_BYTES);
@@ -94,7 +95,7 @@ fn rest(stream: &mut TcpStream, time: Duration) -> Result<()> {
     }
 }
 
-/// Sets the time that is left; no time at all is an error.
+/// Sets the remaining time as a timeout; fails if no time remains.
 fn limited(deadline: Instant, set: impl FnOnce(Option<Duration>) -> Result<()>) -> Result<()> {
     match deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
         Some(left) => set(Some(left)),

@@ -3,32 +3,33 @@
 use super::Response;
 use crate::query::{self, Query};
 
-/// Fields of a head; more are refused.
+/// Maximum number of header fields.
 const FIELDS: usize = 64;
 
-/// What a browser asks for, as far as it matters here.
+/// The relevant parts of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// `GET`, `HEAD`, or what is refused.
+    /// The method, such as `GET` or `HEAD`.
     pub method: String,
     /// The path, decoded.
     pub path: String,
-    /// What stands behind the question mark.
+    /// The query string.
     pub query: Query,
-    /// The host that the browser believes to speak with; none if there is not exactly one.
+    /// The host in the request; `None` unless there is exactly one.
     pub host: Option<String>,
     /// All cookies.
     pub cookies: String,
     /// `Authorization`.
     pub authorization: Option<String>,
-    /// Whether another page asks for it, to have it as a part of its own (Fetch Metadata); to follow a link from elsewhere is not that.
+    /// Whether another page requests this as a resource (Fetch Metadata); following a link from another page
+    /// does not count.
     pub is_part_of_another: bool,
-    /// The version of the page that the browser has.
+    /// The version of the page that the browser has cached.
     pub if_none_match: Option<String>,
 }
 
 impl Request {
-    /// Reads a head; none if it is not whole yet, and what to answer if it is none.
+    /// Parses a head; `None` if it is incomplete, and an error response if it is invalid.
     pub fn parse(head: &[u8]) -> Result<Option<Request>, Response> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS];
         let mut parsed = httparse::Request::new(&mut fields);
@@ -53,7 +54,7 @@ impl Request {
             [value] => Some(value.trim().to_owned()),
             _ => None,
         };
-        // A page of another port of this machine is of the same site, and another page all the same.
+        // A page on another port of this machine is same-site, but still another page.
         let elsewhere = matches!(only("sec-fetch-site").as_deref(), Some("cross-site" | "same-site"));
         let followed = only("sec-fetch-dest").as_deref() == Some("document");
         Ok(Some(Request {
@@ -77,7 +78,7 @@ mod tests {
     const HEAD: &str = "GET /run/1/7?name=a%20b&sort=-at HTTP/1.1\r\nHost: localhost:80\r\nCookie: a=b\r\nIf-None-Match: \"x\"\r\n\r\n";
 
     #[test]
-    fn a_head_is_read() {
+    fn head_is_parsed() {
         let request = Request::parse(HEAD.as_bytes()).unwrap().unwrap();
         assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/run/1/7"));
         assert_eq!((request.query.get("name"), request.query.get("sort")), (Some("a b"), Some("-at")));
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_from_another_page_is_told_from_who_follows_a_link() {
+    fn cross_site_requests_differ_from_links() {
         let asked = |fields: &str| {
             let head = HEAD.replace("Cookie: a=b\r\n", fields);
             Request::parse(head.as_bytes()).unwrap().unwrap().is_part_of_another
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_head_is_refused() {
+    fn invalid_heads_are_rejected() {
         let status = |head: &str| Request::parse(head.as_bytes()).unwrap_err().status;
         assert_eq!(status("hello there\r\n\r\n"), 400);
         assert_eq!(status("GET http://elsewhere/ HTTP/1.1\r\n\r\n"), 400);
@@ -110,11 +111,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_heads_are_refused_or_read(at in 0..HEAD.len(), byte in any::<u8>(), end in 0..HEAD.len()) {
+        fn damaged_heads_are_read_or_rejected(at in 0..HEAD.len(), byte in any::<u8>(), end in 0..HEAD.len()) {
             let mut head = HEAD.as_bytes().to_vec();
             head[at] = byte;
             let _ = Request::parse(&head);
-            // A byte that is inserted, or one that is missing.
+            // Insert a byte, or drop one.
             head.insert(at, byte);
             let _ = Request::parse(&head);
             let _ = Request::parse(&[&HEAD.as_bytes()[..at], &HEAD.as_bytes()[at + 1..]].concat());

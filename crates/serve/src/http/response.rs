@@ -1,8 +1,8 @@
-//! What is answered.
+//! Responses.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// What every answer says: nothing from elsewhere, no frames, no guesses at types, no word to others of where one was.
+/// Headers of every response: no content from other sites, no frames, no type sniffing, no referrer.
 const ALWAYS: &str = "X-Content-Type-Options: nosniff\r\n\
     X-Frame-Options: DENY\r\n\
     Referrer-Policy: no-referrer\r\n\
@@ -10,27 +10,27 @@ const ALWAYS: &str = "X-Content-Type-Options: nosniff\r\n\
     Cross-Origin-Resource-Policy: same-origin\r\n\
     Connection: close\r\n";
 
-/// Figures bring style of their own, as attributes and elements; scripts are the two that are served, and nothing is loaded from
-/// anywhere else.
+/// Figures have inline style attributes and elements; the only scripts are the two that are served, and
+/// nothing is loaded from other sites.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     /// The status.
     pub status: u16,
-    /// Type of the body.
+    /// The type of the body.
     kind: &'static str,
     body: String,
-    /// Further fields, each with its line end.
+    /// Additional header fields, each with its line end.
     fields: String,
-    /// Whether a browser may show it again if nothing has changed.
+    /// Whether the response has an entity tag, so that a browser can reuse its cached version.
     tagged: bool,
 }
 
 impl Response {
-    /// A line of text.
+    /// A response of one line of text.
     pub fn plain(status: u16, text: &str) -> Response {
         Response {
             status,
@@ -41,22 +41,22 @@ impl Response {
         }
     }
 
-    /// A page.
+    /// A response with an HTML page.
     pub fn page(status: u16, html: String) -> Response {
         Response { kind: "text/html", body: html, tagged: status == 200, ..Response::plain(status, "") }
     }
 
-    /// A part of the program: a style or a script.
+    /// A static part of the program: a style or a script.
     pub fn part(kind: &'static str, text: &str) -> Response {
         Response { kind, body: text.to_owned(), tagged: true, ..Response::plain(200, "") }
     }
 
-    /// Sends the browser elsewhere.
+    /// Redirects the browser.
     pub fn redirect(to: &str) -> Response {
         Response::plain(303, "See the new location.").with("Location", to)
     }
 
-    /// Adds a field. A value that would end its line is left out.
+    /// Adds a header field. A value with a line end is left out.
     pub fn with(mut self, name: &str, value: &str) -> Response {
         if value.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             self.fields += &format!("{name}: {value}\r\n");
@@ -64,7 +64,7 @@ impl Response {
         self
     }
 
-    /// All of it as it is sent; without a body where the browser asked for the head only, or has this version already.
+    /// The serialized response; without a body for a HEAD request or if the browser has this version cached.
     pub fn bytes(&self, head_only: bool, if_none_match: Option<&str>) -> Vec<u8> {
         let tag = self.tagged.then(|| tag(&self.body));
         let known = tag
@@ -92,7 +92,7 @@ impl Response {
     }
 }
 
-/// A name for a version of a page: two that differ have different ones, for all practical purposes.
+/// An entity tag: different versions of a page have different tags, for all practical purposes.
 fn tag(body: &str) -> String {
     let mut hasher = DefaultHasher::new();
     body.hash(&mut hasher);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_has_not_changed_is_not_sent_again() {
+    fn unchanged_page_is_not_sent_again() {
         let page = Response::page(200, "<p>hello".to_owned());
         let whole = sent(&page, false, None);
         assert!(
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_makes_a_line_of_its_own() {
+    fn header_values_cannot_add_lines() {
         let sent = sent(&Response::redirect("/\r\nSet-Cookie: a=b"), false, None);
         assert!(!sent.contains("Set-Cookie"), "{sent}");
     }

@@ -1,13 +1,13 @@
-//! So many at once, and no more.
+//! A counting semaphore.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// Slots that are taken and given back.
+/// A set of slots.
 #[derive(Clone)]
 pub struct Slots(Arc<(Mutex<usize>, Condvar)>);
 
-/// A slot; it is given back when this is dropped, even by a thread that panics.
+/// A taken slot, which is released on drop, also by a panicking thread.
 pub struct Slot(Slots);
 
 impl Slots {
@@ -15,23 +15,23 @@ impl Slots {
         Slots(Arc::new((Mutex::new(free), Condvar::new())))
     }
 
-    /// Takes one as soon as one is free.
+    /// Takes a slot; waits until one is free.
     pub fn take(&self) -> Slot {
         let mut free = self.free();
         while *free == 0 {
-            free = self.0.1.wait(free).expect("nothing panics with the lock");
+            free = self.0.1.wait(free).expect("no thread panics while it holds the lock");
         }
         *free -= 1;
         Slot(self.clone())
     }
 
-    /// Takes one, if one is free within that time.
+    /// Takes a slot if one becomes free within `time`.
     pub fn take_within(&self, time: Duration) -> Option<Slot> {
         let (mut free, _) = self
             .0
             .1
             .wait_timeout_while(self.free(), time, |free| *free == 0)
-            .expect("nothing panics with the lock");
+            .expect("no thread panics while it holds the lock");
         (*free > 0).then(|| {
             *free -= 1;
             Slot(self.clone())
@@ -39,7 +39,7 @@ impl Slots {
     }
 
     fn free(&self) -> MutexGuard<'_, usize> {
-        self.0.0.lock().expect("nothing panics with the lock")
+        self.0.0.lock().expect("no thread panics while it holds the lock")
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_are_taken_than_there_are() {
+    fn slots_are_limited() {
         let slots = Slots::new(2);
         let (a, b) = (slots.take(), slots.take());
         assert!(slots.take_within(Duration::from_millis(1)).is_none());

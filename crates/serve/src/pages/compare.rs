@@ -1,4 +1,4 @@
-//! Two runs side by side.
+//! Comparison of two runs.
 
 use super::{Frame, open, state, title};
 use crate::clock::number;
@@ -8,16 +8,16 @@ use crate::query::Query;
 use crate::stores::{Opened, Place, RunAt};
 use lab::{Compared, Interval, Run, SideBySide, side_by_side};
 
-/// Measures that a page shows; series of hundreds of checkpoints have more than anyone reads.
+/// Maximum number of measures on a page; series of hundreds of checkpoints have more than a reader can use.
 const MOST: usize = 1000;
 
-/// The page that sets run `b` beside run `a`.
+/// The page that compares runs `a` and `b`.
 pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
     let (first, second) = match open(places, a).and_then(|first| Ok((first, open(places, b)?))) {
         Ok(both) => both,
         Err(refusal) => return refusal,
     };
-    let found = |opened: &Opened, at: RunAt| opened.run(at.run.0).expect("it was found").clone();
+    let found = |opened: &Opened, at: RunAt| opened.run(at.run.0).expect("the run was found").clone();
     let runs = [found(&first, a), found(&second, b)];
     let beside = match side_by_side((&first.store, &runs[0]), (&second.store, &runs[1])) {
         Ok(beside) => beside,
@@ -52,7 +52,7 @@ pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
     )
 }
 
-/// What a reader must know before believing the table.
+/// Caveats about the comparison.
 fn cautions(html: &mut Html, [a, b]: &[Run; 2], beside: &SideBySide) {
     let mut said = Vec::new();
     if a.state != "done" || b.state != "done" {

@@ -1,11 +1,11 @@
-//! The frame of every page: head, way around, main part.
+//! The frame of every page: head, navigation, main part.
 
 use crate::html::Html;
 
 /// The frame of a page.
 pub struct Frame<'a> {
     title: &'a str,
-    /// Looked at again after so many seconds, with what is said to those who do not see that something has changed.
+    /// The refresh interval in seconds, and a text that announces changes to assistive technology.
     live: Option<(u32, String)>,
     figures: bool,
 }
@@ -15,17 +15,17 @@ impl<'a> Frame<'a> {
         Frame { title, live: None, figures: false }
     }
 
-    /// The page changes by itself.
+    /// Marks the page as live.
     pub fn live(self, seconds: u32, said: String) -> Frame<'a> {
         Frame { live: Some((seconds, said)), ..self }
     }
 
-    /// The page has figures.
+    /// Marks the page as having figures.
     pub fn figures(self) -> Frame<'a> {
         Frame { figures: true, ..self }
     }
 
-    /// The whole page, with what `main` writes.
+    /// The whole page; `main` writes its main part.
     pub fn page(&self, main: impl FnOnce(&mut Html)) -> String {
         let mut html = Html::default();
         html.open("html", &[("lang", "en")]);

@@ -10,10 +10,10 @@ use crate::stores::{Place, RunAt};
 use lab::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Seconds between two looks at the list.
+/// Refresh interval of the list in seconds.
 const EVERY: u32 = 3;
 
-/// The list, or of it what was asked for.
+/// The list, or the requested part of it.
 pub fn list(places: &[Place], query: &Query) -> Response {
     let (mut all, mut broken) = (Vec::new(), Vec::new());
     for (at, place) in places.iter().enumerate() {
@@ -48,7 +48,7 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// The run that another is to be compared with, if that is what the list is for.
+    /// The run to compare with, if the list serves to select the second run of a comparison.
     fn with(&self) -> Option<RunAt> {
         self.query.get("with").and_then(RunAt::parse)
     }
@@ -61,7 +61,7 @@ impl List<'_> {
         states
     }
 
-    /// How many runs there are in each state: what is said when it changes.
+    /// The number of runs in each state, announced when it changes.
     fn said(&self) -> String {
         let states = self.states().into_iter().map(|(state, n)| format!("{n} {state}"));
         states.collect::<Vec<_>>().join(", ")
@@ -96,7 +96,7 @@ impl List<'_> {
         });
     }
 
-    /// What is shown of the list: a form that needs no script.
+    /// The filter form, which works without scripts.
     fn filter(&self, html: &mut Html) {
         let attributes = [("class", "filter"), ("role", "search"), ("action", "/"), ("aria-label", "Runs")];
         html.el("form", &attributes, |html| {
@@ -159,7 +159,7 @@ impl List<'_> {
                 (true, false) => ("ascending", " ▲"),
                 (true, true) => ("descending", " ▼"),
             };
-            // Another press turns it round.
+            // A second click reverses the order.
             let next = if here && !self.selection.falling { format!("-{order}") } else { order.to_owned() };
             let to = self.query.with("sort", Some(&next)).with("page", None).at("/");
             let class = if order == "numbers" { "number" } else { "text" };
@@ -227,7 +227,7 @@ impl List<'_> {
     }
 }
 
-/// How far a run is, in one line.
+/// The progress of a run in one line.
 fn short(html: &mut Html, progress: &Progress, state: &str) {
     let steps = progress.steps.map(|(done, of)| format!("step {} of {of}", (done + 1).min(of)));
     let share = progress.share().map(|share| format!("{:.0} %", 100.0 * share));

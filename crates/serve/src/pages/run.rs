@@ -1,4 +1,4 @@
-//! One run: how far it is, its figures as they come, its numbers, its conditions.
+//! One run: its progress, partial figures, measurements and conditions.
 
 use super::{Frame, meaning, open, state, time, title};
 use crate::clock::{number, stamp, stretch};
@@ -9,7 +9,7 @@ use crate::stores::{Opened, Place, RunAt};
 use lab::{Interval, Measurement, Progress, Run, median_interval};
 use std::collections::BTreeMap;
 
-/// Seconds between two looks at a run that is not over.
+/// Refresh interval of an unfinished run in seconds.
 const EVERY: u32 = 2;
 
 /// The page of a run.
@@ -18,7 +18,7 @@ pub fn run(places: &[Place], at: RunAt) -> Response {
         Ok(opened) => opened,
         Err(refusal) => return refusal,
     };
-    let run = opened.run(at.run.0).expect("it was found");
+    let run = opened.run(at.run.0).expect("the run was found");
     let drawn =
         report::from_run(&opened.store, run).and_then(|page| Ok((page, opened.store.measurements(run.id)?)));
     let (page, numbers) = match drawn {
@@ -77,7 +77,7 @@ pub fn run(places: &[Place], at: RunAt) -> Response {
     )
 }
 
-/// What is said to those who do not see the page change: rarely, and what matters.
+/// Announcements for assistive technology: few, and only important changes.
 fn said(run: &Run, state: &str, progress: Option<&Progress>) -> String {
     let share = progress.and_then(|progress| match progress.steps {
         Some((done, of)) if of > 0 => Some(done as f64 / of as f64),
@@ -142,7 +142,7 @@ fn status(html: &mut Html, opened: &Opened, run: &Run, progress: Option<&Progres
     });
 }
 
-/// How much is done, in words and as a bar.
+/// The progress as text and as a bar.
 fn bar(html: &mut Html, label: &str, done: u64, of: u64) {
     let (max, value) = (of.max(1).to_string(), done.min(of).to_string());
     let share = 100.0 * done.min(of) as f64 / of.max(1) as f64;
