@@ -1,6 +1,6 @@
-//! What a report page shows. Every number of the page is here; the page adds only words and pictures.
+//! The data of a report page. It contains every number of the page; the page adds only text and figures.
 //!
-//! A measure that was not taken is `None`: the page then says that it was not measured. Shares are between 0 and 1.
+//! A missing measure is `None`, and the page says that it was not measured. Shares are between 0 and 1.
 
 mod experiment;
 mod tree;
@@ -15,56 +15,56 @@ use serde::{Deserialize, Serialize};
 pub struct Page {
     /// Title of the page.
     pub title: String,
-    /// When the numbers were taken, as RFC 3339.
+    /// The time of the measurements, as RFC 3339.
     pub made: String,
     /// The tool and its version.
     pub tool: String,
-    /// The commands that took the numbers, in their order.
+    /// The commands that took the measurements, in order.
     pub measured_by: Vec<String>,
-    /// The command that draws this page again from the numbers that are stored.
+    /// The command that renders this page again from the stored results.
     pub drawn_by: String,
     /// The machine, as (name, value): processor, memory, kernel, device.
     pub machine: Vec<(String, String)>,
-    /// How it was measured, as (name, value): repetitions, what cold means, the disk model.
+    /// The method, as (name, value): repetitions, cache state, disk model.
     pub method: Vec<(String, String)>,
-    /// The comparisons of aged with unaged, in the order to show them.
+    /// The comparisons of aged and unaged, in display order.
     pub comparisons: Vec<Comparison>,
-    /// The published figures that were measured again, in the order to show them.
+    /// The published figures that were reproduced, in display order.
     #[serde(default)]
     pub experiments: Vec<Experiment>,
-    /// Remarks a reader must know to trust the numbers.
+    /// Caveats that a reader must know.
     pub notes: Vec<String>,
 }
 
-/// One file system, aged, beside the same files copied to a fresh one.
+/// An aged file system and its unaged copy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Name that tells this comparison from the others of the page; short, for it labels figures.
+    /// The name, unique on the page; short, because it labels figures.
     pub name: String,
     /// Kind of file system: `ext4`, `xfs` …
     pub fs: String,
     /// Version of the file system's tools and driver.
     pub fs_version: String,
-    /// Command that made the file system.
+    /// The command that created the file system.
     pub mkfs: String,
     /// Capacity.
     pub size_bytes: u64,
     /// Profile the file system was aged to.
     pub profile: String,
-    /// Share of the capacity in use; `None` where neither a profile nor the file system tells it.
+    /// Share of the capacity in use; `None` if neither a profile nor the file system provides it.
     pub fullness: Option<f64>,
-    /// Seed of everything random. Text in JSON, for a browser's numbers end at 2⁵³.
+    /// Seed of all random choices. Text in JSON, because numbers in browsers are exact only up to 2⁵³.
     #[serde(with = "text")]
     pub seed: u64,
     /// The aged file system.
     pub aged: Side,
-    /// The same files on a fresh file system.
+    /// The unaged copy.
     pub unaged: Side,
     /// Measured scan cost, aged over unaged.
     pub aging_ratio: Option<Interval>,
     /// Scan cost on the modelled disk, aged over unaged.
     pub modelled_ratio: Option<Interval>,
-    /// How the aging went.
+    /// The aging.
     pub aging: Aging,
 }
 
@@ -73,7 +73,7 @@ pub struct Comparison {
 pub struct Interval {
     /// Median of the repetitions.
     pub median: f64,
-    /// Lower end; `None` where the repetitions are too few for an interval.
+    /// Lower end; `None` if there are too few repetitions for an interval.
     pub low: Option<f64>,
     /// Upper end, likewise.
     pub high: Option<f64>,
@@ -81,7 +81,7 @@ pub struct Interval {
     pub n: u64,
 }
 
-/// What was measured on one of the two file systems of a comparison.
+/// The measurements of one side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// Measured scan cost on this machine's disk, seconds per GiB.
@@ -110,12 +110,12 @@ pub struct Side {
     pub new_file_fragments: Option<u64>,
     /// Size of that new file.
     pub new_file_bytes: Option<u64>,
-    /// How its tree lies on the disk, of a file system that is one.
+    /// The layout of the tree, if the file system is one.
     #[serde(default)]
     pub tree: Option<Tree>,
-    /// Where files lie, in the order in which the scan visits them.
+    /// The extents of files, in scan order.
     pub block_map: Vec<FileRow>,
-    /// Every single measurement.
+    /// All individual measurements.
     pub raw: Vec<Measurement>,
 }
 
@@ -143,29 +143,29 @@ pub struct SizeClass {
     pub degree_of_fragmentation: Option<f64>,
 }
 
-/// One file of the block picture.
+/// One file of the block map.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileRow {
     /// Size of the file.
     pub size_bytes: u64,
-    /// Its extents as (offset in the file, address on disk, length), all in bytes.
+    /// The extents as (offset in the file, address on disk, length), in bytes.
     pub extents: Vec<(u64, u64, u64)>,
 }
 
-/// One measurement, as it was taken.
+/// One individual measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What was measured.
+    /// The measure.
     pub measure: String,
     /// Unit of the value.
     pub unit: String,
-    /// Which repetition, from 1.
+    /// The repetition, from 1.
     pub repetition: u64,
     /// The value.
     pub value: f64,
 }
 
-/// How the aging went, and how near it came to the profile.
+/// The aging and its fit to the profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Aging {
     /// Operations applied.
@@ -176,15 +176,15 @@ pub struct Aging {
     pub deletions: u64,
     /// Bytes created over the capacity.
     pub overwrites: f64,
-    /// Fewest operations that can reach the profile.
+    /// The least number of operations that can reach the profile.
     pub bound_operations: u64,
-    /// Overwrites that those operations make.
+    /// The overwrites of those operations.
     pub bound_overwrites: f64,
     /// Operations applied per second.
     pub operations_per_s: f64,
     /// Files alive at the end.
     pub live_files: u64,
-    /// Why the aging stopped, in words.
+    /// The reason why the aging stopped.
     pub stopped_by: String,
     /// Root-mean-square error of the ages.
     pub age_rms_error: f64,
@@ -194,26 +194,26 @@ pub struct Aging {
     pub depth_rms_error: f64,
     /// p-value of the chi-square test of fit: near 1 for a good fit.
     pub fit_p_value: f64,
-    /// Relative ages, aimed at and reached.
+    /// Relative ages: target and reached.
     pub age: Vec<FitBin>,
-    /// Sizes, aimed at and reached.
+    /// Sizes: target and reached.
     pub size: Vec<FitBin>,
-    /// Depths in the tree, aimed at and reached.
+    /// Depths in the tree: target and reached.
     pub depth: Vec<FitBin>,
 }
 
-/// One bin of a histogram, aimed at and reached.
+/// One bin of a histogram.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FitBin {
-    /// What the bin holds, in few words.
+    /// A short label of the bin.
     pub label: String,
-    /// Share of the files it should hold.
+    /// Target share of the files.
     pub target: f64,
-    /// Share of the files it holds.
+    /// Reached share of the files.
     pub reached: f64,
 }
 
-/// A number written as text.
+/// Serializes a number as text.
 mod text {
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 

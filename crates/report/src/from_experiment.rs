@@ -1,11 +1,11 @@
-//! The part of a page that shows experiments: outcomes as curves, judged claims and pictures.
+//! Converts outcomes of experiments to page data: curves, claims with verdicts and block maps.
 
 use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, TreeAt};
 use crate::from_tree;
 use lab::{CheckpointSide, Error, Outcome, Run, Store};
 use std::collections::HashSet;
 
-/// The last run of each figure and scale, in the order of the figures' names: of the figures named, or of all.
+/// The last run of each figure and scale, ordered by figure; of the named figures, or of all without names.
 pub fn latest<'r>(runs: &'r [Run], names: &[String]) -> Vec<&'r Run> {
     let wanted = |run: &&Run| {
         run.kind == "experiment" && run.state == "done" && (names.is_empty() || names.contains(&run.name))
@@ -18,7 +18,7 @@ pub fn latest<'r>(runs: &'r [Run], names: &[String]) -> Vec<&'r Run> {
     latest
 }
 
-/// What the page shows of a run.
+/// The page data of a run.
 pub fn experiment(store: &Store, run: &Run) -> Result<Experiment, Error> {
     let outcome: Outcome = store
         .document(run.id, "", "outcome")?
@@ -26,7 +26,7 @@ pub fn experiment(store: &Store, run: &Run) -> Result<Experiment, Error> {
     Ok(shown(run, outcome))
 }
 
-/// What the page shows of an outcome.
+/// The page data of an outcome.
 pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
     let several_seeds = outcome.pictures.iter().any(|one| one.seed != outcome.pictures[0].seed);
     let several_trees = outcome.trees.iter().any(|one| one.seed != outcome.trees[0].seed);
@@ -62,7 +62,7 @@ pub fn shown(run: &Run, outcome: Outcome) -> Experiment {
     }
 }
 
-/// How it was measured, as far as the run says.
+/// The method, as far as the run records it.
 fn method(run: &Run) -> Vec<(String, String)> {
     let mut rows = vec![("Command".to_owned(), run.command.clone())];
     let Ok(experiment) = serde_json::from_value::<lab::Experiment>(
@@ -71,7 +71,7 @@ fn method(run: &Run) -> Vec<(String, String)> {
         return rows;
     };
     let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
-    // A model in a file may be gone since.
+    // The file of a model may have been deleted since.
     let title =
         |disk: &String| disk::Model::find(disk).map_or_else(|_| disk.clone(), |m| m.title().to_owned());
     let disks: Vec<String> = experiment.disks.iter().map(|disk| format!("{disk}: {}", title(disk))).collect();
@@ -113,7 +113,7 @@ fn method(run: &Run) -> Vec<(String, String)> {
     rows
 }
 
-/// What a setting is called where there may be several seeds of it.
+/// The name of a setting that may have several seeds.
 fn setting(option: &str, seed: u64, several_seeds: bool) -> String {
     if several_seeds { format!("{option} seed {seed}") } else { option.to_owned() }
 }
@@ -142,8 +142,8 @@ fn axis(axis: &lab::Axis) -> Axis {
     Axis { label: axis.label.clone(), unit: axis.unit.clone(), log: axis.log }
 }
 
-/// A figure: a line for each file system, disk, setting and side that has the measure. A measure that does not depend on
-/// the disk is drawn once.
+/// A figure with a line for each file system, disk, setting and side that has the measure. A measure that
+/// does not depend on the disk is drawn once.
 fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
     let by_disk = lab::is_by_disk(&plot.y);
     let mut lines: Vec<Line> = Vec::new();
@@ -162,7 +162,7 @@ fn drawn(plot: &lab::Plot, outcome: &Outcome) -> Plot {
             (&line.fs, &line.disk, &line.side, &line.option) == (&key.fs, &key.disk, &key.side, &key.option)
         };
         match lines.iter_mut().find(same) {
-            // The same checkpoint is there once a disk.
+            // The same checkpoint occurs once per disk.
             Some(line) if line.points.iter().any(|there| there.x == point.x) => {}
             Some(line) => line.points.push(point),
             None => lines.push(Line { points: vec![point], ..key }),

@@ -1,4 +1,4 @@
-//! The part of a page that shows a run of the metadata benchmark: rates by phase and repeat, and how long operations took.
+//! Converts runs of the metadata benchmark to page data: rates by phase and repeat, and latencies.
 
 mod sides;
 
@@ -9,7 +9,7 @@ use bench::metadata::{PhaseOutcome, TimeSlice};
 use lab::{Error, Run, Store};
 use std::collections::{BTreeMap, HashSet};
 
-/// The last complete run of each name: of the names given, or of all.
+/// The last complete run of each name; of the given names, or of all without names.
 pub fn latest<'r>(
     store: &Store,
     runs: &'r [Run],
@@ -27,7 +27,7 @@ pub fn latest<'r>(
     Ok(latest)
 }
 
-/// The phases of a run, in their order.
+/// The phases of a run, in order.
 pub fn phases(store: &Store, run: &Run) -> Result<Vec<PhaseOutcome>, Error> {
     let mut phases = Vec::new();
     loop {
@@ -45,7 +45,7 @@ pub fn phases(store: &Store, run: &Run) -> Result<Vec<PhaseOutcome>, Error> {
 
 const PHASES: [&str; 3] = ["precreate", "benchmark", "cleanup"];
 
-/// What the page shows of a run.
+/// The page data of a run.
 pub fn metadata(run: &Run, phases: &[PhaseOutcome]) -> Experiment {
     let parameter = |name: &str| run.parameters.get(name).map_or_else(String::new, words);
     let ranks = phases.first().map_or(0, |phase| phase.ranks.len());
@@ -66,7 +66,7 @@ pub fn metadata(run: &Run, phases: &[PhaseOutcome]) -> Experiment {
     }
 }
 
-/// Parameters in one line, as a reader and a browser can break it.
+/// Parameters in one line with break opportunities.
 fn words(parameters: &serde_json::Value) -> String {
     match parameters {
         serde_json::Value::Object(fields) => {
@@ -104,7 +104,7 @@ fn rates(phases: &[PhaseOutcome]) -> Plot {
 fn rate_lines(phases: &[PhaseOutcome]) -> Vec<Line> {
     let mut lines: BTreeMap<(usize, String), Vec<Point>> = BTreeMap::new();
     for outcome in phases {
-        // Repeats that wait in between are another line.
+        // Repeats with a wait before them form a separate line.
         let waiting =
             if outcome.waiting > 0.0 { format!("waiting {}", outcome.waiting) } else { String::new() };
         let point = point(f64::from(outcome.iteration) + 1.0, outcome.objects_per_s);
@@ -131,7 +131,7 @@ fn over_time(phases: &[PhaseOutcome]) -> Plot {
                     points.extend(slices.iter().map(|slice| point(begun_s + slice.at_s, of(slice))));
                     begun_s += outcome.time_s;
                 }
-                // Those of several operations would hide each other.
+                // Lines of several operations would hide each other.
                 lines.push(line(&format!("{phase}, {op}"), op, side, points));
             }
         }
@@ -158,7 +158,7 @@ fn longest(slice: &TimeSlice) -> f64 {
 }
 
 fn density(phases: &[PhaseOutcome]) -> Plot {
-    // In the middle of its bin, on a logarithmic axis.
+    // The middle of the bin on a logarithmic axis.
     let half = 2f64.powf(-1.0 / 16.0);
     let shown =
         |bins: Vec<(f64, f64)>| bins.into_iter().map(|(below, share)| point(below * half, share)).collect();
@@ -195,12 +195,12 @@ fn distribution_lines(phases: &[PhaseOutcome]) -> Vec<Line> {
     binned(phases, shown)
 }
 
-/// A line for each phase and operation, of the shares of its bins.
+/// A line of the shares of bins for each phase and operation.
 fn binned(phases: &[PhaseOutcome], shown: impl Fn(Vec<(f64, f64)>) -> Vec<Point>) -> Vec<Line> {
     let mut lines = Vec::new();
     for (phase, repeats) in by_phase(phases) {
         for op in operations(&repeats) {
-            // Ends of bins are the same numbers everywhere, and positive, so that their bits are in their order.
+            // Bin ends are equal everywhere and positive, so the order of their bits is their order.
             let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
             for bin in repeats.iter().filter_map(|outcome| outcome.latency_bins.get(op)).flatten() {
                 *counts.entry(bin.below_us.to_bits()).or_default() += bin.count;
@@ -213,13 +213,13 @@ fn binned(phases: &[PhaseOutcome], shown: impl Fn(Vec<(f64, f64)>) -> Vec<Point>
     lines
 }
 
-/// A line of an operation, in the panel of its phase.
+/// The line of an operation, in the panel of its phase.
 fn line(phase: &str, op: &str, side: &str, points: Vec<Point>) -> Line {
     let [fs, disk, side] = [op, phase, side].map(str::to_owned);
     Line { fs, disk, side, option: String::new(), points }
 }
 
-/// The outcomes of each phase that there was.
+/// The outcomes by phase, for the phases that ran.
 fn by_phase(phases: &[PhaseOutcome]) -> Vec<(&'static str, Vec<&PhaseOutcome>)> {
     let of =
         |name: &'static str| (name, phases.iter().filter(|outcome| outcome.phase.name() == name).collect());
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_follow_one_another_and_are_one_distribution() {
+    fn repeats_form_one_time_line_and_one_distribution() {
         let phases = [outcome(Phase::Benchmark, 0, &[10, 20, 40]), outcome(Phase::Benchmark, 1, &[10])];
         let rates = rates(&phases);
         let points: Vec<(f64, f64)> = rates.lines[0].points.iter().map(|p| (p.x, p.y)).collect();

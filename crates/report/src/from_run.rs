@@ -1,10 +1,10 @@
-//! Drawing what one run has given so far, whatever its state: the same figures as of a run that is done.
+//! Page data of one run in any state: the figures so far, as for a finished run.
 
 use crate::data::Page;
 use crate::{from_experiment, from_metadata, from_series, from_store, from_verify};
 use lab::{AgedByWorkload, Error, Manifest, Outcome, Run, Store};
 
-/// The figures of a run; a page without any where there are none yet, or none of its kind.
+/// The figures of a run; a page without figures if there are none yet, or none for its kind.
 pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {
     let (mut comparisons, mut experiments) = (Vec::new(), Vec::new());
     match run.kind.as_str() {

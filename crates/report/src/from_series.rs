@@ -1,11 +1,11 @@
-//! The part of a page that shows an aging by a workload that was measured on the way.
+//! Converts agings by a workload with measurements at checkpoints to page data.
 
 use crate::data::Experiment;
 use crate::from_experiment;
 use lab::{AgedByWorkload, Axis, Error, Outcome, Panels, Plot, Run, Store};
 use std::collections::HashSet;
 
-/// The last complete series of each name: of the names given, or of all.
+/// The last complete series of each name; of the given names, or of all without names.
 pub fn latest<'r>(
     store: &Store,
     runs: &'r [Run],
@@ -18,14 +18,14 @@ pub fn latest<'r>(
     let mut latest = Vec::new();
     for run in runs.iter().rev().filter(wanted).filter(|run| seen.insert(&run.name)) {
         let aged: Option<AgedByWorkload> = store.document(run.id, "", "outcome")?;
-        // One that was not measured on the way has nothing to show but by comparison.
+        // A run without measurements at checkpoints is shown only by its comparison.
         latest.extend(aged.filter(|aged| !aged.checkpoints.is_empty()).map(|aged| (run, aged)));
     }
     latest.sort_by(|a, b| a.0.name.cmp(&b.0.name));
     Ok(latest)
 }
 
-/// What the page shows of a series.
+/// The page data of a series.
 pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
     let outcome = Outcome {
         figure: aged.name.clone(),
@@ -64,7 +64,7 @@ pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
     shown
 }
 
-/// What is drawn: title, measure, unit of the axis, and whether it is logarithmic.
+/// The figures: title, measure, unit of the axis, and whether it is logarithmic.
 const PLOTS: [(&str, &str, &str, bool); 4] = [
     ("Cost of a scan on modelled disks", "modelled_s_per_gib", "s/GiB", true),
     ("Aging ratio on modelled disks", "aging_ratio", "", false),

@@ -1,4 +1,4 @@
-//! Drawing a page from the result store: every number on it was recorded there.
+//! Builds a page from a result store, which contains every number of the page.
 
 use crate::data::{self, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
@@ -7,8 +7,8 @@ use lab::{Aged, Error, Manifest, Run, RunId, SUBJECTS, Store};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 
-/// The page of the last complete comparison of each name and of the last run of each experiment: of the names given,
-/// or of all if none is. Agings that were measured on the way are shown as experiments are.
+/// The page with the last complete comparison of each name and the last run of each experiment; of the given
+/// names, or of all without names. Agings with measurements at checkpoints are shown like experiments.
 pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page, Error> {
     let runs = store.runs()?;
     let wanted = |run: &&Run| {
@@ -95,7 +95,7 @@ fn machine(run: &Run) -> Vec<(String, String)> {
     .to_vec()
 }
 
-/// The commands behind what is shown: those of the agings, of the comparisons and of the experiments, each once.
+/// The commands behind the page: those of the agings, of the comparisons and of the experiments, each once.
 fn commands<'r>(runs: &'r [Run], compared: &[&'r Run], others: impl Iterator<Item = &'r Run>) -> Vec<String> {
     let aged = compared.iter().filter_map(|run| run.parameters.get("aged_run")?.as_i64());
     let aged: HashSet<i64> = aged.collect();
@@ -106,7 +106,7 @@ fn commands<'r>(runs: &'r [Run], compared: &[&'r Run], others: impl Iterator<Ite
     of.into_iter().map(|run| run.command.clone()).filter(|command| seen.insert(command.clone())).collect()
 }
 
-/// What a scan was, in words: comparisons of one page may differ in it.
+/// A description of the scan, which may differ between the comparisons of a page.
 fn scan(run: &Run) -> String {
     let parameter =
         |name: &str| run.parameters.get(name).map_or_else(String::new, |v| v.to_string().replace('"', ""));
@@ -140,7 +140,8 @@ fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Err
     Ok(rows)
 }
 
-/// Rows of what holds for each comparison: one where all agree, else one for each way, with the names that it holds for.
+/// Merges rows of all comparisons: one row if all values agree, otherwise one per value, with the names of
+/// its comparisons.
 fn said_once(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String, Vec<&str>)> = Vec::new();
     for (name, title, text) in each {
@@ -176,17 +177,17 @@ fn notes(comparisons: &[data::Comparison]) -> Vec<String> {
     notes
 }
 
-/// What the page shows of a comparison, whole or on its way.
+/// The page data of a comparison, finished or running.
 pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     let missing = |what: &str| Error::Refused(format!("run {} in the store has no {what}", run.id.0));
     let manifest: Manifest = store.document(run.id, "", "manifest")?.ok_or_else(|| missing("manifest"))?;
-    // A workload aims at no profile, so that there is nothing to say of how near it came.
+    // A workload has no target profile, so there is no fit to report.
     let aged: Option<Aged> = store.document(run.id, "", "aged")?;
     let numbers = lab::compared_numbers(store, run.id)?;
     let free_bytes = lab::interval(&numbers, SUBJECTS[0], "free_bytes").map(|free| free.median);
     let used = free_bytes.map(|free| 1.0 - free / manifest.made.size_bytes as f64);
     let ratio = |measure| lab::ratio(&numbers, measure).map(interval);
-    // A modelled scan that was never read comes from extent maps.
+    // A modelled scan without reads is computed from extent maps.
     let modelled = ratio("modelled_hdd_s_per_gib").or_else(|| ratio("extent_map_hdd_s_per_gib"));
     Ok(data::Comparison {
         name: manifest.name.clone(),
@@ -232,7 +233,7 @@ fn side(store: &Store, run: RunId, subject: &str, numbers: &[lab::Measurement]) 
     })
 }
 
-/// A list in a document; empty if it is not there.
+/// A list in a document; empty if missing.
 fn part<T: DeserializeOwned>(document: &serde_json::Value, name: &str) -> Vec<T> {
     document.get(name).and_then(|list| serde_json::from_value(list.clone()).ok()).unwrap_or_default()
 }
@@ -283,7 +284,7 @@ mod tests {
     use super::said_once;
 
     #[test]
-    fn what_holds_for_all_is_said_once_and_what_differs_with_its_names() {
+    fn equal_rows_are_merged_and_different_ones_named() {
         let each = ["a", "b", "c"].into_iter().flat_map(|name| {
             let reader = if name == "b" { "builtin" } else { "grep" };
             [(name, "Scan".to_owned(), reader.to_owned()), (name, "Cold".to_owned(), "dropped".to_owned())]

@@ -1,8 +1,8 @@
-//! The part of a page that shows trees.
+//! Converts tree layouts to page data.
 
 use crate::data::{Tree, TreeLevel};
 
-/// What the page shows of a tree.
+/// The page data of a tree.
 pub fn tree(tree: lab::TreeLayout) -> Tree {
     let level = |level: lab::TreeLevel| TreeLevel {
         nodes: level.nodes,

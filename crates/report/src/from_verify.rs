@@ -1,11 +1,11 @@
-//! The part of a page that shows how true a replay was: layout scores of the real and of the replayed file system by day and by size
-//! of the files, as Smith and Seltzer drew them (1997), and their free extents.
+//! Converts validations of replays to page data: layout scores of the real and the replayed file system by
+//! day and by file size, as Smith and Seltzer (1997) plotted them, and their free extents.
 
 use crate::data::{Axis, Check, Experiment, Line, Plot, Point};
 use lab::{Error, Run, Store, Verified};
 use std::collections::HashSet;
 
-/// The last complete verification of each name: of the names given, or of all.
+/// The last complete verification of each name; of the given names, or of all without names.
 pub fn latest<'r>(
     store: &Store,
     runs: &'r [Run],
@@ -26,7 +26,7 @@ pub fn latest<'r>(
 /// The published scores of the last day, real and simulated.
 const PUBLISHED: (f64, f64) = (0.815, 0.876);
 
-/// What the page shows of a verification.
+/// The page data of a verification.
 pub fn verify(run: &Run, verified: &Verified) -> Experiment {
     let days = verified.days.len();
     Experiment {

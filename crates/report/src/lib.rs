@@ -1,7 +1,7 @@
 //! The report: one self-contained HTML page, drawn in the browser from numbers embedded in it.
 //!
-//! [`data`] is the contract between whoever holds results and the page; [`render`] puts the numbers, the style
-//! and the script (`web/`, bundled into `web/dist/page.js`) into one file that needs no network.
+//! [`data`] is the interface between results and the page; [`render`] combines the numbers, the style and the
+//! script (`web/`, bundled into `web/dist/page.js`) in one file that needs no network.
 
 pub mod data;
 mod from_experiment;

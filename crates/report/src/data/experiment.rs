@@ -1,111 +1,112 @@
-//! What the page shows of an experiment that repeats a published figure: its claims judged, its curves, its pictures.
+//! The data of an experiment that reproduces a published figure: claims with verdicts, curves, block maps.
 
 use super::{FileRow, TreeAt};
 use serde::{Deserialize, Serialize};
 
-/// One published figure, measured again.
+/// One reproduced figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Name of the experiment, unique on the page: `fast17-fig5`.
     pub figure: String,
-    /// What it shows, in few words.
+    /// A short title.
     pub title: String,
     /// The publication and its figure.
     pub source: String,
-    /// How large it was run: `small`, `paper`.
+    /// The scale of the run: `small`, `paper`.
     pub scale: String,
-    /// The published claims, each judged against what was measured.
+    /// The published claims, each compared with the measurements.
     pub checks: Vec<Check>,
-    /// Whether it holds in its trend; `None` if that could not be judged.
+    /// Whether the trend holds; `None` if there is no verdict.
     #[serde(default)]
     pub trend: Option<bool>,
-    /// The curves, in the order to show them.
+    /// The curves, in display order.
     pub plots: Vec<Plot>,
-    /// What a round is.
+    /// The meaning of a round.
     #[serde(default)]
     pub round: Axis,
-    /// How the trees lay of file systems that are one, by file system, setting, side and round.
+    /// The layouts of file systems that are trees, by file system, setting, side and round.
     #[serde(default)]
     pub trees: Vec<TreeAt>,
-    /// Where files lie, by file system and round.
+    /// Block maps, by file system and round.
     pub pictures: Vec<Picture>,
-    /// The cells of the experiment's matrix that gave no numbers.
+    /// The cells of the experiment's matrix without results.
     pub failed: Vec<FailedCell>,
-    /// How it was measured, as (name, value): parameters, repetitions, disk models.
+    /// The method, as (name, value): parameters, repetitions, disk models.
     pub method: Vec<(String, String)>,
 }
 
-/// A published claim beside what was measured.
+/// A published claim and the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// The claim, in words: a trend or an order.
     pub claim: String,
-    /// What the publication found, with its unit.
+    /// The published result, with its unit.
     pub published: String,
-    /// What was measured here, with its unit.
+    /// The measured result, with its unit.
     pub measured: String,
-    /// Whether the claim holds here; `None` if that could not be judged.
+    /// Whether the claim holds here; `None` if there is no verdict.
     pub holds: Option<bool>,
-    /// Why it was judged so.
+    /// The reason for the verdict.
     pub why: String,
-    /// Why it does not hold here, where that is known; may be empty.
+    /// The reason why the claim does not hold here, if known; may be empty.
     #[serde(default)]
     pub reason: String,
 }
 
-/// One figure: lines over common axes. Lines of several disks, or of several file systems, are shown side by side.
+/// One figure: lines over common axes. Lines of several disks or several file systems are shown in separate
+/// panels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plot {
-    /// What the figure shows.
+    /// The title of the figure.
     pub title: String,
-    /// The axis across.
+    /// The horizontal axis.
     pub x: Axis,
-    /// The axis upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// The lines.
     pub lines: Vec<Line>,
-    /// What a reader must know to read the figure; may be empty.
+    /// A note for reading the figure; may be empty.
     pub note: String,
-    /// What has a panel of its own.
+    /// The dimension with separate panels.
     #[serde(default)]
     pub panels: Panels,
 }
 
-/// What has a panel of its own in a figure. Of disk and file system the other is shown as colour.
+/// The dimension of a figure with separate panels. The other one of disk and file system is shown by colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Panels {
-    /// Each disk.
+    /// A panel for each disk.
     #[default]
     Disk,
-    /// Each file system.
+    /// A panel for each file system.
     Fs,
 }
 
 /// An axis of a figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What is counted, without its unit.
+    /// The quantity, without its unit.
     pub label: String,
-    /// Its unit, empty for a pure number. `bytes` are shown as KiB, MiB …
+    /// The unit, empty for a pure number. `bytes` are shown as KiB, MiB …
     pub unit: String,
-    /// Whether the axis is logarithmic; values that are not above 0 cannot be shown on one.
+    /// Whether the axis is logarithmic; it then cannot show values that are not above 0.
     pub log: bool,
 }
 
 /// One line of a figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Kind of file system: `ext4`, `xfs` …; empty where there is none, as on a bare disk. Shown as colour. Of a benchmark
-    /// alone, its phase or operation.
+    /// Kind of file system: `ext4`, `xfs` …; empty if there is none, as on a bare disk. Shown by colour. In a
+    /// figure of a benchmark, its phase or operation.
     pub fs: String,
-    /// The disk: `hdd-7200`, `ssd-sata` …; empty where there is only one. Each disk has its own panel. Of a benchmark alone,
-    /// the phase.
+    /// The disk: `hdd-7200`, `ssd-sata` …; empty if there is only one. Each disk has a separate panel. In a
+    /// figure of a benchmark, the phase.
     pub disk: String,
-    /// `aged`, `unaged`, or empty; of latencies `mean` or `longest`. Shown as a whole or a dashed line.
+    /// `aged`, `unaged`, or empty; for latencies `mean` or `longest`. Shown as a solid or a dashed line.
     pub side: String,
-    /// What else tells the line from others: `gc on`, `node 16 KiB`; may be empty. Shown as the symbol of its
-    /// points, or in the title of a panel where all lines have it.
+    /// Other settings that identify the line: `gc on`, `node 16 KiB`; may be empty. Shown by the symbol of
+    /// the points, or in the title of a panel if all its lines have the same.
     pub option: String,
     /// The points, in ascending order of `x`.
     pub points: Vec<Point>,
@@ -114,34 +115,34 @@ pub struct Line {
 /// One point of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Position across, in the unit of its axis.
+    /// Horizontal position, in the unit of its axis.
     pub x: f64,
     /// Median, in the unit of its axis.
     pub y: f64,
-    /// Lower end of the 95 % confidence interval of the median; `None` where repetitions are too few for one.
+    /// Lower end of the 95 % confidence interval of the median; `None` if there are too few repetitions.
     pub low: Option<f64>,
     /// Upper end, likewise.
     pub high: Option<f64>,
 }
 
-/// A block picture: where the files of one file system lie after one round.
+/// A block map: the extents of the files of one file system after one round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Picture {
-    /// What is shown, where file system and round do not say it; may be empty.
+    /// A title, if file system and round do not suffice; may be empty.
     pub title: String,
     /// Kind of file system.
     pub fs: String,
-    /// Round of aging after which the files lay so.
+    /// The round of aging.
     pub round: u64,
-    /// One row a file, in the order in which the scan visits them.
+    /// One row per file, in scan order.
     pub rows: Vec<FileRow>,
 }
 
 /// A cell of the experiment's matrix (file system, disk, option, seed) that failed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailedCell {
-    /// Which one.
+    /// The name of the cell.
     pub cell: String,
-    /// Why, in one line.
+    /// The error, in one line.
     pub why: String,
 }

@@ -1,4 +1,5 @@
-//! What the page shows of a file system that is a tree: how its nodes lie, how full they are, and what writing them has cost.
+//! The data of a file system that is a tree: the layout and occupancy of its nodes, and its write
+//! amplification.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,39 +14,40 @@ pub struct TreeAt {
     pub side: String,
     /// The round.
     pub round: u64,
-    /// How it lay.
+    /// The layout.
     pub tree: Tree,
 }
 
-/// How a tree lies on its disk.
+/// The layout of a tree on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
-    /// The share of leaves that follow the leaf before them, in the order of keys, in the next place on the disk; `None` where
-    /// there is one leaf.
+    /// The share of leaves that directly follow their predecessor in key order on the disk; `None` if there
+    /// is only one leaf.
     pub key_order_layout_score: Option<f64>,
-    /// The same of the blocks of the leaves.
+    /// The same for the blocks of the leaves.
     pub layout_score: Option<f64>,
-    /// Mean of how full leaves are.
+    /// Mean occupancy of the leaves.
     pub leaf_occupancy: f64,
-    /// Mean of how full inner nodes are; `None` where there are none.
+    /// Mean occupancy of the inner nodes; `None` if there are none.
     pub inner_node_occupancy: Option<f64>,
     /// The levels, leaves first.
     pub levels: Vec<TreeLevel>,
-    /// Bytes written for each byte given since the tree was made; `None`, as its parts, before anything was given.
+    /// Bytes written per byte received since the tree was created; `None`, like its parts, if no byte was
+    /// received.
     pub write_amplification: Option<f64>,
-    /// The part of it that is the log's.
+    /// The part of the log.
     pub log_write_amplification: Option<f64>,
-    /// The part of it that is that of maps and superblocks.
+    /// The part of maps and superblocks.
     pub frame_write_amplification: Option<f64>,
 }
 
 /// The nodes of one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeLevel {
-    /// How many there are.
+    /// Number of nodes.
     pub nodes: u64,
-    /// How many are how full: up to a tenth of the largest node, up to two tenths, and so on.
+    /// Nodes by occupancy: up to a tenth of the largest node, up to two tenths, and so on.
     pub occupancy: Vec<u64>,
-    /// The part of the write amplification that is this level's.
+    /// The part of this level in the write amplification.
     pub write_amplification: Option<f64>,
 }

@@ -1,11 +1,11 @@
-//! The part of a page that shows a benchmark on an aged file system beside the same on its unaged copy.
+//! Converts benchmarks on an aged file system and on its unaged copy to page data.
 
 use super::{axis, by_phase, distribution_lines, operations, rate_lines};
 use crate::data::{Experiment, Line, Plot};
 use bench::metadata::{PhaseOutcome, Quantiles};
 use lab::{Run, SUBJECTS, metadata_side};
 
-/// Runs beside each other: the aged side and the unaged one of each file system whose sides are both there, from one command.
+/// The aged and unaged runs of each file system that has both from one command.
 pub fn sides(runs: &[(&Run, Vec<PhaseOutcome>)]) -> Vec<Experiment> {
     let mut shown = Vec::new();
     for (aged, of_aged) in runs {
@@ -54,7 +54,7 @@ fn beside(name: &str, run: &Run, aged: &[PhaseOutcome], unaged: &[PhaseOutcome])
     }
 }
 
-/// What is called by its phase, or its phase and operation, with a value for each side.
+/// A phase, or a phase and operation, with the values of both sides.
 type Pair = (String, Option<f64>, Option<f64>);
 
 fn rate_ratios(aged: &[PhaseOutcome], unaged: &[PhaseOutcome]) -> String {
@@ -81,7 +81,7 @@ fn latency_ratios(aged: &[PhaseOutcome], unaged: &[PhaseOutcome]) -> String {
     said(pairs.into_iter(), quantiles.len())
 }
 
-/// The ratio of each pair; `each` neighbours have one name.
+/// The ratio of each pair; `each` consecutive pairs have the same name.
 fn said(pairs: impl Iterator<Item = Pair>, each: usize) -> String {
     let ratio = |(_, aged, unaged): &Pair| match aged.zip(*unaged) {
         Some((aged, unaged)) if unaged > 0.0 => format!("{:.2}", aged / unaged),
@@ -105,7 +105,7 @@ mod tests {
     use bench::metadata::Phase;
 
     #[test]
-    fn ratios_are_said_of_rates_and_of_tails() {
+    fn ratios_cover_rates_and_tails() {
         let aged = [outcome(Phase::Benchmark, 0, &[20, 20]), outcome(Phase::Benchmark, 1, &[20, 20])];
         let unaged = [
             outcome(Phase::Benchmark, 0, &[10, 10, 10, 10]),

@@ -1,5 +1,6 @@
-//! A headless browser that a test drives by the protocol of its developer tools, over a pipe: it goes to pages, presses keys, tells
-//! what those see who cannot see, and gives a page as it is after its script ran. Every wait is for a state of the page, never for time.
+//! A headless browser, driven over a pipe by the DevTools protocol: loads pages, presses keys, and returns
+//! the accessibility tree and the document after its scripts ran. Every wait is for a state of the page,
+//! never for a time.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -13,22 +14,23 @@ use tempfile::TempDir;
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// How long an answer of the browser may take. It ends a test that hangs.
+/// Time limit of a response of the browser. It ends a test that hangs.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Two frames have been drawn since this was asked: what was to be laid out is, observers of sizes were told, and keys are heard.
+/// Resolves after two frames have been drawn: layout is complete, resize observers have run, and keys are
+/// handled.
 const FRAMES: &str =
     "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))";
 
-/// The page's elements after its script ran; `None`, which is reported as a skip, where there is no browser.
+/// The report element after the page's script ran; `None`, reported as a skip, without a browser.
 pub fn drawn(html: &str) -> Option<String> {
     let dom = dom(html)?;
-    let (_, report) = dom.split_once(r#"<main id="report">"#).expect("the page has its main element");
-    Some(report.split_once("</main>").expect("the main element ends").0.into())
+    let (_, report) = dom.split_once(r#"<main id="report">"#).expect("the page has a main element");
+    Some(report.split_once("</main>").expect("the main element is closed").0.into())
 }
 
-/// Everything in the document after its scripts ran; `None`, which is reported as a skip, where there is no browser. A script that
-/// goes on after the page is loaded sets `window.ready` to false when it begins, and to true when it is done.
+/// The whole document after its scripts ran; `None`, reported as a skip, without a browser. A script that
+/// continues after the page is loaded sets `window.ready` to false at its start and to true at its end.
 pub fn dom(html: &str) -> Option<String> {
     let mut browser = Browser::of_size(1280, 6000)?;
     let dir = tempfile::tempdir().unwrap();
@@ -44,7 +46,7 @@ fn url(file: &Path) -> String {
     format!("file://{}", file.display())
 }
 
-/// What a reader sees of a piece of the page, without the marks that begin the lines of a tip.
+/// The visible text of a piece of the page, without the marks at the start of the lines of a tip.
 pub fn text(html: &str) -> String {
     let parts = html.split('<').filter(|part| !part.starts_with("style>"));
     parts
@@ -53,7 +55,7 @@ pub fn text(html: &str) -> String {
         .replace('\u{200b}', "")
 }
 
-/// A browser with one page; ends when dropped.
+/// A browser with one page; it ends on drop.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
@@ -64,12 +66,12 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser; `None`, which is reported as a skip, where there is none.
+    /// Starts a browser; `None`, reported as a skip, if there is none.
     pub fn start() -> Option<Browser> {
         Browser::of_size(1280, 900)
     }
 
-    /// Starts a browser with a window of so many pixels.
+    /// Starts a browser with a window of the given size in pixels.
     fn of_size(width: u32, height: u32) -> Option<Browser> {
         let Some(browser) = BROWSERS.iter().find(|b| Command::new(b).arg("--version").output().is_ok())
         else {
@@ -77,7 +79,7 @@ impl Browser {
             return None;
         };
         let profile = tempfile::tempdir().unwrap();
-        // It reads what it is told from file 3 and answers on file 4.
+        // The browser reads from file descriptor 3 and writes to 4.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", browser])
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"])
@@ -108,12 +110,12 @@ impl Browser {
         Some(browser)
     }
 
-    /// Calls a method of the protocol and waits for what it gives.
+    /// Calls a method of the protocol and returns its result.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.try_call(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// Calls a method of the protocol, which may be refused.
+    /// Calls a method of the protocol, which may fail.
     fn try_call(&mut self, method: &str, parameters: Value) -> Result<Value, Value> {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": parameters });
@@ -133,9 +135,10 @@ impl Browser {
         }
     }
 
-    /// Goes to a page and waits until it is loaded, its scripts included, and drawn; how long loading took, in milliseconds.
+    /// Loads a page and waits until its scripts have run and it is drawn; returns the load time in
+    /// milliseconds.
     pub fn go(&mut self, url: &str) -> f64 {
-        // The page before is not taken for the next one.
+        // Marks the previous page, so that it is not mistaken for the new one.
         self.value("window.isLeft = true");
         let gone = self.call("Page.navigate", json!({ "url": url }));
         assert!(gone["errorText"].is_null(), "{url}: {gone}");
@@ -146,7 +149,7 @@ impl Browser {
         self.value("performance.timing.loadEventEnd - performance.timing.navigationStart").as_f64().unwrap()
     }
 
-    /// What an expression gives.
+    /// The value of an expression.
     pub fn value(&mut self, expression: &str) -> Value {
         self.try_value(expression).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
@@ -161,7 +164,7 @@ impl Browser {
         }
     }
 
-    /// What a reader sees of the page.
+    /// The visible text of the page.
     pub fn text(&mut self) -> String {
         self.value("document.body.innerText").as_str().unwrap().to_owned()
     }
@@ -171,9 +174,9 @@ impl Browser {
         self.until_gives(expression, &true.into());
     }
 
-    /// Waits until an expression gives this.
+    /// Waits until an expression has the given value.
     pub fn until_gives(&mut self, expression: &str, expected: &Value) {
-        // In a page that is being left nothing can be asked.
+        // Expressions fail while the browser leaves a page.
         let mut gave = Ok(Value::Null);
         let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             testing::wait_until(expression, || {
@@ -187,7 +190,7 @@ impl Browser {
         }
     }
 
-    /// Waits until assistive technology is told of something whose name holds this.
+    /// Waits until the accessibility tree has a node whose name contains `name`.
     pub fn until_told(&mut self, name: &str) {
         testing::wait_until(name, || self.told().iter().any(|(_, told)| told.contains(name)));
     }
@@ -208,14 +211,14 @@ impl Browser {
         }
     }
 
-    /// Presses the tabulator and waits until something else has the focus.
+    /// Presses Tab and waits until the focus has moved.
     pub fn press_tab(&mut self) {
         self.value("window.hadFocus = document.activeElement, true");
         self.press("Tab");
         self.until("document.activeElement !== window.hadFocus");
     }
 
-    /// All that assistive technology is told, as (role, name).
+    /// The accessibility tree as (role, name).
     pub fn told(&mut self) -> Vec<(String, String)> {
         let tree = self.call("Accessibility.getFullAXTree", json!({}));
         let nodes = tree["nodes"].as_array().unwrap().iter().filter(|node| node["ignored"] != true);

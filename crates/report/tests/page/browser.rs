@@ -1,4 +1,4 @@
-//! The page in a browser: every figure is drawn, and says so where there is nothing to draw.
+//! The page in a browser: every figure is drawn, or says that there is nothing to draw.
 
 use crate::chromium::{dom, drawn, text};
 use senesce_report::data::Comparison;
@@ -11,7 +11,7 @@ fn page() -> Option<&'static str> {
     DRAWN.as_deref()
 }
 
-/// Every figure as (id, what is inside).
+/// Every figure as (id, contents).
 fn figures(dom: &str) -> Vec<(&str, &str)> {
     dom.split(r#"<figure id=""#)
         .skip(1)
@@ -69,12 +69,12 @@ fn every_figure_is_drawn() {
             assert!(figure.contains("<svg"), "{id} has no picture");
         }
         assert!(figure.contains("<figcaption>"), "{id} has no caption");
-        assert!(!figure.contains("NaN"), "{id} has a coordinate that is no number");
+        assert!(!figure.contains("NaN"), "{id} has a NaN coordinate");
     }
 }
 
 #[test]
-fn headline_tells_modelled_from_measured() {
+fn headline_distinguishes_modelled_from_measured() {
     let Some(dom) = page() else { return };
     let first = dom
         .split_once(r#"<section id="headline">"#)
@@ -96,11 +96,11 @@ fn headline_tells_modelled_from_measured() {
 }
 
 #[test]
-fn raw_numbers_can_be_taken_away_even_where_the_clipboard_is_shut() {
+fn raw_numbers_are_shown_without_clipboard_access() {
     let press = "<script>document.querySelector('#raw button').click()</script></body>";
     let html = senesce_report::render(&crate::example::page()).replace("</body>", press);
     let Some(dom) = drawn(&html) else { return };
-    let (_, area) = dom.split_once("<textarea").expect("the text is offered for copying by hand");
+    let (_, area) = dom.split_once("<textarea").expect("the text is in a text area for manual copying");
     let lines: Vec<_> = area.split_once('>').unwrap().1.lines().take(3).collect();
     assert_eq!(lines[0], "comparison,side,measure,unit,repetition,value");
     assert_eq!(lines[1], r#"ext4,unaged,"scan, warm ""hot"" cache dropped",s/GiB,1,2.121"#);
@@ -108,14 +108,14 @@ fn raw_numbers_can_be_taken_away_even_where_the_clipboard_is_shut() {
 }
 
 #[test]
-fn page_without_results_says_what_to_run() {
+fn page_without_results_names_command_to_run() {
     let Some(dom) = drawn(&senesce_report::render(&senesce_report::Page::default())) else { return };
     assert!(text(&dom).contains("Nothing has been measured yet. senesce demo"));
-    assert!(!dom.contains("<table>"), "there is nothing to put in a table");
+    assert!(!dom.contains("<table>"), "an empty page must have no table");
 }
 
 #[test]
-fn a_long_page_is_whole_and_drawn_where_its_reader_is() {
+fn long_page_draws_only_visible_figures() {
     let mut page = crate::example::page();
     let first = page.comparisons.swap_remove(0);
     let many = (0..25).map(|i| Comparison { name: format!("comparison {i}"), ..first.clone() });
@@ -123,10 +123,13 @@ fn a_long_page_is_whole_and_drawn_where_its_reader_is() {
     let Some(dom) = dom(&senesce_report::render(&page)) else { return };
     let figures = figures(&dom);
     let of = |id: &str| figures.iter().find(|(this, _)| *this == id).unwrap().1;
-    assert!(of("cost-modelled").contains("<svg"), "what is in sight is not drawn");
+    assert!(of("cost-modelled").contains("<svg"), "visible figures must be drawn");
     assert_eq!(of("cost-modelled").matches(r#"class="panel""#).count(), 2, "a chart of 20 comparisons each");
     for (id, figure) in &figures {
-        assert!(figure.contains("<h3>") && figure.contains("<figcaption>"), "{id} has no words");
+        assert!(
+            figure.contains("<h3>") && figure.contains("<figcaption>"),
+            "{id} must have a title and a caption"
+        );
     }
-    assert!(!of("fit-24").contains("<svg"), "what is far away is drawn");
+    assert!(!of("fit-24").contains("<svg"), "distant figures must not be drawn");
 }

@@ -1,4 +1,4 @@
-//! The committed bundle is what `web/build` makes of `web/src`.
+//! The committed bundle is the output of `web/build` for `web/src`.
 
 use std::{fs, path::Path, process::Command};
 

@@ -1,23 +1,23 @@
-//! What the page holds before a browser has seen it.
+//! The HTML of the page before a browser runs its script.
 
 use senesce_report::{Page, render};
 
-/// The numbers as a browser would find them.
+/// The embedded JSON.
 fn embedded(html: &str) -> &str {
     let (_, rest) =
         html.split_once(r#"<script type="application/json" id="data">"#).expect("numbers are embedded");
-    rest.split_once("</script>").expect("their element ends").0
+    rest.split_once("</script>").expect("the data element is closed").0
 }
 
 #[test]
-fn every_number_arrives() {
+fn all_numbers_are_embedded() {
     let page = crate::example::page();
     let found = embedded(&render(&page)).replace("\\u003c", "<");
-    assert!(found == serde_json::to_string(&page).unwrap(), "the numbers embedded are not the page's");
+    assert!(found == serde_json::to_string(&page).unwrap(), "the embedded numbers must be those of the page");
 }
 
 #[test]
-fn data_is_never_taken_for_markup() {
+fn data_is_escaped() {
     let title = "<b> & {{data}} </script><script>alert(1)</script>".to_string();
     let html = render(&Page { title, ..Page::default() });
     assert!(html.contains("<title>&lt;b> &amp; {{data}} &lt;/script>"));
@@ -29,7 +29,7 @@ fn data_is_never_taken_for_markup() {
 fn page_loads_nothing() {
     let html = render(&crate::example::page());
     for way_out in ["<link rel=\"stylesheet\"", "<script src", "@import", "<img", "<iframe"] {
-        assert!(!html.contains(way_out), "the page has {way_out}");
+        assert!(!html.contains(way_out), "the page must not contain {way_out}");
     }
     assert!(html.contains("default-src 'none'"));
 }

@@ -1,34 +1,34 @@
-//! Experiments on the page: claims judged, lines to read, pages with nothing else.
+//! Experiments on the page: claims with verdicts, lines, pages with only experiments.
 
 use crate::chromium::{dom, drawn, text};
 use senesce_report::{Page, data::*, render};
 use std::sync::LazyLock;
 
-/// The example's experiments and nothing else.
+/// The example's experiments only.
 fn experiments() -> Page {
     Page { comparisons: Vec::new(), ..crate::example::page() }
 }
 
-/// The example of the git figure alone: cost and score, aged and unaged, with two options.
+/// The git figure of the example only: cost and score, aged and unaged, with two options.
 fn git() -> Page {
     let mut page = experiments();
     page.experiments.retain(|experiment| experiment.figure == "fast17-fig5");
     page
 }
 
-/// All the experiments after the script ran, drawn once for all tests.
+/// The page with all experiments after the script ran, drawn once for all tests.
 fn page() -> Option<&'static str> {
     static DRAWN: LazyLock<Option<String>> = LazyLock::new(|| drawn(&render(&experiments())));
     DRAWN.as_deref()
 }
 
-/// What stands in the section or figure with this id.
+/// The contents of the section or figure with this id.
 fn part<'d>(dom: &'d str, tag: &str, id: &str) -> &'d str {
-    let (_, rest) = dom.split_once(&format!(r#"<{tag} id="{id}">"#)).expect("it is on the page");
+    let (_, rest) = dom.split_once(&format!(r#"<{tag} id="{id}">"#)).expect("the element is on the page");
     rest.split_once(&format!("</{tag}>")).unwrap().0
 }
 
-/// The rows of the table at the head of a part, as a reader sees them.
+/// The visible rows of the table at the start of a part.
 fn rows(part: &str) -> Vec<Vec<String>> {
     let body = part.split_once("<tbody>").unwrap().1.split_once("</tbody>").unwrap().0;
     body.split("</tr>")
@@ -37,7 +37,7 @@ fn rows(part: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn claims_are_judged_in_words() {
+fn claims_have_verdicts() {
     let Some(dom) = page() else { return };
     let claims = part(dom, "section", "claims");
     assert!(text(claims).contains("12 of 14 published claims hold here, 1 does not, 1 could not be judged."));
@@ -57,7 +57,7 @@ fn claims_are_judged_in_words() {
 }
 
 #[test]
-fn every_claim_stands_in_one_table_with_why_it_does_not_hold() {
+fn claims_table_has_reasons_of_failed_claims() {
     let mut page = git();
     page.experiments[0].checks[2].reason = "the drive is another".to_owned();
     page.experiments[0].trend = Some(true);
@@ -72,7 +72,7 @@ fn every_claim_stands_in_one_table_with_why_it_does_not_hold() {
 }
 
 #[test]
-fn a_page_shows_only_what_there_is() {
+fn sections_without_data_are_absent() {
     let Some(dom) = page() else { return };
     for absent in ["headline", "cost", "raw"] {
         assert!(!dom.contains(&format!(r#"<section id="{absent}">"#)), "{absent} needs comparisons");
@@ -83,7 +83,7 @@ fn a_page_shows_only_what_there_is() {
 }
 
 #[test]
-fn disks_and_crowded_options_have_panels_of_their_own() {
+fn disks_and_many_options_have_separate_panels() {
     let Some(dom) = page() else { return };
     let panels = |id| part(dom, "figure", id).split("<h4>").skip(1).map(|p| p.split_once("</h4>").unwrap().0);
     assert!(panels("fast17-fig1-small-0").eq(["hdd-7200", "ssd-sata"]));
@@ -93,14 +93,14 @@ fn disks_and_crowded_options_have_panels_of_their_own() {
         "ssd-sata, gc on",
         "ssd-sata, gc off"
     ]));
-    // Few lines: the options are symbols in one panel, named in the legend.
+    // With few lines, the options are symbols in one panel, named in the legend.
     assert!(panels("fast17-fig8-small-0").eq(["hdd-7200"]));
     let figure = text(part(dom, "figure", "fast17-fig8-small-0"));
     assert!(figure.contains("btrfsagedunagedround 50round 100"), "the legend: {figure}");
 }
 
 #[test]
-fn lines_without_an_option_belong_to_every_panel() {
+fn lines_without_option_are_in_every_panel() {
     let mut page = git();
     for line in page.experiments[0].plots.iter_mut().flat_map(|plot| &mut plot.lines) {
         if line.side == "unaged" {
@@ -117,7 +117,7 @@ fn lines_without_an_option_belong_to_every_panel() {
 }
 
 #[test]
-fn every_size_of_a_logarithmic_axis_has_its_label() {
+fn sizes_on_logarithmic_axis_are_labelled() {
     let Some(dom) = page() else { return };
     let figure = part(dom, "figure", "fast17-fig8-small-0");
     for size in ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"] {
@@ -126,7 +126,7 @@ fn every_size_of_a_logarithmic_axis_has_its_label() {
 }
 
 #[test]
-fn values_that_cannot_be_shown_are_counted() {
+fn undrawable_values_are_counted() {
     let points = [(1.0, 0.0), (2.0, f64::NAN), (3.0, 5.0), (4.0, 7.0)];
     let points = points.map(|(x, y)| Point { x, y, low: Some(-1.0), high: Some(y + 1.0) }).to_vec();
     let line = Line { fs: "odd); name".into(), points, ..Line::default() };
@@ -150,7 +150,7 @@ fn values_that_cannot_be_shown_are_counted() {
 }
 
 #[test]
-fn a_point_says_what_it_is() {
+fn points_have_tips() {
     let hover = "<script>window.ready = false; requestAnimationFrame(() => {
         const plot = document.querySelector('#fast17-fig5-small-0 .plot svg');
         const { left, top } = plot.querySelector('[aria-label=dot] path:last-child').getBoundingClientRect();
@@ -168,11 +168,11 @@ fn a_point_says_what_it_is() {
 }
 
 #[test]
-fn points_can_be_taken_away() {
+fn points_can_be_exported() {
     let press = "<script>const all = document.querySelectorAll('#fast17-fig5-small details'), folded = all[all.length - 1];
         folded.addEventListener('toggle', () => folded.querySelector('button').click()); folded.open = true</script></body>";
     let Some(dom) = drawn(&render(&git()).replace("</body>", press)) else { return };
-    let (_, area) = dom.split_once("<textarea").expect("the text is offered for copying by hand");
+    let (_, area) = dom.split_once("<textarea").expect("the text is in a text area for manual copying");
     let lines: Vec<_> = area.split_once('>').unwrap().1.lines().take(2).collect();
     assert_eq!(lines[0], "experiment,figure,file system,disk,side,option,x axis,x,y axis,y,low,high");
     let values = "pulls accrued,0,grep cost (s/GiB),9,8.280000000000001,9.72";
@@ -180,7 +180,7 @@ fn points_can_be_taken_away() {
 }
 
 #[test]
-fn nothing_is_wider_than_a_phone() {
+fn page_fits_phone_width() {
     let page = render(&crate::example::page()).replace('&', "&amp;").replace('"', "&quot;");
     let frame = format!(
         r#"<iframe style="width: 400px; height: 800px; border: 0" srcdoc="{page}"></iframe><p id="width"></p><script>
@@ -196,7 +196,7 @@ fn nothing_is_wider_than_a_phone() {
     assert!(dom.contains(r#"<p id="width">fits</p>"#), "{:?}", dom.split("id=\"width\"").nth(1));
 }
 
-/// A figure with a panel for each file system, and one of latencies, as a benchmark has them.
+/// A figure with a panel for each file system, and one with latencies, as in a benchmark.
 fn benchmark() -> Page {
     let line = |fs: &str, disk: &str, side: &str, scale: f64| {
         let points =
@@ -218,7 +218,7 @@ fn benchmark() -> Page {
 }
 
 #[test]
-fn file_systems_may_have_panels_of_their_own() {
+fn file_systems_can_have_separate_panels() {
     let Some(dom) = drawn(&render(&benchmark())) else { return };
     let figure = part(&dom, "figure", "posix-metadata-0");
     let panels: Vec<_> = figure.split("<h4>").skip(1).map(|p| p.split_once("</h4>").unwrap().0).collect();
@@ -229,7 +229,7 @@ fn file_systems_may_have_panels_of_their_own() {
 }
 
 #[test]
-fn a_benchmark_is_no_publication_and_its_longest_latencies_are_dashed() {
+fn benchmark_has_no_claims_and_dashed_longest_latencies() {
     let Some(dom) = drawn(&render(&benchmark())) else { return };
     assert!(!dom.contains(r#"<section id="claims">"#));
     assert!(

@@ -1,4 +1,4 @@
-//! The page: what it holds, what a browser makes of it, and that its script is what its source gives.
+//! Integration tests of the page: its HTML, its appearance in a browser, and its bundled script.
 
 mod browser;
 mod bundle;

@@ -1,9 +1,9 @@
-//! Trees on the page: how leaves lie, how full nodes are, what writing cost, in figures and in tables.
+//! Trees on the page: layout, occupancy and write amplification, in figures and in tables.
 
 use crate::chromium::{drawn, text};
 use senesce_report::{Page, data::*, render};
 
-/// A tree of 20 leaves, of which so many are full, below 4 inner nodes on two levels.
+/// A tree of 20 leaves, `full` of which are full, below 4 inner nodes on two levels.
 fn tree(full: u64, row: f64) -> Tree {
     let level = |nodes: u64, full: u64, written| {
         let mut occupancy = vec![0; 10];
@@ -44,7 +44,7 @@ fn page() -> Page {
         ..Experiment::default()
     };
     let side = |tree| Side { tree, ..Side::default() };
-    // A tree of one leaf has no order, and one that nothing was given to no amplification.
+    // A tree of one leaf has no order, and one without input has no amplification.
     let empty = Tree {
         levels: vec![TreeLevel { nodes: 1, occupancy: vec![1; 10], ..TreeLevel::default() }],
         ..Tree::default()
@@ -66,7 +66,7 @@ fn page() -> Page {
     }
 }
 
-/// What stands in the section or figure with this id.
+/// The contents of the section or figure with this id.
 fn part<'d>(dom: &'d str, tag: &str, id: &str) -> &'d str {
     let (_, rest) = dom.split_once(&format!(r#"<{tag} id="{id}">"#)).unwrap_or_else(|| panic!("no {id}"));
     rest.split_once(&format!("</{tag}>")).unwrap().0
@@ -77,7 +77,7 @@ fn panels(figure: &str) -> Vec<&str> {
 }
 
 #[test]
-fn trees_of_an_experiment_are_drawn_and_told_by_round() {
+fn experiment_trees_are_drawn_by_round() {
     let Some(dom) = drawn(&render(&page())) else { return };
     let figure = |what: &str| part(&dom, "figure", &format!("pulls-small-tree-{what}"));
     for what in ["layout", "occupancy", "amplification"] {
@@ -103,7 +103,7 @@ fn trees_of_an_experiment_are_drawn_and_told_by_round() {
     assert!(figure("amplification").contains("250, level 1: 0.75 bytes written per byte received"));
     let legend = text(figure("amplification").split_once("panels").unwrap().0);
     assert!(legend.contains("logleaveslevel 1level 2maps and superblocks"), "{legend}");
-    // The same as numbers.
+    // The tables contain the same numbers.
     let told = text(part(&dom, "section", "pulls-small"));
     assert!(told.contains("betreefs, gc offaged2500.8130.9992063 %450 %"), "{told}");
     assert!(told.contains("betreefs, gc offaged250leaves00000150005"), "{told}");
@@ -111,7 +111,7 @@ fn trees_of_an_experiment_are_drawn_and_told_by_round() {
 }
 
 #[test]
-fn trees_of_comparisons_have_a_section_of_their_own() {
+fn comparison_trees_have_a_section() {
     let Some(dom) = drawn(&render(&page())) else { return };
     let section = part(&dom, "section", "tree");
     assert!(!section.contains("NaN") && !section.contains("could not be drawn"), "{section}");
@@ -129,7 +129,7 @@ fn trees_of_comparisons_have_a_section_of_their_own() {
     assert!(told.contains("emptyunaged––10 %0–"), "{told}");
     let scores = part(&dom, "figure", "layout-scores");
     assert!(text(scores).contains("key order") && scores.contains("aged: 0.813"), "{scores}");
-    // Nothing is said of it where no file system is a tree.
+    // The section is absent if no file system is a tree.
     let plain = Page {
         comparisons: vec![Comparison { name: "ext4".into(), ..Comparison::default() }],
         ..Page::default()

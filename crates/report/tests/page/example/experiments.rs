@@ -1,4 +1,4 @@
-//! Experiments of the example page, one for each kind of figure. The numbers are invented.
+//! Experiments of the example page, one for each kind of figure. All numbers are invented.
 
 use super::table;
 use senesce_report::data::*;
@@ -8,7 +8,7 @@ const KIB: f64 = 1024.0;
 const MIB: f64 = KIB * KIB;
 const HDD: &str = "hdd-7200";
 const SSD: &str = "ssd-sata";
-/// File systems, and how badly each of them ages.
+/// File systems and the severity of their aging.
 const KINDS: [(&str, f64); 3] = [("ext4", 0.3), ("xfs", 0.6), ("btrfs", 0.95)];
 const SIDES: [&str; 2] = ["aged", "unaged"];
 
@@ -51,7 +51,7 @@ fn transfer_size() -> Experiment {
     }
 }
 
-/// Score falls and cost rises over 100 rounds; many points, no repetitions.
+/// The score falls and the cost rises over 100 rounds; many points, no repetitions.
 fn rounds(figure: &str, title: &str, worst: f64) -> Experiment {
     let series = |y: &dyn Fn(f64, f64, f64) -> f64, disks: &[(&str, f64)]| {
         let mut lines = Vec::new();
@@ -122,7 +122,7 @@ fn block_pictures() -> Experiment {
     }
 }
 
-/// One of ten files of 100 blocks, the last `round` of them written in turn with the other files.
+/// One of ten files of 100 blocks, the last `round` of which are interleaved with the other files.
 fn row(file: u64, round: u64, harm: f64) -> FileRow {
     let alone = if harm < 0.5 { 100 } else { 100 - round };
     let block = |i: u64| if i < alone { file * alone + i } else { 10 * i + file };
@@ -359,12 +359,12 @@ fn bare(x: f64, y: f64) -> Point {
     Point { x, y, low: None, high: None }
 }
 
-/// A point with an interval of 8 % to each side.
+/// A point with an interval of ±8 %.
 fn near(x: f64, y: f64) -> Point {
     Point { low: Some(0.92 * y), high: Some(1.08 * y), ..bare(x, y) }
 }
 
-/// Unrest as measurements have it.
+/// Deterministic noise.
 fn wobble(age: f64) -> f64 {
     0.6 * (age * 97.0).sin()
 }

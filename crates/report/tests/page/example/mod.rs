@@ -1,4 +1,4 @@
-//! An example page. Every number in it is invented; the shapes are those that aged file systems show.
+//! An example page. All numbers are invented; their shapes are typical of aged file systems.
 
 mod experiments;
 
@@ -8,7 +8,7 @@ const GIB: u64 = 1 << 30;
 const BLOCK: u64 = 4096;
 const SIZE: u64 = 4 * GIB;
 
-/// Two file systems with all measures and a third, as on a first quick run, with few.
+/// Two file systems with all measures and a third with few, as after a quick run.
 pub fn page() -> Page {
     Page {
         title: "Example report: two file systems after years of use".into(),
@@ -113,7 +113,7 @@ fn side(modelled: f64, measured: f64, score: f64, scatter: f64) -> Side {
     }
 }
 
-/// Files one behind the other, of which a share of the extents was thrown anywhere on the disk.
+/// Consecutive files; a share of the extents is moved to random places on the disk.
 fn block_map(scatter: f64) -> Vec<FileRow> {
     let mut random = Random(42);
     let mut cursor = SIZE / 50;
@@ -178,7 +178,7 @@ fn aging() -> Aging {
     }
 }
 
-/// A linear congruential generator: the example is the same everywhere.
+/// A linear congruential generator, so that the example is the same everywhere.
 struct Random(u64);
 
 impl Random {
