@@ -1,7 +1,7 @@
-//! What the tests of the workspace share: skipping a test that cannot run here, and waiting for an event.
+//! Shared helpers for tests: skipping a test that cannot run here, and waiting for an event.
 //!
-//! A skip is printed as one line, `skipped: <what>: <why>`, which `.ci/run` collects. With `SENESCE_REQUIRE=1` it is a failure instead,
-//! unless `allowed-skips.txt` names `what` with a reason.
+//! A skip prints one line, `skipped: <what>: <why>`, which `.ci/run` collects. With `SENESCE_REQUIRE=1` it
+//! fails instead, unless `allowed-skips.txt` names `what` with a reason.
 
 mod own_process;
 mod pandas;
@@ -17,18 +17,19 @@ pub use pandas::pandas;
 pub use port::Port;
 use tempfile::TempDir;
 
-/// What may be missing although everything is required.
+/// Requirements that may be missing even with `SENESCE_REQUIRE=1`.
 const ALLOWED: &str = include_str!("../allowed-skips.txt");
 
-/// How long [`wait_until`] waits. No test is to take so long: this ends a test that hangs.
+/// Time limit of [`wait_until`], which ends a test that hangs.
 const LIMIT: Duration = Duration::from_secs(300);
-/// How often [`wait_until`] looks.
+/// Polling interval of [`wait_until`].
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// Reports that a test cannot run here for want of `what`: a tool, a file system, a privilege. The test returns after it.
+/// Reports that a test cannot run here without `what`: a tool, a file system, a privilege. The test must then
+/// return.
 ///
 /// # Panics
-/// With `SENESCE_REQUIRE=1`, unless `what` may be missing.
+/// With `SENESCE_REQUIRE=1`, unless `allowed-skips.txt` names `what`.
 pub fn skip(what: &str, why: impl Display) {
     let required = std::env::var_os("SENESCE_REQUIRE").is_some_and(|value| value == "1");
     assert!(!required || may_be_missing(what), "{what} is required here (SENESCE_REQUIRE=1): {why}");
@@ -40,7 +41,7 @@ fn may_be_missing(what: &str) -> bool {
     lines.filter_map(|line| line.split_once(": ")).any(|(name, _)| name == what)
 }
 
-/// Whether a program is on the PATH, or in the directories of the administrator; skips if not.
+/// Whether a program is on the PATH or in the system administration directories; reports a skip if not.
 pub fn has_tool(tool: &str) -> bool {
     let found = find(tool).is_some();
     if !found {
@@ -49,17 +50,18 @@ pub fn has_tool(tool: &str) -> bool {
     found
 }
 
-/// A directory for a test, in memory if there is some, removed when dropped: writing to a disk would take most of the time.
+/// A temporary directory for a test, in memory if possible, because writing to a disk would take most of the
+/// time.
 ///
 /// # Panics
-/// If it cannot be made.
+/// If the directory cannot be created.
 pub fn dir_in_memory() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    made.expect("there is room for a directory")
+    made.expect("a temporary directory can be created")
 }
 
-/// Whether the test runs as root; skips if not.
+/// Whether the test runs as root; reports a skip if not.
 ///
 /// # Panics
 /// Without `/proc`.
@@ -77,18 +79,18 @@ fn find(tool: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).chain(system).map(|dir| dir.join(tool)).find(|file| file.is_file())
 }
 
-/// Waits until `done` holds, looking every few milliseconds.
+/// Polls until `done` returns true.
 ///
 /// # Panics
-/// After five minutes, with `what`.
+/// After five minutes; the message contains `what`.
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     wait_for(what, || done().then_some(()));
 }
 
-/// Waits until `ready` gives something, looking every few milliseconds.
+/// Polls until `ready` returns a value.
 ///
 /// # Panics
-/// After five minutes, with `what`.
+/// After five minutes; the message contains `what`.
 pub fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn allowed_skips_have_a_name_and_a_reason() {
+    fn allowed_skips_have_name_and_reason() {
         for line in ALLOWED.lines().filter(|line| !line.starts_with('#')) {
             let (name, reason) = line.split_once(": ").expect(line);
             assert!(may_be_missing(name) && reason.len() > 10, "{line}");
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_ends_with_the_event() {
+    fn waiting_ends_with_event() {
         let mut left = 3;
         let value = wait_for("the third look", || {
             left -= 1;

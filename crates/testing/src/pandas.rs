@@ -1,12 +1,13 @@
-//! Python with pandas, by which others read our files.
+//! Python with pandas, to check that other programs can read our files.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Debian's pandas belongs to Debian's Python, which may not be the first on the PATH.
+/// Debian's pandas requires Debian's Python, which may not be the first on the PATH.
 const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
 
-/// What a Python script prints that may use pandas with PyArrow and gets `file` as its argument; skips if no Python has them.
+/// The output of a Python script that may use pandas with PyArrow and gets `file` as argument; skips without
+/// these.
 ///
 /// # Panics
 /// If the script fails.
@@ -18,7 +19,7 @@ pub fn pandas(script: &str, file: &Path) -> Option<String> {
         crate::skip("pandas", "no python3 has it with PyArrow; scripts/setup installs it");
         return None;
     };
-    let out = run(python, script).expect("it ran just now");
+    let out = run(python, script).expect("the Python has just run");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     Some(String::from_utf8_lossy(&out.stdout).into_owned())
 }

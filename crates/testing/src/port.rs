@@ -1,11 +1,11 @@
-//! A port for a server that can neither be given a socket nor tell which port it took.
+//! A port for a server that neither accepts a socket nor reports its port.
 
 use std::io::{Error, Result};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// A port of 127.0.0.1 that nobody else is given while this exists. It is bound and does not listen: a server that binds it by number with
-/// `SO_REUSEADDR`, as nearly all do, may listen there, again and again.
+/// A port of 127.0.0.1 that is reserved while this value exists. The port is bound but not listening: a
+/// server that binds it by number with `SO_REUSEADDR`, as nearly all do, can listen on it repeatedly.
 #[derive(Debug)]
 pub struct Port {
     number: u16,
@@ -13,12 +13,12 @@ pub struct Port {
 }
 
 impl Port {
-    /// Takes one that is free.
+    /// Reserves a free port.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no port is free.
     pub fn reserve() -> Result<Port> {
-        // SAFETY: a new socket, which belongs to nobody else.
+        // SAFETY: creates a socket that nothing else owns.
         let bound = unsafe {
             let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
             if socket < 0 {
@@ -33,7 +33,7 @@ impl Port {
             sin_addr: libc::in_addr { s_addr: u32::from(Ipv4Addr::LOCALHOST).to_be() },
             sin_zero: [0; 8],
         };
-        // SAFETY: the socket is open, and all that is pointed to lives until the calls return and has the size that is said.
+        // SAFETY: the socket is open; all pointers are valid during the calls and have the given sizes.
         let done = unsafe {
             let socket = bound.as_raw_fd();
             libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, (&raw const yes).cast(), 4) == 0
@@ -46,15 +46,15 @@ impl Port {
         Ok(Port { number: u16::from_be(address.sin_port), _bound: bound })
     }
 
-    /// Its number.
+    /// The port number.
     pub fn number(&self) -> u16 {
         self.number
     }
 
-    /// Listens there in the place of a server.
+    /// Listens on the port instead of a server.
     ///
     /// # Errors
-    /// If the server listens.
+    /// If a server is listening.
     pub fn listen(&self) -> Result<TcpListener> {
         TcpListener::bind((Ipv4Addr::LOCALHOST, self.number))
     }
@@ -66,13 +66,13 @@ mod tests {
     use std::net::TcpStream;
 
     #[test]
-    fn a_port_is_kept_for_servers_that_come_and_go() {
+    fn port_stays_reserved_between_servers() {
         let (port, other) = (Port::reserve().unwrap(), Port::reserve().unwrap());
         assert_ne!(port.number(), other.number());
         for _ in 0..2 {
             let server = port.listen().unwrap();
             let client = TcpStream::connect((Ipv4Addr::LOCALHOST, port.number())).unwrap();
-            assert!(port.listen().is_err(), "two servers at once");
+            assert!(port.listen().is_err(), "a second server must not listen");
             drop((server.accept().unwrap(), client));
         }
         assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port.number())).is_err());
