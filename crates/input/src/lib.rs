@@ -1,5 +1,5 @@
-//! Opens the files that users name. A FIFO, a socket or a terminal of that name is refused: opening or reading one may block for
-//! ever, and a process that is blocked in a system call does not hear the signals that only set a flag.
+//! Opens files named by users. A FIFO, a socket or a terminal is rejected: opening or reading one may block
+//! for ever, and a blocked process does not notice signals that only set a flag.
 
 use rustix::fs::OFlags;
 use std::fs::{File, FileType};
@@ -7,7 +7,7 @@ use std::io::{Error, ErrorKind, Read as _, Result};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-/// What a caller can read.
+/// The accepted file types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Accepts {
     File,
@@ -17,44 +17,44 @@ enum Accepts {
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// If there is none of that name, it cannot be opened, or it is not a regular file.
+/// If the file does not exist, cannot be opened, or is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
     open_as(path, Accepts::File)
 }
 
-/// Opens a disk for reading: an image, which is a regular file, or a block device.
+/// Opens a disk for reading: an image file or a block device.
 ///
 /// # Errors
-/// Those of [`open`].
+/// As for [`open`].
 pub fn open_disk(path: &Path) -> Result<File> {
     open_as(path, Accepts::FileOrDevice)
 }
 
-/// Opens what is read once, from its beginning to its end: a regular file, or a pipe that the shell has opened for this process
-/// (`/dev/stdin`, or `<(command)`, which is `/dev/fd/N`).
+/// Opens an input that is read once sequentially: a regular file, or a pipe that the shell has opened for
+/// this process (`/dev/stdin`, or `<(command)`, which is `/dev/fd/N`).
 ///
 /// # Errors
-/// Those of [`open`].
+/// As for [`open`].
 pub fn open_stream(path: &Path) -> Result<File> {
     let inherited = path == Path::new("/dev/stdin")
         || path.parent().is_some_and(|dir| dir == Path::new("/dev/fd") || dir == Path::new("/proc/self/fd"));
     if inherited { File::open(path) } else { open(path) }
 }
 
-/// Reads a regular file whole.
+/// Reads a whole regular file.
 ///
 /// # Errors
-/// Those of [`open`], and of reading.
+/// As for [`open`], and if reading fails.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Reads a regular file that holds text.
+/// Reads a regular text file.
 ///
 /// # Errors
-/// Those of [`open`], of reading, and of text that is not UTF-8.
+/// As for [`open`], and if reading fails or the file is not UTF-8.
 pub fn read_to_string(path: &Path) -> Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;
@@ -62,9 +62,9 @@ pub fn read_to_string(path: &Path) -> Result<String> {
 }
 
 fn open_as(path: &Path, accepts: Accepts) -> Result<File> {
-    // Opening some devices does something, and a socket cannot be opened to be asked what it is.
+    // Opening some devices has side effects, and a socket cannot be opened, so check the type first.
     check(std::fs::metadata(path)?.file_type(), accepts)?;
-    // Another file may have that name by now: opening it is not to block either.
+    // The file may have been replaced since the check, so open it without blocking.
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
     check(file.metadata()?.file_type(), accepts)?;
     Ok(file)
@@ -96,7 +96,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn a_regular_file_is_read() {
+    fn regular_file_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "text").unwrap();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_may_block_is_refused_at_once() {
+    fn blocking_files_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let (fifo, socket) = (dir.path().join("fifo"), dir.path().join("socket"));
         mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_of_the_shell_is_a_stream() {
+    fn shell_pipe_is_a_stream() {
         let (reader, writer) = std::io::pipe().unwrap();
         std::io::Write::write_all(&mut &writer, b"line\n").unwrap();
         drop(writer);
