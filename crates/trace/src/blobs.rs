@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::labels::BlobId;
-use crate::{Error, whole};
+use crate::{Error, atomic_file};
 use parquet_file::seal;
 
 const MARK: &[u8; 4] = b"SNB1";
@@ -42,9 +42,9 @@ impl BlobPackWriter {
     /// Starts a file that will replace `path`.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
-        let mut file = BufWriter::new(whole::begin(&path)?);
+        let mut file = BufWriter::new(atomic_file::begin(&path)?);
         let written = file.write_all(MARK).and_then(|()| file.write_all(&seal::BLANK));
-        written.map_err(whole::failed("creating", &path))?;
+        written.map_err(atomic_file::failed("creating", &path))?;
         Ok(Self { path, file, end: (MARK.len() + seal::BLANK.len()) as u64, index: BTreeMap::new() })
     }
 
@@ -60,7 +60,7 @@ impl BlobPackWriter {
         }
         let stored = zstd::bulk::compress(contents, LEVEL);
         let stored = stored.and_then(|stored| self.file.write_all(&stored).map(|()| stored.len() as u64));
-        let stored = stored.map_err(whole::failed("writing", &self.path))?;
+        let stored = stored.map_err(atomic_file::failed("writing", &self.path))?;
         self.index.insert(blob, BlobPosition { offset: self.end, stored, size: contents.len() as u64 });
         self.end += stored;
         Ok(())
@@ -76,10 +76,10 @@ impl BlobPackWriter {
             }
         }
         index.extend((self.index.len() as u64).to_le_bytes());
-        let failed = whole::failed("writing", &self.path);
+        let failed = atomic_file::failed("writing", &self.path);
         self.file.write_all(&index).map_err(&failed)?;
         let temporary = self.file.into_inner().map_err(|e| failed(e.into_error()))?;
-        whole::publish(temporary, &self.path)
+        atomic_file::publish(temporary, &self.path)
     }
 }
 
@@ -92,7 +92,7 @@ pub struct BlobPack {
 impl BlobPack {
     /// Opens the blobs at `path` and verifies the seal.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let failed = whole::failed("opening", path);
+        let failed = atomic_file::failed("opening", path);
         let file = input::open(path).map_err(&failed)?;
         let mut mark = [0; MARK.len()];
         let marked = file.read_exact_at(&mut mark, 0).is_ok() && mark == *MARK;

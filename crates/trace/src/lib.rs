@@ -2,6 +2,7 @@
 //!
 //! Every workload produces operations of this type, and every engine replays them.
 
+mod atomic_file;
 mod blobs;
 mod check;
 mod columns;
@@ -19,7 +20,6 @@ mod save;
 mod saved_labels;
 mod source;
 mod stat;
-mod whole;
 mod writer;
 
 pub use blobs::{BlobPack, BlobPackWriter};

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::blobs::BlobPackWriter;
 use crate::labels::{FileLabel, Labels};
 use crate::saved_labels::{LabelWriter, blobs_path};
-use crate::{BATCH, Error, FileId, Op, Source, TraceInfo, TraceSummary, TraceWriter, whole};
+use crate::{BATCH, Error, FileId, Op, Source, TraceInfo, TraceSummary, TraceWriter, atomic_file};
 
 /// Writes all operations of `source` to the trace `path`, with the labels of all created files and
 /// directories beside it, and, on request, the known contents. `watch` receives each batch and can abort with
@@ -40,7 +40,7 @@ pub fn save_labelled(
         Some(blobs) => blobs.finish()?,
         None => match std::fs::remove_file(blobs_path(path)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(whole::failed("replacing", &blobs_path(path))(error));
+                return Err(atomic_file::failed("replacing", &blobs_path(path))(error));
             }
             _ => {}
         },
@@ -82,7 +82,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let contents =
-            self.labels.contents(blob).map_err(whole::failed("reading contents for", self.path))?;
+            self.labels.contents(blob).map_err(atomic_file::failed("reading contents for", self.path))?;
         contents.map_or(Ok(()), |contents| blobs.add(blob, &contents))
     }
 }

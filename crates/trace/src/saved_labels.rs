@@ -19,9 +19,10 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 use tempfile::NamedTempFile;
 
+use crate::atomic_file;
+use crate::atomic_file;
 use crate::blobs::BlobPack;
 use crate::labels::{BlobId, FileLabel, Labels, is_name};
-use crate::whole;
 use crate::{DirId, Error, FileId};
 use parquet_file::column::{Column, ColumnReader, io_error};
 use parquet_file::pairs::Pairs;
@@ -34,15 +35,15 @@ const GROUP_ROWS: usize = 64 << 10;
 
 /// The path of the labels of the trace `trace`.
 pub fn labels_path(trace: &Path) -> PathBuf {
-    beside(trace, ".labels")
+    with_suffix(trace, ".labels")
 }
 
 /// The path of the contents of the trace `trace`.
 pub fn blobs_path(trace: &Path) -> PathBuf {
-    beside(trace, ".blobs")
+    with_suffix(trace, ".blobs")
 }
 
-fn beside(trace: &Path, ending: &str) -> PathBuf {
+fn with_suffix(trace: &Path, ending: &str) -> PathBuf {
     let mut path = trace.as_os_str().to_owned();
     path.push(ending);
     path.into()
@@ -63,11 +64,12 @@ impl LabelWriter {
     /// Starts the labels of the trace at `trace`, which may not exist yet.
     pub fn create(trace: &Path) -> Result<Self, Error> {
         let path = labels_path(trace);
-        let failed = whole::failed("creating", &path);
+        let failed = atomic_file::failed("creating", &path);
         let properties =
             WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-        let mut file = SerializedFileWriter::new(whole::begin(&path)?, SCHEMA.clone(), Arc::new(properties))
-            .map_err(|e| failed(io_error(e)))?;
+        let mut file =
+            SerializedFileWriter::new(atomic_file::begin(&path)?, SCHEMA.clone(), Arc::new(properties))
+                .map_err(|e| failed(io_error(e)))?;
         file.write_all(&seal::BLANK).map_err(failed)?;
         let (kind, number, name, blob) = Default::default();
         Ok(Self { path, file, kind, number, name, blob, rows: 0 })
@@ -107,7 +109,7 @@ impl LabelWriter {
             self.blob.write(&mut group)?;
             group.close().map(|_| ())
         };
-        write().map_err(|e| whole::failed("writing", &self.path)(io_error(e)))
+        write().map_err(|e| atomic_file::failed("writing", &self.path)(io_error(e)))
     }
 
     /// Writes the remaining labels, records the digest of the trace, and renames the file to its path.
@@ -124,8 +126,8 @@ impl LabelWriter {
             self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
         }
         let finished = self.file.into_inner();
-        let temporary = finished.map_err(|e| whole::failed("finishing", &self.path)(io_error(e)))?;
-        whole::publish(temporary, &self.path)
+        let temporary = finished.map_err(|e| atomic_file::failed("finishing", &self.path)(io_error(e)))?;
+        atomic_file::publish(temporary, &self.path)
     }
 }
 
@@ -142,17 +144,17 @@ impl SavedLabels {
         let path = labels_path(trace);
         let file = match input::open(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(whole::failed("opening", &path))?,
+            opened => opened.map_err(atomic_file::failed("opening", &path))?,
         };
         let foreign = |why: String| Error::Labels { path: path.clone(), why };
         let blank = "it is truncated, damaged or from another program; create or fetch it again";
-        if !seal::is_whole(&file).map_err(whole::failed("reading", &path))? {
+        if !seal::is_whole(&file).map_err(atomic_file::failed("reading", &path))? {
             return Err(foreign(blank.into()));
         }
         let mut labels = Self { files: HashMap::new(), dirs: HashMap::new(), blobs: None };
         labels.read(file, trace_sha256).map_err(foreign)?;
         let blobs = blobs_path(trace);
-        if blobs.try_exists().map_err(whole::failed("opening", &blobs))? {
+        if blobs.try_exists().map_err(atomic_file::failed("opening", &blobs))? {
             labels.blobs = Some(BlobPack::open(&blobs)?);
         }
         Ok(Some(labels))

@@ -9,10 +9,10 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use tempfile::NamedTempFile;
 
+use crate::atomic_file;
 use crate::columns::Columns;
 use crate::meta::{SCHEMA, to_pairs};
 use crate::row::Row;
-use crate::whole;
 use crate::{Error, Op, TraceDigest, TraceInfo, TraceSummary};
 use parquet_file::column::io_error;
 use parquet_file::seal;
@@ -35,8 +35,8 @@ impl TraceWriter {
     /// Starts a trace file that will replace `path`.
     pub fn create(path: impl Into<PathBuf>, info: &TraceInfo) -> Result<Self, Error> {
         let path = path.into();
-        let failed = whole::failed("creating", &path);
-        let temporary = whole::begin(&path)?;
+        let failed = atomic_file::failed("creating", &path);
+        let temporary = atomic_file::begin(&path)?;
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
             .map_err(|e| failed(io_error(e)))?;
         file.write_all(&seal::BLANK).map_err(failed)?;
@@ -78,14 +78,14 @@ impl TraceWriter {
             self.file.append_key_value_metadata(pair);
         }
         let finished = self.file.into_inner();
-        let temporary = finished.map_err(|e| whole::failed("finishing", &self.path)(io_error(e)))?;
-        whole::publish(temporary, &self.path)?;
+        let temporary = finished.map_err(|e| atomic_file::failed("finishing", &self.path)(io_error(e)))?;
+        atomic_file::publish(temporary, &self.path)?;
         Ok(summary)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
         let written = self.file.next_row_group().and_then(|group| self.columns.write(group));
-        written.map_err(|e| whole::failed("writing", &self.path)(io_error(e)))
+        written.map_err(|e| atomic_file::failed("writing", &self.path)(io_error(e)))
     }
 }
 
