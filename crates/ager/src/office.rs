@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn office_fills_directory_and_changes_it_daily() {
         let dir = tempfile::tempdir().unwrap();
-        // Fullness is that of the underlying file system; a size near its own would make the office full at
+        // Skips the filling, which depends on the fullness of the underlying file system and would end at
         // once or never.
         let options =
             OfficeOptions { size_bytes: 32 << 20, days: 3, at_once: 3, windows: 96, fullness: 0.8, seed: 5 };

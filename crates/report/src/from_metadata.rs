@@ -1,8 +1,8 @@
 //! Converts runs of the metadata benchmark to page data: rates by phase and repeat, and latencies.
 
-mod sides;
+mod aged_pairs;
 
-pub use sides::sides;
+pub use aged_pairs::aged_pairs;
 
 use crate::data::{Axis, Experiment, Line, Plot, Point};
 use bench::metadata::{PhaseOutcome, TimeSlice};

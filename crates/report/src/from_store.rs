@@ -46,7 +46,7 @@ pub fn from_store(store: &Store, names: &[String], command: &str) -> Result<Page
         .map(|run| from_experiment::experiment(store, run))
         .collect::<Result<Vec<_>, _>>()?;
     shown.extend(series.iter().map(|(run, aged)| from_series::series(run, aged)));
-    shown.extend(from_metadata::sides(&benchmarks));
+    shown.extend(from_metadata::aged_pairs(&benchmarks));
     shown.extend(benchmarks.iter().map(|(run, phases)| from_metadata::metadata(run, phases)));
     shown.extend(verified.iter().map(|(run, verified)| from_verify::verify(run, verified)));
     Ok(Page {
@@ -136,13 +136,13 @@ fn method(store: &Store, compared: &[&Run]) -> Result<Vec<(String, String)>, Err
             }
         }
     }
-    rows.extend(said_once(each));
+    rows.extend(merged_rows(each));
     Ok(rows)
 }
 
 /// Merges rows of all comparisons: one row if all values agree, otherwise one per value, with the names of
 /// its comparisons.
-fn said_once(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
+fn merged_rows(each: Vec<(&str, String, String)>) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String, Vec<&str>)> = Vec::new();
     for (name, title, text) in each {
         match rows.iter_mut().find(|row| (&row.0, &row.1) == (&title, &text)) {
@@ -281,7 +281,7 @@ fn fit(fit: &Fit) -> Vec<data::FitBin> {
 
 #[cfg(test)]
 mod tests {
-    use super::said_once;
+    use super::merged_rows;
 
     #[test]
     fn equal_rows_are_merged_and_different_ones_named() {
@@ -289,7 +289,7 @@ mod tests {
             let reader = if name == "b" { "builtin" } else { "grep" };
             [(name, "Scan".to_owned(), reader.to_owned()), (name, "Cold".to_owned(), "dropped".to_owned())]
         });
-        let rows = said_once(each.collect());
+        let rows = merged_rows(each.collect());
         let rows: Vec<(&str, &str)> =
             rows.iter().map(|(title, text)| (title.as_str(), text.as_str())).collect();
         assert_eq!(rows, [("Cold", "dropped"), ("Scan, a, c", "grep"), ("Scan, b", "builtin")]);

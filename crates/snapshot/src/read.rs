@@ -23,7 +23,7 @@ impl Snapshot {
 impl Info {
     /// Reads the metadata of the snapshot file at `path`.
     pub fn load(path: &Path) -> Result<Info, Error> {
-        open(path, |file| Ok(said(file)?.0))
+        open(path, |file| Ok(metadata(file)?.0))
     }
 }
 
@@ -40,13 +40,13 @@ fn open<T>(path: &Path, read: impl Fn(&SerializedFileReader<File>) -> Result<T, 
 }
 
 /// The info and the number of entries in the metadata of a file.
-fn said(file: &SerializedFileReader<File>) -> Result<(Info, usize), String> {
+fn metadata(file: &SerializedFileReader<File>) -> Result<(Info, usize), String> {
     let metadata = file.metadata().file_metadata();
     from_pairs(metadata.key_value_metadata().map_or(&[][..], Vec::as_slice))
 }
 
 fn read(file: &SerializedFileReader<File>) -> Result<Snapshot, String> {
-    let (info, entries) = said(file)?;
+    let (info, entries) = metadata(file)?;
     if *file.metadata().file_metadata().schema() != **SCHEMA {
         return Err("it does not have the columns of a snapshot".into());
     }

@@ -42,7 +42,7 @@ pub enum Error {
         why: String,
     },
     /// The machine ended or was stopped before its command ended.
-    #[error("virtual machine ({what}) {why}{}", said(console))]
+    #[error("virtual machine ({what}) {why}{}", console_excerpt(console))]
     Machine {
         /// The hypervisor.
         what: String,
@@ -76,6 +76,6 @@ fn wanting(wanted: &[String]) -> String {
     if wanted.is_empty() { String::new() } else { format!(" with {}", wanted.join(", ")) }
 }
 
-fn said(console: &Option<String>) -> String {
+fn console_excerpt(console: &Option<String>) -> String {
     console.as_ref().map_or_else(String::new, |line| format!("; last line of its console: {line}"))
 }

@@ -27,7 +27,7 @@ const RUN_DIR: &str = "/dev/senesce";
 /// The mount point of the new root.
 const ROOT: &str = "/root";
 
-/// Whether this process is the first one of a machine started by [`run`](crate::run).
+/// Whether this process is the first one of a machine started by `run`.
 pub fn is_init() -> bool {
     std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == PROGRAM)
 }
@@ -154,14 +154,14 @@ fn carry_out(job: &Job, talk: &File, out: File, err: File) -> Result<Message, St
     // The first process is the parent of all orphans.
     loop {
         match wait(WaitOptions::empty()) {
-            Ok(Some((ended, status))) if ended == pid => return Ok(how(status)),
+            Ok(Some((ended, status))) if ended == pid => return Ok(exit_message(status)),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(format!("waiting for the command: {e}")),
         }
     }
 }
 
-fn how(status: WaitStatus) -> Message {
+fn exit_message(status: WaitStatus) -> Message {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(status), _) => Message::Exit(status),
         (None, signal) => Message::Signal(signal.unwrap_or_default()),

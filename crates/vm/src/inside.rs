@@ -24,7 +24,7 @@ impl Inside {
     }
 }
 
-/// The virtual machine around this process, if it was started by [`run`](crate::run).
+/// The virtual machine around this process, if it was started by `run`.
 pub fn inside() -> Option<Inside> {
     serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()
 }

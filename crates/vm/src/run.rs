@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Modules that every machine needs: a bus, ports, 9p, loop devices and FUSE.
 const MODULES: [&str; 6] = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "loop", "fuse"];
 
-/// Modules with the checksums of file systems, by kernel version.
+/// Modules with the checksum algorithms of file systems, for kernels that have these as modules.
 const CHECKSUMS: [&str; 2] = ["crc32c_generic", "crc32_generic"];
 
 /// A command to run in a machine.

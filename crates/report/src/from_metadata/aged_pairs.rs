@@ -6,18 +6,18 @@ use bench::metadata::{PhaseOutcome, Quantiles};
 use lab::{Run, SUBJECTS, metadata_side};
 
 /// The aged and unaged runs of each file system that has both from one command.
-pub fn sides(runs: &[(&Run, Vec<PhaseOutcome>)]) -> Vec<Experiment> {
+pub fn aged_pairs(runs: &[(&Run, Vec<PhaseOutcome>)]) -> Vec<Experiment> {
     let mut shown = Vec::new();
     for (aged, of_aged) in runs {
         let Some(name) = aged.name.strip_suffix(&metadata_side("", SUBJECTS[0])) else { continue };
         let other = metadata_side(name, SUBJECTS[1]);
         let unaged = runs.iter().find(|(run, _)| run.name == other && run.command == aged.command);
-        shown.extend(unaged.map(|(_, of_unaged)| beside(name, aged, of_aged, of_unaged)));
+        shown.extend(unaged.map(|(_, of_unaged)| compare(name, aged, of_aged, of_unaged)));
     }
     shown
 }
 
-fn beside(name: &str, run: &Run, aged: &[PhaseOutcome], unaged: &[PhaseOutcome]) -> Experiment {
+fn compare(name: &str, run: &Run, aged: &[PhaseOutcome], unaged: &[PhaseOutcome]) -> Experiment {
     let lines = |of: fn(&[PhaseOutcome]) -> Vec<Line>| {
         let sides = SUBJECTS.into_iter().zip([of(aged), of(unaged)]);
         sides
@@ -62,7 +62,7 @@ fn rate_ratios(aged: &[PhaseOutcome], unaged: &[PhaseOutcome]) -> String {
     let pair = |((phase, aged), (_, unaged)): ((&str, Vec<_>), (&str, Vec<_>))| -> Pair {
         (phase.to_owned(), rate(&aged), rate(&unaged))
     };
-    said(by_phase(aged).into_iter().zip(by_phase(unaged)).map(pair), 1)
+    ratios(by_phase(aged).into_iter().zip(by_phase(unaged)).map(pair), 1)
 }
 
 fn latency_ratios(aged: &[PhaseOutcome], unaged: &[PhaseOutcome]) -> String {
@@ -78,11 +78,11 @@ fn latency_ratios(aged: &[PhaseOutcome], unaged: &[PhaseOutcome]) -> String {
             }
         }
     }
-    said(pairs.into_iter(), quantiles.len())
+    ratios(pairs.into_iter(), quantiles.len())
 }
 
 /// The ratio of each pair; `each` consecutive pairs have the same name.
-fn said(pairs: impl Iterator<Item = Pair>, each: usize) -> String {
+fn ratios(pairs: impl Iterator<Item = Pair>, each: usize) -> String {
     let ratio = |(_, aged, unaged): &Pair| match aged.zip(*unaged) {
         Some((aged, unaged)) if unaged > 0.0 => format!("{:.2}", aged / unaged),
         _ => "unknown".to_owned(),

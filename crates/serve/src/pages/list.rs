@@ -27,7 +27,7 @@ pub fn list(places: &[Place], query: &Query) -> Response {
     }
     let list = List { places, query, all: &all, selection: Selection::of(query) };
     let title = if query.get("with").is_some() { "Compare with" } else { "Runs" };
-    let frame = Frame::new(title).live(EVERY, list.said());
+    let frame = Frame::new(title).live(EVERY, list.announcement());
     Response::page(
         200,
         frame.page(|html| {
@@ -62,7 +62,7 @@ impl List<'_> {
     }
 
     /// The number of runs in each state, announced when it changes.
-    fn said(&self) -> String {
+    fn announcement(&self) -> String {
         let states = self.states().into_iter().map(|(state, n)| format!("{n} {state}"));
         states.collect::<Vec<_>>().join(", ")
     }
@@ -70,7 +70,7 @@ impl List<'_> {
     fn show(&self, html: &mut Html) {
         let live = |id| [("id", id), ("data-live", "-")];
         html.el("p", &live("states"), |html| {
-            let said = self.said();
+            let said = self.announcement();
             html.text(if said.is_empty() { "No runs yet.".to_owned() } else { format!("{said}.") });
         });
         if let Some(with) = self.with() {

@@ -30,7 +30,7 @@ pub fn run(places: &[Place], at: RunAt) -> Response {
     let has_figures = !page.comparisons.is_empty() || !page.experiments.is_empty();
     let mut frame = Frame::new(&title).figures();
     if run.state == "running" {
-        frame = frame.live(EVERY, said(run, state, progress.as_ref()));
+        frame = frame.live(EVERY, announcement(run, state, progress.as_ref()));
     }
     Response::page(
         200,
@@ -78,7 +78,7 @@ pub fn run(places: &[Place], at: RunAt) -> Response {
 }
 
 /// Announcements for assistive technology: few, and only important changes.
-fn said(run: &Run, state: &str, progress: Option<&Progress>) -> String {
+fn announcement(run: &Run, state: &str, progress: Option<&Progress>) -> String {
     let share = progress.and_then(|progress| match progress.steps {
         Some((done, of)) if of > 0 => Some(done as f64 / of as f64),
         _ => progress.share(),

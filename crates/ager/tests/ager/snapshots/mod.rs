@@ -166,7 +166,7 @@ fn compared(a: &Snapshot, b: &Snapshot) -> [u64; 4] {
     [creates, deletes, replaces, modifies]
 }
 
-fn told(counts: &Counts) -> [u64; 5] {
+fn file_counts(counts: &Counts) -> [u64; 5] {
     [counts.creates, counts.deletes, counts.replaces, counts.modifies, counts.appends]
 }
 
@@ -380,10 +380,10 @@ fn replacement_follows_deletion_and_rewrite_truncates_first() {
         .collect();
     let expected = vec!["delete", "create", "truncate", "write", "create", "checkpoint"];
     assert!(without.contains(&expected), "{ops:?}");
-    assert_eq!(told(&counts), [1, 1, 1, 1, 0]);
+    assert_eq!(file_counts(&counts), [1, 1, 1, 1, 0]);
     let (ops, counts) = kinds(&Options::told(1));
     assert!(ops.contains(&"append") && !ops.contains(&"truncate"), "{ops:?}");
-    assert_eq!(told(&counts), [1, 1, 1, 1, 1]);
+    assert_eq!(file_counts(&counts), [1, 1, 1, 1, 1]);
 }
 
 #[test]
