@@ -20,7 +20,7 @@ const SETTINGS: [&str; 14] = [
     "advice.detachedHead=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
-    // Off: they refuse names that are special only on other systems.
+    // Off: these checks refuse names that are special only on other systems.
     "core.protectHFS=false",
     "core.protectNTFS=false",
     "fetch.recurseSubmodules=false",

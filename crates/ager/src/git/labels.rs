@@ -13,7 +13,7 @@ use crate::live_names::LiveNames;
 /// The labels of an extracted history.
 pub(super) struct LiveLabels {
     names: LiveNames,
-    /// Idle readers, at most as many as there were concurrent threads.
+    /// Idle readers, at most one per concurrent thread.
     readers: Mutex<Vec<Reader>>,
     make_reader: Box<dyn Fn() -> Reader + Send + Sync>,
 }
