@@ -1,8 +1,8 @@
-//! How fast the modelled disk is when its model costs nothing, beside a plain image: random reads of 4 KiB, 32 at a
-//! time, and reads and writes of 1 MiB in sequence, 8 at a time, all through a loop device with direct I/O.
+//! Throughput of the modelled disk with a model without costs, compared to a plain image: random reads of 4 KiB at queue depth 32, and
+//! sequential reads and writes of 1 MiB at queue depth 8, all through a loop device with direct I/O.
 //!
-//! Rounds alternate, so that other work on the machine meets both; the ratio of each pair is what to compare, the
-//! best of all rounds what the machine can do.
+//! Rounds alternate between both, so that other work on the machine affects both. Compare the ratio of each pair; the best of all rounds
+//! shows the capability of the machine.
 
 use io_uring::{IoUring, opcode, types};
 use senesce_disk::modelled::{Clock, DiskSettings, ModelledDisk};
@@ -25,7 +25,7 @@ struct Load {
     depth: usize,
     random: bool,
     write: bool,
-    /// At least so much is expected of a machine with two processors.
+    /// The minimum expected on a machine with two processors.
     limit: f64,
 }
 
@@ -64,7 +64,8 @@ fn main() {
         println!("skipped: loop devices and FUSE need root");
         return;
     }
-    // What is mounted goes with this process, however it ends; memory too if it is interrupted, or else with `senesce cleanup`.
+    // Mounts are removed with this process, even if it is killed; files in memory are removed if it is interrupted, otherwise by `senesce
+    // cleanup`.
     isolate().expect("root may leave the mount namespace");
     catch_interrupts();
     ModelledDisk::served_by(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
@@ -76,7 +77,7 @@ fn main() {
     let modelled = LoopDevice::attach(&session, disk.file(), 128).expect("a loop device");
     let image = Image::create(&dir.path().join("image"), SIZE_BYTES).expect("an image");
     let plain = LoopDevice::attach(&session, image.path(), 128).expect("a loop device");
-    // Both hold data all over.
+    // Fills both devices with data.
     for device in [&modelled, &plain] {
         run(device.device(), Load { bytes: 1 << 20, ..LOADS[2] }, Duration::from_secs(60));
     }
@@ -107,13 +108,13 @@ fn main() {
     disk.detach().expect("detached");
 }
 
-/// Requests a second, or GiB a second.
+/// Requests per second, or GiB per second.
 fn rate(load: Load, (requests, elapsed): (u64, Duration)) -> f64 {
     let per_s = requests as f64 / elapsed.as_secs_f64();
     if load.random { per_s } else { per_s * load.bytes as f64 / (1u64 << 30) as f64 }
 }
 
-/// Keeps the device busy for a time, or until a pass over all of it ends; returns how many requests were done.
+/// Keeps the device busy for `time`, or until a pass over all of it ends if `time` is long. Returns the number of completed requests.
 fn run(device: &Path, load: Load, time: Duration) -> (u64, Duration) {
     let file = File::options()
         .read(true)
@@ -122,10 +123,10 @@ fn run(device: &Path, load: Load, time: Duration) -> (u64, Duration) {
         .open(device)
         .expect("the device opens");
     let mut ring = IoUring::new(64).expect("an io_uring");
-    // Aligned as direct I/O wants it.
+    // Alignment for direct I/O.
     let layout =
         std::alloc::Layout::from_size_align(load.bytes as usize * load.depth, 4096).expect("a layout");
-    // SAFETY: the layout has a size; the memory is freed below, when no request is under way.
+    // SAFETY: the layout has a size; the memory is freed below, when no request is running.
     let buffers = unsafe { std::alloc::alloc_zeroed(layout) };
     let places = SIZE_BYTES / load.bytes;
     let (mut next, mut under_way, mut done) = (1u64, 0, 0);
@@ -146,7 +147,7 @@ fn run(device: &Path, load: Load, time: Duration) -> (u64, Duration) {
             } else {
                 opcode::Read::new(fd, buffer, load.bytes as u32).offset(at).build()
             };
-            // SAFETY: file and buffers outlive the request, for all are waited for.
+            // SAFETY: file and buffers outlive the request, because all requests are awaited.
             unsafe { ring.submission().push(&entry.user_data(slot as u64)).expect("room in the ring") };
             under_way += 1;
         }

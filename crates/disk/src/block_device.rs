@@ -1,4 +1,4 @@
-//! Block devices that the user named: used only when nothing else does, and erased only when confirmed.
+//! Block devices named by the user: used only if nothing else uses them, and erased only after confirmation.
 
 use crate::error::{Error, IoContext};
 use crate::isolate::all_mount_points;
@@ -11,8 +11,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A block device that was free when it was claimed. Nothing holds it until it is mounted: a hold would keep
-/// `mkfs` and the kernel off it just as it does others.
+/// A block device that was not in use when it was claimed. It is not held open exclusively before it is mounted, because that would also
+/// block `mkfs` and the kernel.
 #[derive(Clone, Debug)]
 pub struct BlockDevice {
     path: PathBuf,
@@ -21,8 +21,8 @@ pub struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// Claims a device to make a file system on. `erase` is what the user gave to `--erase` and must spell the same
-    /// name. A device that holds anything but a file system of ours is refused all the same, and so is one that cannot be written to.
+    /// Claims a device for a new file system. `erase` is the value of `--erase` and must spell the same name. A device that holds anything
+    /// except a file system created by this program is refused even then, and so is a read-only device.
     pub fn claim(path: &Path, erase: Option<&str>) -> Result<BlockDevice, Error> {
         let refuse = |why: String| Error::Device { device: path.to_owned(), why };
         let name = path.display();
@@ -58,7 +58,7 @@ impl BlockDevice {
         }
     }
 
-    /// Takes a device that holds a file system already; it must not be in use by anything.
+    /// Opens a device that already holds a file system. Nothing else may use the device.
     pub fn open(path: &Path) -> Result<BlockDevice, Error> {
         let refuse = |why: String| Error::Device { device: path.to_owned(), why };
         let data = std::fs::metadata(path).context("opening the device", path)?;
@@ -71,7 +71,7 @@ impl BlockDevice {
         if let Some(why) = used_by(devno)? {
             return Err(refuse(why));
         }
-        // The kernel knows users that leave no other trace, such as mounts in other namespaces.
+        // An exclusive open also finds users that leave no other trace, such as mounts in other namespaces.
         let exclusive = File::options().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(path);
         let mut file = match exclusive {
             Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
@@ -84,7 +84,8 @@ impl BlockDevice {
         Ok(BlockDevice { path: path.to_owned(), devno, size_bytes })
     }
 
-    /// Whether it holds a file system that this program made: by its label, which anyone may give, and its UUID, which nobody else does.
+    /// Whether the device holds a file system created by this program, identified by its label, which anyone may choose, and its UUID,
+    /// which is unique to this program.
     pub fn is_ours(&self) -> Result<bool, Error> {
         match probe(&self.path)? {
             Some(export) => Ok(foreign(&export).is_none()),
@@ -92,22 +93,22 @@ impl BlockDevice {
         }
     }
 
-    /// Whether it holds a file system that this program made, or a Bε-tree store.
+    /// Whether the device holds a file system created by this program, or a Bε-tree store.
     pub(crate) fn may_be_ours(&self) -> Result<bool, Error> {
         Ok(self.is_ours()? || is_store(&head(&self.path)?))
     }
 
-    /// The name that the user gave.
+    /// The name given by the user.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its major and minor number.
+    /// The major and minor number.
     pub fn devno(&self) -> (u32, u32) {
         self.devno
     }
 
-    /// How large it is.
+    /// The size of the device.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
@@ -116,13 +117,13 @@ impl BlockDevice {
 /// `BLKROGET` of `<linux/fs.h>`.
 const BLKROGET: u32 = 0x125e;
 
-/// Whether nothing can be written to an open block device.
+/// Whether an open block device is read-only.
 fn is_read_only(device: &File) -> io::Result<bool> {
     // SAFETY: BLKROGET writes one int.
     Ok(unsafe { ioctl(device, Getter::<BLKROGET, libc::c_int>::new()) }? != 0)
 }
 
-/// What uses the device or a partition of it, and what to do about that.
+/// Returns what uses the device or one of its partitions, and how to release it.
 fn used_by(devno: (u32, u32)) -> Result<Option<String>, Error> {
     let sys = PathBuf::from(format!("/sys/dev/block/{}:{}", devno.0, devno.1));
     let mut devices = vec![(devno, sys.clone())];
@@ -167,7 +168,7 @@ fn parse_devno(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What the device holds that is not ours: a file system, a partition table, or both at odds.
+/// Returns the foreign content of the device: a file system, a partition table, or contradicting signatures.
 fn signature(device: &Path) -> Result<Option<String>, Error> {
     if let Some(export) = probe(device)? {
         return Ok(foreign(&export));
@@ -181,7 +182,7 @@ fn signature(device: &Path) -> Result<Option<String>, Error> {
     Ok(Some(format!("{found}, which `wipefs` does not recognize: overwrite its first 8 KiB instead")))
 }
 
-/// The beginning of a device, where the superblocks lie that `blkid` does not know.
+/// Reads the start of a device, which holds the superblocks that `blkid` does not recognize.
 fn head(device: &Path) -> Result<Vec<u8>, Error> {
     let mut head = Vec::new();
     let file = File::open(device).context("opening the device", device)?;
@@ -189,18 +190,18 @@ fn head(device: &Path) -> Result<Vec<u8>, Error> {
     Ok(head)
 }
 
-/// How a Bε-tree store begins (`crates/betree/FORMAT.md`).
+/// The first bytes of a Bε-tree store (`crates/betree/FORMAT.md`).
 pub const BETREE_MAGIC: &[u8] = b"SNSCBETR";
 
-/// What the superblock of a bcachefs has 24 bytes after its beginning, which is in the ninth sector (`struct bch_sb`).
+/// The magic number of bcachefs, 24 bytes into the superblock, which starts in the ninth sector (`struct bch_sb`).
 pub const BCACHEFS_MAGIC: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
 
-/// Whether that is of a Bε-tree store.
+/// Whether `head` belongs to a Bε-tree store.
 fn is_store(head: &[u8]) -> bool {
     head.starts_with(BETREE_MAGIC)
 }
 
-/// The names of a bcachefs.
+/// The label and UUID of a bcachefs file system.
 struct Bcachefs {
     label: String,
     uuid: String,
@@ -212,7 +213,8 @@ impl Bcachefs {
     }
 }
 
-/// Those of a bcachefs, if it is one: `struct bch_sb` in the ninth sector. `blkid` 2.38, which Debian 12 has, knows none.
+/// Parses the superblock of bcachefs (`struct bch_sb` in the ninth sector), if there is one. `blkid` 2.38 of Debian 12 does not recognize
+/// bcachefs.
 fn bcachefs(head: &[u8]) -> Option<Bcachefs> {
     let superblock = head.get(4096..)?;
     let names = superblock.get(56..104).filter(|_| superblock[24..40] == *BCACHEFS_MAGIC)?;
@@ -226,17 +228,17 @@ fn bcachefs(head: &[u8]) -> Option<Bcachefs> {
     })
 }
 
-/// What `blkid` says of the device; `None` if it finds no signature.
+/// The output of `blkid` for the device; `None` if it finds no signature.
 fn probe(device: &Path) -> Result<Option<String>, Error> {
     let output = run_tool(command("blkid").args(["-p", "-o", "export"]).arg(device), "util-linux")?;
     match output.status.code() {
         Some(2) => Ok(None),
-        // Contradicting signatures give another status and no names.
+        // For contradicting signatures `blkid` returns another status and no names.
         _ => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
     }
 }
 
-/// What `blkid -o export` names, unless it is a file system of ours.
+/// Describes the content in the output of `blkid -o export`, unless it is a file system created by this program.
 fn foreign(export: &str) -> Option<String> {
     let value = |key: &str| export.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match (value("PTTYPE"), value("TYPE")) {
@@ -256,10 +258,10 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_file_systems_of_ours_are_not_foreign() {
+    fn only_our_label_and_uuid_are_not_foreign() {
         let uuid = crate::new_uuid();
         assert_eq!(foreign(&format!("DEVNAME=/dev/x\nLABEL=senesce\nUUID={uuid}\nTYPE=ext4\n")), None);
-        // Anyone may choose that label.
+        // The label alone does not identify our file systems.
         let strange = "LABEL=senesce\nUUID=d7820223-cd4a-4f89-8844-564ec4ebdbb8\nTYPE=ext4\n";
         assert_eq!(foreign(strange).unwrap(), "ext4, labelled senesce");
         assert_eq!(foreign("LABEL=senesce\nTYPE=ext4\n").unwrap(), "ext4, labelled senesce");
@@ -274,23 +276,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_has_no_name_of_ours_is_foreign(export in "([A-Z_]{1,9}=[a-z ]{0,9}\n){0,5}") {
+        fn other_exports_are_foreign(export in "([A-Z_]{1,9}=[a-z ]{0,9}\n){0,5}") {
             prop_assert!(foreign(&export).is_some());
         }
 
         #[test]
-        fn numbers_come_back(major: u32, minor: u32) {
+        fn device_numbers_round_trip(major: u32, minor: u32) {
             prop_assert_eq!(parse_devno(&format!("{major}:{minor}\n")), Some((major, minor)));
         }
 
         #[test]
-        fn any_text_is_survived(text in "\\PC*") {
+        fn arbitrary_text_does_not_panic(text in "\\PC*") {
             parse_devno(&text);
             foreign(&text);
         }
 
         #[test]
-        fn any_beginning_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200), sectors in 0..16usize) {
+        fn arbitrary_head_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), sectors in 0..16usize) {
             let head = [vec![0; sectors << 9], bytes].concat();
             prop_assert!(bcachefs(&head).is_none());
         }

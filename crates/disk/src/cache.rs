@@ -1,5 +1,4 @@
-//! Making things cold: dropping what the kernel keeps in memory of files, devices and directories, and asking
-//! afterwards whether it did.
+//! Drops the kernel's caches of files, devices and directories, and reports how much stays cached.
 
 use crate::error::{Error, IoContext};
 use rustix::fs::{Advice, fadvise};
@@ -12,23 +11,23 @@ use std::path::Path;
 /// `BLKFLSBUF` of `<linux/fs.h>`.
 const BLKFLSBUF: u32 = 0x1261;
 
-/// What of a file is still in memory after dropping it.
+/// The part of a file that is still cached after a drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Residue {
-    /// So many bytes; 0 is cold.
+    /// Number of cached bytes; 0 means cold.
     Bytes(u64),
-    /// The kernel is too old to say (cachestat came with Linux 6.5).
+    /// The kernel does not report it (cachestat needs Linux 6.5).
     Unknown,
 }
 
-/// Writes back and drops the cached pages of the file at `path`, then says how much stayed.
+/// Writes back and drops the cached pages of the file at `path`. Returns how much is still cached.
 pub fn drop_file_cache(path: &Path) -> Result<Residue, Error> {
     let file = File::open(path).context("opening", path)?;
     file.sync_data().context("writing back", path)?;
     drop_pages(&file).context("dropping the cached pages of", path)
 }
 
-/// Drops the cached pages of a file that need no writing back, then says how much stayed.
+/// Drops the clean cached pages of a file. Returns how much is still cached.
 pub fn drop_pages(file: &File) -> io::Result<Residue> {
     fadvise(file, 0, None, Advice::DontNeed)?;
     cached_bytes(file)
@@ -41,7 +40,7 @@ pub fn drop_device_cache(device: &Path) -> Result<(), Error> {
     unsafe { ioctl(&file, NoArg::<BLKFLSBUF>::new()) }.context("dropping the cached blocks of", device)
 }
 
-/// Drops the directory entries and inodes that the kernel keeps of all file systems and nobody uses.
+/// Drops the unused directory entries and inodes of all file systems from the kernel's caches.
 pub fn drop_inode_cache() -> Result<(), Error> {
     let switch = Path::new("/proc/sys/vm/drop_caches");
     std::fs::write(switch, "2").context("dropping cached inodes through", switch)
@@ -66,11 +65,11 @@ struct CacheStat {
 }
 
 fn cached_bytes(file: &File) -> io::Result<Residue> {
-    /// The number of cachestat on every architecture.
+    /// The system call number of cachestat on every architecture.
     const CACHESTAT: libc::c_long = 451;
     let range = Range { offset: 0, len: 0 };
     let mut stat = CacheStat::default();
-    // SAFETY: both structures live across the call and are laid out as the kernel's.
+    // SAFETY: both structures outlive the call and have the kernel's layout.
     let result = unsafe {
         libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0 as libc::c_uint)
     };
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dropped_file_is_cold() {
+    fn dropped_file_is_cold() {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();

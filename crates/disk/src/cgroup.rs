@@ -1,12 +1,11 @@
-//! A limit on memory, and with it on the page cache: a control group of our own, for what the processes in it read
-//! is charged to it. Conway et al. 2017 (Figure 7) limited the memory of a whole machine; a group limits that of one
-//! reader, without a boot.
+//! Memory limits by control groups. A limit includes the page cache, because pages are charged to the process that reads them. Conway et
+//! al. 2017 (Figure 7) limited the memory of a whole machine; a control group limits that of a single reader, without a reboot.
 
-mod place;
+mod parent;
 
 use crate::error::{Error, IoContext};
 use crate::registry::{Entry, Recorded, Session};
-use place::{Place, place};
+use parent::{GroupParent, find_parent};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -16,13 +15,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often a group that looks busy is tried again, for a process leaves it a moment after it was waited for.
+/// Attempts to remove a busy group: a process leaves its group slightly after it has been waited for.
 const TRIES: u32 = 200;
 
-/// Time between two tries.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A control group whose processes together have so much memory and no more. Dropping it removes it.
+/// A control group that limits the total memory of its processes. Removed on drop.
 #[derive(Debug)]
 pub struct MemoryLimit {
     dir: PathBuf,
@@ -31,38 +30,37 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Whether this system has control groups that limit memory, or why not. Making one takes root besides.
+    /// Checks that this system has control groups that limit memory. Creating one also needs root.
     pub fn available() -> Result<(), Error> {
-        place().map(drop)
+        find_parent().map(drop)
     }
 
-    /// Makes a group with a limit, inside of our own (cgroup v1) or beside it (v2, where a group with processes may
-    /// have no groups with limits), so that limits that hold for us go on holding.
+    /// Creates a group with a limit. The group is a child of this process's group (cgroup v1) or of an ancestor (v2, where a group with
+    /// processes cannot have children with limits), so the limits of this process still apply.
     pub fn new(session: &Arc<Session>, limit_bytes: u64) -> Result<MemoryLimit, Error> {
-        let Place { parent, limit_file } = place()?;
+        let GroupParent { parent, limit_file } = find_parent()?;
         let (dir, recorded) = make(session, &parent)?;
         let mut this = MemoryLimit { dir, limit_bytes, recorded: Some(recorded) };
         let file = this.dir.join(limit_file);
         std::fs::write(&file, limit_bytes.to_string()).context("limiting memory through", &file)?;
-        // The kernel rounds to whole pages.
+        // The kernel rounds the limit to whole pages.
         let set = std::fs::read_to_string(&file).context("reading", &file)?;
         this.limit_bytes = set.trim().parse().unwrap_or(limit_bytes);
         Ok(this)
     }
 
-    /// The limit, as the kernel holds it.
+    /// The limit in effect.
     pub fn limit_bytes(&self) -> u64 {
         self.limit_bytes
     }
 
-    /// Makes `command` run within the limit, and end when the thread that starts it does, so that a killed run leaves
-    /// an empty group.
+    /// Runs `command` within the limit and kills it when the thread that spawned it ends, so that a killed run leaves an empty group.
     pub fn confine(&self, command: &mut Command) -> Result<(), Error> {
         let path = self.dir.join("cgroup.procs");
         let group = File::options().write(true).open(&path).context("opening", &path)?;
         let join = move || -> io::Result<()> {
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // Process 0 is the one that writes.
+            // PID 0 denotes the writing process.
             rustix::io::write(&group, b"0")?;
             Ok(())
         };
@@ -71,7 +69,7 @@ impl MemoryLimit {
         Ok(())
     }
 
-    /// Removes the group, and says if that fails.
+    /// Removes the group and reports failures.
     pub fn remove(mut self) -> Result<(), Error> {
         self.take_down()
     }
@@ -88,12 +86,12 @@ impl MemoryLimit {
 
 impl Drop for MemoryLimit {
     fn drop(&mut self) {
-        // What stays is in the journal.
+        // A group that could not be removed stays in the journal.
         let _ = self.take_down();
     }
 }
 
-/// Makes a group with a name that is still free.
+/// Creates a group with an unused name.
 fn make(session: &Arc<Session>, parent: &Path) -> Result<(PathBuf, Recorded), Error> {
     let mut number = 1;
     loop {
@@ -106,7 +104,7 @@ fn make(session: &Arc<Session>, parent: &Path) -> Result<(PathBuf, Recorded), Er
     }
 }
 
-/// Removes a group, if there is one; only an empty one can be.
+/// Removes a group if it exists. A group with processes cannot be removed.
 pub fn remove_group(dir: &Path) -> Result<(), Error> {
     let mut tries = 0;
     loop {

@@ -1,4 +1,4 @@
-//! SHA-256 of whole disks.
+//! SHA-256 checksums of disks.
 
 use crate::error::{Error, IoContext};
 use crate::image::read_data;
@@ -10,7 +10,7 @@ use std::path::Path;
 /// The SHA-256 of an image or a block device, as `sha256sum` prints it. Holes are not read.
 ///
 /// # Errors
-/// If it cannot be opened or read.
+/// If the file or device cannot be opened or read.
 pub fn checksum(path: &Path) -> Result<Digest, Error> {
     let doing = "reading the checksum of";
     let mut file = input::open_disk(path).context("opening", path)?;
@@ -20,7 +20,7 @@ pub fn checksum(path: &Path) -> Result<Digest, Error> {
     Ok(digesting.finish(size))
 }
 
-/// The digest of a disk, computed from its data alone: gaps count as zeros.
+/// Computes the digest of a disk from its data ranges; gaps count as zeros.
 #[derive(Default)]
 pub(crate) struct Digesting {
     digest: Sha256,
@@ -30,7 +30,7 @@ pub(crate) struct Digesting {
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
 impl Digesting {
-    /// Adds data at `at`, at or behind the end of the data before.
+    /// Adds data at offset `at`, which is not before the end of the previous data.
     pub fn add(&mut self, at: u64, data: &[u8]) -> io::Result<()> {
         self.zeros_to(at);
         self.digest.update(data);
@@ -38,7 +38,7 @@ impl Digesting {
         Ok(())
     }
 
-    /// The digest of a disk of that size.
+    /// Returns the digest of a disk of `size` bytes.
     pub fn finish(mut self, size: u64) -> Digest {
         self.zeros_to(size);
         self.digest.into()
@@ -60,7 +60,7 @@ mod tests {
     use std::os::unix::fs::FileExt as _;
 
     #[test]
-    fn digests_equal_those_of_sha256sum() {
+    fn digest_equals_sha256sum() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "abc").unwrap();
         let digest = checksum(file.path()).unwrap().to_string();
@@ -68,9 +68,9 @@ mod tests {
     }
 
     proptest! {
-        /// Holes make no difference.
+        /// Holes do not change the digest.
         #[test]
-        fn a_sparse_file_has_the_digest_of_its_bytes(pieces in prop::collection::vec((0_u64..3_000_000, any::<u8>()), 0..4)) {
+        fn sparse_file_has_digest_of_its_bytes(pieces in prop::collection::vec((0_u64..3_000_000, any::<u8>()), 0..4)) {
             let file = tempfile::NamedTempFile::new().unwrap();
             let mut bytes = vec![0; 3_100_000];
             file.as_file().set_len(bytes.len() as u64).unwrap();

@@ -1,10 +1,10 @@
-//! Processes that end by themselves, sooner or later.
+//! Waiting for child processes.
 
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How `child` ended, if it does so within `patience`.
+/// Waits up to `patience` for `child` to exit. Returns its exit status, or `None` if it is still running.
 pub fn ended_within(child: &mut Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     let mut wait = Duration::from_millis(1);
@@ -24,10 +24,10 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn the_end_of_a_process_is_told_and_one_that_stays_is_left_alone() {
+    fn exit_is_reported_and_running_child_is_left_alone() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         assert_eq!(ended_within(&mut child, Duration::from_millis(20)).unwrap(), None);
-        // It ends when there is nothing more to read.
+        // `cat` exits at end of file.
         drop(child.stdin.take());
         assert!(ended_within(&mut child, Duration::from_secs(60)).unwrap().unwrap().success());
     }

@@ -1,16 +1,16 @@
-//! The kernel's own counters of a block device: `stat` in sysfs (`Documentation/block/stat.rst` of the kernel).
-//! Whole disks, partitions and loop devices have them.
+//! The kernel's I/O counters of a block device: `stat` in sysfs (`Documentation/block/stat.rst` of the kernel). Whole disks, partitions and
+//! loop devices have them.
 
 use crate::SECTOR_BYTES;
 use crate::error::{Error, IoContext};
 use std::path::PathBuf;
 
-/// Bytes that a block device has moved since it came to be, whoever asked for it.
+/// Bytes transferred by a block device since its creation, by all users.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceCounters {
     /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes written; discards are none.
+    /// Bytes written, without discards.
     pub written_bytes: u64,
 }
 
@@ -25,7 +25,7 @@ impl DeviceCounters {
         })
     }
 
-    /// What was moved since `earlier`.
+    /// The difference to `earlier`.
     pub fn since(self, earlier: DeviceCounters) -> DeviceCounters {
         DeviceCounters {
             read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
@@ -34,7 +34,7 @@ impl DeviceCounters {
     }
 }
 
-/// The third number counts sectors read, the seventh sectors written.
+/// The third field counts sectors read, the seventh sectors written.
 fn parse(text: &str) -> Option<DeviceCounters> {
     let mut fields = text.split_whitespace();
     let mut bytes = |skipped| fields.nth(skipped)?.parse::<u64>().ok()?.checked_mul(SECTOR_BYTES);
@@ -47,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_device_that_is_not_there_is_named() {
+    fn missing_device_is_named_in_error() {
         let error = DeviceCounters::read((4000, 7)).unwrap_err().to_string();
         assert!(error.contains("/sys/dev/block/4000:7/stat"), "{error}");
     }
@@ -62,7 +62,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_survived(text in "([0-9]{1,22} |\\PC)*") {
+        fn arbitrary_text_does_not_panic(text in "([0-9]{1,22} |\\PC)*") {
             parse(&text);
         }
     }

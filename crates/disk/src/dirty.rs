@@ -1,5 +1,5 @@
-//! Disks that are written to for a while, and are then to be what they were: a note beside one, on disk before it is written to,
-//! says how, so that whatever happens to the process it is known, and can be done later.
+//! Restores disks after temporary writes. Before the first write, a note file next to the disk records how to restore it; the note is
+//! synced, so the disk can be restored even if the process is killed.
 
 use crate::block_device::BlockDevice;
 use crate::error::{Error, IoContext};
@@ -13,18 +13,18 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a disk is made what it was.
+/// How to restore a disk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Undo {
-    /// A modelled disk is rolled back to a snapshot, which goes then.
+    /// Rolls a modelled disk back to a snapshot and deletes the snapshot.
     Snapshot {
         /// The directory of its store.
         dir: PathBuf,
         /// The name of the snapshot.
         snapshot: String,
     },
-    /// What of a saved image a device does not hold is written to it.
+    /// Writes the blocks of a saved image that differ on the device.
     Image {
         /// The device.
         device: PathBuf,
@@ -33,7 +33,7 @@ pub enum Undo {
     },
 }
 
-/// The note of a disk that is written to. It stays until [`Dirty::clean`], however this value or the process ends.
+/// The note of a disk with temporary writes. It stays until [`Dirty::clean`], even if this value is dropped or the process ends.
 #[derive(Debug)]
 pub struct Dirty {
     path: PathBuf,
@@ -42,8 +42,8 @@ pub struct Dirty {
 }
 
 impl Dirty {
-    /// Notes at `path` that a disk is going to be written to; what is to be undone need not be there yet. A disk that has a note is
-    /// an error: [`undo`] first.
+    /// Records at `path` that a disk is about to be written. The snapshot or image of `undo` need not exist yet. It is an error if the disk
+    /// already has a note: call [`undo`] first.
     pub fn note(session: &Arc<Session>, path: &Path, undo: &Undo) -> Result<Dirty, Error> {
         let path = std::path::absolute(path).context("finding", path)?;
         let recorded = session.record(Entry::Dirty { note: path.clone() })?;
@@ -59,29 +59,29 @@ impl Dirty {
         Ok(Dirty { path, recorded: Some(recorded), _lock: lock })
     }
 
-    /// The disk is what it was.
+    /// Removes the note, after the disk was restored.
     pub fn clean(mut self) -> Result<(), Error> {
         std::fs::remove_file(&self.path).context("removing", &self.path)?;
-        self.recorded.take().expect("it is there until then").forget();
+        self.recorded.take().expect("the entry is present until the note is removed").forget();
         Ok(())
     }
 }
 
 impl Drop for Dirty {
     fn drop(&mut self) {
-        // `cleanup` or the next benchmark sees to it.
+        // `cleanup` or the next benchmark restores the disk.
         if let Some(recorded) = self.recorded.take() {
             recorded.keep();
         }
     }
 }
 
-/// Whether the disk with this note was written to and is not what it was.
+/// Whether the disk with this note has temporary writes that are not undone.
 pub fn is_dirty(note: &Path) -> bool {
     note.exists()
 }
 
-/// Makes a disk what it was if its note is there, and no living process has it. Tells what was done.
+/// Restores a disk if its note exists and no living process holds it. Returns a description of the action.
 pub fn undo(note: &Path) -> Result<Option<String>, Error> {
     let file = match input::open(note) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -91,7 +91,7 @@ pub fn undo(note: &Path) -> Result<Option<String>, Error> {
     let mut text = Vec::new();
     lock.file.read_to_end(&mut text).context("reading", note)?;
     let done = match parse(&text, note)? {
-        // It was about to be written; the disk was not touched yet.
+        // The note is empty: the process ended before it wrote to the disk.
         None => None,
         Some(undo) => Some(undo.carry_out()?),
     };
@@ -108,7 +108,7 @@ fn parse(text: &[u8], note: &Path) -> Result<Option<Undo>, Error> {
 }
 
 impl Undo {
-    /// Makes the disk what it was, whatever was written to it. Tells how.
+    /// Restores the disk. Returns a description of the action.
     pub fn carry_out(&self) -> Result<String, Error> {
         match self {
             Undo::Snapshot { dir, snapshot } => {
@@ -122,7 +122,7 @@ impl Undo {
             }
             Undo::Image { device, image } => {
                 if !BlockDevice::open(device)?.may_be_ours()? {
-                    // Names of devices change when the machine is started anew.
+                    // Device names can change at a reboot.
                     let why = format!(
                         "it contains no file system of senesce, so the device name may have changed; it is \
                          not restored from {}; delete the record of the benchmark next to that image to skip \
@@ -146,7 +146,7 @@ mod tests {
     use crate::{Digest, cleanup};
     use proptest::prelude::*;
 
-    /// A store with something in it, and the snapshot of it.
+    /// Creates a store with data and a snapshot, then overwrites part of the data.
     fn store(dir: &Path) -> (Undo, Digest) {
         let store = dir.join("store");
         Store::create(&store, &DiskSettings::new(1 << 20, "ideal", Clock::Model)).unwrap();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_carried_out_once_and_only_when_nobody_has_it() {
+    fn note_is_undone_once_and_not_while_locked() {
         let dir = tempfile::tempdir().unwrap();
         let note = dir.path().join("a.benchmark");
         let (how, digest) = store(dir.path());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_was_not_touched_needs_nothing() {
+    fn untouched_disk_is_not_restored() {
         let dir = tempfile::tempdir().unwrap();
         let note = dir.path().join("a.benchmark");
         std::fs::write(&note, "").unwrap();
@@ -195,7 +195,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_note_is_survived(text in prop::collection::vec(any::<u8>(), 1..100)) {
+        fn arbitrary_note_is_an_error(text in prop::collection::vec(any::<u8>(), 1..100)) {
             let why = parse(&text, Path::new("/n")).unwrap_err().to_string();
             prop_assert!(why.contains("is not a record of a run"));
         }

@@ -1,11 +1,11 @@
-//! How much written data may wait in memory for a disk. As a kernel comes it is a fifth of all memory, and waits for half a minute:
-//! a short run hardly writes then, however slow the disk is.
+//! Limits the dirty pages of a disk. By default the kernel allows a fifth of all memory to be dirty for 30 s, so a short run hardly writes
+//! to the disk, however slow the disk is.
 
 use crate::error::{Error, IoContext};
 use crate::setting::Setting;
 use std::path::Path;
 
-/// The limit of a file system's dirty pages, set; dropping it restores what was set before.
+/// A limit on the dirty pages of a file system. The previous setting is restored on drop.
 #[derive(Debug)]
 pub struct DirtyLimit {
     _strict: Setting,
@@ -13,11 +13,11 @@ pub struct DirtyLimit {
 }
 
 impl DirtyLimit {
-    /// Lets no more than about `bytes` be dirty of what is written back through `bdi`, a directory such as
-    /// `/sys/class/bdi/7:0`: who writes more waits for the disk. Needs Linux 6.2.
+    /// Limits the dirty pages that are written back through `bdi`, a directory such as `/sys/class/bdi/7:0`, to about `bytes`. Writers
+    /// beyond the limit wait for the disk. Needs Linux 6.2.
     pub fn set(bdi: &Path, bytes: u64) -> Result<DirtyLimit, Error> {
         const DOING: &str = "limiting written data, which needs Linux 6.2, by";
-        // Written as bytes, it is kept as a share of what all devices may have dirty, which alone can be restored exactly.
+        // The kernel stores the byte limit as a ratio of the global dirty limit, and only the ratio can be restored exactly.
         let _most = Setting::keep(bdi.join("max_ratio_fine"), DOING)?;
         let most = bdi.join("max_bytes");
         std::fs::write(&most, bytes.to_string()).context("setting", &most)?;

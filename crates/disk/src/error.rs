@@ -1,27 +1,27 @@
-//! What can go wrong with disks. Each message says what was tried, on what, why it failed and what to do.
+//! Errors of disks. Each message says what failed, on what, why, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of making, claiming or taking down a disk.
+/// An error when creating, claiming or removing a disk.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A system call failed.
     #[error("{doing} {}: {source}{}", path.display(), advice(source))]
     Io {
-        /// What was tried, as in "creating the image".
+        /// The attempted action, as in "creating the image".
         doing: &'static str,
-        /// On what.
+        /// The path it was applied to.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
-    /// A block device that must not be used.
+    /// A block device cannot be used.
     #[error("cannot use {}: {why}", device.display())]
     Device {
-        /// The device that was named.
+        /// The device named by the user.
         device: PathBuf,
-        /// Why not, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
     /// Another run works in the same directory.
@@ -31,7 +31,7 @@ pub enum Error {
     WorkInUse {
         /// The directory.
         dir: PathBuf,
-        /// The process, as it wrote itself down.
+        /// The process, as recorded in the lock file.
         pid: String,
     },
     /// Another run uses the same image.
@@ -42,37 +42,37 @@ pub enum Error {
     Store {
         /// The directory of its store.
         dir: PathBuf,
-        /// Why not, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
-    /// The process that serves a file system.
+    /// The process that serves a file system failed.
     #[error("{what}: {why}")]
     Server {
-        /// What it serves.
+        /// What the process serves.
         what: String,
-        /// Why that failed, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
-    /// What such a process said, whole.
+    /// The complete error message of a server process.
     #[error("{0}")]
     Said(String),
     /// The kernel did not mount a file system.
     #[error("mounting {} as {kind}: {why}", device.display())]
     Mount {
-        /// What was to be mounted.
+        /// The device or image to mount.
         device: PathBuf,
         /// The name of the file system.
         kind: String,
-        /// The kernel's own words where it has any.
+        /// The reason, in the kernel's words if it gives any.
         why: String,
     },
-    /// A file system cannot be unmounted.
+    /// A file system cannot be unmounted because it is in use.
     #[error(
         "unmounting {0}: it is still in use; close its open files (`fuser -vm {0}` lists them), then run \
          `senesce cleanup`", dir.display()
     )]
     MountBusy {
-        /// Where it is mounted.
+        /// The mount point.
         dir: PathBuf,
     },
     /// A program of another package is missing.
@@ -80,7 +80,7 @@ pub enum Error {
     MissingTool {
         /// The program.
         tool: String,
-        /// The Debian package that has it.
+        /// The Debian package that contains it.
         package: &'static str,
     },
     /// No device model has this name.
@@ -88,17 +88,17 @@ pub enum Error {
         "no device model named {name:?}, and no such file; `senesce disk models` shows the built-in models ({known})"
     )]
     UnknownModel {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The built-in ones.
+        /// The built-in models.
         known: String,
     },
-    /// A device model that makes no sense.
+    /// A device model is invalid.
     #[error("{} is not a device model: {why}", path.display())]
     Model {
         /// The file.
         path: PathBuf,
-        /// The parameter that is wrong, and how it should be.
+        /// The invalid parameter, and its valid values.
         why: String,
     },
     /// The kernel does not support limiting the memory of a process.
@@ -107,12 +107,12 @@ pub enum Error {
          or add `memory` to cgroup.subtree_control of a parent group (v2)"
     )]
     NoMemoryController,
-    /// The file is not a request log, incomplete, or of a newer version.
+    /// The file is not a request log, is incomplete, or has a newer version.
     #[error("cannot read {} as a request log: {why}", path.display())]
     Log {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// The reason, and what to do.
         why: String,
     },
     /// The record of a run cannot be parsed.
@@ -120,14 +120,14 @@ pub enum Error {
     Journal {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }
 
-/// Turns a failed system call into an [`Error`] by saying what it was for.
+/// Turns a failed system call into an [`Error`] by adding what was attempted.
 pub trait IoContext<T> {
-    /// Names what was tried, on which path.
+    /// Adds the attempted action and its path.
     fn context(self, doing: &'static str, path: &Path) -> Result<T, Error>;
 }
 
@@ -137,7 +137,7 @@ impl<T, E: Into<io::Error>> IoContext<T> for Result<T, E> {
     }
 }
 
-/// What to do about the failures that users meet most.
+/// Advice for the most common failures.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => "; run it as root",

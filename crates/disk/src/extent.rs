@@ -1,8 +1,8 @@
-//! A run of bytes on a disk.
+//! A contiguous range of bytes on a disk.
 
 use serde::{Deserialize, Serialize};
 
-/// A run of bytes on a disk: of a file, or free.
+/// A contiguous range of bytes on a disk, allocated or free.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Extent {
     /// First byte, counted from the start of the device.
@@ -12,7 +12,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The byte behind the last one.
+    /// The offset after the last byte.
     pub fn end_bytes(&self) -> u64 {
         self.start_bytes + self.len_bytes
     }

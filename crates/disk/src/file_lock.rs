@@ -1,11 +1,11 @@
-//! A lock on a file that says "a living process uses this".
+//! A file lock that shows that a living process uses the file.
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 
-/// A locked file. The lock ends when it is dropped or the process ends, however it ends.
+/// A locked file. The lock is released on drop or when the process ends, even if it is killed.
 #[derive(Debug)]
 pub struct FileLock {
     /// The file.
@@ -13,7 +13,7 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Locks `file`, or gives it back if another open file holds the lock.
+    /// Locks `file`, or returns it if another open file description holds the lock.
     pub fn try_take(file: File) -> io::Result<Result<FileLock, File>> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Ok(FileLock { file })),
@@ -22,7 +22,7 @@ impl FileLock {
         }
     }
 
-    /// Locks `file` as soon as nobody else does.
+    /// Locks `file`, waiting for the current holder if there is one.
     pub fn take(file: File) -> io::Result<FileLock> {
         flock(&file, FlockOperation::LockExclusive)?;
         Ok(FileLock { file })
@@ -31,7 +31,7 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing is not enough: a child that another thread is just starting has a copy until it executes.
+        // Closing the file is not enough: a child that another thread is spawning holds a copy of the descriptor until it calls exec.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }

@@ -1,4 +1,4 @@
-//! Disk images: sparse files that a loop device makes into disks.
+//! Disk images: sparse files used as disks through loop devices.
 
 use crate::error::{Error, IoContext};
 use crate::tool::{command, run_tool};
@@ -9,10 +9,10 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-/// `f_type` of tmpfs, whose free space is a promise that only memory can keep.
+/// `f_type` of tmpfs. Its free space is limited by the available memory.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
-/// A disk image. Where its blocks lie on the backing store is not to matter: layout is measured in it, not below.
+/// A disk image. The location of its blocks on the backing file system does not matter: layout is measured inside the image.
 #[derive(Clone, Debug)]
 pub struct Image {
     path: PathBuf,
@@ -20,18 +20,18 @@ pub struct Image {
 }
 
 impl Image {
-    /// Creates an image that takes no space yet; a file of that name is an error.
+    /// Creates a sparse image without allocated blocks. It is an error if the file exists.
     pub fn create(path: &Path, size_bytes: u64) -> Result<Image, Error> {
         let file = File::create_new(path).context("creating the image", path)?;
         let sized = file.set_len(size_bytes).and_then(|()| std::fs::canonicalize(path));
         if sized.is_err() {
-            // What is left would be an image of no size.
+            // Do not leave an image of size 0.
             let _ = std::fs::remove_file(path);
         }
         Ok(Image { path: sized.context("sizing the image", path)?, size_bytes })
     }
 
-    /// Finds an image that is there.
+    /// Opens an existing image.
     pub fn open(path: &Path) -> Result<Image, Error> {
         let path = std::fs::canonicalize(path).context("opening the image", path)?;
         let data = std::fs::metadata(&path).context("opening the image", &path)?;
@@ -42,27 +42,27 @@ impl Image {
         Ok(Image { path, size_bytes: data.len() })
     }
 
-    /// Where it is: an absolute path.
+    /// The absolute path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How large a disk it is.
+    /// The size of the disk.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 }
 
-/// How a copy of an image came about.
+/// How an image was copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Copied {
-    /// The file system below shares its blocks: it took no time and no space.
+    /// As a reflink: the copy shares the blocks of the image and took no time and no space.
     ByReference,
-    /// Its data were copied, and holes left out.
+    /// By copying its data without the holes.
     Sparsely,
 }
 
-/// Copies an image to a new file: by reference where the file system below can, else its data.
+/// Copies an image to a new file: as a reflink if the file system supports it, otherwise by copying its data.
 pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
     let from = input::open(image).context("opening the image", image)?;
     let to = File::create_new(copy).context("creating the copy", copy)?;
@@ -88,7 +88,7 @@ pub fn copy_image(image: &Path, copy: &Path) -> Result<Copied, Error> {
     Err(io::Error::other(why)).context("copying the image", image)
 }
 
-/// Reads all data of a file or block device of that size, in order, a MiB at a time at most. Holes of a file are passed over.
+/// Reads all data of a file or block device of `size` bytes, in order, in pieces of up to 1 MiB. Holes are skipped.
 pub(crate) fn read_data(
     file: &File,
     size: u64,
@@ -110,7 +110,8 @@ pub(crate) fn read_data(
     Ok(())
 }
 
-/// The next range from `at` on that holds data, empty at the end if none does. Of what does not tell all of it.
+/// The next range with data at or after `at`; an empty range at the end if there is none. If the file does not report holes, all of the
+/// rest.
 fn data_from(file: &File, at: u64, size: u64) -> io::Result<(u64, u64)> {
     let start = match seek(file, SeekFrom::Data(at)) {
         Ok(start) => start,
@@ -119,11 +120,11 @@ fn data_from(file: &File, at: u64, size: u64) -> io::Result<(u64, u64)> {
         Err(e) => return Err(e.into()),
     };
     let end = seek(file, SeekFrom::Hole(start)).unwrap_or(size);
-    // A device has no holes, and says that it ends where it begins.
+    // A block device has no holes; it reports an end equal to the start.
     Ok(if end <= start { (start, size) } else { (start.min(size), end.min(size)) })
 }
 
-/// Bytes that can still be written below `dir`; in a tmpfs no more than there is memory for.
+/// Bytes available for writing below `dir`; in a tmpfs at most the available memory.
 pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
     let doing = "reading the free space of";
     let numbers = statvfs(dir).context(doing, dir)?;
@@ -136,13 +137,13 @@ pub fn free_bytes(dir: &Path) -> Result<u64, Error> {
     Ok(mem_available_bytes(&text).map_or(free, |memory| free.min(memory)))
 }
 
-/// Whether what lies at `path` is kept in memory, so that reading it reaches no disk.
+/// Whether `path` is on a tmpfs, so that reads do not reach a disk.
 pub fn in_memory(path: &Path) -> Result<bool, Error> {
     let numbers = statfs(path).context("reading the file system of", path)?;
     Ok(numbers.f_type as u64 == TMPFS_MAGIC)
 }
 
-/// `MemAvailable` of the text of `/proc/meminfo`.
+/// Parses `MemAvailable` in the text of `/proc/meminfo`.
 fn mem_available_bytes(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
@@ -155,7 +156,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn an_image_is_sparse_and_never_overwrites() {
+    fn image_is_sparse_and_creation_never_overwrites() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("disk.img");
         let image = Image::create(&path, 1 << 40).unwrap();
@@ -168,20 +169,20 @@ mod tests {
     }
 
     #[test]
-    fn free_space_is_some() {
+    fn free_space_is_reported() {
         assert!(free_bytes(Path::new("/")).unwrap() > 0);
         assert!(free_bytes(Path::new("/does/not/exist")).is_err());
     }
 
     proptest! {
         #[test]
-        fn memory_is_found_wherever_the_line_is(kb in 0u64..1 << 50, before in "([A-Za-z]{1,9}: +[0-9]{1,9} kB\n)*") {
+        fn available_memory_is_found_on_any_line(kb in 0u64..1 << 50, before in "([A-Za-z]{1,9}: +[0-9]{1,9} kB\n)*") {
             let text = format!("{before}MemAvailable:   {kb} kB\nSwap: 1 kB\n");
             prop_assert_eq!(mem_available_bytes(&text), Some(kb * 1024));
         }
 
         #[test]
-        fn any_text_is_survived(text in "(MemAvailable:)?\\PC*") {
+        fn arbitrary_text_does_not_panic(text in "(MemAvailable:)?\\PC*") {
             mem_available_bytes(&text);
         }
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin set a flag, which long work looks at, so that every run ends by taking down what it made.
+//! SIGINT, SIGTERM and SIGHUP set a flag that long operations poll, so that every run removes its resources before it ends.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on SIGINT, SIGTERM and SIGHUP only set the flag that [`interrupted`] shows, however often they come.
+/// Makes SIGINT, SIGTERM and SIGHUP set only the flag that [`interrupted`] returns, however often they arrive.
 pub fn catch_interrupts() {
     INTERRUPTED.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
@@ -17,7 +17,7 @@ pub fn catch_interrupts() {
     });
 }
 
-/// Whether the run was asked to end.
+/// Whether the run was asked to stop.
 pub fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
@@ -28,14 +28,14 @@ mod tests {
     use rustix::process::{Signal, getpid, kill_process};
 
     #[test]
-    fn signals_ask_and_do_not_kill() {
+    fn signals_set_flag_and_do_not_kill() {
         assert!(!interrupted());
         catch_interrupts();
         assert!(!interrupted());
         for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
             kill_process(getpid(), signal).unwrap();
         }
-        // Another thread may be the one that takes the signal.
+        // The signal may be delivered to another thread.
         while !interrupted() {
             std::thread::yield_now();
         }

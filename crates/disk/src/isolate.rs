@@ -1,10 +1,10 @@
-//! A mount namespace of our own: what is mounted there goes with the last process in it, even at `kill -9`.
+//! A private mount namespace: its mounts disappear with its last process, even after `kill -9`.
 //!
-//! A namespace begins with a copy of every mount of the machine, and each copy keeps its disk or FUSE server busy. Where mounts are
-//! shared (systemd shares them) the kernel takes a copy off together with its original. In containers they are private, and a disk
-//! unmounted during a run would stay busy until the run ends. So a thread watches the namespace that the process came from, and takes each
-//! copy off when its original goes ([`follow`]). None goes earlier: any may hold a path that the run needs, named in a file, a symbolic link or
-//! the pipe of a helper. A copy that is in use goes when it no longer is; no run loses a file that it has open.
+//! A new namespace starts with a copy of every mount of the system, and each copy keeps its disk or FUSE server busy. Where mounts are
+//! shared (the default of systemd), the kernel removes a copy together with its original. In containers they are private, and a disk
+//! unmounted during a run would stay busy until the run ends. Therefore a thread watches the original namespace and removes each copy when
+//! its original is unmounted ([`follow`]). No copy is removed earlier: any of them may hold a path that the run needs, named in a file, a
+//! symbolic link or the pipe of a helper. A copy that is in use is removed once it is no longer in use; no run loses an open file.
 
 mod follow;
 
@@ -21,22 +21,24 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What the process came from.
-static OUTSIDE: OnceLock<Outside> = OnceLock::new();
+/// The environment that the process had before [`isolate`].
+static ORIGINAL: OnceLock<Original> = OnceLock::new();
 
-struct Outside {
+struct Original {
     namespace: File,
-    /// In a chroot not the root of the namespace, which is what a process gets that moves there.
+    /// The root directory of the process. In a chroot it differs from the root of the namespace, which a process gets when it joins the
+    /// namespace.
     root: OwnedFd,
-    /// Of this program. In a chroot the kernel gives its path from the root of the namespace, once that is another.
+    /// The path of this program. After the root changes, the kernel reports the path of a program in a chroot relative to the root of the
+    /// namespace.
     program: PathBuf,
 }
 
-impl Outside {
-    fn now() -> Result<Outside, Error> {
+impl Original {
+    fn now() -> Result<Original, Error> {
         let (namespace, root) = (Path::new("/proc/thread-self/ns/mnt"), Path::new("/"));
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Outside {
+        Ok(Original {
             namespace: File::open(namespace).context("opening", namespace)?,
             root: openat(CWD, root, flags, Mode::empty()).context("opening", root)?,
             program: std::env::current_exe().context("reading", Path::new("/proc/self/exe"))?,
@@ -44,44 +46,44 @@ impl Outside {
     }
 }
 
-/// Moves the process into a mount namespace of its own; to be called before threads start. Without root it does
-/// nothing: then nothing can be mounted either.
+/// Moves the process into a private mount namespace. Call it before starting threads. Without root it does nothing, because then nothing
+/// can be mounted either.
 ///
-/// Mounts made here do not reach the rest of the system. What the system unmounts leaves here too.
+/// Mounts made in the namespace do not propagate to the system; unmounts of the system propagate to the namespace.
 pub fn isolate() -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    let outside = Outside::now()?;
+    let original = Original::now()?;
     let outer = follow::Outer::open()?;
-    // SAFETY: of all that can be unshared, the mount namespace touches neither memory nor file descriptors.
+    // SAFETY: unsharing the mount namespace affects neither memory nor file descriptors.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }
         .context("leaving the mount namespace of", Path::new("/"))?;
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .context("keeping our mounts from spreading below", Path::new("/"))?;
-    // Of several calls the first one left the namespace that all others came from.
-    let _ = OUTSIDE.set(outside);
+    // If called several times, the first call left the original namespace.
+    let _ = ORIGINAL.set(original);
     Inherited::new(outer)?.follow()
 }
 
-/// Moves a child that was just forked back to the namespace that its parent came from, so that it does not keep the
-/// parent's own alive. Its working directory is then the root.
+/// Moves a newly forked child back to the original namespace, so that it does not keep the private one alive. Its working directory becomes
+/// the root.
 pub(crate) fn leave() -> io::Result<()> {
-    let Some(outside) = OUTSIDE.get() else { return Ok(()) };
-    move_into_link_name_space(outside.namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
-    fchdir(&outside.root)?;
+    let Some(original) = ORIGINAL.get() else { return Ok(()) };
+    move_into_link_name_space(original.namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
+    fchdir(&original.root)?;
     Ok(chroot(".")?)
 }
 
 /// The path of this program.
 ///
 /// # Errors
-/// If the kernel does not tell it.
+/// If the kernel does not report it.
 pub fn program() -> io::Result<PathBuf> {
-    OUTSIDE.get().map_or_else(std::env::current_exe, |outside| Ok(outside.program.clone()))
+    ORIGINAL.get().map_or_else(std::env::current_exe, |original| Ok(original.program.clone()))
 }
 
-/// The mounts of the system, which after [`isolate`] are not ours, and our own.
+/// The mounts of the system (which differ from ours after [`isolate`]) and the mounts of this process.
 pub(crate) fn all_mount_points() -> Result<Vec<MountPoint>, Error> {
     let mut mounts = follow::outer_mount_points()?;
     for pid in ["1", "self"] {

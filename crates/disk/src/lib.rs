@@ -1,8 +1,7 @@
-//! The disk below a file system: images, loop devices, named block devices, and what was asked of them.
+//! Images, loop devices, named block devices and modelled disks below a file system, and the logs of their requests.
 //!
-//! Everything made here outlives the process that made it unless somebody takes it down. So each loop device,
-//! mount, control group and temporary file is recorded in a [`Session`] before it is made, undone when dropped, and undone by
-//! [`cleanup`] when the process was killed before it could.
+//! Loop devices, mounts, control groups and temporary files outlive the process that creates them. Each is recorded in a [`Session`] before
+//! it is created and removed on drop; [`cleanup`] removes it if the process was killed before that.
 
 mod block_device;
 mod cache;
@@ -63,8 +62,9 @@ pub use served_mount::{ServedMount, Serving, say, say_ready};
 pub use tool::{command, require_tool, run_tool};
 pub use uuid::{is_our_uuid, new_uuid};
 
-/// Label of the file systems made by this program, by which people know them.
+/// Label of the file systems that this program creates.
 pub const LABEL: &str = "senesce";
 
-/// Name of the file that marks a directory as ours: without it, nothing in it is ever deleted or aged.
+/// Name of the file that marks a directory as owned by this program. Only directories with this file are ever aged or have their contents
+/// deleted.
 pub const MARKER: &str = ".senesce";

@@ -1,4 +1,4 @@
-//! One run at a time in a working directory.
+//! A lock that allows one run at a time in a work directory.
 
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
@@ -7,25 +7,26 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// The right to work in a directory, given up when dropped or when the process ends, however it ends.
+/// The exclusive use of a work directory. Released on drop or when the process ends, even if it is killed.
 #[derive(Debug)]
 pub struct WorkLock {
     _lock: FileLock,
 }
 
 impl WorkLock {
-    /// Name of the lock file, which stays: deleting it would let two runs hold two files of one name.
+    /// Name of the lock file. The file is never deleted: otherwise two runs could lock two different files of the same name.
     pub const FILE: &str = ".senesce.lock";
 
-    /// Whether a process holds `dir`, as the kernel's table of locks says: to try the lock would keep it for a moment from a run that
-    /// begins. The table names a file by its inode; that of another file system with the same number cannot be told from it.
+    /// Whether a process holds `dir`, according to the kernel's lock table. Trying the lock instead would briefly block a run that is
+    /// starting. The table identifies files by inode number only, so a file with the same number on another file system is mistaken for
+    /// this one.
     pub fn is_held(dir: &Path) -> bool {
         let Ok(data) = std::fs::metadata(dir.join(Self::FILE)) else { return false };
         let table = std::fs::read_to_string("/proc/locks").unwrap_or_default();
         table.lines().any(|line| flock_inode(line) == Some(data.ino()))
     }
 
-    /// Takes `dir`, or says which process has it.
+    /// Locks `dir`, or returns an error that names the process holding it.
     pub fn take(dir: &Path) -> Result<WorkLock, Error> {
         let path = dir.join(Self::FILE);
         let mut options = File::options();
@@ -49,7 +50,7 @@ impl WorkLock {
     }
 }
 
-/// The inode of a line of `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 713 00:1a:4711 0 EOF`.
+/// Parses the inode number in a line of `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 713 00:1a:4711 0 EOF`.
 fn flock_inode(line: &str) -> Option<u64> {
     let mut fields = line.split_whitespace().skip(1);
     fields.next().filter(|kind| *kind == "FLOCK")?;
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_run_is_told_who_has_the_directory() {
+    fn second_run_is_refused_and_holder_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let first = WorkLock::take(dir.path()).unwrap();
         let message = WorkLock::take(dir.path()).unwrap_err().to_string();

@@ -1,17 +1,17 @@
-//! Logs of requests on disk: Parquet, whole or not at all, sealed as traces are (see [`parquet_file::seal`]).
+//! Request logs: Parquet files, written atomically and sealed like traces (see [`parquet_file::seal`]).
 //!
-//! | column | type | holds |
+//! | column | type | content |
 //! |---|---|---|
 //! | `time_ns` | unsigned 64 | time of issue |
 //! | `kind` | text | `read`, `write`, `flush` or `discard` |
 //! | `address` | unsigned 64 | first byte, a multiple of 512 |
 //! | `length` | unsigned 64 | bytes, a multiple of 512; 0 for a bare flush |
-//! | `service_ns` | unsigned 64 | nanoseconds until it was done; 0 where unknown |
-//! | `queue` | unsigned 32 | requests outstanding at its issue, itself included |
-//! | `metadata`, `readahead` | truth | the flags of the block layer |
+//! | `service_ns` | unsigned 64 | nanoseconds from issue to completion; 0 if unknown |
+//! | `queue` | unsigned 32 | requests outstanding at its issue, including itself |
+//! | `metadata`, `readahead` | boolean | the flags of the block layer |
 //!
-//! The metadata of the file have `senesce.log` (the version of the format), `senesce.model` (the device that was asked),
-//! `senesce.size_bytes`, `senesce.tool` and `senesce.requests` (how many there are).
+//! The file metadata has `senesce.log` (the version of the format), `senesce.model` (the device that served the requests),
+//! `senesce.size_bytes`, `senesce.tool` and `senesce.requests` (the number of requests).
 
 mod reader;
 mod writer;
@@ -27,18 +27,18 @@ use std::sync::{Arc, LazyLock};
 /// The version of the format that this program writes, and the newest that it reads.
 const VERSION: u32 = 1;
 
-/// Where a log comes from.
+/// The origin of a log.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LogInfo {
     /// The device model that served the requests, or the device that was traced.
     pub model: String,
     /// Size of the disk in bytes.
     pub size_bytes: u64,
-    /// The program that wrote it, with its version.
+    /// The program and version that wrote the log.
     pub tool: String,
 }
 
-/// Names of the kinds of request, in the order of [`crate::RequestKind`].
+/// Names of the request kinds, in the order of [`crate::RequestKind`].
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 
 static SCHEMA: LazyLock<TypePtr> = LazyLock::new(|| {

@@ -1,4 +1,4 @@
-//! Loop devices: what makes a disk of an image.
+//! Loop devices: block devices backed by images.
 
 use crate::error::{Error, IoContext};
 use crate::file_lock::FileLock;
@@ -27,35 +27,34 @@ const LO_FLAGS_DIRECT_IO: u32 = 16;
 /// Sector size of the disk.
 const BLOCK_BYTES: u32 = 512;
 
-/// How often another process may snatch the free device before we give up.
+/// Attempts to configure a free device before giving up; another process may take it first.
 const TRIES: u32 = 64;
 
-/// An image as a block device. Dropping it detaches it; the kernel does so if the process is killed.
+/// An image attached as a block device. Detached on drop, and by the kernel if the process is killed.
 #[derive(Debug)]
 pub struct LoopDevice {
     device: PathBuf,
     devno: (u32, u32),
     direct_io: bool,
     read_ahead: Option<ReadAhead>,
-    /// Keeps the device attached, for it clears itself at its last close.
+    /// Keeps the device attached: autoclear detaches it at its last close.
     handle: Option<File>,
-    /// Keeps other runs from the image.
+    /// Keeps other runs from using the image.
     _lock: FileLock,
     recorded: Option<Recorded>,
 }
 
-/// The largest request of a loop device in KiB: what 128 pages hold, the most pieces that one may have here. Larger ones
-/// come about only where pages happen to lie side by side in memory, and then no two runs are the same.
+/// The largest request of a loop device in KiB: 128 pages, the maximum number of segments here. Larger requests occur only if pages happen
+/// to be contiguous in memory, which makes runs irreproducible.
 const REQUEST_KIB: u32 = 512;
 
 impl LoopDevice {
-    /// Attaches `image`, with direct I/O where its file system takes that, so that no block is cached twice.
+    /// Attaches `image`, with direct I/O if its file system supports it, so that no block is cached twice.
     pub fn attach(session: &Arc<Session>, image: &Path, read_ahead_kb: u32) -> Result<LoopDevice, Error> {
         LoopDevice::attach_with(session, image, read_ahead_kb, 0)
     }
 
-    /// Attaches `image` such that nothing can be written to it: some file systems write a little even when they are mounted
-    /// to be read only.
+    /// Attaches `image` read-only. Some file systems write a little even when they are mounted read-only.
     pub fn attach_read_only(
         session: &Arc<Session>,
         image: &Path,
@@ -98,7 +97,7 @@ impl LoopDevice {
         Ok(this)
     }
 
-    /// Keeps requests as small as [`REQUEST_KIB`], if they are not smaller anyway.
+    /// Limits requests to [`REQUEST_KIB`], unless the limit is lower already.
     fn limit_requests(&self) -> Result<(), Error> {
         let path = format!("/sys/dev/block/{}:{}/queue/max_sectors_kb", self.devno.0, self.devno.1);
         let limit = PathBuf::from(path);
@@ -114,17 +113,17 @@ impl LoopDevice {
         &self.device
     }
 
-    /// Its major and minor number.
+    /// The major and minor number.
     pub fn devno(&self) -> (u32, u32) {
         self.devno
     }
 
-    /// Whether reads and writes pass by the page cache of the image.
+    /// Whether reads and writes bypass the page cache of the image.
     pub fn direct_io(&self) -> bool {
         self.direct_io
     }
 
-    /// Detaches the image, and waits until it is.
+    /// Detaches the image and waits until the device is free.
     pub fn detach(mut self) -> Result<(), Error> {
         self.clear()
     }
@@ -144,9 +143,9 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Detaches every loop device that has `backing`, unless a living run holds that. Returns the devices.
+/// Detaches every loop device backed by `backing`, unless a living run holds the image. Returns the devices.
 pub fn detach_all(backing: &Path) -> Result<Vec<PathBuf>, Error> {
-    // Held to the end, so that no run attaches the image meanwhile. An image that was deleted nobody holds.
+    // Held until the function returns, so that no run attaches the image meanwhile. No run can hold a deleted image.
     let _lock = match File::open(backing) {
         Ok(file) => match FileLock::try_take(file).context("locking the image", backing)? {
             Ok(lock) => Some(lock),
@@ -162,7 +161,7 @@ pub fn detach_all(backing: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(devices)
 }
 
-/// The loop devices that have `backing`, deleted or not.
+/// The loop devices backed by `backing`, even if it is deleted.
 fn attached(backing: &Path) -> Result<Vec<PathBuf>, Error> {
     let block = Path::new("/sys/block");
     let mut devices = Vec::new();
@@ -179,21 +178,21 @@ fn attached(backing: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(devices)
 }
 
-/// Whether a loop device has this file, whose path may be another one for who attached it, as in a chroot. One that is not attached
-/// any more has none.
+/// Whether this file backs a loop device. Its path may differ for the process that attached it, as in a chroot. A detached device has no
+/// backing file.
 fn is_backed_by(device: &Path, backing: &Path) -> bool {
     let (Ok(handle), Ok(backing)) = (File::open(device), std::fs::metadata(backing)) else { return false };
-    // SAFETY: the structure is laid out as the kernel's `loop_info64`, which the request fills.
+    // SAFETY: the structure has the layout of the kernel's `loop_info64`, which the request fills.
     let status = unsafe { ioctl(&handle, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) };
     status.is_ok_and(|status| (status.device, status.inode) == (backing.dev(), backing.ino()))
 }
 
-/// Finds a free loop device and gives it the image.
+/// Finds a free loop device and attaches the image to it.
 fn configure(image: &Path, flags: u32) -> Result<(PathBuf, File), Error> {
     let read_write = || File::options().read(true).write(true).clone();
     let control_path = Path::new("/dev/loop-control");
     let control = read_write().open(control_path).context("requesting a loop device from", control_path)?;
-    // A file of its own, without our lock, which must go when we do.
+    // A separate open file without our lock, which must end with this process.
     let backing = read_write().open(image).context("opening the image", image)?;
     let mut result = Err(Errno::BUSY);
     for _ in 0..TRIES {
@@ -203,7 +202,7 @@ fn configure(image: &Path, flags: u32) -> Result<(PathBuf, File), Error> {
         let device = PathBuf::from(format!("/dev/loop{number}"));
         let handle = read_write().open(&device).context("opening", &device)?;
         let config = LoopConfig::new(&backing, image, flags);
-        // SAFETY: the structure is laid out as the kernel's `loop_config`, which the request reads.
+        // SAFETY: the structure has the layout of the kernel's `loop_config`, which the request reads.
         result = unsafe { ioctl(&handle, Setter::<LOOP_CONFIGURE, LoopConfig>::new(config)) };
         match result {
             Ok(()) => return Ok((device, handle)),
@@ -217,12 +216,12 @@ fn configure(image: &Path, flags: u32) -> Result<(PathBuf, File), Error> {
 fn clear(device: &Path, handle: File) -> Result<(), Error> {
     // SAFETY: the request takes no argument.
     match unsafe { ioctl(&handle, NoArg::<LOOP_CLR_FD>::new()) } {
-        // It has cleared itself.
+        // The device has detached itself (autoclear).
         Err(Errno::NXIO) => return Ok(()),
         result => result.context("detaching", device)?,
     }
     drop(handle);
-    // Somebody who has it open, as udev for a moment, delays it.
+    // Another user of the device, such as udev for a moment, delays the detach.
     let name = device.file_name().unwrap_or_default();
     let state = Path::new("/sys/block").join(name).join("loop/backing_file");
     for wait_ms in [1, 10, 50, 100, 200, 500, 1000, 0] {
@@ -235,10 +234,10 @@ fn clear(device: &Path, handle: File) -> Result<(), Error> {
     Err(Error::Device { device: device.to_owned(), why })
 }
 
-/// The request for the number of a free loop device, which is its result.
+/// The request for the number of a free loop device; the number is the return value.
 struct GetFree;
 
-// SAFETY: the request reads and writes no memory; its result is the number.
+// SAFETY: the request accesses no memory; its return value is the number.
 unsafe impl Ioctl for GetFree {
     type Output = IoctlOutput;
     const IS_MUTATING: bool = false;

@@ -1,8 +1,8 @@
-//! Device models: what requests cost on a disk that this machine need not have (DESIGN §5).
+//! Device models: the cost of requests on disks that this machine need not have (DESIGN §5).
 //!
-//! A [`Model`] is parameters, from a TOML file under `devices/` or one of the user's; a [`Device`] is the state of one such
-//! disk between requests; a [`ModelClock`] counts its time; [`price`] runs a log through it. The disk that is served and
-//! the log that is priced go through the same clock, so that their times agree.
+//! A [`Model`] holds parameters from a TOML file, built in under `devices/` or supplied by the user; a [`Device`] is the state of one such
+//! disk between requests; a [`ModelClock`] counts its time; [`price`] computes the cost of a log. The served disk and the pricing of logs
+//! use the same clock, so their times agree.
 
 mod clock;
 mod device;
@@ -47,13 +47,12 @@ impl Model {
     /// The built-in models.
     pub fn builtin() -> impl Iterator<Item = Model> {
         BUILTIN.iter().map(|text| {
-            Model::read(text, Path::new("devices"))
-                .expect("a test sees to it that the built-in models are sound")
+            Model::read(text, Path::new("devices")).expect("a test checks that the built-in models are valid")
         })
     }
 
-    /// The built-in model of this name, the one in the TOML file of this path, or that of the modelled disk whose store is
-    /// there.
+    /// Finds the built-in model of this name, the model in the TOML file at this path, or the model of the modelled disk whose store is at
+    /// this path.
     pub fn find(name_or_path: &str) -> Result<Model, Error> {
         if let Some(model) = Model::builtin().find(|model| model.name() == name_or_path) {
             return Ok(model);
@@ -74,8 +73,8 @@ impl Model {
         }
     }
 
-    /// Reads a model of the user's from TOML and checks it. `origin` says in errors where the text came from. The name of a
-    /// built-in model is for that model alone, for by names are results known.
+    /// Parses and checks a model supplied by the user as TOML. `origin` names the source of the text in errors. A model with the name of a
+    /// built-in model must equal it, because results are identified by model name.
     pub fn parse(text: &str, origin: &Path) -> Result<Model, Error> {
         let model = Model::read(text, origin)?;
         match Model::builtin().find(|builtin| builtin.name() == model.name()) {
@@ -90,7 +89,7 @@ impl Model {
         }
     }
 
-    /// Reads a model that this program wrote, maybe when a built-in model of its name was another.
+    /// Parses a model written by this program, possibly by a version with a different built-in model of the same name.
     pub(crate) fn read(text: &str, origin: &Path) -> Result<Model, Error> {
         let wrong = |why| Error::Model { path: origin.to_owned(), why };
         let parameters: Parameters = toml::from_str(text).map_err(|e| wrong(one_line(&e, text)))?;
@@ -103,33 +102,33 @@ impl Model {
         &self.parameters.name
     }
 
-    /// One line that says what it models.
+    /// A one-line description.
     pub fn title(&self) -> &str {
         &self.parameters.title
     }
 
-    /// The publications that it follows.
+    /// The publications that the model follows.
     pub fn source(&self) -> &str {
         &self.parameters.source
     }
 
-    /// Its parameters as TOML that [`Model::parse`] reads back the same.
+    /// The parameters as TOML; [`Model::parse`] restores an equal model.
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.parameters).expect("parameters are plain data")
     }
 
-    /// Whether nothing takes any time on it.
+    /// Whether no request takes any time on this model.
     pub fn costs_nothing(&self) -> bool {
         let Parameters { hdd, smr, ssd, .. } = &self.parameters;
         hdd.is_none() && smr.is_none() && ssd.is_none()
     }
 
-    /// Nanoseconds of a turn; 0 where nothing turns.
+    /// Nanoseconds of a rotation; 0 without rotating media.
     pub fn turn_ns(&self) -> u64 {
         self.parameters.hdd.as_ref().map_or(0, |hdd| (60e9 / hdd.rpm) as u64)
     }
 
-    /// A fresh device with a disk of `size_bytes` on it.
+    /// Creates a device in its initial state, with a disk of `size_bytes`.
     pub fn device(&self, size_bytes: u64) -> Device {
         Device::new(&self.parameters, size_bytes)
     }
@@ -141,7 +140,7 @@ impl Serialize for Model {
     }
 }
 
-/// The error with its line number, without the excerpt that the TOML library draws over several lines.
+/// Formats the error with its line number, but without the multi-line excerpt of the TOML library.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let message = error.message().replace('\n', " ");

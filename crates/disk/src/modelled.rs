@@ -1,8 +1,8 @@
-//! The modelled disk (DESIGN §5): one file, served by a process of its own, that a loop device makes a disk of. It
-//! knows every request, takes snapshots in no time, and fails when told to.
+//! The modelled disk (DESIGN §5): a file served by a separate process and turned into a disk by a loop device. It logs every request, takes
+//! instant snapshots, and injects faults.
 //!
-//! The road of a write: file system → loop device → FUSE → `server` → `store`. This module is the near end of it,
-//! which mounts, starts the server and asks things of it.
+//! Path of a write: file system → loop device → FUSE → `server` → `store`. This module is the client side: it mounts, starts the server and
+//! sends it requests.
 
 mod attach;
 mod chunks;

@@ -1,6 +1,6 @@
-//! File systems mounted on directories of our own, and taken off again.
+//! Mounts file systems on private directories and unmounts them.
 //!
-//! The kernel's newer mount calls are used, because they say in words what is wrong with an option.
+//! Uses the newer mount API of the kernel, because it reports invalid options in plain text.
 
 use crate::error::{Error, IoContext};
 use crate::registry::{Entry, Recorded, Session};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A mounted file system; dropping it unmounts it.
+/// A mounted file system. Unmounted on drop.
 #[derive(Debug)]
 pub struct Mount {
     device: PathBuf,
@@ -29,8 +29,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Mounts `device` on a fresh directory. Each option may hold several, separated by commas, as after
-    /// `mount -o`.
+    /// Mounts `device` on a new directory. Each option may be a comma-separated list, as after `mount -o`.
     pub fn new(
         session: &Arc<Session>,
         device: &Path,
@@ -42,7 +41,7 @@ impl Mount {
         Ok(mount)
     }
 
-    /// Makes the fresh directory, and mounts nothing yet: others may.
+    /// Creates the directory without mounting anything yet.
     pub fn prepare(
         session: &Arc<Session>,
         device: &Path,
@@ -60,17 +59,17 @@ impl Mount {
         })
     }
 
-    /// Other options from the next time on that it is mounted.
+    /// Sets the options for the next mount.
     pub(crate) fn set_options(&mut self, options: Vec<String>) {
         self.options = options;
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Takes the file system off the directory, which stays.
+    /// Unmounts the file system. The directory stays.
     pub fn unmount(&mut self) -> Result<(), Error> {
         if self.mounted {
             unmount(&self.dir)?;
@@ -104,7 +103,7 @@ impl Mount {
             .and_then(|()| fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes));
         let tree = configured.map_err(|e| {
             let unclean = "if it was not unmounted cleanly, mount it once read-write to recover it";
-            let why = complaints(context, e);
+            let why = kernel_messages(context, e);
             wrong(if e == Errno::ROFS { format!("{why}; {unclean}") } else { why })
         })?;
         move_mount(&tree, "", CWD, &self.dir, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
@@ -121,7 +120,7 @@ impl Drop for Mount {
     }
 }
 
-/// Makes a directory in the run directory to mount on.
+/// Creates a mount point in the run directory.
 fn fresh_dir(session: &Arc<Session>) -> Result<(PathBuf, Recorded), Error> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
@@ -129,21 +128,21 @@ fn fresh_dir(session: &Arc<Session>) -> Result<(PathBuf, Recorded), Error> {
         let dir = session.dir().join(format!("mnt-{}-{number}", std::process::id()));
         let recorded = session.record(Entry::Mount { dir: dir.clone() })?;
         match std::fs::create_dir(&dir) {
-            // An ended process of the same number left it.
+            // Left over by an earlier process with the same PID.
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             result => return result.context("creating", &dir).map(|()| (dir, recorded)),
         }
     }
 }
 
-/// Hands one option to where it belongs: what is true of the mount alone, or of the file system.
+/// Applies one option, either to the mount alone or to the file system.
 fn configure(context: &OwnedFd, option: &str, attributes: &mut MountAttrFlags) -> rustix::io::Result<()> {
     match option {
         "nosuid" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NOSUID),
         "nodev" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NODEV),
         "noexec" => attributes.insert(MountAttrFlags::MOUNT_ATTR_NOEXEC),
         "noatime" | "relatime" | "strictatime" => {
-            // Of several the last one holds.
+            // The last of several options wins.
             attributes.remove(MountAttrFlags::MOUNT_ATTR__ATIME);
             attributes.insert(match option {
                 "noatime" => MountAttrFlags::MOUNT_ATTR_NOATIME,
@@ -167,12 +166,12 @@ fn configure(context: &OwnedFd, option: &str, attributes: &mut MountAttrFlags) -
     Ok(())
 }
 
-/// The kernel's own words about a failed mount, or those for the error's number.
-fn complaints(context: OwnedFd, error: Errno) -> String {
+/// The kernel's messages about a failed mount, or the text of the error number.
+fn kernel_messages(context: OwnedFd, error: Errno) -> String {
     let mut log = std::fs::File::from(context);
     let mut message = [0; 1024];
     let mut said = Vec::new();
-    // Each read gives one message; the first letter says whether it is an error.
+    // Each read returns one message; its first letter tells whether it is an error.
     while let Ok(n @ 1..) = log.read(&mut message) {
         let text = String::from_utf8_lossy(&message[..n]);
         said.extend(text.trim_end().strip_prefix("e ").map(str::to_owned));
@@ -184,7 +183,7 @@ fn words(error: Errno) -> String {
     std::io::Error::from(error).to_string()
 }
 
-/// Unmounts what is on `dir`; somebody who just looks around is waited for.
+/// Unmounts the file system on `dir`; waits for short-lived users.
 pub fn unmount(dir: &Path) -> Result<(), Error> {
     for wait_ms in [1, 10, 50, 100, 200, 500, 1000, 0] {
         match rustix::mount::unmount(dir, UnmountFlags::NOFOLLOW) {

@@ -1,4 +1,4 @@
-//! What is mounted where: the table `/proc/<pid>/mountinfo`.
+//! The mount table `/proc/<pid>/mountinfo`.
 
 use crate::error::{Error, IoContext};
 use std::ffi::OsString;
@@ -8,43 +8,43 @@ use std::path::{Path, PathBuf};
 /// One line of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MountPoint {
-    /// Its number. A copy of it in another mount namespace has another one.
+    /// Mount ID. Its copy in another mount namespace has a different ID.
     pub id: u64,
-    /// Device number of the file system; Btrfs and its like have one that no device carries.
+    /// Device number of the file system; Btrfs and similar file systems use a number without a device.
     pub devno: (u32, u32),
-    /// Which directory or file of the file system is mounted.
+    /// The directory or file of the file system that is mounted.
     pub root: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     pub dir: PathBuf,
-    /// Whether unmounting it reaches its copies in other namespaces, as systemd sets up all mounts.
+    /// Whether unmounting it propagates to its copies in other namespaces, as systemd sets up all mounts.
     pub shared: bool,
-    /// Its type, as in `ext4`.
+    /// The file system type, such as `ext4`.
     pub kind: String,
-    /// What is mounted, as it was named then.
+    /// The source, as it was named at mount time.
     pub source: PathBuf,
-    /// Options of the file system, as in `rw,lazytime`.
+    /// Options of the file system, such as `rw,lazytime`.
     pub options: String,
 }
 
-/// The mounts that the process `pid` sees; `"self"` is this one.
+/// The mounts visible to the process `pid`; `"self"` is this process.
 pub fn mount_points(pid: &str) -> Result<Vec<MountPoint>, Error> {
     let path = Path::new("/proc").join(pid).join("mountinfo");
     let text = std::fs::read(&path).context("reading", &path)?;
     Ok(parse_table(&text))
 }
 
-/// The lines of such a table.
+/// Parses a mount table.
 pub(crate) fn parse_table(text: &[u8]) -> Vec<MountPoint> {
     text.split(|b| *b == b'\n').filter_map(parse).collect()
 }
 
-/// The mount that holds `path`, which has no symbolic links in it: of mounts on one directory the last is seen.
+/// The mount that contains `path`, which must not contain symbolic links. Of several mounts on one directory the last one is visible.
 pub fn mount_holding(path: &Path) -> Result<Option<MountPoint>, Error> {
     let mounts = mount_points("self")?.into_iter().filter(|mount| path.starts_with(&mount.dir));
     Ok(mounts.max_by_key(|mount| mount.dir.as_os_str().len()))
 }
 
-/// Lines that are not understood are none of ours.
+/// Parses one line; `None` if it is malformed.
 fn parse(line: &[u8]) -> Option<MountPoint> {
     let mut fields = line.split(|b| *b == b' ');
     let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
@@ -53,7 +53,7 @@ fn parse(line: &[u8]) -> Option<MountPoint> {
     let devno = (major.parse().ok()?, minor.parse().ok()?);
     let (root, dir) = (unescape(fields.next()?), unescape(fields.next()?));
     fields.next()?;
-    // Any number of optional fields ends with a dash.
+    // Any number of optional fields, terminated by a dash.
     let mut shared = false;
     loop {
         match fields.next()? {
@@ -67,7 +67,7 @@ fn parse(line: &[u8]) -> Option<MountPoint> {
     Some(MountPoint { id, devno, root, dir, shared, kind, source, options })
 }
 
-/// The kernel writes space, tab, newline and backslash as three octal digits.
+/// Decodes the kernel's octal escapes of space, tab, newline and backslash.
 fn unescape(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_mounted() {
+    fn root_and_proc_are_mounted() {
         assert!(mount_points("self").unwrap().iter().any(|m| m.dir == Path::new("/")));
         assert_eq!(mount_holding(Path::new("/proc/self")).unwrap().unwrap().kind, "proc");
     }
 
     proptest! {
         #[test]
-        fn every_path_comes_back(dir in "/[ \t\n\\\\a-z0-9]{0,20}", root in "/[ \\\\a-z]{0,9}", source in "[ \\\\/a-z0-9]{1,20}",
+        fn paths_round_trip(dir in "/[ \t\n\\\\a-z0-9]{0,20}", root in "/[ \\\\a-z]{0,9}", source in "[ \\\\/a-z0-9]{1,20}",
                 shared: bool, optional in "(master:[0-9] )*", major in 0u32..4096, minor: u32, id in 0u64..1 << 40) {
             let [d, r, s] = [&dir, &root, &source].map(|path| escape(path.as_bytes()));
             let optional = if shared { format!("shared:7 {optional}") } else { optional };
@@ -120,7 +120,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_that_are_no_text_come_back(name in prop::collection::vec(1u8..=255, 1..20)) {
+        fn non_utf8_paths_round_trip(name in prop::collection::vec(1u8..=255, 1..20)) {
             let escaped = name.iter().flat_map(|b| match b {
                 b' ' | b'\t' | b'\n' | b'\\' | b'#' => format!("\\{b:03o}").into_bytes(),
                 _ => vec![*b],
@@ -132,7 +132,7 @@ mod tests {
         }
 
         #[test]
-        fn any_line_is_survived(line in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_line_does_not_panic(line in prop::collection::vec(any::<u8>(), 0..200)) {
             parse(&line);
         }
     }

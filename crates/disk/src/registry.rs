@@ -1,8 +1,8 @@
-//! The registry of what runs have made and must take down again.
+//! The registry of resources that runs have created and must remove again.
 //!
-//! Each run keeps a journal, `<pid>.json` in the run directory, and a lock on it that the kernel gives up when the
-//! process ends, however it ends. An entry is in the journal, safely, before the thing it names is made; so after
-//! `kill -9` [`cleanup`] finds everything, and nothing that is not ours.
+//! Each run keeps a journal, `<pid>.json` in the run directory, with a lock that the kernel releases when the process ends, even if it is
+//! killed. An entry is written and synced before the resource is created, so after `kill -9` [`cleanup`] finds every resource of a run, and
+//! nothing else.
 
 mod cleanup;
 mod journal;
@@ -19,27 +19,27 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Something that must be taken down when the run ends.
+/// A resource that must be removed when the run ends.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Entry {
-    /// The loop device that makes this file a disk.
+    /// The loop device backed by this file.
     Loop {
         /// The image, as an absolute path.
         backing: PathBuf,
     },
-    /// What is mounted on this directory.
+    /// The mounts on this directory.
     Mount {
-        /// The directory; it goes too if it lies in the run directory.
+        /// The mount point; it is removed too if it is in the run directory.
         dir: PathBuf,
     },
-    /// A temporary directory with all that is in it.
+    /// A temporary directory with its contents.
     Directory {
-        /// A directory that holds our marker, or whose parent does.
+        /// A directory that contains the marker file, or whose parent does.
         path: PathBuf,
     },
     /// A temporary file.
     File {
-        /// A file below a directory that holds our marker.
+        /// A file below a directory that contains the marker file.
         path: PathBuf,
     },
     /// A control group.
@@ -47,9 +47,9 @@ pub enum Entry {
         /// Its directory.
         path: PathBuf,
     },
-    /// What was written to a disk that is to be what it was.
+    /// Temporary writes to a disk that must be undone.
     Dirty {
-        /// The note that says how.
+        /// The note that describes how to undo them.
         note: PathBuf,
     },
 }
@@ -64,8 +64,7 @@ impl Entry {
     }
 }
 
-/// Where journals and mount points are: `$SENESCE_RUN_DIR`, else `/run/senesce` for root, else a directory of the
-/// user's own.
+/// The directory of journals and mount points: `$SENESCE_RUN_DIR`, otherwise `/run/senesce` for root, otherwise a directory of the user.
 pub fn run_dir() -> PathBuf {
     let user = geteuid();
     let dir = if let Some(dir) = std::env::var_os("SENESCE_RUN_DIR") {
@@ -77,19 +76,19 @@ pub fn run_dir() -> PathBuf {
     } else {
         std::env::temp_dir().join(format!("senesce-{}", user.as_raw()))
     };
-    // The kernel's mount table has no symbolic links in it.
+    // Mount tables contain no symbolic links.
     std::fs::canonicalize(&dir).unwrap_or(dir)
 }
 
-/// A run, as seen by the registry. It ends when the last [`Recorded`] and the session itself are dropped.
+/// A run, as seen by the registry. It ends when the session and all its [`Recorded`] are dropped.
 #[derive(Debug)]
 pub struct Session {
     dir: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SessionState {
     journal: Journal,
     entries: BTreeMap<u64, Entry>,
     next: u64,
@@ -101,10 +100,10 @@ impl Session {
         Session::begin_in(&run_dir())
     }
 
-    /// Opens a journal for this process in a run directory of its own.
+    /// Opens a journal for this process in the given run directory.
     pub fn begin_in(dir: &Path) -> Result<Arc<Session>, Error> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir).context("creating", dir)?;
-        // The kernel's mount table has no symbolic links in it.
+        // Mount tables contain no symbolic links.
         let dir = std::fs::canonicalize(dir).context("finding", dir)?;
         let owner = std::fs::metadata(&dir).context("checking", &dir)?.uid();
         if owner != geteuid().as_raw() {
@@ -112,16 +111,16 @@ impl Session {
             return Err(Error::Journal { path: dir, why });
         }
         let journal = Journal::create(&dir)?;
-        let state = State { journal, entries: BTreeMap::new(), next: 0 };
+        let state = SessionState { journal, entries: BTreeMap::new(), next: 0 };
         Ok(Arc::new(Session { dir, state: Mutex::new(state) }))
     }
 
-    /// The run directory, where its journal and its mount points are.
+    /// The run directory, with the journal and the mount points.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Writes `entry` into the journal; to be called before the thing it names is made.
+    /// Adds `entry` to the journal. Call it before the resource is created.
     pub fn record(self: &Arc<Self>, entry: Entry) -> Result<Recorded, Error> {
         if entry.path().to_str().is_none() || !entry.path().is_absolute() {
             let path = entry.path().to_owned();
@@ -139,12 +138,12 @@ impl Session {
         Ok(Recorded { session: self.clone(), id, gone: true })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().expect("no thread panics with the lock")
     }
 }
 
-impl State {
+impl SessionState {
     fn save(&mut self) -> Result<(), Error> {
         let contents =
             Contents { pid: std::process::id(), entries: self.entries.values().cloned().collect() };
@@ -155,15 +154,14 @@ impl State {
 impl Drop for Session {
     fn drop(&mut self) {
         let state = self.state();
-        // What could not be taken down waits in the journal for `cleanup`.
+        // Resources that could not be removed stay in the journal for `cleanup`.
         if state.entries.is_empty() {
             state.journal.remove();
         }
     }
 }
 
-/// The proof that something is in the journal. Dropping it says that the thing is gone, so it is to be dropped
-/// after it: in a struct, declare it last.
+/// A journal entry. Dropping it removes the entry, so it must be dropped after the resource: in a struct, declare it last.
 #[derive(Debug)]
 pub struct Recorded {
     session: Arc<Session>,
@@ -172,10 +170,10 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Strikes the thing from the journal: it is gone, or is to stay for good.
+    /// Removes the entry from the journal: the resource is removed, or is to stay permanently.
     pub fn forget(self) {}
 
-    /// Leaves the thing in the journal for [`cleanup`], because it could not be taken down now.
+    /// Leaves the entry in the journal for [`cleanup`], because the resource could not be removed.
     pub fn keep(mut self) {
         self.gone = false;
     }
@@ -186,7 +184,7 @@ impl Drop for Recorded {
         if self.gone {
             let mut state = self.session.state();
             state.entries.remove(&self.id);
-            // An entry too many does no harm: cleanup finds that there is nothing to take down.
+            // A stale entry does no harm: cleanup finds nothing to remove.
             let _ = state.save();
         }
     }

@@ -1,12 +1,11 @@
-//! The log of the requests that a disk was sent: one type, whether the kernel's block tracepoints or a
-//! modelled disk wrote it (DESIGN §5).
+//! Requests of a block device: one type for the log of the kernel's block tracepoints and for the log of a modelled disk (DESIGN §5).
 
 use serde::{Deserialize, Serialize};
 
 /// Size of a sector, the unit of request addresses, in bytes.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// What a request asks of the disk.
+/// The operation of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum RequestKind {
     /// Read data.
@@ -19,29 +18,29 @@ pub enum RequestKind {
     Discard,
 }
 
-/// One request, as it was issued to the disk.
+/// One request, as issued to the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// Time of issue in nanoseconds of the monotonic clock.
     pub time_ns: u64,
-    /// What it asks.
+    /// The operation.
     pub kind: RequestKind,
     /// Whether the file system marked it as metadata (the `M` flag of the block layer).
     pub metadata: bool,
-    /// Whether the kernel read it ahead of a demand (the `A` flag).
+    /// Whether it is a read-ahead of the kernel (the `A` flag).
     pub readahead: bool,
     /// First sector.
     pub sector: u64,
     /// Number of sectors; 0 for a bare flush.
     pub sectors: u32,
-    /// Requests that were outstanding when this one was issued, itself included; 1 where the log does not tell.
+    /// Number of requests outstanding when this one was issued, including itself; 1 if unknown.
     pub queue: u32,
-    /// Nanoseconds from its issue until it was done; 0 where the log does not tell.
+    /// Nanoseconds from issue to completion; 0 if unknown.
     pub service_ns: u64,
 }
 
 impl Request {
-    /// A read that nothing else is outstanding with.
+    /// A read without other outstanding requests.
     pub fn read(sector: u64, sectors: u32) -> Request {
         Request {
             time_ns: 0,
@@ -55,7 +54,7 @@ impl Request {
         }
     }
 
-    /// The sector behind the last one.
+    /// The sector after the last one.
     pub fn end_sector(&self) -> u64 {
         self.sector + u64::from(self.sectors)
     }

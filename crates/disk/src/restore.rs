@@ -1,5 +1,5 @@
-//! Writing back to a disk what a saved image of it holds: the ranges that a log of requests says were written (as published for aged
-//! images, Kadekodi, Nagarajan and Gibson, CMU-PDL-17-106), or all that differs.
+//! Restores a disk from a saved image: either the ranges written according to a request log (as published for aged images, Kadekodi,
+//! Nagarajan and Gibson, CMU-PDL-17-106), or all blocks that differ.
 
 use crate::cache::drop_device_cache;
 use crate::checksum::Digesting;
@@ -13,10 +13,10 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-/// So much is moved at a time.
+/// Bytes copied at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Saves all that a device holds in a new, sparse image, and tells its checksum. If that fails, nothing is left.
+/// Saves the contents of a device as a new sparse image and returns its checksum. On failure no image is left.
 pub fn save_image(device: &Path, image: &Path) -> Result<Digest, Error> {
     let saved = save(device, image);
     if saved.is_err() {
@@ -40,7 +40,7 @@ fn save(device: &Path, image: &Path) -> Result<Digest, Error> {
     Ok(digesting.finish(size))
 }
 
-/// The ranges of a disk that requests have changed, in bytes: in order, and none touches another.
+/// The byte ranges of a disk changed by requests: sorted, and not adjacent to each other.
 pub fn written_ranges(requests: &[Request]) -> Vec<Range<u64>> {
     let changes = |request: &&Request| matches!(request.kind, RequestKind::Write | RequestKind::Discard);
     let range = |request: &Request| request.sector * SECTOR_BYTES..request.end_sector() * SECTOR_BYTES;
@@ -56,56 +56,56 @@ pub fn written_ranges(requests: &[Request]) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Writes these ranges of the image to the device, on which nothing may be mounted. Tells how many bytes they are.
+/// Copies these ranges of the image to the device, on which nothing may be mounted. Returns the number of bytes written.
 pub fn restore_ranges(image: &Path, device: &Path, ranges: &[Range<u64>]) -> Result<u64, Error> {
-    let both = Both::open(image, device)?;
+    let pair = ImageAndDevice::open(image, device)?;
     let mut piece = vec![0; PIECE_BYTES];
     let mut restored = 0;
     for range in ranges {
-        let end = range.end.min(both.size);
+        let end = range.end.min(pair.size);
         let mut at = range.start;
         while at < end {
             let piece = &mut piece[..PIECE_BYTES.min((end - at) as usize)];
-            both.image.read_exact_at(piece, at).context("reading the image", image)?;
-            both.device.write_all_at(piece, at).context("restoring", device)?;
+            pair.image.read_exact_at(piece, at).context("reading the image", image)?;
+            pair.device.write_all_at(piece, at).context("restoring", device)?;
             at += piece.len() as u64;
             restored += piece.len() as u64;
         }
     }
-    both.finish(device)?;
+    pair.finish(device)?;
     Ok(restored)
 }
 
-/// Writes to the device what of the image it does not hold. Nothing may be mounted on it. Tells how many bytes that were.
+/// Copies the blocks of the image that differ to the device, on which nothing may be mounted. Returns the number of bytes written.
 pub fn restore_all(image: &Path, device: &Path) -> Result<u64, Error> {
-    let both = Both::open(image, device)?;
+    let pair = ImageAndDevice::open(image, device)?;
     let (mut old, mut now) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
     let (mut at, mut restored) = (0, 0);
-    while at < both.size {
-        let len = PIECE_BYTES.min((both.size - at) as usize);
-        both.image.read_exact_at(&mut old[..len], at).context("reading the image", image)?;
-        both.device.read_exact_at(&mut now[..len], at).context("reading", device)?;
+    while at < pair.size {
+        let len = PIECE_BYTES.min((pair.size - at) as usize);
+        pair.image.read_exact_at(&mut old[..len], at).context("reading the image", image)?;
+        pair.device.read_exact_at(&mut now[..len], at).context("reading", device)?;
         for (block, (old, now)) in old[..len].chunks(4096).zip(now[..len].chunks(4096)).enumerate() {
             if old != now {
-                both.device.write_all_at(old, at + 4096 * block as u64).context("restoring", device)?;
+                pair.device.write_all_at(old, at + 4096 * block as u64).context("restoring", device)?;
                 restored += old.len() as u64;
             }
         }
         at += len as u64;
     }
-    both.finish(device)?;
+    pair.finish(device)?;
     Ok(restored)
 }
 
-struct Both {
+struct ImageAndDevice {
     image: File,
     device: File,
     size: u64,
 }
 
-impl Both {
-    fn open(image: &Path, device: &Path) -> Result<Both, Error> {
-        // What the kernel keeps of the device may be older than what was written past it.
+impl ImageAndDevice {
+    fn open(image: &Path, device: &Path) -> Result<ImageAndDevice, Error> {
+        // The kernel's cache of the device may be older than data written past it.
         drop_cache(device)?;
         let mut from = input::open(image).context("opening the image", image)?;
         let mut to = File::options().read(true).write(true).open(device).context("opening", device)?;
@@ -115,7 +115,7 @@ impl Both {
             let why = format!("it has {found} bytes, but its image {} has {size}", image.display());
             return Err(Error::Device { device: device.to_owned(), why });
         }
-        Ok(Both { image: from, device: to, size })
+        Ok(ImageAndDevice { image: from, device: to, size })
     }
 
     fn finish(&self, device: &Path) -> Result<(), Error> {
@@ -124,7 +124,7 @@ impl Both {
     }
 }
 
-/// Drops what the kernel keeps of a device; a file, as tests have it, is the same to all who read it.
+/// Drops the kernel's cache of a device. A regular file, as used by tests, needs no drop, because all readers share its cache.
 fn drop_cache(device: &Path) -> Result<(), Error> {
     let is_file = std::fs::metadata(device).context("checking", device)?.is_file();
     if is_file { Ok(()) } else { drop_device_cache(device) }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_is_restored_and_once() {
+    fn written_ranges_are_merged_and_exclude_reads() {
         let discard = Request { kind: RequestKind::Discard, ..Request::read(100, 8) };
         let log = [write(8, 8), Request::read(50, 8), write(0, 8), write(12, 2), discard, write(17, 1)];
         assert_eq!(written_ranges(&log), [0..8192, 8704..9216, 51_200..55_296]);
@@ -148,9 +148,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was written, the log of it is enough, and so is no log at all.
+        /// Either the log of all writes or a full comparison restores the disk.
         #[test]
-        fn a_disk_is_afterwards_what_it_was(
+        fn disk_is_restored(
             writes in prop::collection::vec((0_u64..5000, 1_u32..300, any::<u8>()), 0..12), logged: bool,
         ) {
             let dir = tempfile::tempdir().unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_of_another_size_is_refused() {
+    fn image_of_another_size_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let [image, disk] = ["image", "disk"].map(|name| dir.path().join(name));
         std::fs::write(&image, [1; 4096]).unwrap();

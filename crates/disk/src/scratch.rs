@@ -1,4 +1,4 @@
-//! Directories that go with the process that made them.
+//! Temporary directories.
 
 use crate::error::{Error, IoContext};
 use crate::{Entry, MARKER, Recorded, Session};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A directory for what lives no longer than a run. It goes with this value, or, after `kill -9`, with `cleanup`.
+/// A temporary directory for the duration of a run. Removed on drop or, after `kill -9`, by `cleanup`.
 pub struct Scratch {
     path: PathBuf,
     recorded: Option<Recorded>,
 }
 
 impl Scratch {
-    /// Makes one in `parent`, an absolute path; its name begins with `name` and the number of this process.
+    /// Creates the directory in `parent`, an absolute path; its name starts with `name` and the PID.
     pub fn make(session: &Arc<Session>, parent: &Path, name: &str) -> Result<Scratch, Error> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -22,7 +22,7 @@ impl Scratch {
             let path = parent.join(format!("{name}-{}-{number}", std::process::id()));
             let recorded = session.record(Entry::Directory { path: path.clone() })?;
             match std::fs::create_dir(&path) {
-                // An ended process of the same number left it.
+                // Left over by an earlier process with the same PID.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => recorded.keep(),
                 made => {
                     made.context("creating", &path)?;
@@ -35,7 +35,7 @@ impl Scratch {
         }
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -44,7 +44,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let removed = std::fs::remove_dir_all(&self.path);
-        // What cannot be removed now stays in the journal, and `cleanup` removes it.
+        // A directory that cannot be removed stays in the journal for `cleanup`.
         if removed.is_err_and(|error| error.kind() != ErrorKind::NotFound)
             && let Some(recorded) = self.recorded.take()
         {
@@ -57,7 +57,7 @@ impl Drop for Scratch {
 mod tests {
     use super::*;
 
-    /// The journals of this process that name `path`.
+    /// The journals of this process that contain `path`.
     fn journals(run: &Path, path: &Path) -> Vec<PathBuf> {
         let own = std::process::id().to_string();
         let journal = |path: &Path| path.file_stem().is_some_and(|n| n.to_string_lossy().starts_with(&own));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_removed_stays_in_the_journal() {
+    fn failed_removal_stays_in_journal() {
         let dir = tempfile::tempdir().unwrap();
         let run = dir.path().join("run");
         let session = Session::begin_in(&run).unwrap();
@@ -82,7 +82,7 @@ mod tests {
 
         let scratch = Scratch::make(&session, dir.path(), "it").unwrap();
         let path = scratch.path().to_owned();
-        // A file in place of a directory is not ours to remove.
+        // `Scratch` removes only directories, not a file in their place.
         std::fs::remove_dir_all(&path).unwrap();
         std::fs::write(&path, "").unwrap();
         drop(scratch);

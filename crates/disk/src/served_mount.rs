@@ -1,8 +1,8 @@
-//! A file system that a process of this program serves through FUSE.
+//! FUSE file systems served by a process of this program.
 //!
-//! The mount belongs to this process, the server does not: it lives in the mount namespace that this process came
-//! from. So when this process is killed, its namespace goes with all that is mounted in it, and the server sees that and ends
-//! too. When the server is killed instead, the kernel answers every request with an error.
+//! The mount is in the mount namespace of this process, the server is not: it runs in the original namespace. If this process is killed,
+//! its namespace disappears with its mounts, and the server notices that and exits. If the server is killed, the kernel answers every
+//! request with an error.
 
 use crate::child::ended_within;
 use crate::error::{Error, IoContext};
@@ -19,32 +19,32 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The program that serves, if it is not this one.
+/// The server program, if it is not this one.
 static SERVER: OnceLock<PathBuf> = OnceLock::new();
 
-/// What a server says when it is ready.
+/// The line that a server prints when it is ready.
 const READY: &str = "ready";
 
-/// How long a server may take to write back what it has when it ends.
-const END: Duration = Duration::from_secs(300);
+/// The time that a server may take to write back its data at exit.
+const END_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What is mounted, and by which arguments of this program it is served.
+/// The mount, and the arguments of the server process.
 #[derive(Debug)]
 pub struct Serving {
-    /// What messages call it, as in "modelled disk DIR".
+    /// The name in messages, as in "modelled disk DIR".
     pub what: String,
-    /// The source and the type that the mount table shows.
+    /// The source in the mount table.
     pub source: PathBuf,
-    /// See `source`.
+    /// The file system type in the mount table.
     pub kind: &'static str,
-    /// Options of the mount beside those that every FUSE mount has.
+    /// Mount options in addition to those of every FUSE mount.
     pub options: Vec<String>,
-    /// Arguments of the server. It gets the FUSE device as its standard input, says when it is ready ([`say_ready`]),
-    /// or else a line that says what is wrong, and ends when what is mounted goes.
+    /// Arguments of the server. Its standard input is the FUSE device. It prints a line when it is ready ([`say_ready`]), or a line with an
+    /// error, and exits when the file system is unmounted.
     pub args: Vec<OsString>,
 }
 
-/// A file system that is mounted and served. Dropping it unmounts it, and waits for its server to end.
+/// A mounted file system with its server. Dropping it unmounts the file system and waits for the server to exit.
 #[derive(Debug)]
 pub struct ServedMount {
     serving: Serving,
@@ -53,7 +53,7 @@ pub struct ServedMount {
 }
 
 impl ServedMount {
-    /// Mounts it on a fresh directory and starts its server.
+    /// Mounts the file system on a new directory and starts its server.
     pub fn new(session: &Arc<Session>, serving: Serving) -> Result<ServedMount, Error> {
         let mount = Mount::prepare(session, &serving.source, serving.kind, &[])?;
         let mut this = ServedMount { serving, mount, server: None };
@@ -61,22 +61,22 @@ impl ServedMount {
         Ok(this)
     }
 
-    /// Lets another program serve than this one. For tests and benchmarks.
+    /// Sets another program as the server. For tests and benchmarks.
     pub fn served_by(program: &Path) {
         let _ = SERVER.set(program.to_owned());
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn dir(&self) -> &Path {
         self.mount.dir()
     }
 
-    /// Whether its server lives.
+    /// Whether the server is alive.
     pub fn is_served(&mut self) -> bool {
         self.server.as_mut().is_some_and(|(child, _)| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// Mounts it again after [`unmount`](Self::unmount).
+    /// Mounts the file system again after [`unmount`](Self::unmount).
     pub fn mount(&mut self) -> Result<(), Error> {
         if self.server.is_some() {
             return Ok(());
@@ -92,16 +92,16 @@ impl ServedMount {
         options.push(format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd()));
         self.mount.set_options(options);
         self.mount.mount()?;
-        // From here on the server alone has the device: when it ends, so does the file system.
+        // From here on only the server holds the device: the file system fails when the server exits.
         let served = self.start(device.into()).and_then(|()| self.wait_until_ready());
         if served.is_err() {
-            // The first error is the one to tell.
+            // Report the first error only.
             let _ = self.unmount();
         }
         served
     }
 
-    /// Takes it off the directory, which stays, and waits until its server has written back what it has.
+    /// Unmounts the file system and waits until the server has written back its data. The directory stays.
     pub fn unmount(&mut self) -> Result<(), Error> {
         self.mount.unmount()?;
         self.wait_for_end()
@@ -111,8 +111,7 @@ impl ServedMount {
         Error::Server { what: self.serving.what.clone(), why }
     }
 
-    /// Starts the server in a process group of its own, so that Ctrl-C reaches this process alone, which then takes
-    /// down what is on it first.
+    /// Starts the server in its own process group, so that Ctrl-C reaches only this process, which unmounts first.
     fn start(&mut self, device: OwnedFd) -> Result<(), Error> {
         let this = || PathBuf::from("/proc/self/exe");
         let program = SERVER.get().cloned().unwrap_or_else(this);
@@ -122,15 +121,15 @@ impl ServedMount {
         // SAFETY: between fork and exec the closure makes system calls and allocates nothing.
         unsafe { command.pre_exec(isolate::leave) };
         let mut child = command.spawn().context("starting", &program)?;
-        let says = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
-        self.server = Some((child, says));
+        let output = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
+        self.server = Some((child, output));
         Ok(())
     }
 
     fn wait_until_ready(&mut self) -> Result<(), Error> {
         let mut line = String::new();
-        if let Some((_, says)) = &mut self.server {
-            says.read_line(&mut line).context("reading from the server of", &self.serving.source)?;
+        if let Some((_, output)) = &mut self.server {
+            output.read_line(&mut line).context("reading from the server of", &self.serving.source)?;
         }
         match line.trim_end() {
             READY => Ok(()),
@@ -140,8 +139,9 @@ impl ServedMount {
     }
 
     fn wait_for_end(&mut self) -> Result<(), Error> {
-        let Some((child, says)) = &mut self.server else { return Ok(()) };
-        let ended = ended_within(child, END).context("waiting for the server of", &self.serving.source)?;
+        let Some((child, output)) = &mut self.server else { return Ok(()) };
+        let ended =
+            ended_within(child, END_TIMEOUT).context("waiting for the server of", &self.serving.source)?;
         let why = match ended {
             None => {
                 let id = child.id();
@@ -149,7 +149,7 @@ impl ServedMount {
             }
             Some(status) => {
                 let mut last = String::new();
-                let _ = says.read_line(&mut last);
+                let _ = output.read_line(&mut last);
                 self.server = None;
                 if status.success() {
                     return Ok(());
@@ -164,19 +164,19 @@ impl ServedMount {
 
 impl Drop for ServedMount {
     fn drop(&mut self) {
-        // What is still in use stays in service; the registry knows its mount.
+        // A mount that is still in use stays mounted; the registry has recorded it.
         if self.mount.unmount().is_ok() {
             let _ = self.wait_for_end();
         }
     }
 }
 
-/// Says that the server is ready. If nobody listens any more, what is mounted has gone as well.
+/// Reports that the server is ready. Write errors are ignored: without a reader the file system is unmounted as well.
 pub fn say_ready() {
     say(READY);
 }
 
-/// Says what is wrong, in one line.
+/// Prints an error message of one line.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -1,9 +1,9 @@
-//! Settings of the kernel, which are files.
+//! Kernel settings that are files.
 
 use crate::error::{Error, IoContext};
 use std::path::PathBuf;
 
-/// A setting as it was; dropping it restores that. It may be gone by then, with its device.
+/// The previous value of a setting, restored on drop. The file may be gone by then, together with its device.
 #[derive(Debug)]
 pub(crate) struct Setting {
     path: PathBuf,
@@ -11,13 +11,13 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// Remembers what is set.
+    /// Saves the current value.
     pub fn keep(path: PathBuf, doing: &'static str) -> Result<Setting, Error> {
         let before = std::fs::read_to_string(&path).context(doing, &path)?;
         Ok(Setting { path, before })
     }
 
-    /// Remembers what is set, and sets something else.
+    /// Saves the current value and sets a new one.
     pub fn set(path: PathBuf, doing: &'static str, value: u64) -> Result<Setting, Error> {
         let setting = Setting::keep(path, doing)?;
         std::fs::write(&setting.path, value.to_string()).context("setting", &setting.path)?;

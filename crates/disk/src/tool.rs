@@ -1,4 +1,4 @@
-//! Programs of other packages: named when they are not there.
+//! External programs, with an error that names the package of a missing program.
 
 use crate::error::{Error, IoContext};
 use rustix::fs::Access;
@@ -6,21 +6,21 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A command whose messages are in English.
+/// A command with English messages and without standard input.
 pub fn command(name: &str) -> Command {
     let mut command = Command::new(name);
     command.env("LC_ALL", "C").stdin(Stdio::null());
     command
 }
 
-/// Checks that the program `name` is there, before work begins that would need it in the end.
+/// Checks that the program `name` is installed, before starting work that needs it later.
 pub fn require_tool(name: &str, package: &'static str) -> Result<(), Error> {
     let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|dir| rustix::fs::access(dir.join(name), Access::EXEC_OK).is_ok());
     if found { Ok(()) } else { Err(Error::MissingTool { tool: name.to_owned(), package }) }
 }
 
-/// Runs `command` to its end. A program that is not there is an error that names its Debian package.
+/// Runs `command` to completion. If the program is missing, the error names its Debian package.
 pub fn run_tool(command: &mut Command, package: &'static str) -> Result<Output, Error> {
     let tool = command.get_program().to_owned();
     match command.output() {
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_tool_is_named_with_its_package() {
+    fn missing_tool_is_named_with_its_package() {
         let error = run_tool(&mut command("mkfs.nothing"), "nothing-progs").unwrap_err();
         assert_eq!(
             error.to_string(),

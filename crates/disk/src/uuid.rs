@@ -1,15 +1,15 @@
-//! UUIDs of the file systems made by this program, by which it knows them again. A label is no proof: others may choose the same.
+//! UUIDs that identify the file systems created by this program. A label is not sufficient, because others may choose the same label.
 
-/// How they all begin: "senesc" in ASCII, and version 8, that of UUIDs whose bits mean what their maker wants (RFC 9562).
+/// The common prefix: "senesc" in ASCII, and version 8, for UUIDs with custom contents (RFC 9562).
 const PREFIX: &str = "73656e65-7363-8e65-";
 
-/// A UUID for a new file system: the rest, 62 bits, is random, since mounted file systems must differ in theirs.
+/// Creates a UUID for a new file system: the remaining 62 bits are random, because mounted file systems must have different UUIDs.
 pub fn new_uuid() -> String {
     let random = std::fs::read_to_string("/proc/sys/kernel/random/uuid").expect("Linux gives random UUIDs");
     format!("{PREFIX}{}", &random.trim()[PREFIX.len()..])
 }
 
-/// Whether a UUID is one of these.
+/// Whether a UUID has the prefix.
 pub fn is_our_uuid(uuid: &str) -> bool {
     uuid.to_ascii_lowercase().starts_with(PREFIX)
 }
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uuids_are_ours_and_differ() {
+    fn uuids_have_prefix_and_differ() {
         let [a, b] = [new_uuid(), new_uuid()];
         assert!(is_our_uuid(&a) && is_our_uuid(&b.to_uppercase()) && a != b);
         assert_eq!(a.len(), 36);

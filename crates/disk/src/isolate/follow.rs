@@ -1,4 +1,4 @@
-//! Takes copies of mounts off when their originals go.
+//! Removes copies of mounts when their originals are unmounted.
 
 use crate::error::{Error, IoContext};
 use crate::mount_table::{MountPoint, mount_points, parse_table};
@@ -15,33 +15,33 @@ use std::sync::OnceLock;
 use std::thread::Builder;
 use std::time::Duration;
 
-/// The table of the namespace that the process came from.
+/// The mount table of the original namespace.
 static OUTER: OnceLock<File> = OnceLock::new();
 
-/// Of mounts that come and go in quick succession, the table is read once in this time.
+/// Minimum interval between reads of the mount table when mounts change in quick succession.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How often a copy that was in use is tried again.
+/// Interval between attempts to remove a copy that is in use.
 const AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// A private mount of the system, and its copy here.
+/// A private mount of the system and its copy in this namespace.
 #[derive(Debug)]
 struct Pair {
-    /// None if it went while the copy was made.
+    /// `None` if it was unmounted while the copy was made.
     original: Option<MountPoint>,
     copy: MountPoint,
 }
 
-/// The table of a namespace that is about to be left: it stays that of the old one, whoever reads it.
+/// The mount table of the original namespace. An open file keeps showing that namespace, whichever process reads it.
 pub struct Outer {
-    /// To wait at.
+    /// For polling.
     file: File,
-    /// For [`outer_mount_points`]: what reads a table moves its place in it.
+    /// For [`outer_mount_points`]: reading a table moves its position.
     other: File,
 }
 
 impl Outer {
-    /// To be called in the old namespace.
+    /// Opens the table. Call it in the original namespace.
     pub fn open() -> Result<Outer, Error> {
         let path = Path::new("/proc/thread-self/mountinfo");
         let open = || File::open(path).context("opening", path);
@@ -50,41 +50,41 @@ impl Outer {
 }
 
 impl Pair {
-    /// Whether the original is among the mounts `now`. Its number alone does not tell: another mount may get it.
+    /// Whether the original is among the mounts `now`. The mount ID alone is not enough, because the kernel reuses IDs.
     fn is_in(&self, now: &Now) -> bool {
         self.original.as_ref().is_some_and(|original| now.contains(&key(original)))
     }
 }
 
-/// The copies that the kernel does not take off by itself, in the order of the table: a mount before what is mounted below it.
+/// The copies that the kernel does not remove by itself, in the order of the table: a mount precedes the mounts below it.
 pub struct Inherited {
     outer: File,
     pairs: Vec<Pair>,
 }
 
 impl Inherited {
-    /// To be called in the new namespace, before anything is mounted in it.
+    /// Pairs copies with originals. Call it in the new namespace, before anything is mounted in it.
     pub fn new(outer: Outer) -> Result<Inherited, Error> {
         let pairs = pair(read(&outer.file)?, mount_points("thread-self")?);
-        // Of several calls the first one left the namespace that all others came from.
+        // If called several times, the first call left the original namespace.
         let _ = OUTER.set(outer.other);
         Ok(Inherited { outer: outer.file, pairs })
     }
 
-    /// Takes off every copy when its original goes, as long as this process lives.
+    /// Removes every copy when its original is unmounted, for the lifetime of this process.
     pub fn follow(mut self) -> Result<(), Error> {
         if self.pairs.is_empty() {
             return Ok(());
         }
         let follow = move || {
-            // If the tables cannot be read any more, copies stay until the process ends.
+            // If the tables can no longer be read, copies stay until the process ends.
             while self.look().is_ok() && !self.pairs.is_empty() && self.wait().is_ok() {}
         };
         let started = Builder::new().name("mounts".to_owned()).spawn(follow);
         started.map(drop).context("starting a thread for", Path::new("/proc/self/mountinfo"))
     }
 
-    /// Waits until the kernel tells of a change outside.
+    /// Waits until the kernel reports a change of the original namespace.
     fn wait(&self) -> Result<(), Error> {
         std::thread::sleep(PAUSE);
         let pending = self.pairs.iter().any(|pair| pair.original.is_none());
@@ -95,16 +95,16 @@ impl Inherited {
         }
     }
 
-    /// Takes off what has no original any more.
+    /// Removes the copies whose originals are unmounted.
     fn look(&mut self) -> Result<(), Error> {
         let mut mounts = read(&self.outer)?;
         let there = now(&mounts);
         if !self.pairs.iter().all(|pair| pair.is_in(&there)) {
-            // Before Linux 5.8 a mount that came or went while the table was read could hide another.
+            // Before Linux 5.8 a mount that appears or disappears during the read can hide another mount.
             mounts.extend(read(&self.outer)?);
             self.mark_gone(&now(&mounts));
             let gone = self.pairs.iter().rev().filter(|pair| pair.original.is_none());
-            gone.for_each(|pair| take_off(&pair.copy));
+            gone.for_each(|pair| unmount_copy(&pair.copy));
             self.forget_gone()?;
         }
         Ok(())
@@ -114,7 +114,7 @@ impl Inherited {
         self.pairs.iter_mut().filter(|pair| !pair.is_in(now)).for_each(|pair| pair.original = None);
     }
 
-    /// Drops the copies that are no longer there.
+    /// Drops the pairs whose copies no longer exist.
     fn forget_gone(&mut self) -> Result<(), Error> {
         let there: HashSet<u64> = mount_points("thread-self")?.iter().map(|mount| mount.id).collect();
         self.pairs.retain(|pair| there.contains(&pair.copy.id));
@@ -122,18 +122,18 @@ impl Inherited {
     }
 }
 
-/// The mounts of the namespace that the process came from; none if it has not left it.
+/// The mounts of the original namespace; empty if the process has not left it.
 pub fn outer_mount_points() -> Result<Vec<MountPoint>, Error> {
     OUTER.get().map_or_else(|| Ok(Vec::new()), read)
 }
 
-/// Reads a table from its beginning. Its file may be read by several threads.
+/// Reads a table from the start. Several threads may read the same file.
 fn read(table: &File) -> Result<Vec<MountPoint>, Error> {
     let path = Path::new("/proc/self/mountinfo");
     let (mut text, mut piece) = (Vec::new(), vec![0; 64 << 10]);
     loop {
         match table.read_at(&mut piece, text.len() as u64).context("reading", path)? {
-            // Nobody mounts nothing: all copies would seem to be without an original.
+            // A table is never empty; an empty one would make all copies look orphaned.
             0 if text.is_empty() => return Err(Errno::IO).context("reading", path),
             0 => return Ok(parse_table(&text)),
             n => text.extend_from_slice(&piece[..n]),
@@ -141,11 +141,11 @@ fn read(table: &File) -> Result<Vec<MountPoint>, Error> {
     }
 }
 
-/// Finds the original of each copy. What is shared the kernel sees to, and the root never goes.
+/// Finds the original of each copy. Shared mounts are left to the kernel, and the root is never unmounted.
 fn pair(originals: Vec<MountPoint>, copies: Vec<MountPoint>) -> Vec<Pair> {
     let mut by_place: HashMap<_, Vec<MountPoint>> = HashMap::new();
     let place = |mount: &MountPoint| key(&MountPoint { id: 0, ..mount.clone() });
-    // Of several that are the same in everything but their number, any may be the original of any.
+    // Mounts that differ only in their ID are interchangeable as originals.
     for original in originals {
         by_place.entry(place(&original)).or_default().push(original);
     }
@@ -156,7 +156,7 @@ fn pair(originals: Vec<MountPoint>, copies: Vec<MountPoint>) -> Vec<Pair> {
     pairs.filter(|pair| is_private(pair) && pair.copy.dir != Path::new("/")).collect()
 }
 
-/// What tells one mount of a table from all that were ever in it, as far as they have to be told apart.
+/// Identifies a mount well enough to tell it from other mounts with the same ID over time.
 type Key = (u64, (u32, u32), PathBuf, PathBuf);
 type Now = HashSet<Key>;
 
@@ -168,14 +168,14 @@ fn now(mounts: &[MountPoint]) -> Now {
     mounts.iter().map(key).collect()
 }
 
-/// Unmounts a copy. It stays if it is in use, or if another mount hides it.
-fn take_off(copy: &MountPoint) {
+/// Unmounts a copy, unless it is in use or hidden by another mount.
+fn unmount_copy(copy: &MountPoint) {
     if is_at(copy) {
         let _ = rustix::mount::unmount(&copy.dir, UnmountFlags::NOFOLLOW);
     }
 }
 
-/// Whether its directory leads to it and to nothing that is mounted above it. Nothing is asked of its file system, which may hang.
+/// Whether its directory resolves to this mount and not to one mounted above it. Does not access its file system, which may hang.
 fn is_at(mount: &MountPoint) -> bool {
     let Ok(at) = openat(CWD, &mount.dir, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
     else {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_private_mounts_are_paired_with_their_originals() {
+    fn private_copies_are_paired_with_originals() {
         let originals = parse_table(
             b"1 0 254:0 / / rw - ext4 /dev/vda rw\n\
               2 1 7:0 / /mnt/a rw - ext4 /dev/loop0 rw\n\
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_used_again_is_another_mount() {
+    fn reused_id_is_another_mount() {
         let outer = File::open("/dev/null").unwrap();
         let original = mount("2 1 7:0 / /mnt/a rw - ext4 /dev/loop0 rw");
         let copy = MountPoint { id: 102, ..original.clone() };
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_any_length_is_read_whole_and_again() {
+    fn table_of_any_length_can_be_read_repeatedly() {
         let table = File::open("/proc/thread-self/mountinfo").unwrap();
         let first = read(&table).unwrap();
         assert_eq!(first.len(), read(&table).unwrap().len());

@@ -1,5 +1,5 @@
-//! Reading logs of requests. A file that is cut short, damaged, of another program or of a newer version is refused with
-//! one line, before any of it is given out.
+//! Reads request logs. A file that is truncated, damaged, from another program or of a newer version is refused with a one-line error
+//! before any request is returned.
 
 use super::{KINDS, LogInfo, SCHEMA, VERSION};
 use crate::error::{Error, IoContext};
@@ -24,7 +24,7 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Opens the log at `path` and checks that it is a whole one.
+    /// Opens the log at `path` and checks that it is complete.
     pub fn open(path: &Path) -> Result<LogReader, Error> {
         let foreign = |why: String| Error::Log { path: path.to_owned(), why };
         let file = input::open(path).context("opening the request log", path)?;
@@ -47,17 +47,17 @@ impl LogReader {
         Ok(LogReader { path: path.to_owned(), file, info, requests, next_group: 0 })
     }
 
-    /// Where the log comes from.
+    /// The origin of the log.
     pub fn info(&self) -> &LogInfo {
         &self.info
     }
 
-    /// How many requests it holds.
+    /// The number of requests in the log.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// The next requests; none at the end.
+    /// The next requests; `None` at the end.
     pub fn next_batch(&mut self) -> Result<Option<Vec<Request>>, Error> {
         if self.next_group == self.file.num_row_groups() {
             return Ok(None);
@@ -68,7 +68,7 @@ impl LogReader {
         read_columns(&*group).map(Some).map_err(foreign)
     }
 
-    /// All requests that are left.
+    /// All remaining requests.
     pub fn read_all(mut self) -> Result<Vec<Request>, Error> {
         let mut requests = Vec::new();
         while let Some(mut batch) = self.next_batch()? {
@@ -78,7 +78,7 @@ impl LogReader {
     }
 }
 
-/// Reads the metadata of a log, or says why it is not one that this program can read.
+/// Parses the metadata of a log, or returns why this program cannot read it.
 fn from_pairs(pairs: &[KeyValue]) -> Result<(LogInfo, u64), String> {
     let pairs = Pairs(pairs);
     pairs.check_version("log", VERSION, "it is not a request log")?;

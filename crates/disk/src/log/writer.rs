@@ -1,4 +1,4 @@
-//! Writing logs of requests, a row group at a time.
+//! Writes request logs, one row group at a time.
 
 use super::{KINDS, LogInfo, SCHEMA, VERSION};
 use crate::error::{Error, IoContext};
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::NamedTempFile;
 
-/// Requests in a row group: enough to compress well, few enough to hold at once.
+/// Requests in a row group: enough to compress well, few enough to fit in memory.
 const GROUP_ROWS: usize = 128 << 10;
 
-/// Writes a log of requests. It gets its name only when it is whole: one that is dropped leaves nothing behind.
+/// Writes a request log. The file gets its name when it is complete; a writer that is dropped leaves no file.
 pub struct LogWriter {
     path: PathBuf,
     file: SerializedFileWriter<NamedTempFile>,
@@ -27,7 +27,7 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Starts a log that will be `path`, and will replace what is there.
+    /// Starts a log. [`Self::finish`] creates or replaces the file at `path`.
     pub fn create(path: &Path, info: &LogInfo) -> Result<LogWriter, Error> {
         let temporary = parquet_file::seal::begin(path).context("creating the request log", path)?;
         let mut file = SerializedFileWriter::new(temporary, SCHEMA.clone(), Arc::new(properties()))
@@ -56,7 +56,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Writes what is left, makes it durable and gives the log its name. Returns how many requests it holds.
+    /// Writes the remaining requests, syncs the file and gives it its name. Returns the number of requests in the log.
     pub fn finish(mut self) -> Result<u64, Error> {
         if !self.group.is_empty() {
             self.write_group()?;
@@ -83,7 +83,7 @@ fn write_columns<W: io::Write + Send>(
     mut group: SerializedRowGroupWriter<'_, W>,
     requests: &[Request],
 ) -> Result<(), ParquetError> {
-    // Parquet keeps unsigned numbers in signed ones of the same bits.
+    // Parquet stores unsigned integers as signed ones with the same bits.
     write_column::<Int64Type, _>(&mut group, requests, |r| r.time_ns as i64)?;
     write_column::<ByteArrayType, _>(&mut group, requests, |r| ByteArray::from(KINDS[r.kind as usize]))?;
     write_column::<Int64Type, _>(&mut group, requests, |r| (r.sector * SECTOR_BYTES) as i64)?;
@@ -101,13 +101,13 @@ fn write_column<T: DataType, W: io::Write + Send>(
     value: impl Fn(&Request) -> T::T,
 ) -> Result<(), ParquetError> {
     let values: Vec<_> = requests.iter().map(value).collect();
-    let mut column = group.next_column()?.expect("the schema has a column for each of ours");
+    let mut column = group.next_column()?.expect("the schema has every column that is written");
     column.typed::<T>().write_batch(&values, None, None)?;
     column.close()
 }
 
 fn properties() -> WriterProperties {
-    // Times and addresses mostly rise, so that their differences are small.
+    // Times and addresses mostly increase, so their differences are small.
     let mut properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
     for column in ["time_ns", "address", "service_ns"] {
         properties = properties
@@ -117,7 +117,7 @@ fn properties() -> WriterProperties {
     properties.set_offset_index_disabled(true).build()
 }
 
-/// The error of the system below Parquet, where there is one.
+/// The underlying I/O error, if there is one.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => {

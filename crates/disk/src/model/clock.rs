@@ -1,20 +1,20 @@
-//! Modelled time: a closed loop of requests, each of which arrives as soon as there is room for it.
+//! Modelled time: a closed loop of requests, each of which arrives as soon as the queue has room for it.
 
 use super::device::Device;
 use crate::Request;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The clock of a modelled device. A request says with how many others it was outstanding; it arrives when so many are left
-/// as were there beside it, that is, at once for the first of a batch and after its predecessor where one waits for the
-/// other. No time passes between requests: what the processor does meanwhile costs nothing here.
+/// The clock of a modelled device. A request records the number of requests outstanding at its issue, including itself; it arrives when
+/// only the others are left: at once for the first requests of a batch, after its predecessor for dependent ones. No time passes between
+/// requests: the work of the processor costs nothing here.
 pub struct ModelClock {
     device: Device,
-    /// When the last request arrived.
+    /// Arrival time of the last request.
     arrived_ns: u64,
-    /// When the requests that are outstanding will be done.
+    /// Completion times of the outstanding requests.
     ends_ns: BinaryHeap<Reverse<u64>>,
-    /// When the last of all requests will be done.
+    /// Latest completion time of all requests.
     horizon_ns: u64,
 }
 
@@ -24,17 +24,17 @@ impl ModelClock {
         ModelClock::at(device, 0)
     }
 
-    /// A clock at `now_ns` with a fresh device: a disk has turned meanwhile.
+    /// A clock at `now_ns` with a fresh device; rotating media have turned until then.
     pub fn at(device: Device, now_ns: u64) -> ModelClock {
         ModelClock { device, arrived_ns: now_ns, ends_ns: BinaryHeap::new(), horizon_ns: now_ns }
     }
 
-    /// Which of the requests that wait is issued next; see [`Device::choose`].
+    /// Returns the index of the pending request to issue next; see [`Device::choose`].
     pub fn choose(&mut self, pending: &[Request]) -> usize {
         self.device.choose(pending)
     }
 
-    /// Issues a request; returns the nanoseconds from its arrival until it is done.
+    /// Issues a request. Returns the nanoseconds from its arrival to its completion.
     pub fn issue(&mut self, request: &Request) -> u64 {
         let others = request.queue.saturating_sub(1) as usize;
         while self.ends_ns.len() > others
@@ -48,8 +48,8 @@ impl ModelClock {
         done_ns - self.arrived_ns
     }
 
-    /// The time at which all requests so far are done, in nanoseconds. Writes that only a cache of the device holds count
-    /// as done; a flush waits for them.
+    /// The time at which all requests so far are complete, in nanoseconds. Writes that are only in a cache of the device count as complete;
+    /// a flush waits for them.
     pub fn now_ns(&self) -> u64 {
         self.horizon_ns
     }

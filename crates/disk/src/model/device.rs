@@ -1,4 +1,4 @@
-//! The state of a device between requests, whatever its kind.
+//! The state of a device between requests, for every kind of device.
 
 use super::hdd::Drive;
 use super::parameters::Parameters;
@@ -10,30 +10,30 @@ use crate::{Request, RequestKind, SECTOR_BYTES};
 pub struct Device {
     kind: Kind,
     size_bytes: u64,
-    /// The request that waits longest, and how often others were chosen before it.
+    /// The oldest pending request, and how often it was passed over.
     oldest: Option<(Request, u32)>,
 }
 
 enum Kind {
     Ideal,
-    /// The place of the disk's first byte on the drive, and how often a request may be passed over.
+    /// The position of the disk's first byte on the drive, and how often a request may be passed over.
     Hdd(Box<Drive>, u64, u32),
     Smr(Box<Drive>, Box<Shingles>, u32),
     Ssd(Box<Flash>),
 }
 
 impl Device {
-    /// A fresh device with a disk of `size_bytes` on it.
+    /// Creates a device in its initial state, with a disk of `size_bytes`.
     pub(super) fn new(parameters: &Parameters, size_bytes: u64) -> Device {
         let kind = match (&parameters.hdd, &parameters.smr, &parameters.ssd) {
             (Some(hdd), Some(smr), _) => {
                 let drive_bytes = hdd.drive_bytes.max(smr.media_cache_bytes.saturating_add(size_bytes));
-                // Whole bands, for the last is cleaned like the others.
+                // Whole bands, because the last band is cleaned like the others.
                 let drive = Drive::new(hdd, drive_bytes + smr.band_bytes, smr.media_cache_bytes);
                 Kind::Smr(Box::new(drive), Box::new(Shingles::new(smr)), hdd.passed_over_max)
             }
             (Some(hdd), None, _) => {
-                // A disk that does not fit makes the drive as large as it needs.
+                // The drive grows if the disk does not fit.
                 let drive_bytes = hdd.drive_bytes.max(hdd.partition_offset_bytes.saturating_add(size_bytes));
                 let drive = Drive::new(hdd, drive_bytes, hdd.partition_offset_bytes);
                 Kind::Hdd(Box::new(drive), hdd.partition_offset_bytes, hdd.passed_over_max)
@@ -44,15 +44,15 @@ impl Device {
         Device { kind, size_bytes, oldest: None }
     }
 
-    /// Whether it does one request at a time, so that others are better kept waiting for [`Device::choose`].
+    /// Whether it serves one request at a time, so that other requests should wait for [`Device::choose`].
     pub fn does_one_at_a_time(&self) -> bool {
         matches!(self.kind, Kind::Hdd(..) | Kind::Smr(..))
     }
 
-    /// Which of the requests that wait, oldest first, is served next.
+    /// Returns the index of the pending request to serve next; `pending` is sorted by age, oldest first.
     ///
-    /// A drive with heads takes the one that it is done with first (shortest positioning time, as NCQ does), but passes
-    /// over the oldest only so often; the others take the oldest. `pending` must not be empty.
+    /// A drive with heads takes the request that it can complete first (shortest positioning time, as NCQ does), but passes over the oldest
+    /// one only a limited number of times; other devices take the oldest. `pending` must not be empty.
     pub fn choose(&mut self, pending: &[Request]) -> usize {
         let passed_over_max = match &self.kind {
             Kind::Hdd(_, _, max) | Kind::Smr(_, _, max) => *max,
@@ -78,8 +78,8 @@ impl Device {
         }
     }
 
-    /// Serves a request that arrives at `arrival_ns`; returns when it is done, in nanoseconds of device time. What lies
-    /// beyond the disk's end is cut off.
+    /// Serves a request that arrives at `arrival_ns`. Returns its completion time in nanoseconds of device time. A range beyond the end of
+    /// the disk is cut off.
     pub fn serve(&mut self, request: &Request, arrival_ns: u64) -> u64 {
         let (start, end) = self.range(request);
         let at_ns = arrival_ns as f64;
@@ -108,12 +108,12 @@ impl Device {
         match (&self.kind, request.kind) {
             (Kind::Hdd(drive, offset, _), RequestKind::Read) => drive.access_ns(offset + start, offset + end),
             (Kind::Smr(drive, shingles, _), RequestKind::Read) => shingles.access_ns(drive, start, end),
-            // The cache takes them.
+            // Writes go to the cache.
             _ => 0.0,
         }
     }
 
-    /// The bytes of the disk that a request is for.
+    /// The byte range of a request on the disk.
     fn range(&self, request: &Request) -> (u64, u64) {
         let start = request.sector.saturating_mul(SECTOR_BYTES).min(self.size_bytes);
         let end = start + (u64::from(request.sectors) * SECTOR_BYTES).min(self.size_bytes - start);

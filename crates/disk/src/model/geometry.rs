@@ -1,31 +1,30 @@
-//! Where bytes lie on the discs of a drive, and how long the heads take to get there (Ruemmler and Wilkes 1994).
+//! The positions of bytes on the platters of a drive, and the time that the heads need to reach them (Ruemmler and Wilkes 1994).
 //!
-//! Everything about rotation follows from one function, [`Geometry::turns`]: how many turns the drive has made when it
-//! comes to a byte while it reads all from the first. Its fraction is the angle at which the byte lies, and its
-//! differences are the times of reading, switches from track to track included.
+//! All rotation follows from one function, [`Geometry::turns`]: the number of rotations until the drive reaches a byte when it reads
+//! everything from the first byte on. The fraction is the angle of the byte; differences are read times, including track switches.
 
 use super::parameters::HddParameters;
 
-/// The places of the bytes of a drive.
+/// The layout of a drive.
 pub(super) struct Geometry {
     zones: Vec<Zone>,
-    /// A turn in nanoseconds.
+    /// Time of a rotation in nanoseconds.
     pub turn_ns: f64,
-    /// Turns from the start of one track to the start of the next.
+    /// Rotations from the start of one track to the start of the next.
     track_turns: f64,
     heads: f64,
     cylinders: f64,
     seek: Seek,
 }
 
-/// A range of tracks that hold the same number of bytes.
+/// A range of tracks with the same capacity.
 struct Zone {
     start_bytes: u64,
     first_track: u64,
     track_bytes: u64,
 }
 
-/// The seek curve, times in nanoseconds, distances as shares of the stroke.
+/// The seek curve: times in nanoseconds, distances as fractions of the full stroke.
 struct Seek {
     short_base_ns: f64,
     short_root_ns: f64,
@@ -37,7 +36,7 @@ struct Seek {
 const NS_PER_MS: f64 = 1e6;
 
 impl Geometry {
-    /// Lays out a drive of `drive_bytes`, zones of equal size from the outer edge inwards.
+    /// Lays out a drive of `drive_bytes` in zones of equal size, from the outer edge inwards.
     pub fn new(hdd: &HddParameters, drive_bytes: u64) -> Geometry {
         let turn_ns = 60e9 / hdd.rpm;
         let switch_ns = hdd.track_switch_ms * NS_PER_MS;
@@ -47,7 +46,7 @@ impl Geometry {
         for zone in 0..u64::from(hdd.zones) {
             let inwards = zone as f64 / f64::from(hdd.zones.max(2) - 1);
             let mb_per_s = hdd.outer_mb_per_s + (hdd.inner_mb_per_s - hdd.outer_mb_per_s) * inwards;
-            // What passes in a turn, such that the rate is right with a switch after every turn.
+            // Bytes read per rotation; chosen so that the rate, with a track switch after every rotation, is `mb_per_s`.
             let track_bytes = ((mb_per_s * (turn_ns + switch_ns) / 1e3) as u64).max(512);
             zones.push(Zone { start_bytes: zone * zone_bytes, first_track: track, track_bytes });
             track += zone_bytes.div_ceil(track_bytes);
@@ -69,20 +68,20 @@ impl Geometry {
         }
     }
 
-    /// Turns from the first byte of the drive to this one, when all between is read.
+    /// Rotations from the first byte of the drive to this byte when everything between is read.
     pub fn turns(&self, byte: u64) -> f64 {
         let (zone, track) = self.track(byte);
         let in_track = (byte - zone.start_bytes) % zone.track_bytes;
         track as f64 * self.track_turns + in_track as f64 / zone.track_bytes as f64
     }
 
-    /// The same to the end of the byte before `end`: the switch to the next track is not waited for.
+    /// The same up to the end of the byte before `end`, without the switch to the next track.
     pub fn turns_behind(&self, end: u64) -> f64 {
         let last = end.saturating_sub(1);
         self.turns(last) + 1.0 / self.track(last).0.track_bytes as f64
     }
 
-    /// The byte that the head comes to after so many turns of reading everything.
+    /// The byte under the head after this many rotations of reading everything.
     pub fn byte_at(&self, turns: f64) -> u64 {
         let track = (turns / self.track_turns).max(0.0) as u64;
         let zone = &self.zones[self.zones.partition_point(|z| z.first_track <= track) - 1];
@@ -90,15 +89,15 @@ impl Geometry {
         zone.start_bytes + (track - zone.first_track) * zone.track_bytes + in_track as u64
     }
 
-    /// When a head that is at the cylinder of `from` at `now_ns` first comes to the byte `to`.
+    /// The time at which a head at the cylinder of `from` at `now_ns` first reaches the byte `to`.
     pub fn reach_ns(&self, now_ns: f64, from: u64, to: u64) -> f64 {
         let arrived_ns = now_ns + self.seek_ns(from, to);
         let wait_turns = (self.turns(to) - arrived_ns / self.turn_ns).rem_euclid(1.0);
-        // A head that is there but for an error of rounding does not wait for a turn.
+        // A rounding error must not cost a full rotation.
         arrived_ns + if wait_turns > 1.0 - 1e-6 { 0.0 } else { wait_turns * self.turn_ns }
     }
 
-    /// The time of moving between the cylinders of two bytes; nothing within a cylinder.
+    /// The seek time between the cylinders of two bytes; 0 within a cylinder.
     fn seek_ns(&self, from: u64, to: u64) -> f64 {
         let cylinder = |byte| (self.track(byte).1 as f64 / self.heads).floor();
         let share = (cylinder(from) - cylinder(to)).abs() / self.cylinders;

@@ -1,17 +1,17 @@
-//! A drive with heads that move: seek, rotation, zones, read-ahead into a buffer, a write cache (after Ruemmler and
-//! Wilkes, *An Introduction to Disk Drive Modeling*, 1994).
+//! A drive with moving heads: seek, rotation, zones, read-ahead into a buffer, a write cache (after Ruemmler and Wilkes, *An Introduction
+//! to Disk Drive Modeling*, 1994).
 //!
-//! The head is always somewhere: after a read it goes on reading ahead until it has to be elsewhere. So a request right
-//! behind the last one finds its bytes under the head or in the buffer, and one that skips a little is reached by reading
-//! on where that is quicker than seeking. What was read ahead stays in one of a few segments of the buffer. A head that
-//! has filled its segment stops, goes on when the host has taken some of it, and is thought to lose no turn by that.
+//! After a read the head continues to read ahead until it has to move. A request directly behind the previous one therefore finds its bytes
+//! under the head or in the buffer, and a request that skips a little is reached by reading on if that is faster than seeking. Data that
+//! was read ahead stays in one of a few segments of the buffer. A head that has filled its segment stops and continues when the host has
+//! taken some of it; the model assumes that this costs no rotation.
 
 use super::geometry::Geometry;
 use super::parameters::HddParameters;
 use super::write_cache::WriteCache;
 use std::collections::VecDeque;
 
-/// A drive and what it is doing. Bytes count from the outer edge of the drive, times are nanoseconds.
+/// The state of a drive. Byte positions count from the outer edge of the drive, times are in nanoseconds.
 pub(super) struct Drive {
     geometry: Geometry,
     command_ns: f64,
@@ -19,27 +19,27 @@ pub(super) struct Drive {
     host_bytes_per_ns: f64,
     segment_bytes: u64,
     segments_max: usize,
-    /// What is left in the buffer of earlier streams, oldest first.
+    /// Buffer contents of earlier streams, oldest first.
     segments: VecDeque<(u64, u64)>,
     stream: Stream,
     writes: WriteCache,
-    /// When the head has done what it was told.
+    /// The time at which the head has completed its commands.
     head_free_ns: f64,
 }
 
-/// What the head reads, and reads ahead.
+/// The range that the head reads, and reads ahead.
 struct Stream {
-    /// First byte in the buffer.
+    /// First byte of the stream in the buffer.
     start: u64,
-    /// The head had read up to here at `anchor_ns`.
+    /// The position that the head had read up to at `anchor_ns`.
     anchor: u64,
     anchor_ns: f64,
-    /// How far it reads ahead.
+    /// The position at which read-ahead stops.
     limit: u64,
 }
 
-/// How a read gets its bytes, and when its last one is there.
-enum Way {
+/// How a read gets its bytes; the times are when the last byte is available.
+enum Strategy {
     Buffered,
     Streamed(f64),
     Sought(f64),
@@ -63,42 +63,42 @@ impl Drive {
         }
     }
 
-    /// The time of a command that does nothing.
+    /// The completion time of a command without data.
     pub fn idle_command(&self, arrival_ns: f64) -> f64 {
         arrival_ns + self.command_ns
     }
 
-    /// Reads `start..end`; returns when it is done.
+    /// Reads `start..end`. Returns the completion time.
     pub fn read(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
         let now_ns = arrival_ns + self.command_ns;
         let to_host_ns = (end - start) as f64 / self.host_bytes_per_ns;
         let free_ns = now_ns.max(self.head_free_ns);
-        let read_ns = match self.way(start, end, free_ns) {
-            Way::Buffered => {
+        let read_ns = match self.strategy(start, end, free_ns) {
+            Strategy::Buffered => {
                 let (from, to) = self.buffered(free_ns);
                 if from <= start && end <= to {
                     self.read_on_behind(end, free_ns);
                 }
                 now_ns
             }
-            Way::Streamed(ready_ns) => {
+            Strategy::Streamed(ready_ns) => {
                 self.read_on_behind(end, free_ns);
                 self.head_free_ns = self.head_free_ns.max(ready_ns);
                 ready_ns
             }
-            Way::Sought(ready_ns) => {
-                self.put_stream_by(free_ns);
+            Strategy::Sought(ready_ns) => {
+                self.save_stream(free_ns);
                 let limit = end.saturating_add(self.segment_bytes);
                 self.stream = Stream { start, anchor: end, anchor_ns: ready_ns, limit };
                 self.head_free_ns = ready_ns;
                 ready_ns
             }
         };
-        // Bytes go to the host while the next are read.
+        // The transfer to the host overlaps with reading the next bytes.
         read_ns.max(now_ns + to_host_ns)
     }
 
-    /// Takes a write into the cache, and waits for room there if it has to.
+    /// Puts a write into the cache; waits for space if necessary.
     pub fn write(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
         let mut now_ns = arrival_ns + self.command_ns;
         let to_host_ns = (end - start) as f64 / self.host_bytes_per_ns;
@@ -118,63 +118,63 @@ impl Drive {
         now_ns + to_host_ns
     }
 
-    /// Brings all that was written to the media.
+    /// Writes all cached data to the media.
     pub fn flush(&mut self, arrival_ns: f64) -> f64 {
         self.destage_all(arrival_ns + self.command_ns)
     }
 
-    /// Writes to the media, past the cache; the head stays behind what it wrote.
+    /// Writes to the media, bypassing the cache. The head stops at the end of the written range.
     pub fn write_media(&mut self, start: u64, end: u64, now_ns: f64) -> f64 {
         let now_ns = now_ns.max(self.head_free_ns);
         self.forget(start, end, now_ns);
         let head = self.head(now_ns);
         let done_ns = self.transfer_ns(head, start, end, now_ns + self.settle_ns(head, start));
-        self.put_stream_by(now_ns);
+        self.save_stream(now_ns);
         self.stream = Stream { start: end, anchor: end, anchor_ns: done_ns, limit: end };
         self.head_free_ns = done_ns;
         done_ns
     }
 
-    /// How long the head takes until it has read `start..end`; nothing where it need not.
+    /// The time until the head has read `start..end`; 0 if the range is cached.
     pub fn access_ns(&self, start: u64, end: u64) -> f64 {
-        match self.way(start, end, self.head_free_ns) {
-            Way::Buffered => 0.0,
-            Way::Streamed(ready_ns) | Way::Sought(ready_ns) => ready_ns - self.head_free_ns,
+        match self.strategy(start, end, self.head_free_ns) {
+            Strategy::Buffered => 0.0,
+            Strategy::Streamed(ready_ns) | Strategy::Sought(ready_ns) => ready_ns - self.head_free_ns,
         }
     }
 
-    /// The quickest way to read `start..end` for a head that is free at `now_ns`.
-    fn way(&self, start: u64, end: u64, now_ns: f64) -> Way {
+    /// The fastest strategy to read `start..end` for a head that is free at `now_ns`.
+    fn strategy(&self, start: u64, end: u64, now_ns: f64) -> Strategy {
         let head = self.head(now_ns);
         let within = |&(from, to): &(u64, u64)| from <= start && end <= to;
         let stream = self.buffered(now_ns);
         if within(&stream) || self.segments.iter().any(within) || self.writes.holds(start, end) {
-            return Way::Buffered;
+            return Strategy::Buffered;
         }
         let sought_ns = self.transfer_ns(head, start, end, now_ns);
-        // A head that has read ahead as far as it may has stopped, and lost its place.
+        // A head that has reached the read-ahead limit has stopped and lost its position.
         if stream.0 <= start && head < self.stream.limit {
             let turns = self.geometry.turns_behind(end) - self.geometry.turns_behind(self.stream.anchor);
             let streamed_ns = self.stream.anchor_ns + turns * self.geometry.turn_ns;
             if streamed_ns <= sought_ns {
-                return Way::Streamed(streamed_ns);
+                return Strategy::Streamed(streamed_ns);
             }
         }
-        Way::Sought(sought_ns)
+        Strategy::Sought(sought_ns)
     }
 
-    /// When a head at `head` has gone to `start` and passed over everything up to `end`.
+    /// The time at which a head at `head` has moved to `start` and passed over everything up to `end`.
     fn transfer_ns(&self, head: u64, start: u64, end: u64, now_ns: f64) -> f64 {
         let turns = self.geometry.turns_behind(end) - self.geometry.turns(start);
         self.geometry.reach_ns(now_ns, head, start) + turns.max(0.0) * self.geometry.turn_ns
     }
 
-    /// What a write at `start` waits until the head is quiet; nothing where it goes on behind the last one.
+    /// The settle time before a write at `start`; 0 if the write continues the previous one.
     fn settle_ns(&self, head: u64, start: u64) -> f64 {
         if head == start { 0.0 } else { self.write_settle_ns }
     }
 
-    /// Up to which byte the head has read, or written, at `now_ns`.
+    /// The position that the head has read or written up to at `now_ns`.
     fn head(&self, now_ns: f64) -> u64 {
         let stream = &self.stream;
         if now_ns <= stream.anchor_ns || stream.anchor >= stream.limit {
@@ -184,13 +184,13 @@ impl Drive {
         self.geometry.byte_at(self.geometry.turns_behind(stream.anchor) + turns).min(stream.limit)
     }
 
-    /// What a segment of the buffer holds of the stream at `now_ns`: what the head read last.
+    /// The part of the stream that its buffer segment holds at `now_ns`: the most recently read bytes.
     fn buffered(&self, now_ns: f64) -> (u64, u64) {
         let end = self.head(now_ns);
         (self.stream.start.max(end.saturating_sub(self.segment_bytes)), end)
     }
 
-    /// Lets the head read ahead of `end`, which the host has taken at `now_ns`. One that had stopped goes on from there.
+    /// Continues read-ahead behind `end`, which the host has taken at `now_ns`. A stopped head resumes from its position.
     fn read_on_behind(&mut self, end: u64, now_ns: f64) {
         let head = self.head(now_ns);
         let stream = &mut self.stream;
@@ -200,8 +200,8 @@ impl Drive {
         stream.limit = stream.limit.max(end.saturating_add(self.segment_bytes));
     }
 
-    /// Keeps what the buffer holds of the stream at `now_ns` in a segment of its own.
-    fn put_stream_by(&mut self, now_ns: f64) {
+    /// Saves the buffered part of the stream at `now_ns` in a segment of its own.
+    fn save_stream(&mut self, now_ns: f64) {
         let (start, end) = self.buffered(now_ns);
         if start < end && self.segments_max > 0 {
             if self.segments.len() == self.segments_max {
@@ -211,7 +211,7 @@ impl Drive {
         }
     }
 
-    /// Forgets what the buffer holds at `now_ns` of `start..end`, which is being written.
+    /// Drops the buffered data at `now_ns` of `start..end`, which is being overwritten.
     fn forget(&mut self, start: u64, end: u64, now_ns: f64) {
         self.segments.retain(|&(from, to)| end <= from || to <= start);
         if start < self.stream.limit && self.buffered(now_ns).0 < end {
@@ -226,7 +226,7 @@ impl Drive {
         now_ns
     }
 
-    /// Waits for the run on its way to the media, or sends the next one there; returns the time after.
+    /// Waits for the run that is being destaged, or starts destaging the next one. Returns the time afterwards.
     fn destage_next(&mut self, now_ns: f64) -> f64 {
         match self.writes.await_leaving() {
             Some(done_ns) => done_ns.max(now_ns),
@@ -237,7 +237,7 @@ impl Drive {
         }
     }
 
-    /// Sends the run to the media that is written first, of those that lie next.
+    /// Starts destaging a run: of the next runs, the one whose write can begin first.
     fn start_destaging(&mut self, now_ns: f64) {
         let free_ns = now_ns.max(self.head_free_ns);
         let head = self.head(free_ns);

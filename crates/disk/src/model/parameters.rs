@@ -1,30 +1,30 @@
-//! The parameters of a device model: their form in TOML, and what is refused as nonsense.
+//! The parameters of a device model: their TOML form and their validation.
 
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// A device model as its TOML file has it. Without a section it costs nothing.
+/// A device model as in its TOML file. Without a section its requests cost nothing.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
-    /// Its name, for `--model`.
+    /// The name for `--model`.
     pub name: String,
-    /// One line that says what it models.
+    /// A one-line description.
     pub title: String,
-    /// The publications that it follows.
+    /// The publications that the model follows.
     pub source: String,
-    /// A drive with heads that move.
+    /// A drive with moving heads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hdd: Option<HddParameters>,
-    /// Shingles, on top of `hdd`.
+    /// Shingled recording, on top of `hdd`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smr: Option<SmrParameters>,
-    /// A drive of flash memory.
+    /// A flash drive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssd: Option<SsdParameters>,
 }
 
-/// A drive with heads that move. The built-in file `devices/hdd-7200.toml` explains each.
+/// A drive with moving heads. The built-in file `devices/hdd-7200.toml` explains each parameter.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HddParameters {
@@ -50,7 +50,7 @@ pub(super) struct HddParameters {
     pub passed_over_max: u32,
 }
 
-/// A drive of flash memory. The built-in file `devices/ssd-sata.toml` explains each.
+/// A flash drive. The built-in file `devices/ssd-sata.toml` explains each parameter.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SsdParameters {
@@ -71,7 +71,7 @@ pub(super) struct SsdParameters {
     pub write_buffer_bytes: u64,
 }
 
-/// A persistent cache and bands that are rewritten whole. The built-in file `devices/smr.toml` explains each.
+/// A persistent cache, and bands that can only be rewritten as a whole. The built-in file `devices/smr.toml` explains each parameter.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SmrParameters {
@@ -79,11 +79,11 @@ pub(super) struct SmrParameters {
     pub band_bytes: u64,
 }
 
-/// The largest drive that makes sense, 1 PiB: addresses in it are exact as floating-point numbers.
+/// The largest valid drive, 1 PiB: floating-point numbers represent addresses in it exactly.
 const DRIVE_BYTES_MAX: u64 = 1 << 50;
 
 impl Parameters {
-    /// Says which parameter makes no sense, and how it should be.
+    /// Returns the first invalid parameter and its valid values.
     pub fn check(&self) -> Result<(), String> {
         let name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(name) {
@@ -182,7 +182,7 @@ impl SsdParameters {
     }
 }
 
-/// Refuses what lies outside of the range, NaN included.
+/// Refuses values outside the range, including NaN.
 fn number(key: &str, value: f64, range: RangeInclusive<f64>) -> Result<(), String> {
     if range.contains(&value) {
         return Ok(());

@@ -1,5 +1,4 @@
-//! What a log of requests costs on a device model, and the curve of bandwidth against read size (Conway et al. 2017,
-//! figure 1).
+//! The cost of a request log on a device model, and the curve of bandwidth against read size (Conway et al. 2017, figure 1).
 
 use super::{Model, ModelClock};
 use crate::{Extent, Request, RequestKind, SECTOR_BYTES};
@@ -7,55 +6,55 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde::Serialize;
 
-/// What a log of requests costs on a device model.
+/// The cost of a request log on a device model.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Priced {
-    /// The model's name.
+    /// The name of the model.
     pub model: String,
-    /// Size of the disk on it, in bytes.
+    /// Size of the disk in bytes.
     pub size_bytes: u64,
-    /// Nanoseconds until all requests were done, one begun as soon as the log's queue lets it.
+    /// Nanoseconds until all requests are complete, with each issued as soon as the queue of the log allows.
     pub total_ns: u64,
-    /// The reads among them.
+    /// The cost of the reads.
     pub reads: KindCost,
-    /// The writes.
+    /// The cost of the writes.
     pub writes: KindCost,
-    /// The flushes.
+    /// The cost of the flushes.
     pub flushes: KindCost,
-    /// The discards.
+    /// The cost of the discards.
     pub discards: KindCost,
 }
 
-/// The requests of one kind.
+/// The cost of the requests of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct KindCost {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes they asked for.
+    /// Number of requested bytes.
     pub bytes: u64,
-    /// Nanoseconds by which they lengthened the whole; over all kinds these sum to the total.
+    /// Nanoseconds that these requests add to the total; the sum over all kinds is the total.
     pub ns: u64,
 }
 
 impl Priced {
-    /// The whole in seconds.
+    /// The total in seconds.
     pub fn total_s(&self) -> f64 {
         self.total_ns as f64 / 1e9
     }
 }
 
-/// Angles from which requests are priced where a disk turns.
+/// Number of initial angles over which the costs on a rotating disk are averaged.
 const ANGLES: u64 = 8;
 
-/// A log that is being priced, in the order of its requests. A disk stands at any angle when the first one comes, so this is the mean over
-/// angles an eighth of a turn apart: by a single one, the order of two short logs would be chance.
+/// The running cost of a log, in the order of its requests. A disk may be at any angle when the first request arrives, so the result is the
+/// mean over angles an eighth of a rotation apart: with a single angle, the order of two short logs would depend on chance.
 pub struct Pricing {
     clocks: Vec<ModelClock>,
     priced: Priced,
 }
 
 impl Pricing {
-    /// Begins on a fresh device with a disk of `size_bytes`.
+    /// Starts on a fresh device with a disk of `size_bytes`.
     pub fn new(model: &Model, size_bytes: u64) -> Pricing {
         let turn_ns = model.turn_ns();
         let angles = if turn_ns > 0 { ANGLES } else { 1 };
@@ -89,7 +88,7 @@ impl Pricing {
         }
     }
 
-    /// What all of them cost.
+    /// The cost of all requests.
     pub fn finish(self) -> Priced {
         let Pricing { clocks, mut priced } = self;
         let Priced { reads, writes, flushes, discards, .. } = &mut priced;
@@ -103,12 +102,12 @@ impl Pricing {
     }
 }
 
-/// Prices `requests`, in their order, on a fresh device with a disk of `size_bytes` that stands at the angle 0.
+/// Prices `requests`, in their order, on a fresh device with a disk of `size_bytes` that starts at angle 0.
 pub fn price<'a>(model: &Model, size_bytes: u64, requests: impl IntoIterator<Item = &'a Request>) -> Priced {
     finished(Pricing::from(model, size_bytes, std::iter::once(0)), requests)
 }
 
-/// The same, whatever angle it stands at: see [`Pricing`].
+/// The same as [`price`], averaged over initial angles: see [`Pricing`].
 pub fn price_expected<'a>(
     model: &Model,
     size_bytes: u64,
@@ -122,9 +121,9 @@ fn finished<'a>(mut pricing: Pricing, requests: impl IntoIterator<Item = &'a Req
     pricing.finish()
 }
 
-/// Prices the reading of `extents`, one after another: the scan cost of a tree from extent maps alone.
+/// Prices reading `extents` one after another: the scan cost of a tree from its extent maps alone.
 pub fn price_extents(model: &Model, size_bytes: u64, extents: &[Extent]) -> Priced {
-    // No extent is longer than a request may say.
+    // Extents longer than the maximum request are cut to it.
     let sectors = |extent: &Extent| (extent.len_bytes / SECTOR_BYTES).try_into().unwrap_or(u32::MAX);
     let reads =
         extents.iter().map(|extent| Request::read(extent.start_bytes / SECTOR_BYTES, sectors(extent)));
@@ -134,13 +133,13 @@ pub fn price_extents(model: &Model, size_bytes: u64, extents: &[Extent]) -> Pric
 /// Effective bandwidth against read size.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TransferCurve {
-    /// The best bandwidth of all points, in bytes a second; 0 without points.
+    /// The highest bandwidth of all points, in bytes per second; 0 without points.
     pub best_bytes_per_s: f64,
-    /// The points, in the order of the sizes given.
+    /// The points, in the order of the given sizes.
     pub points: Vec<TransferPoint>,
-    /// The smallest read size of the points that reaches half of the best bandwidth.
+    /// The smallest measured read size that reaches half of the best bandwidth.
     pub natural_50_bytes: Option<u64>,
-    /// The same for nine tenths.
+    /// The same for 90 %.
     pub natural_90_bytes: Option<u64>,
 }
 
@@ -153,15 +152,15 @@ pub struct TransferPoint {
     pub bytes_per_s: f64,
 }
 
-/// Reads for each point: enough that another seed moves it by a few percent at most.
+/// Reads per point: enough that another seed changes it by a few percent at most.
 const READS: u64 = 400;
 
-/// The curve of a model with a disk of `size_bytes`: single reads of each size at random multiples of 4 KiB. A model that
-/// costs nothing has no curve; its bandwidths are infinite.
+/// The curve of a model with a disk of `size_bytes`: single reads of each size at random multiples of 4 KiB. A model without costs has no
+/// curve; its bandwidths are infinite.
 pub fn transfer_curve(model: &Model, size_bytes: u64, sizes: &[u64], seed: u64) -> TransferCurve {
     const MIB: u64 = 1 << 20;
     let mut clock = ModelClock::new(model.device(size_bytes));
-    // A disk in use has the addresses of its data in memory, as far as they fit.
+    // On a disk in use the address table is in memory as far as it fits.
     bandwidth(&mut clock, (0..size_bytes.div_ceil(4 * MIB)).map(|n| (n * 4 * MIB, 4096)));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let points: Vec<_> = sizes
@@ -181,7 +180,7 @@ pub fn transfer_curve(model: &Model, size_bytes: u64, sizes: &[u64], seed: u64) 
     TransferCurve { best_bytes_per_s, points, natural_50_bytes, natural_90_bytes }
 }
 
-/// Bytes a second of reads (start, length in bytes), one after another.
+/// Bytes per second of reads (start, length in bytes), one after another.
 fn bandwidth(clock: &mut ModelClock, reads: impl Iterator<Item = (u64, u64)>) -> f64 {
     let begin_ns = clock.now_ns();
     let mut bytes = 0;

@@ -1,24 +1,25 @@
-//! A shingled drive that manages itself (Aghayev and Desnoyers, *Skylight*, FAST 2015): tracks overlap, so bands of them
-//! can only be rewritten whole.
+//! A drive-managed shingled drive (Aghayev and Desnoyers, *Skylight*, FAST 2015): tracks overlap, so bands of tracks can only be rewritten
+//! as a whole.
 //!
-//! Writes are appended to a persistent cache at the outer edge, which is a log that goes round. Where it comes to a piece
-//! that is still needed, the oldest there is, the band of that piece is cleaned: read, merged with what is cached of it,
-//! and written back; the write that needs the room waits for that. Pieces that were written again since need no room. Bands have fixed places behind the cache. Reads take each piece from where it lies.
+//! Writes are appended to a persistent cache at the outer edge, a circular log. When the log reaches a piece that is still needed (the
+//! oldest one), the drive cleans the band of that piece: it reads the band, merges the cached pieces of the band, and writes the band back.
+//! The write that needs the space waits for this. Pieces that were overwritten since need no space. Bands have fixed positions behind the
+//! cache. A read takes each piece from its current position.
 
 use super::hdd::Drive;
 use super::parameters::SmrParameters;
 use std::collections::BTreeMap;
 
-/// A shingled drive: what lies in its persistent cache. Bytes count from the start of the disk, places from the outer
-/// edge of the drive.
+/// A shingled drive: the contents of its persistent cache. Byte offsets count from the start of the disk, positions from the outer edge of
+/// the drive.
 pub(super) struct Shingles {
     cache_bytes: u64,
     band_bytes: u64,
-    /// The cached pieces: start to end, and the place in the cache. No two overlap.
+    /// The cached pieces: start to end, and the position in the cache. Pieces do not overlap.
     pieces: BTreeMap<u64, (u64, u64)>,
-    /// The places that they take: start to end, and the start of the piece.
+    /// The occupied positions: start to end, and the start of the piece.
     taken: BTreeMap<u64, (u64, u64)>,
-    /// Where the next piece is appended.
+    /// The position at which the next piece is appended.
     tail: u64,
 }
 
@@ -39,12 +40,12 @@ impl Shingles {
         places.into_iter().fold(arrival_ns, |now_ns, (from, to)| drive.read(from, to, now_ns))
     }
 
-    /// How long the head takes to come to the first byte of a read and read all of it, were it in one piece.
+    /// The time until the head has reached the first byte of a read and read its first piece.
     pub fn access_ns(&self, drive: &Drive, start: u64, end: u64) -> f64 {
         self.places(start, end).first().map_or(0.0, |&(from, to)| drive.access_ns(from, to))
     }
 
-    /// Appends `start..end` to the cache, which is cleaned before if it has to be.
+    /// Appends `start..end` to the cache, after cleaning bands if the cache needs space.
     pub fn write(&mut self, drive: &mut Drive, start: u64, end: u64, arrival_ns: f64) -> f64 {
         let mut now_ns = arrival_ns;
         for (start, end) in cut(start, end, self.band_bytes) {
@@ -63,7 +64,7 @@ impl Shingles {
         now_ns
     }
 
-    /// Cleans a band: its pieces are read from the cache, the band is read and written.
+    /// Cleans a band: reads its pieces from the cache, reads the band and writes it.
     fn clean(&mut self, drive: &mut Drive, band: u64, now_ns: f64) -> f64 {
         let (start, end) = (band * self.band_bytes, (band + 1) * self.band_bytes);
         let now_ns = drive.flush(now_ns);
@@ -74,12 +75,12 @@ impl Shingles {
         drive.write_media(home, home + self.band_bytes, now_ns)
     }
 
-    /// A piece that takes some of these places.
+    /// A piece that overlaps these positions.
     fn piece_at(&self, place: u64, place_end: u64) -> Option<u64> {
         overlapping(&self.taken, place, place_end).next().map(|(_, &(_, piece))| piece)
     }
 
-    /// Where the bytes `start..end` lie, in their order.
+    /// The positions of the bytes `start..end`, in order.
     fn places(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut places = Vec::new();
         let mut at = start;
@@ -98,13 +99,13 @@ impl Shingles {
         places
     }
 
-    /// Notes that `start..end` is cached at `place`.
+    /// Records that `start..end` is cached at `place`.
     fn keep(&mut self, start: u64, end: u64, place: u64) {
         self.pieces.insert(start, (end, place));
         self.taken.insert(place, (place + (end - start), start));
     }
 
-    /// Forgets what is cached of `start..end`; pieces that reach over its edges are cut.
+    /// Removes `start..end` from the cached pieces; pieces that extend beyond it are cut.
     fn forget(&mut self, start: u64, end: u64) {
         let touched: Vec<_> =
             overlapping(&self.pieces, start, end).map(|(&piece, &rest)| (piece, rest)).collect();
@@ -121,7 +122,7 @@ impl Shingles {
     }
 }
 
-/// Those of some ranges, none of which overlap each other, that overlap `start..end`.
+/// The ranges that overlap `start..end`, of ranges that do not overlap each other.
 fn overlapping(
     ranges: &BTreeMap<u64, (u64, u64)>,
     start: u64,
@@ -131,7 +132,7 @@ fn overlapping(
     before.into_iter().chain(ranges.range(start..end))
 }
 
-/// Cuts a run where bands meet.
+/// Cuts a range at the boundaries of bands.
 fn cut(start: u64, end: u64, band_bytes: u64) -> impl Iterator<Item = (u64, u64)> {
     let mut at = start;
     std::iter::from_fn(move || {

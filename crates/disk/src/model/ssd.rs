@@ -1,17 +1,17 @@
-//! A drive of flash memory: dies behind channels, a controller, a table of addresses, read-ahead.
+//! A flash drive: dies behind channels, a controller, an address table, read-ahead.
 //!
-//! What makes scattered reads slow: every page that was not read ahead must be sensed before it travels (Agrawal et al.,
-//! ATC 2008); pages of one request or window may lie on the same die and wait for each other (Chen, Lee and Zhang, HPCA
-//! 2011; Jun et al., FAST 2024); the piece of the address table for them may not be in memory (Gupta et al., DFTL, ASPLOS
-//! 2009); and the drive's own read-ahead, which hides all of this from a stream, is lost when addresses jump (Chen,
-//! Koufaty and Zhang, SIGMETRICS 2009). Addresses are striped over the dies page by page.
+//! Scattered reads are slow for these reasons: every page that was not read ahead must be sensed before its transfer (Agrawal et al., ATC
+//! 2008); pages of one request or window may be on the same die and wait for each other (Chen, Lee and Zhang, HPCA 2011; Jun et al., FAST
+//! 2024); their part of the address table may not be in memory (Gupta et al., DFTL, ASPLOS 2009); and the drive's own read-ahead, which
+//! hides all of this from a sequential stream, does not help when addresses jump (Chen, Koufaty and Zhang, SIGMETRICS 2009). Addresses are
+//! striped over the dies page by page.
 
 use super::parameters::SsdParameters;
 use lru::LruCache;
 use std::collections::VecDeque;
 use std::hash::Hash;
 
-/// A drive and what it is doing. Times are nanoseconds.
+/// The state of a flash drive. Times are in nanoseconds.
 pub(super) struct Flash {
     page_bytes: u64,
     page_read_ns: f64,
@@ -20,38 +20,38 @@ pub(super) struct Flash {
     host_bytes_per_ns: f64,
     command_ns: f64,
     turnaround_ns: f64,
-    /// Bytes of the disk that one page of the address table covers.
+    /// Bytes of the disk covered by one page of the address table.
     map_page_covers: u64,
-    /// When the controller, the link, each channel and each die are free.
+    /// The times at which the controller, the link, each channel and each die are free.
     controller_free_ns: f64,
     link_free_ns: f64,
     channels_free_ns: Vec<f64>,
     dies_free_ns: Vec<f64>,
-    /// Pages of the address table in memory.
+    /// The pages of the address table in memory.
     map: Recent<u64, ()>,
-    /// Pages read ahead, and when they are there.
+    /// The pages read ahead, and the times at which they are available.
     ahead: Recent<u64, f64>,
-    /// By a number of their own.
+    /// Streams, keyed by a serial number.
     streams: Recent<u64, Stream>,
     streams_made: u64,
     read_ahead_bytes: u64,
     writes: Writes,
 }
 
-/// Reads that follow each other.
+/// A sequence of adjacent reads.
 #[derive(Clone, Copy)]
 struct Stream {
     end: u64,
-    /// How much is read ahead of its end.
+    /// Length of the read-ahead window behind its end.
     window_bytes: u64,
 }
 
-/// Written data on its way to the flash. It fills pages one after another, whatever its addresses, as a log.
+/// Written data on its way to the flash. It fills pages one after another regardless of its addresses, like a log.
 struct Writes {
     buffer_bytes: u64,
-    /// Bytes that do not fill a page yet.
+    /// Bytes that do not yet fill a page.
     part_bytes: u64,
-    /// When each page being programmed is done, in the order of the dies' turns.
+    /// Completion times of the pages being programmed, in the round-robin order of the dies.
     programs_ns: VecDeque<f64>,
     next_die: usize,
 }
@@ -60,7 +60,7 @@ impl Flash {
     pub fn new(ssd: &SsdParameters) -> Flash {
         let dies = ssd.channels as usize * ssd.dies_per_channel as usize;
         let map_page_covers = (ssd.page_bytes / ssd.map_entry_bytes).max(1) * ssd.map_unit_bytes;
-        // Every stream may be read ahead of, and its last window is still being asked for.
+        // Each stream has a read-ahead window, and its previous window may still be in use.
         let ahead_pages = 2 * u64::from(ssd.read_streams) * ssd.read_ahead_bytes.div_ceil(ssd.page_bytes);
         Flash {
             page_bytes: ssd.page_bytes,
@@ -89,12 +89,12 @@ impl Flash {
         }
     }
 
-    /// The time of a command that moves nothing.
+    /// The completion time of a command without data.
     pub fn command(&mut self, arrival_ns: f64) -> f64 {
         self.accept(arrival_ns) + self.turnaround_ns
     }
 
-    /// Reads `start..end`; returns when it is done.
+    /// Reads `start..end`. Returns the completion time.
     pub fn read(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
         let now_ns = self.accept(arrival_ns);
         let mut done_ns = now_ns;
@@ -111,7 +111,7 @@ impl Flash {
         done_ns + self.turnaround_ns
     }
 
-    /// Takes `bytes` into the buffer, and waits for room there if it has to.
+    /// Takes a write into the buffer; waits for space if necessary.
     pub fn write(&mut self, start: u64, end: u64, arrival_ns: f64) -> f64 {
         let mut now_ns = self.accept(arrival_ns);
         for page in start / self.page_bytes..end.div_ceil(self.page_bytes) {
@@ -134,7 +134,7 @@ impl Flash {
         now_ns + self.turnaround_ns
     }
 
-    /// Brings all that was written to the flash.
+    /// Programs all buffered data.
     pub fn flush(&mut self, arrival_ns: f64) -> f64 {
         let now_ns = self.accept(arrival_ns);
         if self.writes.part_bytes > 0 {
@@ -145,18 +145,18 @@ impl Flash {
         done_ns + self.turnaround_ns
     }
 
-    /// The controller takes one command after another.
+    /// Accepts a command; the controller processes one after another.
     fn accept(&mut self, arrival_ns: f64) -> f64 {
         self.controller_free_ns = self.controller_free_ns.max(arrival_ns) + self.command_ns;
         self.controller_free_ns
     }
 
-    /// Senses a page once its place is known, and brings `bytes` of it to the controller.
+    /// Senses a page after looking up its position, and transfers `bytes` of it to the controller.
     fn read_page(&mut self, page: u64, bytes: u64, now_ns: f64) -> f64 {
         let map_page = page * self.page_bytes / self.map_page_covers;
         let mut now_ns = now_ns;
         if self.map.used.get(&map_page).is_none() {
-            // The table lies on the flash as well, a page of it on the die that its number falls to.
+            // The address table is on the flash too; its pages are striped over the dies like data.
             now_ns = self.sense(map_page, self.page_bytes, now_ns);
             self.map.put(map_page, ());
         }
@@ -168,7 +168,7 @@ impl Flash {
         let channel = die % self.channels_free_ns.len();
         let sensed_ns = self.dies_free_ns[die].max(now_ns) + self.page_read_ns;
         let sent_ns = self.channels_free_ns[channel].max(sensed_ns) + bytes as f64 / self.bus_bytes_per_ns;
-        // The page lies in the die's register until it is sent.
+        // The page occupies the register of the die until it is transferred.
         self.channels_free_ns[channel] = sent_ns;
         self.dies_free_ns[die] = sent_ns;
         sent_ns
@@ -185,7 +185,7 @@ impl Flash {
         self.writes.programs_ns.push_back(self.dies_free_ns[die]);
     }
 
-    /// Recognises streams, and reads ahead of those that go on: a page skipped is still the same stream.
+    /// Detects streams and reads ahead of those that continue. A skipped page does not end a stream.
     fn follow(&mut self, start: u64, end: u64, now_ns: f64) {
         let near = |stream: &Stream| (stream.end..=stream.end + self.page_bytes).contains(&start);
         let found =
@@ -206,7 +206,7 @@ impl Flash {
     }
 }
 
-/// What was used last, up to `most` of it, and one at least. Takes memory for what it holds, not for what it may hold.
+/// A map of the `most` recently used entries, at least one. Its memory grows with its contents.
 struct Recent<K: Hash + Eq, V> {
     used: LruCache<K, V>,
     most: u64,

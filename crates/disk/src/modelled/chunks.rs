@@ -1,9 +1,9 @@
-//! The data file of a store: chunks, counted by how many maps and unflushed writes need each. What nothing needs is
-//! free at once; its space is given back afterwards, a little at a time, for that can take a file system long.
+//! The data file of a store: chunks with reference counts, one reference per map or unflushed write. A chunk without references is free at
+//! once; its space is released later, a little at a time, because that can take a file system long.
 //!
-//! Reads go through a mapping, so that bytes travel from the page cache to the kernel without a copy of ours.
-//! Writes go through `pwrite`, which says when the backing store is full; through a mapping that would be a signal.
-//! For the same reason a chunk has all its space before anything is read from it, and its pages are asked for before.
+//! Reads go through a memory mapping, so that the server passes bytes from the page cache to the kernel without copying them. Writes use
+//! `pwrite`, which reports a full backing store as an error; a mapping would raise a signal. For the same reason a chunk has all its space
+//! allocated, and its pages are populated, before it is read.
 
 use super::CHUNK_BYTES;
 use super::map::HOLE;
@@ -17,47 +17,47 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The data file grows by this share of the disk, for chunks that were changed after a snapshot.
+/// The data file grows by this fraction of the disk to make room for chunks changed after a snapshot.
 const GROW_SHARE: usize = 8;
 
-/// And by at least so many chunks.
-const GROW_LEAST: usize = 1024;
+/// The data file grows by at least this number of chunks.
+const GROW_MIN: usize = 1024;
 
-/// So many chunks in a row are given back at a time: 64 MiB.
-const TIDY_MOST: u32 = 1024;
+/// The maximum number of adjacent chunks released at a time: 64 MiB.
+const RECLAIM_MAX: u32 = 1024;
 
 /// The data file.
 #[derive(Debug)]
 pub struct Chunks {
     file: File,
     mapping: Mmap,
-    /// Users of chunk `n`, at `n - 1`.
+    /// Reference count of chunk `n`, at index `n - 1`.
     users: Vec<u16>,
-    /// Chunks without users that may still have space, and what they held in it.
-    untidy: BTreeSet<u32>,
-    /// How many chunks the disk itself has.
+    /// Free chunks that may still have space allocated, with stale contents.
+    reclaimable: BTreeSet<u32>,
+    /// The number of chunks of the disk itself.
     parts: usize,
-    /// Where the search for a free chunk beyond those begins.
+    /// The index at which the search for a free chunk beyond those starts.
     cursor: usize,
 }
 
 impl Chunks {
-    /// Makes the data file of a disk of so many parts; it takes no space yet.
+    /// Creates the data file of a disk of `parts` parts; it takes no space yet.
     pub fn create(path: &Path, parts: usize) -> Result<(), Error> {
         let file = File::create_new(path).context("creating", path)?;
         file.set_len((parts * CHUNK_BYTES) as u64).context("sizing", path)
     }
 
-    /// Makes a data file that a crash of the machine has left as long as that of a disk of so many parts must be. What
-    /// snapshots need of it was there before it.
-    pub fn mend(path: &Path, parts: usize) -> Result<(), Error> {
+    /// Restores the length that a disk of `parts` parts needs after a system crash. The parts of the file that snapshots use were synced
+    /// before the crash.
+    pub fn repair(path: &Path, parts: usize) -> Result<(), Error> {
         let file = File::options().write(true).open(path).context("opening", path)?;
         let len = file.metadata().context("checking", path)?.len() as usize;
         let whole = len.next_multiple_of(CHUNK_BYTES).max(parts * CHUNK_BYTES);
         file.set_len(whole as u64).context("sizing", path)
     }
 
-    /// Opens the data file with the maps that use it, and frees what none of them does.
+    /// Opens the data file with the maps that use it, and frees the chunks that no map uses.
     pub fn open(path: &Path, parts: usize, maps: &[&[u32]]) -> Result<Chunks, Error> {
         let file = File::options().read(true).write(true).open(path).context("opening", path)?;
         let len = file.metadata().context("checking", path)?.len() as usize;
@@ -69,8 +69,8 @@ impl Chunks {
         }
         let users = vec![0; len / CHUNK_BYTES];
         let mapping = map(&file, len).context("mapping", path)?;
-        let untidy = BTreeSet::new();
-        let mut chunks = Chunks { file, mapping, users, untidy, parts, cursor: parts };
+        let reclaimable = BTreeSet::new();
+        let mut chunks = Chunks { file, mapping, users, reclaimable, parts, cursor: parts };
         for chunk in maps.iter().copied().flatten().filter(|chunk| **chunk != HOLE) {
             let Some(users) = chunks.users.get_mut(*chunk as usize - 1) else {
                 return Err(wrong(format!(
@@ -83,25 +83,26 @@ impl Chunks {
         Ok(chunks)
     }
 
-    /// Another handle of the file.
+    /// Another handle of the data file.
     pub fn handle(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Finds a free chunk and gives it one user. Part `n` of the disk gets chunk `n + 1` if it can, so that what is
-    /// read in sequence is mapped in sequence.
+    /// Finds a free chunk and gives it one reference. Part `n` of the disk gets chunk `n + 1` if possible, so that sequential reads are
+    /// sequential in the mapping.
     pub fn take(&mut self, part: usize) -> io::Result<u32> {
-        // One that has its space still is better than one that has to be given some.
-        let untidy = || self.untidy.range(self.parts as u32 + 1..).next().map(|chunk| *chunk as usize - 1);
+        // Prefers a chunk that still has its space allocated.
+        let reclaimable =
+            || self.reclaimable.range(self.parts as u32 + 1..).next().map(|chunk| *chunk as usize - 1);
         let index = match self.users[part] {
             0 => part,
-            _ => untidy().map_or_else(|| self.beyond(), Ok)?,
+            _ => reclaimable().map_or_else(|| self.beyond(), Ok)?,
         };
         self.users[index] = 1;
         Ok(index as u32 + 1)
     }
 
-    /// A free chunk beyond those that parts of the disk come to first.
+    /// Finds a free chunk beyond the preferred chunks of the parts.
     fn beyond(&mut self) -> io::Result<usize> {
         let free = |users: &u16| *users == 0;
         let found = self.users[self.cursor..].iter().position(free).map(|i| self.cursor + i);
@@ -110,7 +111,7 @@ impl Chunks {
             Some(index) => index,
             None => {
                 let index = self.users.len();
-                let chunks = index + GROW_LEAST.max(self.parts / GROW_SHARE);
+                let chunks = index + GROW_MIN.max(self.parts / GROW_SHARE);
                 self.file.set_len((chunks * CHUNK_BYTES) as u64)?;
                 self.mapping = map(&self.file, chunks * CHUNK_BYTES)?;
                 self.users.resize(chunks, 0);
@@ -121,79 +122,79 @@ impl Chunks {
         Ok(index)
     }
 
-    /// Gives all of a chunk its space, as zeros.
+    /// Allocates the space of a chunk, filled with zeros.
     pub fn reserve(&mut self, chunk: u32) -> io::Result<()> {
         let range = bytes_of(chunk);
-        if self.untidy.remove(&chunk) {
+        if self.reclaimable.remove(&chunk) {
             self.punch(chunk, 1)?;
         }
         Ok(fallocate(&self.file, FallocateFlags::KEEP_SIZE, range.start as u64, CHUNK_BYTES as u64)?)
     }
 
-    /// Writes into a chunk, which has its space, or all of one.
+    /// Writes into a chunk with allocated space, or writes a complete chunk.
     pub fn write(&mut self, chunk: u32, at: usize, data: &[u8]) -> io::Result<()> {
         debug_assert!(at + data.len() <= CHUNK_BYTES);
-        self.untidy.remove(&chunk);
+        self.reclaimable.remove(&chunk);
         self.file.write_all_at(data, (bytes_of(chunk).start + at) as u64)
     }
 
-    /// Copies all of a chunk into another.
+    /// Copies a complete chunk into another.
     pub fn copy(&mut self, from: u32, to: u32) -> io::Result<()> {
-        self.untidy.remove(&to);
+        self.reclaimable.remove(&to);
         let data = self.read(from, 0, CHUNK_BYTES)?;
         self.file.write_all_at(data, bytes_of(to).start as u64)
     }
 
-    /// What is in `len` bytes from `at` in `chunk` on; they may go on in the chunks that follow it in the file.
+    /// Reads `len` bytes at offset `at` of `chunk`; the range may extend into the chunks that follow it in the file.
     pub fn read(&self, chunk: u32, at: usize, len: usize) -> io::Result<&[u8]> {
         let start = bytes_of(chunk).start + at;
-        // What cannot be read is to be an error here, and not a signal, or an answer that does not arrive, later.
+        // A read error must be reported here, not as a signal or a missing response later.
         match self.mapping.advise_range(Advice::PopulateRead, start, len) {
-            // Linux before 5.14 does not know it.
+            // Linux before 5.14 does not support it.
             Err(e) if e.raw_os_error() != Some(libc::EINVAL) => Err(io::Error::from_raw_os_error(libc::EIO)),
             _ => Ok(&self.mapping[start..start + len]),
         }
     }
 
-    /// Whether more than one map needs the chunk, so that it must not change.
+    /// Whether the chunk has several references and therefore must not change.
     pub fn shared(&self, chunk: u32) -> bool {
         self.users[chunk as usize - 1] > 1
     }
 
-    /// One user more for each chunk of a map.
+    /// Adds a reference to each chunk of a map.
     pub fn share(&mut self, map: &[u32]) {
         map.iter().filter(|chunk| **chunk != HOLE).for_each(|chunk| self.users[*chunk as usize - 1] += 1);
     }
 
-    /// One user less for each of these; those that had one only are free.
+    /// Drops a reference of each of these chunks; a chunk without references is free.
     pub fn release(&mut self, chunks: impl IntoIterator<Item = u32>) {
         for chunk in chunks.into_iter().filter(|chunk| *chunk != HOLE) {
             let users = &mut self.users[chunk as usize - 1];
             *users -= 1;
             if *users == 0 {
-                self.untidy.insert(chunk);
+                self.reclaimable.insert(chunk);
             }
         }
     }
 
-    /// Gives the space of some free chunks back, neighbours together; false if there are none.
-    pub fn tidy(&mut self) -> io::Result<bool> {
-        let Some(first) = self.untidy.first().copied() else { return Ok(false) };
-        let in_row = (first..).zip(&self.untidy).take_while(|(row, chunk)| row == *chunk);
-        let count = in_row.take(TIDY_MOST as usize).count() as u32;
+    /// Releases the space of a run of adjacent free chunks; false if there are none.
+    pub fn reclaim(&mut self) -> io::Result<bool> {
+        let Some(first) = self.reclaimable.first().copied() else { return Ok(false) };
+        let in_row = (first..).zip(&self.reclaimable).take_while(|(row, chunk)| row == *chunk);
+        let count = in_row.take(RECLAIM_MAX as usize).count() as u32;
         self.punch(first, count)?;
-        self.untidy = self.untidy.split_off(&(first + count));
+        self.reclaimable = self.reclaimable.split_off(&(first + count));
         Ok(true)
     }
 
-    /// Gives the space of all free chunks back; false if there are none.
-    pub fn tidy_all(&mut self) -> io::Result<bool> {
-        let any = self.tidy()?;
-        while self.tidy()? {}
+    /// Releases the space of all free chunks; false if there are none.
+    pub fn reclaim_all(&mut self) -> io::Result<bool> {
+        let any = self.reclaim()?;
+        while self.reclaim()? {}
         Ok(any)
     }
 
-    /// Gives the space of all chunks without users back.
+    /// Releases the space of all chunks without references.
     fn punch_unused(&self) -> io::Result<()> {
         let mut first = 1;
         for run in self.users.chunk_by(|a, b| (*a == 0) == (*b == 0)) {
@@ -206,19 +207,19 @@ impl Chunks {
         Ok(())
     }
 
-    /// Gives the space of so many chunks from this one on back.
+    /// Releases the space of `count` chunks from `first` on.
     fn punch(&self, first: u32, count: u32) -> io::Result<()> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let len = u64::from(count) * CHUNK_BYTES as u64;
         Ok(fallocate(&self.file, flags, bytes_of(first).start as u64, len)?)
     }
 
-    /// Bytes that are in use.
+    /// Bytes in use.
     pub fn used_bytes(&self) -> u64 {
         (self.users.iter().filter(|users| **users > 0).count() * CHUNK_BYTES) as u64
     }
 
-    /// Forces all to the machine's disk.
+    /// Syncs the data file to the host's disk.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
@@ -230,10 +231,10 @@ fn bytes_of(chunk: u32) -> Range<usize> {
 }
 
 fn map(file: &File, len: usize) -> io::Result<Mmap> {
-    // SAFETY: the store is locked, so no other process of ours writes to or shortens the file; this one writes only
-    // while it has the store for itself, when no slice of the mapping is lent.
+    // SAFETY: the store is locked, so no other senesce process writes to or truncates the file; this process writes only while it has
+    // exclusive access to the store, when no slice of the mapping is borrowed.
     let mapping = unsafe { MmapOptions::new().len(len).map(file) }?;
-    // The server locks its memory, but a disk may be larger than that.
+    // The server locks its memory, but a disk may be larger than memory.
     mapping.unlock()?;
     Ok(mapping)
 }

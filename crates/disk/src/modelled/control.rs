@@ -1,5 +1,4 @@
-//! What a process asks of the server of a modelled disk: a line of JSON through the socket `control` in the store,
-//! and a line back.
+//! Requests to the server of a modelled disk: one line of JSON through the socket `control` in the store, and one line in response.
 
 use super::harden::Hardening;
 use super::log::{self, Log};
@@ -18,83 +17,83 @@ use std::time::Duration;
 /// Name of the socket.
 const SOCKET: &str = "control";
 
-/// How long the server waits for a caller to say what it wants, and to take the answer.
-const CALLER: Duration = Duration::from_secs(20);
+/// Timeout of the server for reading a request and for writing the response.
+const CALLER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long a caller waits for an answer: forcing a large disk to a slow one may take a while.
-const SERVER: Duration = Duration::from_secs(300);
+/// Timeout of a caller for the response: syncing a large disk to a slow one may take a while.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What can be asked.
+/// A request to the server.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ask {
-    /// How it is.
+    /// Returns the status.
     Status,
-    /// To keep the disk as it is now under a name.
+    /// Takes a snapshot under this name.
     Snapshot(String),
-    /// To make the disk what it was.
+    /// Rolls the disk back to a snapshot.
     Rollback {
         /// The snapshot.
         name: String,
-        /// Whether also while the disk's file is open: who asks sees to it that nothing is mounted.
+        /// Whether to roll back even while the disk's file is open; the caller then ensures that nothing is mounted.
         open: bool,
     },
-    /// To fail.
+    /// Injects a fault.
     Fault(Fault),
-    /// To keep a new log of the requests from now on, or none.
+    /// Starts a new log of requests, or stops logging.
     Log(bool),
-    /// For the requests since this was last asked, or the log began.
+    /// Returns the requests since the last [`Ask::TakeLog`] or the start of the log.
     TakeLog,
 }
 
-/// A way in which the disk fails.
+/// An injected fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// The power goes: what was not flushed is lost, and from now on every request fails.
+    /// Power failure: unflushed data is lost, and every later request fails.
     PowerCut(Loss),
-    /// Reading in this range fails.
+    /// Reads of this range fail.
     ReadError {
-        /// Where it begins.
+        /// Start of the range.
         at_bytes: u64,
-        /// How long it is.
+        /// Length of the range.
         len_bytes: u64,
     },
-    /// Flushes are acknowledged, but what was flushed is lost all the same when the power goes.
+    /// The disk acknowledges flushes but ignores them: a power failure loses the data all the same.
     Lie,
-    /// No lies and no errors from now on. A cut stays a cut.
+    /// Removes ignored flushes and read errors. The power stays off after a power failure.
     None,
 }
 
-/// How a modelled disk is.
+/// The status of a modelled disk.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Status {
-    /// The process that serves it.
+    /// The server process.
     pub pid: u32,
-    /// Requests served since it was attached.
+    /// Requests served since the disk was attached.
     pub requests: u64,
-    /// Requests that failed.
+    /// Failed requests.
     pub failed: u64,
-    /// What was said about the first that failed.
+    /// The error message of the first failed request.
     pub first_failure: Option<String>,
-    /// Whether a log of requests is kept.
+    /// Whether a log of requests is being written.
     pub log_kept: bool,
     /// Requests in the log.
     pub log_requests: u64,
-    /// Requests for which the log had no room.
+    /// Requests that did not fit into the log.
     pub log_lost: u64,
-    /// The disk's own clock: how long it has had requests to do.
+    /// The clock of the disk: its busy time.
     pub clock_ns: u64,
-    /// Bytes that the disk and its snapshots take.
+    /// Bytes used by the disk and its snapshots.
     pub used_bytes: u64,
-    /// Whether its power was cut.
+    /// Whether the power was cut.
     pub cut: bool,
-    /// How well its server stands want of memory.
+    /// How well the server is protected against memory shortage.
     pub hardening: Hardening,
 }
 
 impl Status {
-    /// What is to be said if requests failed, as they do when the backing store is full.
+    /// The message to show if requests failed, for example because the backing store is full.
     pub fn failures(&self) -> Option<String> {
         let first = self.first_failure.as_ref()?;
         Some(format!("{} requests failed on the modelled disk; first failure: {first}", self.failed))
@@ -102,25 +101,25 @@ impl Status {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Answer {
+enum Response {
     Done(Status),
     Failed(String),
 }
 
-/// Who answers.
-pub trait Answers {
-    /// Does what was asked.
-    fn answer(&self, ask: &Ask) -> Result<Status, String>;
+/// Handles requests.
+pub trait Handler {
+    /// Handles one request.
+    fn handle(&self, ask: &Ask) -> Result<Status, String>;
 
-    /// Gives the log away; a new one begins.
+    /// Takes the log; a new one starts.
     fn take_log(&self) -> Log;
 }
 
-/// Begins to listen in the store at `dir`.
+/// Starts to listen on the socket in the store at `dir`.
 pub fn listen(dir: &Path) -> Result<UnixListener, Error> {
     let path = dir.join(SOCKET);
     match std::fs::remove_file(&path) {
-        // That of a server that was killed.
+        // The socket of a server that was killed.
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e).context("removing", &path),
         _ => {}
     }
@@ -128,48 +127,48 @@ pub fn listen(dir: &Path) -> Result<UnixListener, Error> {
     UnixListener::bind(short).context("listening at", &path)
 }
 
-/// Takes the socket away.
+/// Removes the socket.
 pub fn close(dir: &Path) {
     let _ = std::fs::remove_file(dir.join(SOCKET));
 }
 
-/// Serves callers until the process ends, each in a thread of its own, so that none waits for another that is slow.
-pub fn serve(listener: &UnixListener, disk: &Arc<impl Answers + Send + Sync + 'static>) {
+/// Serves callers until the process ends, each in its own thread, so that a slow caller delays no other.
+pub fn serve(listener: &UnixListener, disk: &Arc<impl Handler + Send + Sync + 'static>) {
     for caller in listener.incoming().flatten() {
         let disk = disk.clone();
-        // One that goes away early harms nobody, and one that no thread can be had for is told so by the closed socket.
+        // A caller that disconnects early is ignored; if no thread can be spawned, the caller sees a closed socket.
         let _ = std::thread::Builder::new().spawn(move || serve_one(&caller, disk.as_ref()));
     }
 }
 
-fn serve_one(caller: &UnixStream, disk: &impl Answers) -> io::Result<()> {
-    caller.set_read_timeout(Some(CALLER))?;
-    caller.set_write_timeout(Some(CALLER))?;
+fn serve_one(caller: &UnixStream, disk: &impl Handler) -> io::Result<()> {
+    caller.set_read_timeout(Some(CALLER_TIMEOUT))?;
+    caller.set_write_timeout(Some(CALLER_TIMEOUT))?;
     let mut line = String::new();
     BufReader::new(caller).read_line(&mut line)?;
     let ask: Ask = serde_json::from_str(&line)?;
-    // The answer says how much of the log follows it.
+    // The response gives the number of log entries that follow it.
     let (answer, log) = match &ask {
         Ask::TakeLog => {
             let log = disk.take_log();
-            let status = disk.answer(&Ask::Status);
+            let status = disk.handle(&Ask::Status);
             (status.map(|s| Status { log_requests: log.requests(), log_lost: log.lost(), ..s }), Some(log))
         }
-        ask => (disk.answer(ask), None),
+        ask => (disk.handle(ask), None),
     };
-    let answer = answer.map_or_else(Answer::Failed, Answer::Done);
+    let answer = answer.map_or_else(Response::Failed, Response::Done);
     let mut out = BufWriter::with_capacity(1 << 16, caller);
     writeln!(out, "{}", serde_json::to_string(&answer)?)?;
     log.map_or(Ok(()), |log| log.write(&mut out))?;
     out.flush()
 }
 
-/// Asks the server of the store at `dir`; `None` if there is no server.
+/// Sends a request to the server of the store at `dir`; `None` if there is no server.
 pub fn call(dir: &Path, ask: &Ask) -> Result<Option<Status>, Error> {
     Ok(connect(dir, ask)?.map(|(status, _)| status))
 }
 
-/// Takes the requests since the log was last taken, oldest first.
+/// Takes the requests since the log was last taken, oldest first; `None` if there is no server.
 pub fn take_log(dir: &Path) -> Result<Option<(Vec<Request>, Status)>, Error> {
     let Some((status, mut from)) = connect(dir, &Ask::TakeLog)? else { return Ok(None) };
     let requests = log::read(&mut from, status.log_requests).context("reading the log of", dir)?;
@@ -189,17 +188,19 @@ fn connect(dir: &Path, ask: &Ask) -> Result<Option<(Status, BufReader<UnixStream
     let mut line = String::new();
     let mut from = BufReader::new(server.try_clone().context("calling the server of", dir)?);
     server
-        .set_read_timeout(Some(SERVER))
+        .set_read_timeout(Some(SERVER_TIMEOUT))
         .and_then(|()| server.write_all(ask.as_bytes()))
         .and_then(|()| from.read_line(&mut line))
         .map_err(|e| match e.kind() {
-            io::ErrorKind::WouldBlock => io::Error::new(e.kind(), format!("no answer within {SERVER:?}")),
+            io::ErrorKind::WouldBlock => {
+                io::Error::new(e.kind(), format!("no answer within {SERVER_TIMEOUT:?}"))
+            }
             _ => e,
         })
         .context("waiting for the server of", dir)?;
     match serde_json::from_str(&line) {
-        Ok(Answer::Done(status)) => Ok(Some((status, from))),
-        Ok(Answer::Failed(why)) => Err(Error::Store { dir: dir.to_owned(), why }),
+        Ok(Response::Done(status)) => Ok(Some((status, from))),
+        Ok(Response::Failed(why)) => Err(Error::Store { dir: dir.to_owned(), why }),
         Err(_) => {
             let why = "its server closed the connection without an answer".to_owned();
             Err(Error::Store { dir: dir.to_owned(), why })
@@ -207,7 +208,7 @@ fn connect(dir: &Path, ask: &Ask) -> Result<Option<(Status, BufReader<UnixStream
     }
 }
 
-/// The socket under a name that fits: a socket's name has 107 bytes at most, and stores may lie deep.
+/// Returns a short path of the socket, because socket paths are limited to 107 bytes and the path of the store may be longer.
 fn short(dir: &Path) -> io::Result<(File, PathBuf)> {
     let open = File::open(dir)?;
     let path = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", open.as_raw_fd()));

@@ -1,29 +1,29 @@
-//! What keeps the server from waiting for the disk that it serves.
+//! Prevents the server from waiting for the disk that it serves.
 //!
-//! When memory is short the kernel frees some by writing to disks. If the server had to wait for that, and the disk
-//! were its own, both would wait for ever. So: its memory is locked, so that none of it has to be read back; as an
-//! "I/O flusher" it never waits for writes when it asks for memory; it is not counted in a memory group that its
-//! users may fill; and it is the last to be ended when there is no memory at all.
+//! When memory is short, the kernel frees some by writing to disks. If the server waited for a write to its own disk, both would wait
+//! forever. Therefore the server locks its memory, so that it never has to be read back; it is an "I/O flusher", which never waits for
+//! writes when it allocates memory; it leaves any memory control group that its users may fill; and it is the last process to be killed
+//! when memory runs out.
 
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 
-/// What holds of this. A machine, or a container, may withhold it.
+/// The protections in effect. A system or a container may not allow all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Hardening {
-    /// Its memory is locked.
+    /// The memory is locked.
     pub memory_locked: bool,
-    /// It is an I/O flusher.
+    /// The process is an I/O flusher.
     pub io_flusher: bool,
-    /// It is the last to be ended for want of memory.
+    /// The OOM killer kills the process last.
     pub last_to_be_ended: bool,
-    /// It is in the outermost memory group, or there are none.
+    /// The process is in the root memory control group, or the system has none.
     pub outermost_memory_group: bool,
 }
 
 impl Hardening {
-    /// What would hold of a server that this process started, by its capabilities.
+    /// The protections expected for a server started by this process, given its capabilities.
     pub fn expected() -> Hardening {
         let has = |capability| {
             rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(capability))
@@ -37,7 +37,7 @@ impl Hardening {
         }
     }
 
-    /// What does not hold, in words; none if all is well.
+    /// Describes the missing protections; `None` if there are none.
     pub fn lacks(&self) -> Option<String> {
         let wants = [
             (self.memory_locked, "its memory is not locked (CAP_IPC_LOCK)"),
@@ -50,11 +50,11 @@ impl Hardening {
     }
 }
 
-/// Does all of it, before threads start; each where the machine allows it.
+/// Applies every protection that the system allows. Call it before starting threads.
 pub fn harden() -> Hardening {
-    // Modelled times are slept, and those of a fast disk are shorter than the slack that timers usually have.
+    // Modelled times are slept, and on a fast disk they are shorter than the default timer slack.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    // On fault: what is never touched, as most of the room for the largest requests, takes no memory.
+    // `MCL_ONFAULT`: pages that are never touched, such as most of the buffers for the largest requests, take no memory.
     let locking = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
     Hardening {
         io_flusher: rustix::process::configure_io_flusher_behavior(true).is_ok(),
@@ -64,7 +64,7 @@ pub fn harden() -> Hardening {
     }
 }
 
-/// Moves to the outermost memory group, in the first and the second version of control groups; true if it is there.
+/// Moves to the root memory control group (cgroup v1 and v2); true if the process is there.
 fn leave_memory_group() -> bool {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut left = true;

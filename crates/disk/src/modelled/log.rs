@@ -1,19 +1,19 @@
-//! The log of the requests that a modelled disk was sent, in memory, until somebody takes it. It is kept when it is asked
-//! for, so that a disk that is aged for hours takes no memory for what nobody looks at.
+//! The in-memory log of the requests to a modelled disk, kept until it is taken. Logging is off by default, so that a disk that is aged for
+//! hours needs no memory for a log that nobody reads.
 
 use crate::request::{Request, RequestKind, SECTOR_BYTES};
 use std::io::{self, Read, Write};
 
-/// So many requests are kept; further ones are counted. At [`ENTRY_BYTES`] each these are 256 MiB.
+/// The maximum number of logged requests; further ones are counted. At [`ENTRY_BYTES`] each they take 256 MiB.
 const MOST: usize = 8 << 20;
 
-/// Requests are kept in blocks of so many, so that no request waits for a large copy.
+/// Requests are stored in blocks of this many, so that no request waits for a large copy.
 const BLOCK: usize = 1 << 15;
 
-/// Size of one request, as it is kept and as it travels.
+/// Size of one request, in memory and on the socket.
 const ENTRY_BYTES: usize = 32;
 
-/// Requests, oldest first.
+/// A log of requests, oldest first.
 #[derive(Debug, Default)]
 pub struct Log {
     on: bool,
@@ -23,18 +23,18 @@ pub struct Log {
 }
 
 impl Log {
-    /// An empty log, which is kept, or is not until it is asked for.
+    /// An empty log that is on or off.
     pub fn new(on: bool) -> Log {
         Log { on, ..Log::default() }
     }
 
-    /// Gives away what was kept; a new log begins if one was kept.
+    /// Takes the logged requests. If the log is on, a new one starts.
     pub fn take(&mut self) -> Log {
         let next = Log::new(self.on);
         std::mem::replace(self, next)
     }
 
-    /// Adds a request.
+    /// Adds a request if the log is on.
     pub fn push(&mut self, request: &Request) {
         if !self.on {
             return;
@@ -50,28 +50,28 @@ impl Log {
         self.kept += 1;
     }
 
-    /// Whether it is kept.
+    /// Whether the log is on.
     pub fn is_on(&self) -> bool {
         self.on
     }
 
-    /// How many requests it holds.
+    /// The number of requests in the log.
     pub fn requests(&self) -> u64 {
         self.kept as u64
     }
 
-    /// How many did not fit since it was last taken.
+    /// The number of requests that did not fit since the log was last taken.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Writes the requests as [`read`] reads them.
+    /// Writes the requests in the format of [`read`].
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         self.blocks.iter().try_for_each(|block| out.write_all(block.as_flattened()))
     }
 }
 
-/// Reads so many requests.
+/// Reads `requests` requests.
 pub fn read(from: &mut impl Read, requests: u64) -> io::Result<Vec<Request>> {
     let mut all = Vec::with_capacity(requests as usize);
     let mut bytes = [0; ENTRY_BYTES];
@@ -82,7 +82,7 @@ pub fn read(from: &mut impl Read, requests: u64) -> io::Result<Vec<Request>> {
     Ok(all)
 }
 
-/// Little-endian: time, service time, sector with the kind above it, sectors, queue.
+/// Little-endian: time, service time, sector with the kind in the top bits, sectors, queue.
 fn bytes(request: &Request) -> [u8; ENTRY_BYTES] {
     let kind = match request.kind {
         RequestKind::Read => 0,
@@ -139,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn requests_come_back(requests in prop::collection::vec(any_request(), 0..50)) {
+        fn requests_round_trip(requests in prop::collection::vec(any_request(), 0..50)) {
             let mut log = Log::new(true);
             requests.iter().for_each(|request| log.push(request));
             let mut bytes = Vec::new();
@@ -148,7 +148,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let _ = read(&mut bytes.as_slice(), 3);
         }
     }

@@ -1,9 +1,9 @@
 //! Chunk maps: which chunk of the data file holds which part of the disk.
 //!
-//! A map file is a header of 24 bytes (magic, version, bytes of a chunk, number of entries; little-endian) and one
-//! entry of four bytes for each part of the disk, in order: 0 for a part that was never written or was discarded,
-//! else the number of its chunk, from 1. No chunk stands in one map twice. A snapshot is a map with a SHA-256 of
-//! all of it behind the last entry; the map in use has none, for it changes in place, one entry at a time.
+//! A map file has a header of 24 bytes (magic, version, bytes of a chunk, number of entries; little-endian) and one entry of four bytes for
+//! each part of the disk, in order: 0 for a part that was never written or was discarded, otherwise the number of its chunk, from 1. A map
+//! never lists a chunk twice. A snapshot is a map with a SHA-256 of its contents behind the last entry; the active map has none, because
+//! its entries change in place, one at a time.
 
 use crate::error::{Error, IoContext};
 use sha2::{Digest, Sha256};
@@ -18,10 +18,10 @@ const HEADER_BYTES: usize = 24;
 const ENTRY_BYTES: usize = 4;
 const DIGEST_BYTES: usize = 32;
 
-/// Stands for a part of the disk that holds nothing.
+/// The entry of a part of the disk without data.
 pub const HOLE: u32 = 0;
 
-/// The map in use.
+/// The active map.
 #[derive(Debug)]
 pub struct ChunkMap {
     file: File,
@@ -29,15 +29,15 @@ pub struct ChunkMap {
 }
 
 impl ChunkMap {
-    /// Puts a map with these entries at `path`, in place of any that is there, whole or not at all, and uses it. It is
-    /// on the machine's disk when it is synced.
+    /// Atomically writes a map with these entries to `path`, replacing an existing one, and opens it. It is on the host's disk after
+    /// [`Self::sync`].
     pub fn create(path: &Path, entries: Vec<u32>) -> Result<ChunkMap, Error> {
         put(path, &bytes(&entries), |_| Ok(())).context("writing the chunk map", path)?;
         let file = File::options().read(true).write(true).open(path).context("opening", path)?;
         Ok(ChunkMap { file, entries })
     }
 
-    /// Opens the map at `path`, which must have so many entries.
+    /// Opens the map at `path`, which must have `parts` entries.
     pub fn open(path: &Path, parts: usize) -> Result<ChunkMap, Error> {
         let file =
             File::options().read(true).write(true).open(path).context("opening the chunk map", path)?;
@@ -46,25 +46,25 @@ impl ChunkMap {
         Ok(ChunkMap { file, entries })
     }
 
-    /// The chunks, part by part.
+    /// The chunk of each part.
     pub fn entries(&self) -> &[u32] {
         &self.entries
     }
 
-    /// Says that `part` is in `chunk` from now on.
+    /// Sets the chunk of a part.
     pub fn set(&mut self, part: usize, chunk: u32) -> io::Result<()> {
         self.file.write_all_at(&chunk.to_le_bytes(), (HEADER_BYTES + part * ENTRY_BYTES) as u64)?;
         self.entries[part] = chunk;
         Ok(())
     }
 
-    /// Forces it to the machine's disk.
+    /// Syncs the map to the host's disk.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 }
 
-/// Writes a snapshot, whole or not at all.
+/// Writes a snapshot atomically.
 pub fn write_snapshot(path: &Path, entries: &[u32]) -> Result<(), Error> {
     let mut bytes = bytes(entries);
     let digest = Sha256::digest(&bytes);
@@ -72,7 +72,7 @@ pub fn write_snapshot(path: &Path, entries: &[u32]) -> Result<(), Error> {
     put(path, &bytes, File::sync_all).and_then(|()| sync_dir_of(path)).context("writing the snapshot", path)
 }
 
-/// Reads a snapshot of a disk of so many parts.
+/// Reads a snapshot of a disk of `parts` parts.
 pub fn read_snapshot(path: &Path, parts: usize) -> Result<Vec<u32>, Error> {
     let text = input::read(path).context("reading the snapshot", path)?;
     parse_snapshot(&text, parts).map_err(|why| damaged(path, &why))
@@ -120,7 +120,7 @@ fn bytes(entries: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// At every moment the old or the new file is there, whole; `finish` has the new one first.
+/// Replaces a file atomically. `finish` is applied to the new file before it takes the name.
 fn put(path: &Path, bytes: &[u8], finish: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = File::create(&new)?;
@@ -132,7 +132,7 @@ fn put(path: &Path, bytes: &[u8], finish: impl FnOnce(&File) -> io::Result<()>) 
     written
 }
 
-/// Forces the names in the directory of a file to the machine's disk.
+/// Syncs the directory of a file to the host's disk.
 pub fn sync_dir_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())
 }
@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn snapshots_come_back(entries in entries()) {
+        fn snapshots_round_trip(entries in entries()) {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s");
             write_snapshot(&path, &entries).unwrap();
@@ -162,7 +162,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_snapshot_is_told(entries in entries(), at in 0usize..216, bit in 0u8..8) {
+        fn damaged_snapshot_is_an_error(entries in entries(), at in 0usize..216, bit in 0u8..8) {
             let mut text = bytes(&entries);
             let digest = Sha256::digest(&text);
             text.extend_from_slice(&digest);
@@ -172,14 +172,14 @@ mod tests {
         }
 
         #[test]
-        fn a_chunk_stands_in_a_map_once(mut entries in entries(), a in 0usize..40, b in 0usize..40) {
+        fn duplicate_chunk_is_an_error(mut entries in entries(), a in 0usize..40, b in 0usize..40) {
             prop_assume!(a != b && entries[a] != HOLE);
             entries[b] = entries[a];
             prop_assert!(parse(&bytes(&entries), 40).is_err());
         }
 
         #[test]
-        fn any_file_is_survived(text in prop::collection::vec(any::<u8>(), 0..200), parts in 0usize..50) {
+        fn arbitrary_file_is_an_error(text in prop::collection::vec(any::<u8>(), 0..200), parts in 0usize..50) {
             prop_assert!(parse(&text, parts).is_err());
             prop_assert!(parse_snapshot(&text, parts).is_err());
         }

@@ -1,7 +1,7 @@
-//! The queue of a modelled disk: in which order requests are served, how long each takes, and the log of them.
+//! The queue of a modelled disk: the order in which requests are served, their service times, and their log.
 //!
-//! Each request has a thread of the server for itself, which waits here for its turn. Those that wait together are
-//! the queue that the device model chooses from, as a drive does with native command queuing.
+//! Each request occupies a server thread, which waits here for its turn. The waiting requests are the queue from which the device model
+//! chooses, as a drive does with native command queuing.
 
 use super::log::Log;
 use super::settings::Clock;
@@ -13,39 +13,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// The depth of the queue, that of native command queuing.
+/// The queue depth, that of native command queuing.
 const DEPTH: usize = 32;
 
-/// Sleeping ends late by about this much; the rest is waited for awake.
-const LATE: Duration = Duration::from_micros(60);
+/// Sleeping overshoots by about this much, so the rest is spent in a spin loop.
+const OVERSHOOT: Duration = Duration::from_micros(60);
 
 /// The queue of one disk.
 pub struct Queue {
-    state: Mutex<State>,
-    /// Whether requests take turns.
+    state: Mutex<QueueState>,
+    /// Whether requests are served in turns.
     turns: bool,
 }
 
-struct State {
-    pace: Pace,
+struct QueueState {
+    timing: Timing,
     busy: bool,
-    /// Requests that wait, oldest first, and who they belong to, in the same order.
+    /// Waiting requests, oldest first, and their threads, in the same order.
     waiting: Vec<Request>,
     waiters: Vec<Arc<Waiter>>,
     log: Log,
 }
 
-/// How long requests take.
-enum Pace {
-    /// No time.
+/// How service times are applied.
+enum Timing {
+    /// Requests take no time.
     Free {
-        /// Requests that are under way.
+        /// Number of running requests.
         under_way: u32,
     },
-    /// The time that is counted.
+    /// Times are only counted.
     Counted(ModelClock),
-    /// The time that is slept. The device's time is that since it was attached; the last of all requests is done at the
-    /// horizon, and `busy_ns` leaves out what was waited for requests.
+    /// Times are slept. The device time counts from the attach; all requests are complete at the horizon, and `busy_ns` excludes idle time.
     Slept { device: Device, start: Instant, under_way: u32, horizon_ns: u64, busy_ns: u64 },
 }
 
@@ -59,35 +58,38 @@ thread_local! {
         Arc::new(Waiter { turn: AtomicBool::new(false), thread: std::thread::current() });
 }
 
-/// The right to do a request now.
+/// The right to execute a request now.
 pub struct Turn<'a> {
     queue: &'a Queue,
-    /// Whether others wait until this ends.
+    /// Whether other requests wait until this turn ends.
     alone: bool,
 }
 
 impl Queue {
-    /// The queue of a disk of that model and size.
+    /// Creates the queue of a disk of this model and size.
     pub fn new(model: &Model, size_bytes: u64, clock: Clock) -> Queue {
-        let pace = match clock {
-            _ if model.costs_nothing() => Pace::Free { under_way: 0 },
-            Clock::Model => Pace::Counted(ModelClock::new(model.device(size_bytes))),
+        let timing = match clock {
+            _ if model.costs_nothing() => Timing::Free { under_way: 0 },
+            Clock::Model => Timing::Counted(ModelClock::new(model.device(size_bytes))),
             Clock::Real => {
                 let device = model.device(size_bytes);
-                Pace::Slept { device, start: Instant::now(), under_way: 0, horizon_ns: 0, busy_ns: 0 }
+                Timing::Slept { device, start: Instant::now(), under_way: 0, horizon_ns: 0, busy_ns: 0 }
             }
         };
-        let turns = !matches!(pace, Pace::Free { .. });
+        let turns = !matches!(timing, Timing::Free { .. });
         let (waiting, waiters) = (Vec::with_capacity(DEPTH), Vec::with_capacity(DEPTH));
-        Queue { state: Mutex::new(State { pace, busy: false, waiting, waiters, log: Log::default() }), turns }
+        Queue {
+            state: Mutex::new(QueueState { timing, busy: false, waiting, waiters, log: Log::default() }),
+            turns,
+        }
     }
 
-    /// How many threads the server needs: where nothing waits, as many as do it fastest.
+    /// The number of server threads: the queue depth if requests wait for turns, otherwise the number that is fastest.
     pub fn threads(&self) -> usize {
         if self.turns { DEPTH } else { 2 }
     }
 
-    /// Waits until a request may be done, and until the disk has done it.
+    /// Waits for the turn of a request, and then for its service time.
     pub fn enter(&self, kind: RequestKind, at_bytes: u64, len_bytes: u64) -> Turn<'_> {
         let request = Request {
             time_ns: 0,
@@ -123,46 +125,46 @@ impl Queue {
         Turn { queue: self, alone }
     }
 
-    /// How long the disk has had requests to do so far.
+    /// The busy time of the disk.
     pub fn clock_ns(&self) -> u64 {
-        match &self.state().pace {
-            Pace::Free { .. } => 0,
-            Pace::Counted(clock) => clock.now_ns(),
-            Pace::Slept { busy_ns, .. } => *busy_ns,
+        match &self.state().timing {
+            Timing::Free { .. } => 0,
+            Timing::Counted(clock) => clock.now_ns(),
+            Timing::Slept { busy_ns, .. } => *busy_ns,
         }
     }
 
-    /// Looks at the log.
+    /// Gives access to the log.
     pub fn with_log<T>(&self, look: impl FnOnce(&mut Log) -> T) -> T {
         look(&mut self.state().log)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// When a request is done that is slept for.
+/// The completion of a request whose service time is slept.
 struct End {
     at: Instant,
-    /// Whether the disk does nothing else until then.
+    /// Whether the disk serves no other request until then.
     alone: bool,
 }
 
-impl State {
-    /// Hands a request to the device, and writes it down.
+impl QueueState {
+    /// Passes a request to the device and logs it.
     fn issue(&mut self, mut request: Request) -> Option<End> {
         let now = clock_gettime(ClockId::Monotonic);
         request.time_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
         request.queue = self.waiting.len() as u32 + 1;
         let mut end = None;
-        match &mut self.pace {
-            Pace::Free { under_way } => {
+        match &mut self.timing {
+            Timing::Free { under_way } => {
                 *under_way += 1;
                 request.queue = *under_way;
             }
-            Pace::Counted(clock) => request.service_ns = clock.issue(&request),
-            Pace::Slept { device, start, under_way, horizon_ns, busy_ns } => {
+            Timing::Counted(clock) => request.service_ns = clock.issue(&request),
+            Timing::Slept { device, start, under_way, horizon_ns, busy_ns } => {
                 *under_way += 1;
                 request.queue += *under_way - 1;
                 let now_ns = start.elapsed().as_nanos() as u64;
@@ -186,10 +188,10 @@ impl State {
             self.busy = false;
             return;
         }
-        let chosen = match &mut self.pace {
-            Pace::Free { .. } => 0,
-            Pace::Counted(clock) => clock.choose(&self.waiting),
-            Pace::Slept { device, .. } => device.choose(&self.waiting),
+        let chosen = match &mut self.timing {
+            Timing::Free { .. } => 0,
+            Timing::Counted(clock) => clock.choose(&self.waiting),
+            Timing::Slept { device, .. } => device.choose(&self.waiting),
         };
         self.waiting.remove(chosen);
         let waiter = self.waiters.remove(chosen);
@@ -201,9 +203,9 @@ impl State {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.state();
-        match &mut state.pace {
-            Pace::Free { under_way } | Pace::Slept { under_way, .. } => *under_way -= 1,
-            Pace::Counted(_) => {}
+        match &mut state.timing {
+            Timing::Free { under_way } | Timing::Slept { under_way, .. } => *under_way -= 1,
+            Timing::Counted(_) => {}
         }
         if self.alone {
             state.next();
@@ -213,8 +215,8 @@ impl Drop for Turn<'_> {
 
 fn sleep_until(at: Instant) {
     let left = at.saturating_duration_since(Instant::now());
-    if left > LATE {
-        std::thread::sleep(left - LATE);
+    if left > OVERSHOOT {
+        std::thread::sleep(left - OVERSHOOT);
     }
     while Instant::now() < at {
         std::hint::spin_loop();

@@ -1,4 +1,4 @@
-//! The server's process, from its start to its end.
+//! The server process of a modelled disk.
 
 use super::control;
 use super::harden::{Hardening, harden};
@@ -15,19 +15,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two pieces of space that are given back.
-const TIDYING: Duration = Duration::from_millis(5);
+/// Pause between two releases of space.
+const RECLAIM_PAUSE: Duration = Duration::from_millis(5);
 
-/// How often it is looked for some.
-const IDLE: Duration = Duration::from_millis(200);
+/// Interval of checks for space to release.
+const IDLE_PAUSE: Duration = Duration::from_millis(200);
 
-/// Serves the store at `dir`, by this clock or its own, until what is mounted goes. Standard input is the FUSE device, whose file system is
-/// mounted already; standard output gets a line when it is ready, and one that says what is wrong if something is.
+/// Serves the store at `dir`, with this clock or that of the store, until the file system is unmounted. Standard input is the FUSE device,
+/// already mounted; standard output gets a line when the server is ready, or a line with the error.
 pub fn serve(dir: &Path, clock: Option<Clock>) -> Result<(), Error> {
     let served = start(dir, clock, harden()).and_then(|(disk, session)| {
         say_ready();
         let ended = match session.run() {
-            // What is mounted went while a request was being handed over.
+            // The file system was unmounted while a request was being read.
             Err(e) if e.kind() == ErrorKind::ConnectionAborted => Ok(()),
             ended => ended,
         };
@@ -55,17 +55,17 @@ fn start(
     config.clone_fd = true;
     let session =
         Session::from_fd(DiskFs::new(disk.clone()), device, SessionACL::All, config).context(doing, dir)?;
-    let answering = disk.clone();
-    std::thread::spawn(move || control::serve(&listener, &answering));
-    let tidied = disk.clone();
-    std::thread::spawn(move || tidy(&tidied));
+    let handler = disk.clone();
+    std::thread::spawn(move || control::serve(&listener, &handler));
+    let reclaimed = disk.clone();
+    std::thread::spawn(move || reclaim(&reclaimed));
     Ok((disk, session))
 }
 
-/// Gives space back, a little at a time, so that no request waits for long. What cannot be given back now may be later.
-fn tidy(disk: &Served) {
+/// Releases the space of free chunks a little at a time, so that no request waits for long. Errors are retried later.
+fn reclaim(disk: &Served) {
     loop {
-        let wait = if disk.tidy().unwrap_or(false) { TIDYING } else { IDLE };
+        let wait = if disk.reclaim().unwrap_or(false) { RECLAIM_PAUSE } else { IDLE_PAUSE };
         std::thread::sleep(wait);
     }
 }

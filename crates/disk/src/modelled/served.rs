@@ -1,6 +1,6 @@
-//! A disk in service: does what comes through FUSE and what callers ask, in turn, and fails as it is told to.
+//! An attached disk: executes requests from FUSE and from callers in turn, and injects faults.
 
-use super::control::{Answers, Ask, Fault, Status};
+use super::control::{Ask, Fault, Handler, Status};
 use super::harden::Hardening;
 use super::log::Log;
 use super::queue::Queue;
@@ -14,10 +14,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
-/// A disk in service.
+/// An attached disk.
 pub struct Served {
     store: RwLock<Store>,
-    /// The store's data, to be forced to the machine's disk while the store is used.
+    /// The data file of the store, for syncing it while the store is in use.
     data: File,
     hardening: Hardening,
     size_bytes: u64,
@@ -25,14 +25,14 @@ pub struct Served {
     requests: AtomicU64,
     failures: Mutex<(u64, Option<String>)>,
     open: AtomicU32,
-    /// When the power was cut: whether all went as it was told to.
+    /// Set when the power was cut, with the result of the cut.
     cut: OnceLock<Result<(), String>>,
-    lying: AtomicBool,
+    ignore_flush: AtomicBool,
     unreadable: RwLock<Range<u64>>,
 }
 
 impl Served {
-    /// Takes a store into service, by this clock or its own, in a process of which this holds.
+    /// Serves a store with this clock or that of the store. `hardening` describes the process.
     pub fn new(store: Store, clock: Option<Clock>, hardening: Hardening) -> Result<Served, Error> {
         let settings = store.settings();
         let model = store.model()?;
@@ -46,22 +46,22 @@ impl Served {
             failures: Mutex::default(),
             open: AtomicU32::new(0),
             cut: OnceLock::new(),
-            lying: AtomicBool::new(false),
+            ignore_flush: AtomicBool::new(false),
             unreadable: RwLock::new(0..0),
         })
     }
 
-    /// How many threads are to take requests.
+    /// The number of threads for FUSE requests.
     pub fn threads(&self) -> usize {
         self.queue.threads()
     }
 
-    /// Ends the service.
+    /// Closes the store.
     pub fn close(&self) -> Result<(), Error> {
         self.store_mut(Store::close)
     }
 
-    /// Does one request when its turn comes. `work` answers it too if all is well; else the error is to be answered.
+    /// Executes one request when its turn comes. `work` also sends the response on success; on failure the caller sends the error.
     pub fn request(
         &self,
         kind: RequestKind,
@@ -74,22 +74,22 @@ impl Served {
         work().inspect_err(|e| self.failed(kind, at, e))
     }
 
-    /// How large the disk is.
+    /// The size of the disk.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// Counts who has the disk's file open.
+    /// Counts an open of the disk's file.
     pub fn opened(&self) {
         self.open.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts who has not any longer.
+    /// Counts a close of the disk's file.
     pub fn released(&self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The store to read a range of, if its power is on and the range can be read.
+    /// Locks the store for reading a range, if the power is on and the range is readable.
     pub fn readable(&self, at: u64, len: u64) -> io::Result<RwLockReadGuard<'_, Store>> {
         let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
         self.check_power()?;
@@ -97,17 +97,17 @@ impl Served {
         Ok(store)
     }
 
-    /// All that was written is on the medium, or so the disk says.
+    /// Marks all writes as stable, unless flushes are ignored.
     pub fn flush(&self) -> io::Result<()> {
         self.change(|store| {
-            if !self.lying.load(Ordering::Relaxed) {
+            if !self.ignore_flush.load(Ordering::Relaxed) {
                 store.flush();
             }
             Ok(())
         })
     }
 
-    /// Changes what the disk holds, if its power is on.
+    /// Changes the contents of the disk, if the power is on.
     pub fn change(&self, change: impl FnOnce(&mut Store) -> io::Result<()>) -> io::Result<()> {
         self.store_mut(|store| {
             self.check_power()?;
@@ -115,12 +115,12 @@ impl Served {
         })
     }
 
-    /// Gives some space back that is not needed any longer; false if there was none.
-    pub fn tidy(&self) -> io::Result<bool> {
-        self.store_mut(Store::tidy)
+    /// Releases the space of some free chunks; false if there were none.
+    pub fn reclaim(&self) -> io::Result<bool> {
+        self.store_mut(Store::reclaim)
     }
 
-    /// To be asked with the store in hand, so that nothing reaches it after the cut.
+    /// Call this with the store locked, so that no request reaches the store after a power cut.
     fn check_power(&self) -> io::Result<()> {
         if self.cut.get().is_some() { Err(io_error()) } else { Ok(()) }
     }
@@ -145,7 +145,7 @@ impl Served {
 
     fn fault(&self, fault: Fault) -> Result<(), String> {
         match fault {
-            // With the store in hand: no request is half done, and none is done after it.
+            // The store is locked: no request is half executed, and none is executed afterwards.
             Fault::PowerCut(loss) => self.store_mut(|store| {
                 let cut = || store.power_cut(loss).map_err(|e| format!("the power is off, but {e}"));
                 self.cut.get_or_init(cut).clone()
@@ -156,11 +156,11 @@ impl Served {
                 Ok(())
             }
             Fault::Lie => {
-                self.lying.store(true, Ordering::Relaxed);
+                self.ignore_flush.store(true, Ordering::Relaxed);
                 Ok(())
             }
             Fault::None => {
-                self.lying.store(false, Ordering::Relaxed);
+                self.ignore_flush.store(false, Ordering::Relaxed);
                 *self.unreadable.write().unwrap_or_else(PoisonError::into_inner) = 0..0;
                 Ok(())
             }
@@ -187,13 +187,13 @@ impl Served {
     }
 }
 
-impl Answers for Served {
-    fn answer(&self, ask: &Ask) -> Result<Status, String> {
+impl Handler for Served {
+    fn handle(&self, ask: &Ask) -> Result<Status, String> {
         match ask {
             Ask::Status | Ask::TakeLog => {}
             Ask::Log(on) => self.queue.with_log(|log| *log = Log::new(*on)),
             Ask::Snapshot(name) => {
-                // Most of it is on the machine's disk then when requests have to wait for the rest.
+                // Syncs most of the data before the snapshot blocks requests for the rest.
                 self.data.sync_data().map_err(|e| e.to_string())?;
                 self.store_mut(|store| store.snapshot(name)).map_err(|e| why(&e))?
             }
@@ -215,7 +215,7 @@ impl Answers for Served {
     }
 }
 
-/// What a caller, which names the store itself, is to be told.
+/// The error message for a caller, which adds the name of the store itself.
 fn why(error: &Error) -> String {
     match error {
         Error::Store { why, .. } => why.clone(),

@@ -1,4 +1,4 @@
-//! The FUSE file system with one file, the disk.
+//! The FUSE file system with a single file, the disk.
 
 use super::served::Served;
 use crate::request::{RequestKind, SECTOR_BYTES};
@@ -15,33 +15,33 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Name of the file.
 pub const FILE: &str = "disk";
 
-/// The longest request: what the kernel's default allows.
+/// The longest request: the default limit of the kernel.
 const REQUEST_MAX_BYTES: u32 = 1 << 20;
 
-/// Requests that the kernel may have under way; its default of 12 throttles a loop device.
+/// The maximum number of background requests of the kernel; the default of 12 throttles a loop device.
 const REQUESTS_MAX: u16 = 1024;
 
 const FILE_INODE: INodeNo = INodeNo(2);
 
-/// Nothing about the file changes but its contents.
-const FOR_EVER: Duration = Duration::from_secs(1 << 30);
+/// Only the contents of the file change, never its attributes.
+const FOREVER: Duration = Duration::from_secs(1 << 30);
 
-/// The file system, which shares the disk with the threads that answer callers.
+/// The file system, which shares the disk with the control threads.
 pub struct DiskFs {
     disk: Arc<Served>,
-    /// Room for what does not lie in one piece, for each thread.
+    /// One buffer per thread for ranges that are not contiguous in the data file.
     scratch: Mutex<Vec<Vec<u8>>>,
 }
 
 impl DiskFs {
-    /// The file system of a disk. All that it needs for requests is made here.
+    /// Creates the file system of a disk. All buffers for requests are allocated here.
     pub fn new(disk: Arc<Served>) -> DiskFs {
-        // Zeros would be made when they are touched.
+        // Nonzero, because pages of zeros would be allocated only when touched.
         let scratch = vec![vec![1; REQUEST_MAX_BYTES as usize]; disk.threads()];
         DiskFs { disk, scratch: Mutex::new(scratch) }
     }
 
-    /// Reads a range and answers with it.
+    /// Reads a range and passes it to `answer`.
     fn answer(&self, at: u64, len: u64, answer: impl FnOnce(&[u8])) -> io::Result<()> {
         let store = self.disk.readable(at, len)?;
         if len == 0 {
@@ -77,7 +77,7 @@ impl DiskFs {
         }
     }
 
-    /// What of a range lies on the disk.
+    /// The length of the part of a range that is on the disk.
     fn clip(&self, at: u64, len: u64) -> u64 {
         len.min(self.disk.size_bytes().saturating_sub(at))
     }
@@ -85,7 +85,7 @@ impl DiskFs {
 
 impl Filesystem for DiskFs {
     fn init(&mut self, _: &Caller, config: &mut KernelConfig) -> io::Result<()> {
-        // What the kernel does not know of these it does without.
+        // Features unknown to the kernel are not essential.
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         let _ = config.set_max_background(REQUESTS_MAX);
         let _ = config.set_congestion_threshold(REQUESTS_MAX);
@@ -96,19 +96,19 @@ impl Filesystem for DiskFs {
 
     fn lookup(&self, _: &Caller, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         if parent == INodeNo::ROOT && name == FILE {
-            reply.entry(&FOR_EVER, &self.attr(FILE_INODE), Generation(0));
+            reply.entry(&FOREVER, &self.attr(FILE_INODE), Generation(0));
         } else {
             reply.error(Errno::ENOENT);
         }
     }
 
     fn getattr(&self, _: &Caller, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&FOR_EVER, &self.attr(ino));
+        reply.attr(&FOREVER, &self.attr(ino));
     }
 
     fn open(&self, _: &Caller, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         self.disk.opened();
-        // Nothing of the disk is cached above it but by the file system on it.
+        // Only the file system on the disk caches its contents.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
             | FopenFlags::FOPEN_NOFLUSH;
@@ -220,7 +220,7 @@ impl Filesystem for DiskFs {
     }
 
     fn statfs(&self, _: &Caller, _: INodeNo, reply: ReplyStatfs) {
-        // Its block size is what a loop device takes for the smallest discard.
+        // A loop device uses this block size as its discard granularity.
         let block_bytes = 4096;
         reply.statfs(
             self.disk.size_bytes() / block_bytes,

@@ -1,4 +1,4 @@
-//! What a store says of itself, in `disk.json`: that it is one, how large its disk is, and after which model.
+//! The description of a store in `disk.json`: its format, the size of its disk and its device model.
 
 use crate::SECTOR_BYTES;
 use crate::error::{Error, IoContext};
@@ -8,24 +8,24 @@ use std::path::Path;
 /// Name of the file.
 const FILE: &str = "disk.json";
 
-/// How the file says what it is.
+/// Identifies the file.
 const FORMAT: &str = "senesce-disk";
 
-/// The layout of stores that this program writes and reads.
+/// The store layout version that this program writes and reads.
 const VERSION: u32 = 1;
 
-/// What service times are used for.
+/// How service times are applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// They are only counted: the disk is as fast as the machine.
+    /// Times are only counted: the disk is as fast as the host.
     Model,
-    /// They are slept: the disk is as slow as the one that it models.
+    /// Times are slept: the disk is as slow as the modelled one.
     Real,
 }
 
 impl Clock {
-    /// Its name.
+    /// The name of the clock.
     pub fn name(self) -> &'static str {
         match self {
             Clock::Model => "model",
@@ -34,30 +34,30 @@ impl Clock {
     }
 }
 
-/// What a disk is made like.
+/// The settings of a disk.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskSettings {
     format: String,
     version: u32,
-    /// How large it is.
+    /// The size of the disk.
     pub size_bytes: u64,
-    /// The name of its model; for a disk that is to be made also what [`crate::Model::find`] finds it by.
+    /// The name of its model; for a new disk, any argument of [`crate::Model::find`].
     pub model: String,
-    /// What its service times are used for.
+    /// How its service times are applied.
     pub clock: Clock,
-    /// How much it holds that was written and not flushed: what a power cut can lose.
+    /// Size of the write cache: the maximum of unflushed data that a power cut can lose.
     pub write_cache_bytes: u64,
 }
 
 impl DiskSettings {
-    /// The least and the largest disk.
+    /// The smallest and the largest disk.
     const SIZES: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 46;
 
-    /// The largest write cache; it is kept in locked memory.
+    /// The largest write cache; the cache is in locked memory.
     const WRITE_CACHE_MAX_BYTES: u64 = 1 << 30;
 
-    /// A disk of that size after that model, with the write cache of a usual drive.
+    /// A disk of this size and model, with a write cache of typical size.
     pub fn new(size_bytes: u64, model: &str, clock: Clock) -> DiskSettings {
         DiskSettings {
             format: FORMAT.to_owned(),
@@ -69,7 +69,7 @@ impl DiskSettings {
         }
     }
 
-    /// Writes them into a new store.
+    /// Writes the settings to a new store.
     pub(super) fn write(&self, dir: &Path) -> Result<(), Error> {
         self.check().map_err(|why| Error::Store { dir: dir.to_owned(), why })?;
         let path = dir.join(FILE);
@@ -77,7 +77,7 @@ impl DiskSettings {
         std::fs::write(&path, text).context("writing", &path)
     }
 
-    /// Reads those of the store in `dir`.
+    /// Reads the settings of the store in `dir`.
     pub fn read(dir: &Path) -> Result<DiskSettings, Error> {
         let path = dir.join(FILE);
         let text = input::read(&path).map_err(|e| Error::Store {
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(sectors in 1u64 << 11..1 << 37, model in "[a-z-]{1,9}", cache in 0u64..1 << 30) {
+        fn settings_round_trip(sectors in 1u64 << 11..1 << 37, model in "[a-z-]{1,9}", cache in 0u64..1 << 30) {
             let dir = tempfile::tempdir().unwrap();
             let mut settings = DiskSettings::new(sectors * 512, &model, Clock::Real);
             settings.write_cache_bytes = cache;
@@ -136,12 +136,12 @@ mod tests {
         }
 
         #[test]
-        fn any_file_is_survived(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_file_is_an_error(text in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(DiskSettings::parse(&text).is_err());
         }
 
         #[test]
-        fn odd_sizes_are_refused(size in 0u64..1 << 20) {
+        fn invalid_sizes_are_refused(size in 0u64..1 << 20) {
             prop_assert!(DiskSettings::new(size, "ideal", Clock::Model).check().is_err());
             prop_assert!(DiskSettings::new(((1 << 21) + size) | 1, "ideal", Clock::Model).check().is_err());
         }

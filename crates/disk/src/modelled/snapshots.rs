@@ -1,5 +1,4 @@
-//! Snapshots of a modelled disk: maps that keep their chunks from changing. Taking one and rolling back to one
-//! copies no data.
+//! Snapshots of a modelled disk: maps that keep their chunks from changing. Snapshots and rollbacks copy no data.
 
 use super::map::{ChunkMap, HOLE, read_snapshot, write_snapshot};
 use super::store::{CHUNK_BYTES, Store, parts};
@@ -8,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// What the name of a snapshot's file ends in.
-const ENDING: &str = "map";
+/// Extension of snapshot files.
+const EXTENSION: &str = "map";
 
-/// A snapshot, as `senesce disk list` shows it.
+/// A snapshot, as shown by `senesce disk list`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Its name.
     pub name: String,
-    /// When it was taken, in seconds since 1970.
+    /// Creation time in seconds since 1970.
     pub taken_unix_s: u64,
     /// Bytes of the disk that were in use.
     pub used_bytes: u64,
 }
 
 impl Store {
-    /// Keeps the disk as it is now under a new name.
+    /// Takes a snapshot under a new name.
     pub fn snapshot(&mut self, name: &str) -> Result<(), Error> {
         let path = path_of(&self.dir, name)?;
         if path.exists() {
@@ -37,7 +36,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a snapshot. What it alone needed is free.
+    /// Deletes a snapshot. Chunks that only it used are free.
     pub fn forget(&mut self, name: &str) -> Result<(), Error> {
         let entries = read(&self.dir, name, parts(&self.settings))?;
         let path = path_of(&self.dir, name)?;
@@ -46,7 +45,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes the disk what it was when the snapshot was taken. The snapshot stays.
+    /// Rolls the disk back to a snapshot. The snapshot stays.
     pub fn rollback(&mut self, name: &str) -> Result<(), Error> {
         let entries = read(&self.dir, name, parts(&self.settings))?;
         self.flush();
@@ -58,7 +57,7 @@ impl Store {
     }
 }
 
-/// The map of a snapshot of the store in `dir`, whose disk has so many parts.
+/// Reads the map of a snapshot of the store in `dir`, whose disk has `parts` parts.
 pub(super) fn read(dir: &Path, name: &str, parts: usize) -> Result<Vec<u32>, Error> {
     let path = path_of(dir, name)?;
     if !path.exists() {
@@ -70,7 +69,7 @@ pub(super) fn read(dir: &Path, name: &str, parts: usize) -> Result<Vec<u32>, Err
     read_snapshot(&path, parts)
 }
 
-/// The snapshots of the store in `dir`, by name.
+/// The snapshots of the store in `dir`, sorted by name.
 pub fn list(dir: &Path) -> Result<Vec<Snapshot>, Error> {
     let parts = parts(&super::DiskSettings::read(dir)?);
     let mut snapshots = Vec::new();
@@ -86,7 +85,7 @@ pub fn list(dir: &Path) -> Result<Vec<Snapshot>, Error> {
     Ok(snapshots)
 }
 
-/// The maps of all snapshots of a disk of so many parts.
+/// Reads the maps of all snapshots of a disk of `parts` parts.
 pub(super) fn read_all(dir: &Path, parts: usize) -> Result<Vec<Vec<u32>>, Error> {
     paths(dir)?.iter().map(|path| read_snapshot(path, parts)).collect()
 }
@@ -97,7 +96,7 @@ fn paths(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.context("reading", &dir)?.path();
-        if path.extension().is_some_and(|ending| ending == ENDING) {
+        if path.extension().is_some_and(|extension| extension == EXTENSION) {
             paths.push(path);
         }
     }
@@ -111,5 +110,5 @@ fn path_of(dir: &Path, name: &str) -> Result<PathBuf, Error> {
         let why = format!("{name:?} is not a valid snapshot name; use at most 100 letters, digits, - and _");
         return Err(Error::Store { dir: dir.to_owned(), why });
     }
-    Ok(dir.join("snapshots").join(name).with_extension(ENDING))
+    Ok(dir.join("snapshots").join(name).with_extension(EXTENSION))
 }

@@ -1,15 +1,14 @@
-//! The store of a modelled disk: a directory with the bytes of the disk in chunks, copied on write.
+//! The store of a modelled disk: a directory with the contents of the disk in copy-on-write chunks.
 //!
-//! `disk.json` says what the disk is ([`super::settings`]), `model.toml` what it costs ([`crate::model`]), `map`
-//! which chunk holds which part of it ([`super::map`]), `data` has the chunks ([`super::chunks`]), `snapshots/` a
-//! map for each snapshot. Invariants: a chunk with several users never changes; a chunk is in no map before it has
-//! its space and its bytes; what no map names is free. So a process that is killed leaves a store that is whole:
-//! all it had written is there, for the machine keeps its files.
+//! `disk.json` describes the disk ([`super::settings`]), `model.toml` its costs ([`crate::model`]), `map` maps its parts to chunks
+//! ([`super::map`]), `data` contains the chunks ([`super::chunks`]), and `snapshots/` contains one map per snapshot. Invariants: a chunk
+//! with several references never changes; a map lists a chunk only after its space is allocated and its bytes are written; a chunk that no
+//! map lists is free. A process that is killed therefore leaves a consistent store with everything it had written, because the kernel keeps
+//! the written file data.
 //!
-//! A crash of the machine itself is another matter: only snapshots are forced to its disk. `attached` in the store
-//! names the boot of the machine in which it was last taken into use, and goes when it is closed; a store that
-//! lived through a crash is known by it, and is taken into use again as it was at a snapshot: nothing else of it,
-//! its map least of all, is believed then.
+//! A system crash is different: only snapshots are synced to the host's disk. The file `attached` in the store names the boot in which the
+//! store was last opened, and is removed when the store is closed. It identifies a store that was in use during a crash; such a store can
+//! only be opened at a snapshot, because nothing else in it, in particular its map, is reliable.
 
 use super::chunks::Chunks;
 use super::map::{ChunkMap, HOLE, sync_dir_of};
@@ -28,22 +27,22 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Size of a chunk: what is copied at the first write after a snapshot, and what discarding frees.
+/// Size of a chunk: the unit of copying at the first write after a snapshot, and the unit that discards free.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
 /// Name of the file with the model.
 const MODEL: &str = "model.toml";
 
-/// Name of the file that says that the store is in use.
+/// Name of the file that marks the store as in use.
 const ATTACHED: &str = "attached";
 
-/// A server that is ending lets go of its store within this time.
-const ENDING: Duration = Duration::from_secs(1);
+/// A server that is shutting down releases its store within this time.
+const SHUTDOWN_TIME: Duration = Duration::from_secs(1);
 
-/// What a discarded or never written part of a disk reads as; no request is longer.
+/// The contents of a discarded or never written part of a disk; no request is longer.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
-/// A store that this process has for itself.
+/// A store that this process uses exclusively.
 #[derive(Debug)]
 pub struct Store {
     pub(super) dir: PathBuf,
@@ -51,13 +50,13 @@ pub struct Store {
     pub(super) map: ChunkMap,
     pub(super) chunks: Chunks,
     cache: WriteCache,
-    /// Requests that wrote or discarded, so far.
+    /// Number of write and discard requests so far.
     requests: u64,
     _lock: FileLock,
 }
 
 impl Store {
-    /// Makes a store in `dir`, which must be new or empty. If that fails, nothing is left.
+    /// Creates a store in `dir`, which must be new or empty. On failure nothing is left behind.
     pub fn create(dir: &Path, settings: &DiskSettings) -> Result<(), Error> {
         let model = Model::find(&settings.model)?;
         let new = !dir.exists();
@@ -81,7 +80,7 @@ impl Store {
         made
     }
 
-    /// Takes the store in `dir` into use.
+    /// Opens the store in `dir`.
     pub fn open(dir: &Path) -> Result<Store, Error> {
         Store::take(dir, |dir, parts| {
             if was_left_in_use(dir)? {
@@ -93,15 +92,15 @@ impl Store {
         })
     }
 
-    /// Takes the store in `dir` into use as it was at a snapshot, also after a crash of the machine.
+    /// Opens the store in `dir` at a snapshot, even after a system crash.
     pub fn open_at(dir: &Path, snapshot: &str) -> Result<Store, Error> {
         Store::take(dir, |dir, parts| {
             let entries = super::snapshots::read(dir, snapshot, parts)?;
             if !dir.join(ATTACHED).exists() {
-                // A crash from here on may leave any map; one that a crash has left already stays known by its mark.
+                // A crash from here on may leave an arbitrary map; a store that was in use during an earlier crash keeps its mark.
                 mark_in_use(dir)?;
             }
-            Chunks::mend(&dir.join("data"), parts)?;
+            Chunks::repair(&dir.join("data"), parts)?;
             ChunkMap::create(&dir.join("map"), entries)
         })
     }
@@ -121,32 +120,32 @@ impl Store {
         Ok(Store { dir: dir.clone(), settings, map, chunks, cache, requests: 0, _lock: lock })
     }
 
-    /// What the disk is made like.
+    /// The settings of the disk.
     pub fn settings(&self) -> &DiskSettings {
         &self.settings
     }
 
-    /// The model that the disk is made after, as it was when the disk was made.
+    /// The device model of the disk, as it was when the disk was created.
     pub fn model(&self) -> Result<Model, Error> {
         model_of(&self.dir)
     }
 
-    /// The file with the data, to be forced to the machine's disk while the store is used.
+    /// The data file, for syncing it while the store is in use.
     pub fn data(&self) -> Result<File, Error> {
         self.chunks.handle().context("opening the data of", &self.dir)
     }
 
-    /// Gives some space back that is not needed any longer; false if there is none.
-    pub fn tidy(&mut self) -> io::Result<bool> {
-        self.chunks.tidy()
+    /// Releases the space of some free chunks; false if there are none.
+    pub fn reclaim(&mut self) -> io::Result<bool> {
+        self.chunks.reclaim()
     }
 
-    /// Bytes that the disk and its snapshots take.
+    /// Bytes used by the disk and its snapshots.
     pub fn used_bytes(&self) -> u64 {
         self.chunks.used_bytes()
     }
 
-    /// What the disk holds in `len` bytes from `at` on; gathered in `scratch` if it does not lie in one piece.
+    /// Reads `len` bytes at offset `at`; assembled in `scratch` if they are not contiguous in the data file.
     pub fn read<'a>(&'a self, at: u64, len: usize, scratch: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         let mut pieces = pieces(at, len as u64).map(|piece| (self.map.entries()[piece.part], piece));
         let (chunk, first) = pieces.next().expect("a range has a piece");
@@ -171,7 +170,7 @@ impl Store {
         Ok(scratch)
     }
 
-    /// The checksum of all that the disk holds.
+    /// The checksum of the contents of the disk.
     pub fn digest(&self) -> Result<Digest, Error> {
         let size = self.settings.size_bytes;
         let mut digesting = Digesting::default();
@@ -185,7 +184,7 @@ impl Store {
         Ok(digesting.finish(size))
     }
 
-    /// Puts on the disk, which is new, what an image holds that is as large.
+    /// Copies an image of the same size to a new disk.
     pub fn fill(&mut self, image: &Path) -> Result<(), Error> {
         let from = input::open_disk(image).context("opening the image", image)?;
         let size = self.settings.size_bytes;
@@ -201,7 +200,7 @@ impl Store {
         put.context("copying to the modelled disk from", image)
     }
 
-    /// Writes `data` at `at`.
+    /// Writes `data` at offset `at`.
     pub fn write(&mut self, at: u64, data: &[u8]) -> io::Result<()> {
         self.requests += 1;
         let mut data = data;
@@ -213,7 +212,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes `len` bytes from `at` on zeros; chunks that lie in there wholly are freed at the next flush.
+    /// Zeros `len` bytes at offset `at`; chunks that are completely inside the range are freed at the next flush.
     pub fn discard(&mut self, at: u64, len: u64) -> io::Result<()> {
         self.requests += 1;
         for piece in pieces(at, len) {
@@ -237,14 +236,14 @@ impl Store {
         Ok(())
     }
 
-    /// All that was written is on the medium now, safe from power cuts.
+    /// Marks all writes as stable: a power cut no longer affects them.
     pub fn flush(&mut self) {
-        let freed = self.cache.settle();
+        let freed = self.cache.commit();
         self.chunks.release(freed);
     }
 
-    /// Puts the disk back to what was on its medium, but for those unflushed writes that survive. What cannot be put
-    /// back stays; all else is put back even so, and the first error told.
+    /// Rolls back the unflushed writes except for those that survive. On an error the remaining writes are still rolled back, and the first
+    /// error is returned.
     pub fn power_cut(&mut self, loss: Loss) -> io::Result<()> {
         let mut records = self.cache.take_records();
         let survivors = loss.survivors(&records, SECTOR_BYTES);
@@ -272,12 +271,12 @@ impl Store {
         done
     }
 
-    /// To be called when no request comes any more: all of it is on the machine's disk then.
+    /// Closes the store when no more requests arrive: everything is synced to the host's disk.
     pub fn close(&mut self) -> Result<(), Error> {
         self.flush();
         let path = self.dir.join(ATTACHED);
         self.chunks
-            .tidy_all()
+            .reclaim_all()
             .and_then(|_| self.chunks.sync())
             .and_then(|()| self.map.sync())
             .and_then(|()| sync_dir_of(&path))
@@ -285,20 +284,20 @@ impl Store {
         std::fs::remove_file(&path).and_then(|()| sync_dir_of(&path)).context("removing", &path)
     }
 
-    /// Writes a piece, and keeps what it replaces in case the power is cut.
+    /// Writes a piece, and saves its old contents for a power cut.
     fn overwrite(&mut self, piece: &Piece, data: &[u8]) -> io::Result<()> {
         let chunk = self.map.entries()[piece.part];
         let in_place = chunk != HOLE && !self.chunks.shared(chunk);
         self.record(piece)?;
         let written = self.put(piece, data);
         if written.is_err() && !in_place {
-            // Nothing was replaced.
+            // Nothing was overwritten.
             self.cache.pop();
         }
         written
     }
 
-    /// Keeps what `piece` holds, in case the power is cut.
+    /// Saves the contents of `piece` for a power cut.
     fn record(&mut self, piece: &Piece) -> io::Result<()> {
         if self.cache.is_off() {
             return Ok(());
@@ -311,15 +310,15 @@ impl Store {
         Ok(())
     }
 
-    /// Writes a piece, in a chunk of its own if the one it was in is shared.
+    /// Writes a piece, in a new chunk if its chunk is shared.
     fn put(&mut self, piece: &Piece, data: &[u8]) -> io::Result<()> {
         let old = self.map.entries()[piece.part];
         if old != HOLE && !self.chunks.shared(old) {
             return self.chunks.write(old, piece.within, data);
         }
         match self.put_elsewhere(old, piece, data) {
-            // What is free may still have space.
-            Err(e) if e.kind() == io::ErrorKind::StorageFull && self.chunks.tidy_all()? => {
+            // Free chunks may still have space allocated.
+            Err(e) if e.kind() == io::ErrorKind::StorageFull && self.chunks.reclaim_all()? => {
                 self.put_elsewhere(old, piece, data)
             }
             written => written,
@@ -333,7 +332,7 @@ impl Store {
         written
     }
 
-    /// Puts back what a piece held. Nothing needs no space, so it can be put back where there is none.
+    /// Restores the old contents of a piece. Zeros need no space, so they can be restored even if the backing store is full.
     fn restore(&mut self, piece: &Piece, bytes: &[u8]) -> io::Result<()> {
         if self.map.entries()[piece.part] == HOLE && bytes.iter().all(|byte| *byte == 0) {
             return Ok(());
@@ -352,7 +351,7 @@ impl Store {
         self.chunks.write(new, piece.within, data)
     }
 
-    /// Exchanges what a record holds with what the disk holds.
+    /// Swaps the contents of a record and of the disk.
     fn swap(&mut self, record: &mut Record) -> io::Result<()> {
         let Some(piece) = pieces(record.at_bytes, u64::from(record.len)).next() else { return Ok(()) };
         let chunk = self.map.entries()[piece.part];
@@ -380,11 +379,11 @@ impl Store {
     }
 }
 
-/// The part of a range that lies in one part of the disk.
+/// A range within one part of the disk.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     part: usize,
-    /// Where in the chunk it begins.
+    /// Offset in the chunk.
     within: usize,
     len: usize,
 }
@@ -395,7 +394,7 @@ impl Piece {
     }
 }
 
-/// Cuts a range where chunks end.
+/// Splits a range at chunk boundaries.
 fn pieces(at: u64, len: u64) -> impl Iterator<Item = Piece> {
     let (start, end) = (at as usize, (at + len) as usize);
     let range: Range<usize> = if len == 0 { 0..0 } else { start / CHUNK_BYTES..end.div_ceil(CHUNK_BYTES) };
@@ -406,7 +405,7 @@ fn pieces(at: u64, len: u64) -> impl Iterator<Item = Piece> {
     })
 }
 
-/// How many parts a disk has; the last one may reach beyond its end.
+/// The number of parts of a disk; the last one may extend beyond its end.
 pub fn parts(settings: &DiskSettings) -> usize {
     settings.size_bytes.div_ceil(CHUNK_BYTES as u64) as usize
 }
@@ -414,7 +413,7 @@ pub fn parts(settings: &DiskSettings) -> usize {
 fn fill_new(dir: &Path, settings: &DiskSettings, model: &Model) -> Result<(), Error> {
     let snapshots = dir.join("snapshots");
     std::fs::create_dir(&snapshots).context("creating", &snapshots)?;
-    // Settings come first, for they are checked, and nothing is to be made of nonsense.
+    // The settings are written first because this validates them.
     settings.write(dir)?;
     let path = dir.join(MODEL);
     std::fs::write(&path, model.to_toml()).context("writing", &path)?;
@@ -431,7 +430,7 @@ fn take_lock(dir: &Path) -> Result<FileLock, Error> {
         let file = options.open(&path).context("opening", &path)?;
         match FileLock::try_take(file).context("locking", &path)? {
             Ok(lock) => return Ok(lock),
-            Err(_) if begun.elapsed() < ENDING => std::thread::sleep(Duration::from_millis(20)),
+            Err(_) if begun.elapsed() < SHUTDOWN_TIME => std::thread::sleep(Duration::from_millis(20)),
             Err(_) => {
                 let why =
                     "another process serves it; unmount it there first, or choose another store".to_owned();
@@ -441,13 +440,13 @@ fn take_lock(dir: &Path) -> Result<FileLock, Error> {
     }
 }
 
-/// The model of the store in `dir`.
+/// The device model of the store in `dir`.
 pub fn model_of(dir: &Path) -> Result<Model, Error> {
     let path = dir.join(MODEL);
     Model::read(&input::read_to_string(&path).context("reading", &path)?, &path)
 }
 
-/// Says, for after a crash of the machine, that the store is in use.
+/// Marks the store as in use, for detection after a system crash.
 fn mark_in_use(dir: &Path) -> Result<(), Error> {
     let path = dir.join(ATTACHED);
     std::fs::write(&path, boot_id())
@@ -456,7 +455,7 @@ fn mark_in_use(dir: &Path) -> Result<(), Error> {
         .context("writing", &path)
 }
 
-/// Whether the machine went down while the store was in use. A file that is there and empty was not written in this boot.
+/// Whether the system crashed while the store was in use. An empty file was not written in this boot.
 fn was_left_in_use(dir: &Path) -> Result<bool, Error> {
     let path = dir.join(ATTACHED);
     match input::read(&path) {
@@ -466,7 +465,7 @@ fn was_left_in_use(dir: &Path) -> Result<bool, Error> {
     }
 }
 
-/// What tells one boot of the machine from another.
+/// Identifies a boot of the system.
 fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_else(|_| "unknown".to_owned())
 }

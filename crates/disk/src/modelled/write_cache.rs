@@ -1,7 +1,7 @@
-//! The write cache of the modelled disk: what was written and not flushed, which a power cut can lose.
+//! The write cache of the modelled disk: unflushed writes, which a power cut can lose.
 //!
-//! Everything written is in the store at once. What is kept here is how to take it back: for each unflushed write
-//! what was there before. As that of a drive it holds so many bytes; what is older counts as written to the medium.
+//! Writes go to the store at once. The cache keeps the data needed to undo each unflushed write. Like the cache of a drive it has a limited
+//! size; older writes count as written to the medium.
 
 use super::CHUNK_BYTES;
 use rand_chacha::ChaCha8Rng;
@@ -9,74 +9,74 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// At most so many pieces of writes are held.
+/// The maximum number of records.
 const MAX_RECORDS: usize = 1 << 17;
 
-/// One unflushed write of, at most, a chunk.
+/// One unflushed write of at most one chunk.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
-    /// The request that it is part of.
+    /// The request that contains the write.
     pub request: u64,
-    /// Address on the disk in bytes.
+    /// Offset on the disk in bytes.
     pub at_bytes: u64,
     /// Length in bytes.
     pub len: u32,
-    /// What the disk held there before.
+    /// The previous contents.
     pub old: Old,
-    /// Bytes that went through the cache before this.
+    /// Number of bytes that had passed through the cache before this record.
     stamp: u64,
 }
 
-/// What a part of the disk held before a write.
+/// The previous contents of a part of the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Old {
-    /// Zeros; room for what replaced them is in the ring.
+    /// Zeros; the ring has space reserved for the data that replaced them.
     Zeros,
-    /// Bytes that are in the ring.
+    /// Bytes stored in the ring.
     Bytes,
-    /// A whole chunk, which was discarded and waits, or [`super::map::HOLE`].
+    /// A complete chunk that was discarded and not yet freed, or [`super::map::HOLE`].
     Chunk(u32),
 }
 
-/// What a power cut does to unflushed writes.
+/// The effect of a power cut on unflushed writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
-    /// All are lost.
+    /// All writes are lost.
     All,
-    /// Each is lost or kept, as a coin that is seeded with this falls.
+    /// Each write is lost or kept at random, with this seed.
     Some(u64),
-    /// One of the last eight, chosen by this seed, is cut off at a sector; those before are kept, those behind lost.
+    /// One of the last eight writes, chosen by this seed, is torn at a sector; earlier writes are kept, later ones lost.
     Torn(u64),
 }
 
-/// Unflushed writes, oldest first, and what they replaced.
+/// The unflushed writes, oldest first, and the data that they replaced.
 #[derive(Debug)]
 pub struct WriteCache {
     ring: Box<[u8]>,
     records: VecDeque<Record>,
-    /// Bytes that went through, padding at the end of the ring included.
+    /// Number of bytes that passed through, including padding at the end of the ring.
     passed: u64,
 }
 
 impl WriteCache {
-    /// A cache that holds so many bytes; with less than a chunk it holds nothing.
+    /// A cache of `bytes` bytes; a size below one chunk disables it.
     pub fn new(bytes: u64) -> WriteCache {
         let bytes = if bytes < CHUNK_BYTES as u64 { 0 } else { bytes as usize };
         let count = if bytes == 0 { 0 } else { MAX_RECORDS };
         let nothing = Record { request: 0, at_bytes: 0, len: 0, old: Old::Zeros, stamp: 1 };
-        // Nothing is zero, for zeros would be made when they are touched, and no write is to wait for memory.
+        // Nonzero, because pages of zeros would be allocated only when touched, and writes must not wait for memory.
         let mut records = VecDeque::from(vec![nothing; count]);
         records.clear();
         WriteCache { ring: vec![1; bytes].into(), records, passed: 0 }
     }
 
-    /// Whether it holds nothing, ever.
+    /// Whether the cache is disabled.
     pub fn is_off(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// Adds a write that replaces `old` bytes, or zeros. Chunks that nothing waits for any longer go to `freed`.
+    /// Adds a write that replaces `old` bytes, or zeros. Chunks that are no longer needed are added to `freed`.
     pub fn push_bytes(
         &mut self,
         request: u64,
@@ -85,13 +85,13 @@ impl WriteCache {
         old: Option<&[u8]>,
         freed: &mut Vec<u32>,
     ) {
-        // A record lies in the ring in one piece.
+        // A record is contiguous in the ring.
         let ring = self.ring.len() as u64;
         let left = ring - self.passed % ring;
         let stamp = self.passed + if left < len as u64 { left } else { 0 };
         self.passed = stamp + len as u64;
         while self.records.front().is_some_and(|oldest| oldest.stamp + ring < self.passed) {
-            self.settle_oldest(freed);
+            self.commit_oldest(freed);
         }
         let kind = if old.is_some() { Old::Bytes } else { Old::Zeros };
         self.push(Record { request, at_bytes, len: len as u32, old: kind, stamp }, freed);
@@ -101,45 +101,45 @@ impl WriteCache {
         }
     }
 
-    /// Adds the discarding of a whole chunk, which is not to be freed before the next flush.
+    /// Adds the discard of a complete chunk; the chunk must not be freed before the next flush.
     pub fn push_chunk(&mut self, request: u64, at_bytes: u64, chunk: u32, freed: &mut Vec<u32>) {
         let old = Old::Chunk(chunk);
         self.push(Record { request, at_bytes, len: CHUNK_BYTES as u32, old, stamp: self.passed }, freed);
     }
 
-    /// Takes the youngest record back, whose write has failed.
+    /// Removes the newest record, whose write failed.
     pub fn pop(&mut self) {
         self.records.pop_back();
     }
 
     fn push(&mut self, record: Record, freed: &mut Vec<u32>) {
         if self.records.len() == MAX_RECORDS {
-            self.settle_oldest(freed);
+            self.commit_oldest(freed);
         }
         self.records.push_back(record);
     }
 
-    fn settle_oldest(&mut self, freed: &mut Vec<u32>) {
+    fn commit_oldest(&mut self, freed: &mut Vec<u32>) {
         if let Some(Record { old: Old::Chunk(chunk), .. }) = self.records.pop_front() {
             freed.push(chunk);
         }
     }
 
-    /// Forgets all: it is on the medium now. Gives the chunks that nothing waits for any longer.
-    pub fn settle(&mut self) -> Vec<u32> {
+    /// Drops all records, because their writes are stable now. Returns the chunks that are no longer needed.
+    pub fn commit(&mut self) -> Vec<u32> {
         let mut freed = Vec::new();
         while !self.records.is_empty() {
-            self.settle_oldest(&mut freed);
+            self.commit_oldest(&mut freed);
         }
         freed
     }
 
-    /// Gives up the records, oldest first, to a power cut.
+    /// Removes and returns the records, oldest first, for a power cut.
     pub fn take_records(&mut self) -> Vec<Record> {
         self.records.drain(..).collect()
     }
 
-    /// The room of a record in the ring.
+    /// The space of a record in the ring.
     pub fn bytes_mut(&mut self, record: &Record) -> &mut [u8] {
         let start = (record.stamp % self.ring.len() as u64) as usize;
         &mut self.ring[start..start + record.len as usize]
@@ -147,7 +147,7 @@ impl WriteCache {
 }
 
 impl Loss {
-    /// How many bytes of each record survive, all of them or less.
+    /// The number of bytes of each record that survive.
     pub fn survivors(self, records: &[Record], sector_bytes: u64) -> Vec<u32> {
         let mut requests: Vec<u64> = records.iter().map(|record| record.request).collect();
         requests.dedup();

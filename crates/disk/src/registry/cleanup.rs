@@ -1,4 +1,4 @@
-//! Taking down what killed runs have left.
+//! Removes the resources that killed runs have left behind.
 
 use super::journal::Journal;
 use super::{Entry, run_dir};
@@ -12,24 +12,24 @@ use std::collections::HashSet;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What [`cleanup`] did, a sentence each.
+/// The result of [`cleanup`], one sentence per item.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cleaned {
-    /// What was taken down.
+    /// The resources removed.
     pub undone: Vec<String>,
-    /// Runs that live and were left alone.
+    /// Runs that are still alive and were not touched.
     pub running: Vec<String>,
-    /// What could not be taken down, why, and what to do.
+    /// The resources that could not be removed, with the reason and what to do.
     pub failed: Vec<String>,
 }
 
-/// Takes down all that runs made which have since ended without doing so themselves: mounts, loop devices,
-/// control groups, temporary files, trace instances, and what benchmarks wrote to aged disks. What no journal names is never touched.
+/// Removes the resources of runs that ended without removing them: mounts, loop devices, control groups, temporary files, trace instances,
+/// and the writes of benchmarks to aged disks. Resources that no journal names are never touched.
 pub fn cleanup() -> Result<Cleaned, Error> {
     cleanup_in(&run_dir())
 }
 
-/// The same for the runs that have this run directory.
+/// The same as [`cleanup`] for the runs with this run directory.
 pub fn cleanup_in(dir: &Path) -> Result<Cleaned, Error> {
     let mut cleaned = Cleaned::default();
     let mut alive = HashSet::new();
@@ -40,7 +40,7 @@ pub fn cleanup_in(dir: &Path) -> Result<Cleaned, Error> {
                 Ok(contents) => {
                     let (pid, entries) = contents.map_or((None, Vec::new()), |c| (Some(c.pid), c.entries));
                     let failures = cleaned.failed.len();
-                    // The newest first: a mount comes off before the loop device below it.
+                    // Newest first: a mount is removed before the loop device below it.
                     entries.iter().rev().for_each(|entry| cleaned.note(undo(entry, dir)));
                     ended.extend(pid);
                     if cleaned.failed.len() == failures {
@@ -85,7 +85,7 @@ fn journals(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// Undoes one entry; what is gone already needs nothing.
+/// Undoes one entry; a missing resource is not an error.
 fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
     match entry {
         Entry::Loop { backing } => {
@@ -102,7 +102,7 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
                 done.push(format!("unmounted {}", dir.display()));
             }
             if dir.starts_with(run_dir) {
-                gone(std::fs::remove_dir(dir)).context("removing", dir)?;
+                ignore_missing(std::fs::remove_dir(dir)).context("removing", dir)?;
             }
             Ok(done)
         }
@@ -114,7 +114,7 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
             if let Some(mount) = mount_points("self")?.iter().find(|m| m.dir.starts_with(path)) {
                 return Err(Error::MountBusy { dir: mount.dir.clone() });
             }
-            gone(std::fs::remove_dir_all(path)).context("removing", path)?;
+            ignore_missing(std::fs::remove_dir_all(path)).context("removing", path)?;
             Ok(vec![format!("removed {}", path.display())])
         }
         Entry::File { path } => {
@@ -122,11 +122,11 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
                 return Ok(Vec::new());
             }
             must_be_ours(path, run_dir)?;
-            gone(std::fs::remove_file(path)).context("removing", path)?;
+            ignore_missing(std::fs::remove_file(path)).context("removing", path)?;
             Ok(vec![format!("removed {}", path.display())])
         }
         Entry::Dirty { note } => Ok(crate::dirty::undo(note)?.into_iter().collect()),
-        // Removing a group deletes no data, and fails while a process is in it.
+        // Removing a group deletes no data, and fails while it contains a process.
         Entry::Cgroup { path } => {
             if !path.join("cgroup.procs").exists() {
                 return Ok(Vec::new());
@@ -137,7 +137,7 @@ fn undo(entry: &Entry, run_dir: &Path) -> Result<Vec<String>, Error> {
     }
 }
 
-/// A journal alone is not enough to delete by: the directory must say that it is ours too.
+/// An entry is not sufficient for deletion: the directory must also be marked as owned by this program.
 fn must_be_ours(path: &Path, run_dir: &Path) -> Result<(), Error> {
     let marked = |dir: &Path| {
         dir.starts_with(run_dir) || dir.join(MARKER).exists() || dir.join(WorkLock::FILE).exists()
@@ -154,12 +154,12 @@ fn remove_trace_instance(pid: u32) -> Result<Vec<String>, Error> {
     if !path.is_dir() {
         return Ok(Vec::new());
     }
-    gone(std::fs::remove_dir(&path)).context("removing", &path)?;
+    ignore_missing(std::fs::remove_dir(&path)).context("removing", &path)?;
     Ok(vec![format!("removed {}", path.display())])
 }
 
-/// Somebody else may have been faster.
-fn gone(result: io::Result<()>) -> io::Result<()> {
+/// Ignores a missing file; another process may have removed it.
+fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         result => result,

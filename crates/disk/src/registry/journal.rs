@@ -1,4 +1,4 @@
-//! The file of a journal: always whole, always locked while its process lives.
+//! The journal file: replaced atomically, and locked while its process is alive.
 
 use super::Entry;
 use crate::error::{Error, IoContext};
@@ -9,16 +9,16 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What a journal says.
+/// The contents of a journal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Contents {
-    /// The process.
+    /// The process that owns the journal.
     pub pid: u32,
-    /// What it made, oldest first.
+    /// The resources that it created, oldest first.
     pub entries: Vec<Entry>,
 }
 
-/// A journal that is locked by this process.
+/// A journal locked by this process.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -26,8 +26,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Creates the journal of this process in `dir`. A process may have several, and an ended one may have left
-    /// one under the same number.
+    /// Creates the journal of this process in `dir`. A process may have several journals, and an earlier process with the same PID may have
+    /// left one.
     pub fn create(dir: &Path) -> Result<Journal, Error> {
         let pid = std::process::id();
         let mut copy = 0;
@@ -39,7 +39,7 @@ impl Journal {
                 Err(e) => return Err(e).context("creating the journal", &path),
                 Ok(file) => {
                     let lock = FileLock::take(file).context("locking", &path)?;
-                    // A cleanup that was faster has deleted the empty file.
+                    // A concurrent cleanup may have deleted the empty file.
                     if is_at(&lock.file, &path) {
                         let mut journal = Journal { path, lock };
                         journal.save(&Contents { pid, entries: Vec::new() })?;
@@ -50,19 +50,19 @@ impl Journal {
         }
     }
 
-    /// Takes over the journal of a process that has ended; `None` if it lives or has just tidied up.
+    /// Takes over the journal of a process that has ended; `None` if the process is alive or has just removed the journal.
     pub fn take(path: &Path) -> Result<Option<Journal>, Error> {
         let file = match input::open(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             result => result.context("opening the journal", path)?,
         };
-        // The lock may also be on a file that a living process has just replaced.
+        // The lock may be on a file that a living process has just replaced.
         let lock = FileLock::try_take(file).context("locking", path)?.ok();
         let lock = lock.filter(|lock| is_at(&lock.file, path));
         Ok(lock.map(|lock| Journal { path: path.to_owned(), lock }))
     }
 
-    /// Replaces what the journal says: at every moment the old or the new text is there, under lock.
+    /// Replaces the contents atomically; the file is locked at every moment.
     pub fn save(&mut self, contents: &Contents) -> Result<(), Error> {
         let next = self.next_path();
         let file = File::create(&next).context("writing the journal", &next)?;
@@ -78,7 +78,7 @@ impl Journal {
         Ok(())
     }
 
-    /// What the journal says. One that is empty was created a moment before its process was killed.
+    /// Reads the contents; `None` if the process was killed between creating and writing the journal.
     pub fn read(&mut self) -> Result<Option<Contents>, Error> {
         let mut text = Vec::new();
         self.lock.file.read_to_end(&mut text).context("reading the journal", &self.path)?;
@@ -89,7 +89,7 @@ impl Journal {
         contents.map(Some).map_err(|e| Error::Journal { path: self.path.clone(), why: e.to_string() })
     }
 
-    /// Deletes the journal, and what an interrupted [`Journal::save`] left.
+    /// Deletes the journal and the temporary file of an interrupted [`Journal::save`].
     pub fn remove(&self) {
         let _ = std::fs::remove_file(self.next_path());
         let _ = std::fs::remove_file(&self.path);
@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_saved_is_read(pid: u32, entries in prop::collection::vec(entry(), 0..5)) {
+        fn contents_round_trip(pid: u32, entries in prop::collection::vec(entry(), 0..5)) {
             let dir = tempfile::tempdir().unwrap();
             let mut journal = Journal::create(dir.path()).unwrap();
             let contents = Contents { pid, entries };
@@ -141,7 +141,7 @@ mod tests {
         }
 
         #[test]
-        fn any_file_is_survived(text in prop::collection::vec(any::<u8>(), 1..100)) {
+        fn arbitrary_file_is_an_error(text in prop::collection::vec(any::<u8>(), 1..100)) {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("1.json");
             std::fs::write(&path, &text).unwrap();

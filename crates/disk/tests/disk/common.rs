@@ -1,4 +1,4 @@
-//! What the tests of the modelled disk share.
+//! Shared helpers of the tests of the modelled disk.
 
 use senesce_disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use senesce_disk::{Cleaned, LoopDevice, Mount, Session, cleanup_in, command, run_dir, run_tool};
@@ -8,16 +8,16 @@ use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// The variable that names the run directory of a process that a test starts.
+/// The environment variable with the run directory of a process that a test starts.
 const RUN_DIR: &str = "SENESCE_RUN_DIR";
 
 pub const MIB: u64 = 1 << 20;
 
-/// The kinds that are tried, and the size that each needs.
+/// The tested file systems, with the package and the disk size that each needs.
 pub const KINDS: [(&str, &str, u64); 3] =
     [("ext4", "e2fsprogs", 320 * MIB), ("xfs", "xfsprogs", 320 * MIB), ("btrfs", "btrfs-progs", 320 * MIB)];
 
-/// Whether loop devices and mounts work here; if not the test is skipped.
+/// Whether loop devices and mounts are available; reports a skip if not.
 pub fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -26,8 +26,8 @@ pub fn is_root() -> bool {
     root
 }
 
-/// Whether modelled disks work here; if not the test is skipped.
-pub fn works() -> bool {
+/// Whether modelled disks are available; reports a skip if not.
+pub fn is_available() -> bool {
     if !is_root() {
         return false;
     }
@@ -35,11 +35,11 @@ pub fn works() -> bool {
     fuse.inspect_err(|e| testing::skip("/dev/fuse", e)).is_ok()
 }
 
-/// A session whose run directory is the test's own. Dropped after what is recorded in it.
+/// A session with a private run directory. Dropped after the resources recorded in it.
 pub struct OwnSession {
     session: Arc<Session>,
     dir: PathBuf,
-    // A process that another test has started was told its directory, which is the other's.
+    // A process started by another test uses the run directory of that test.
     _own: Option<TempDir>,
 }
 
@@ -52,13 +52,13 @@ impl Deref for OwnSession {
 }
 
 impl OwnSession {
-    /// Takes down what runs left that have the same directory.
+    /// Removes the leftovers of runs with the same run directory.
     pub fn cleanup(&self) -> Cleaned {
         cleanup_in(&self.dir).unwrap()
     }
 }
 
-/// Begins a session of the test's own.
+/// Begins a session with a private run directory.
 pub fn begin() -> OwnSession {
     ModelledDisk::served_by(Path::new(env!("CARGO_BIN_EXE_senesce-disk-server")));
     let own = std::env::var_os(RUN_DIR).is_none().then(|| tempfile::tempdir().unwrap());
@@ -66,34 +66,34 @@ pub fn begin() -> OwnSession {
     OwnSession { session: Session::begin_in(&dir).unwrap(), dir, _own: own }
 }
 
-/// A test that others run, in a process of its own with this run directory.
+/// A command that runs another test in a separate process with this run directory.
 pub fn itself(test: &str, run: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]).env(RUN_DIR, run);
     command
 }
 
-/// Whether this process was started with [`itself`].
+/// Whether this process was started through [`itself`].
 pub fn is_started_by_another() -> bool {
     std::env::var_os(RUN_DIR).is_some()
 }
 
-/// Keeps what was made until the test that started this process ends it, or ends itself.
-pub fn wait_for_the_end(_made: impl Sized) {
+/// Keeps the resources until the parent test closes standard input or exits.
+pub fn wait_until_stdin_closes(_made: impl Sized) {
     println!("ready");
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
 }
 
-/// A directory where forcing to disk costs nothing.
+/// A directory on which syncing is cheap.
 pub fn in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 pub fn make(session: &Arc<Session>, dir: &Path, size_bytes: u64) -> ModelledDisk {
-    make_like(session, dir, &DiskSettings::new(size_bytes, "ideal", Clock::Model))
+    make_with(session, dir, &DiskSettings::new(size_bytes, "ideal", Clock::Model))
 }
 
-pub fn make_like(session: &Arc<Session>, dir: &Path, settings: &DiskSettings) -> ModelledDisk {
+pub fn make_with(session: &Arc<Session>, dir: &Path, settings: &DiskSettings) -> ModelledDisk {
     ModelledDisk::create(dir, settings).unwrap();
     ModelledDisk::attach(session, dir).unwrap()
 }
@@ -105,7 +105,7 @@ pub fn mkfs(kind: &str, package: &'static str, device: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Checks a file system that is not mounted; true if it is clean.
+/// Checks an unmounted file system; true if it is clean.
 pub fn is_clean(kind: &str, device: &Path) -> bool {
     let line: &[&str] = match kind {
         "ext4" => &["e2fsck", "-f", "-n"],
@@ -119,14 +119,14 @@ pub fn is_clean(kind: &str, device: &Path) -> bool {
     output.status.success()
 }
 
-/// A file system on a modelled disk. Dropped in this order.
+/// A file system on a modelled disk. The fields are dropped in this order.
 pub struct OnDisk {
     pub mount: Mount,
     pub device: LoopDevice,
     pub disk: ModelledDisk,
 }
 
-/// Makes a disk in `dir`, and a file system on it.
+/// Creates a disk in `dir` and a file system on it.
 pub fn make_fs(
     session: &Arc<Session>,
     dir: &Path,
@@ -139,8 +139,8 @@ pub fn make_fs(
     OnDisk { mount, device, disk }
 }
 
-/// Takes it down, and the power may have gone.
-pub fn take_down(on: OnDisk) {
+/// Unmounts and detaches everything, even after a power cut.
+pub fn tear_down(on: OnDisk) {
     let OnDisk { mut mount, device, disk } = on;
     mount.unmount().unwrap();
     drop(mount);
@@ -148,7 +148,7 @@ pub fn take_down(on: OnDisk) {
     disk.detach().unwrap();
 }
 
-/// Whether a loop device or a mount of a store below `run` is there, or a server of one in `dir`.
+/// Returns a loop device or mount below `run`, or a server of the store in `dir`, if any is left.
 pub fn left_behind(run: &Path, dir: &Path) -> Option<String> {
     let list = Command::new("losetup").args(["-l", "-n", "-O", "BACK-FILE"]).output().unwrap();
     let list = String::from_utf8_lossy(&list.stdout).into_owned();

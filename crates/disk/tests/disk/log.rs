@@ -1,4 +1,4 @@
-//! Logs of requests: what is written is read, and nothing else is taken for a log.
+//! Request logs round-trip, and other files are refused.
 
 use proptest::prelude::*;
 use senesce_disk::log::{LogInfo, LogReader, LogWriter};
@@ -44,7 +44,7 @@ fn refused(path: &Path) -> String {
 }
 
 #[test]
-fn a_log_of_several_row_groups_is_read_in_pieces() {
+fn log_of_several_row_groups_is_read_in_batches() {
     let dir = tempfile::tempdir().unwrap();
     let requests: Vec<_> = (0..300_000).map(|n| Request { queue: 3, ..Request::read(n * 8, 8) }).collect();
     let path = write(&dir, &requests);
@@ -53,18 +53,18 @@ fn a_log_of_several_row_groups_is_read_in_pieces() {
     let first = log.next_batch().unwrap().unwrap();
     assert!(first.len() < 300_000 && first[..] == requests[..first.len()]);
     assert!(log.read_all().unwrap()[..] == requests[first.len()..]);
-    // Times of 0 and addresses that rise evenly take next to no room.
+    // Times of 0 and evenly increasing addresses compress to almost nothing.
     assert!(std::fs::metadata(&path).unwrap().len() < 200_000);
 }
 
 #[test]
-fn an_empty_log_is_one() {
+fn empty_log_is_valid() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(LogReader::open(&write(&dir, &[])).unwrap().read_all().unwrap(), []);
 }
 
 #[test]
-fn one_that_is_not_finished_leaves_nothing() {
+fn unfinished_log_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = LogWriter::create(&dir.path().join("log.parquet"), &info()).unwrap();
     writer.write(&[Request::read(0, 8)]).unwrap();
@@ -73,7 +73,7 @@ fn one_that_is_not_finished_leaves_nothing() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn other_files_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("other");
     assert!(refused(&path).contains("No such file"));
@@ -81,7 +81,7 @@ fn what_is_no_log_is_refused() {
     assert!(refused(&path).contains("from another program"));
     std::fs::write(&path, "").unwrap();
     refused(&path);
-    // A trace is sealed and Parquet too.
+    // A trace is also a sealed Parquet file.
     let info = trace::TraceInfo {
         tool: "t".into(),
         seed: None,
@@ -117,13 +117,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_written_is_read(requests in prop::collection::vec(any_request(), 0..200)) {
+    fn log_round_trips(requests in prop::collection::vec(any_request(), 0..200)) {
         let dir = tempfile::tempdir().unwrap();
         prop_assert_eq!(LogReader::open(&write(&dir, &requests)).unwrap().read_all().unwrap(), requests);
     }
 
     #[test]
-    fn a_damaged_log_is_refused(at in any::<prop::sample::Index>(), bit in 0..8u32, cut: bool) {
+    fn damaged_log_is_refused(at in any::<prop::sample::Index>(), bit in 0..8u32, cut: bool) {
         let dir = tempfile::tempdir().unwrap();
         let requests: Vec<_> = (0..50).map(|n| Request::read(n * 8, 8)).collect();
         let path = write(&dir, &requests);

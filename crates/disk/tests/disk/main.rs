@@ -8,4 +8,4 @@ mod modelled_kill;
 mod modelled_memory;
 mod modelled_store;
 mod models;
-mod taking_down;
+mod teardown;

@@ -1,4 +1,4 @@
-//! The modelled disk in service: a file system on it, snapshots, its log, its faults.
+//! The attached modelled disk: file systems on it, snapshots, its log, its faults.
 
 use crate::common::*;
 use senesce_disk::model::{Model, price};
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use testing::wait_until;
 
-/// Of all that a disk holds; of what is zeros only the place, which is quicker.
+/// A checksum of the contents of a disk; blocks of zeros add only their offsets, which is faster.
 fn checksum(path: &Path) -> Vec<u8> {
     use sha2::{Digest, Sha256};
     let mut file = File::open(path).unwrap();
@@ -37,8 +37,7 @@ fn checksum(path: &Path) -> Vec<u8> {
 
 static ZEROS: [u8; 4096] = [0; 4096];
 
-/// Unmounts, and waits until the file system is gone from copies of the mount namespace as well, which other tests
-/// make.
+/// Unmounts, and waits until the file system is also unmounted in copies of the mount namespace made by other tests.
 fn unmount(on: &mut OnDisk) {
     on.mount.unmount().unwrap();
     wait_until("the end of all mounts", || BlockDevice::open(on.device.device()).is_ok());
@@ -51,8 +50,8 @@ fn fill(root: &Path, files: usize) {
 }
 
 #[test]
-fn file_systems_live_on_it_and_rolling_back_is_exact() {
-    if !works() {
+fn file_systems_work_and_rollback_is_exact() {
+    if !is_available() {
         return;
     }
     let session = begin();
@@ -84,20 +83,20 @@ fn file_systems_live_on_it_and_rolling_back_is_exact() {
         );
         assert_eq!(on.disk.snapshots().unwrap().len(), 1);
         assert_eq!(on.disk.status().unwrap().failed, 0);
-        take_down(on);
+        tear_down(on);
         assert!(servers(dir.path()).is_empty());
-        // It is all there when it is attached again.
+        // The data is still there after attaching again.
         let disk = ModelledDisk::attach(&session, dir.path()).unwrap();
         let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
         let mount = Mount::new(&session, device.device(), kind.0, &["ro".to_owned()]).unwrap();
         assert_eq!(std::fs::read(mount.dir().join("9")).unwrap(), vec![9; 1 + 9 * 977]);
-        take_down(OnDisk { mount, device, disk });
+        tear_down(OnDisk { mount, device, disk });
     }
 }
 
 #[test]
-fn the_log_has_every_request() {
-    if !works() {
+fn log_has_every_request() {
+    if !is_available() {
         return;
     }
     let session = begin();
@@ -120,7 +119,7 @@ fn the_log_has_every_request() {
     assert!(log.iter().all(|r| r.queue >= 1));
     assert!(log.is_sorted_by_key(|r| r.time_ns));
     assert_eq!(lost, 0);
-    // Nothing is kept any longer.
+    // Logging is off.
     drop_device_cache(device.device()).unwrap();
     file.read_exact_at(&mut [0; 4096], 0).unwrap();
     assert!(disk.end_log().unwrap().0.is_empty());
@@ -129,7 +128,7 @@ fn the_log_has_every_request() {
     disk.detach().unwrap();
 }
 
-/// Several threads that read and write here and there.
+/// Reads and writes at random positions from several threads.
 fn use_at_random(disk: &ModelledDisk, threads: u64, requests: u64) {
     let file = File::options().read(true).write(true).open(disk.file()).unwrap();
     std::thread::scope(|scope| {
@@ -152,14 +151,14 @@ fn use_at_random(disk: &ModelledDisk, threads: u64, requests: u64) {
 }
 
 #[test]
-fn its_clock_agrees_with_pricing_its_log() {
-    if !works() {
+fn clock_equals_price_of_log() {
+    if !is_available() {
         return;
     }
     let session = begin();
     for model in ["hdd-7200", "smr", "ssd-sata", "ssd-nvme"] {
         let dir = in_memory();
-        let disk = make_like(&session, dir.path(), &DiskSettings::new(64 * MIB, model, Clock::Model));
+        let disk = make_with(&session, dir.path(), &DiskSettings::new(64 * MIB, model, Clock::Model));
         disk.start_log().unwrap();
         use_at_random(&disk, 8, 200);
         let clock_ns = disk.clock_ns().unwrap();
@@ -176,36 +175,36 @@ fn its_clock_agrees_with_pricing_its_log() {
 }
 
 #[test]
-fn with_a_real_clock_service_times_are_slept() {
-    if !works() {
+fn real_clock_sleeps_service_times() {
+    if !is_available() {
         return;
     }
     let session = begin();
     let dir = in_memory();
-    let disk = make_like(&session, dir.path(), &DiskSettings::new(64 * MIB, "hdd-7200", Clock::Real));
+    let disk = make_with(&session, dir.path(), &DiskSettings::new(64 * MIB, "hdd-7200", Clock::Real));
     disk.start_log().unwrap();
     let start = Instant::now();
     use_at_random(&disk, 4, 15);
     let elapsed_ns = start.elapsed().as_nanos() as u64;
     let (log, _) = disk.end_log().unwrap();
-    // A drive with heads does one at a time.
+    // A drive with heads serves one request at a time.
     let served_ns: u64 = log.iter().map(|r| r.service_ns).sum();
     assert!(
         served_ns > 10_000_000 && elapsed_ns >= served_ns,
         "{elapsed_ns} ns passed for {served_ns} ns of service"
     );
-    assert!(log.iter().any(|r| r.queue > 1), "requests that wait together are a queue");
+    assert!(log.iter().any(|r| r.queue > 1), "concurrent requests form a queue");
     disk.detach().unwrap();
 }
 
 #[test]
-fn with_a_real_clock_nothing_is_counted_while_nobody_asks() {
-    if !works() {
+fn real_clock_does_not_count_idle_time() {
+    if !is_available() {
         return;
     }
     let session = begin();
     let dir = in_memory();
-    let disk = make_like(&session, dir.path(), &DiskSettings::new(64 * MIB, "hdd-7200", Clock::Real));
+    let disk = make_with(&session, dir.path(), &DiskSettings::new(64 * MIB, "hdd-7200", Clock::Real));
     let file = File::open(disk.file()).unwrap();
     disk.start_log().unwrap();
     let begin_ns = disk.clock_ns().unwrap();
@@ -216,14 +215,14 @@ fn with_a_real_clock_nothing_is_counted_while_nobody_asks() {
     let (log, _) = disk.end_log().unwrap();
     let served_ns: u64 = log.iter().map(|request| request.service_ns).sum();
     assert_eq!(clock_ns, served_ns);
-    assert!(clock_ns < 100_000_000, "less than the time in which nobody asked: {clock_ns}");
+    assert!(clock_ns < 100_000_000, "the clock counts idle time: {clock_ns}");
     drop(file);
     disk.detach().unwrap();
 }
 
 #[test]
-fn an_idle_caller_keeps_nobody_waiting() {
-    if !works() {
+fn idle_caller_does_not_block_others() {
+    if !is_available() {
         return;
     }
     let session = begin();
@@ -234,7 +233,7 @@ fn an_idle_caller_keeps_nobody_waiting() {
         .collect();
     disk.status().unwrap();
     disk.snapshot("s").unwrap();
-    // They are still waited for: the others were answered meanwhile.
+    // The idle callers are still connected: the other requests were answered meanwhile.
     for mut caller in idle {
         caller.set_nonblocking(true).unwrap();
         assert_eq!(caller.read(&mut [0]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
@@ -243,8 +242,8 @@ fn an_idle_caller_keeps_nobody_waiting() {
 }
 
 #[test]
-fn what_its_store_has_lost_is_a_failed_read() {
-    if !works() {
+fn lost_store_data_is_a_read_error() {
+    if !is_available() {
         return;
     }
     let session = begin();
@@ -265,8 +264,8 @@ fn what_its_store_has_lost_is_a_failed_read() {
 }
 
 #[test]
-fn trimming_frees_chunks() {
-    if !works() {
+fn trim_frees_chunks() {
+    if !is_available() {
         return;
     }
     let session = begin();
@@ -286,12 +285,12 @@ fn trimming_frees_chunks() {
     drop(file);
     let trimmed = on.disk.status().unwrap().used_bytes;
     assert!(trimmed <= empty + (4 << 20), "{empty} {full} {trimmed}");
-    take_down(on);
+    tear_down(on);
 }
 
 #[test]
-fn a_range_that_cannot_be_read_gives_errors_until_it_can() {
-    if !works() {
+fn read_error_lasts_until_cleared() {
+    if !is_available() {
         return;
     }
     let session = begin();
@@ -306,7 +305,10 @@ fn a_range_that_cannot_be_read_gives_errors_until_it_can() {
     assert_eq!(read(MIB + 1024), Ok(()));
     let status = disk.status().unwrap();
     assert_eq!(status.failed, 1);
-    assert!(status.first_failure.unwrap().starts_with("Read at byte 1049088"), "the first failure is told");
+    assert!(
+        status.first_failure.unwrap().starts_with("Read at byte 1049088"),
+        "the first failure is not reported"
+    );
     disk.fault(Fault::None).unwrap();
     assert_eq!(read(MIB + 512), Ok(()));
     drop(file);
@@ -314,13 +316,13 @@ fn a_range_that_cannot_be_read_gives_errors_until_it_can() {
 }
 
 #[test]
-fn a_full_backing_store_fails_requests_and_nothing_else() {
-    if !works() {
+fn full_backing_store_only_fails_requests() {
+    if !is_available() {
         return;
     }
     let session = begin();
     let dir = in_memory();
-    // A small file system of its own to be full.
+    // A separate small file system that can be filled.
     let image = senesce_disk::Image::create(&dir.path().join("small.img"), 24 * MIB).unwrap();
     let small = LoopDevice::attach(&session, image.path(), 128).unwrap();
     mkfs("ext4", "e2fsprogs", small.device());
@@ -335,7 +337,7 @@ fn a_full_backing_store_fails_requests_and_nothing_else() {
     assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
     let status = disk.status().unwrap();
     assert!(status.failed > 0 && status.first_failure.unwrap().contains("No space left"));
-    // All else goes on: what was written can be read, written again, and freed.
+    // Everything else still is_available: written data can be read, overwritten and freed.
     let mut back = vec![0; 1 << 20];
     file.read_exact_at(&mut back, (written - 1) * MIB).unwrap();
     assert!(back == block);
@@ -354,8 +356,8 @@ fn a_full_backing_store_fails_requests_and_nothing_else() {
 }
 
 #[test]
-fn a_disk_is_served_once() {
-    if !works() {
+fn disk_has_one_server() {
+    if !is_available() {
         return;
     }
     let session = begin();
@@ -370,8 +372,8 @@ fn a_disk_is_served_once() {
 }
 
 #[test]
-fn rolling_back_four_gib_is_exact() {
-    if works() {
+fn rollback_of_four_gib_is_exact() {
+    if is_available() {
         roll_back_four_gib();
     }
 }
@@ -382,24 +384,24 @@ mod soak {
     #[test]
     #[ignore = "soak: timed"]
     fn rolling_back_four_gib_takes_no_time() {
-        if !works() {
+        if !is_available() {
             return;
         }
         let took = roll_back_four_gib();
         println!("rolling back took {took:?}");
-        // A second is what is promised; the machine may be busy with other tests.
+        // The documented limit is a second; the machine may be busy with other tests.
         assert!(took < Duration::from_secs(3), "rolling back took {took:?}");
     }
 }
 
-/// How long it takes to roll a disk of 4 GiB back after 2000 writes here and there.
+/// The time to roll a disk of 4 GiB back after 2000 random writes.
 fn roll_back_four_gib() -> Duration {
     let session = begin();
-    // Where holes are made in a file on a disk.
+    // On a disk file system, where holes have to be punched.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let disk = make(&session, dir.path(), 4 << 30);
     let file = File::options().read(true).write(true).open(disk.file()).unwrap();
-    // Blocks in no order, so that chunks are freed in none.
+    // Blocks in random order, so that chunks are freed in random order.
     let chunk = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48;
     let blocks = 2000;
     (0..blocks).for_each(|n| file.write_all_at(&[n as u8; 4096], chunk(n) * 65_536 + 8192).unwrap());
@@ -409,7 +411,7 @@ fn roll_back_four_gib() -> Duration {
     let start = Instant::now();
     disk.rollback("aged").unwrap();
     let took = start.elapsed();
-    assert!(checksum(disk.file()) == before, "the disk is what it was, bit for bit");
+    assert!(checksum(disk.file()) == before, "the rolled back disk differs");
     assert_eq!(disk.status().unwrap().failed, 0);
     drop(file);
     disk.detach().unwrap();
@@ -417,7 +419,7 @@ fn roll_back_four_gib() -> Duration {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_settings_are_refused() {
     let dir = in_memory();
     let refused = |settings: &DiskSettings| {
         ModelledDisk::create(&dir.path().join("new"), settings).unwrap_err().to_string()

@@ -1,5 +1,5 @@
-//! Power cuts under load: file systems come back, and every file that was synced is whole. A disk that lies about
-//! flushes must not pass the same test, which shows that it can fail.
+//! Power cuts under load: file systems recover, and every synced file is intact. A disk that ignores flushes must fail the same test, which
+//! shows that the test can fail.
 
 use crate::common::*;
 use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, Fault, Loss, ModelledDisk, Store};
@@ -10,17 +10,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use testing::wait_until;
 
-/// The power is cut when so many files are synced.
+/// Number of synced files at which the power is cut.
 const SYNCED: u64 = 60;
 
-/// Writes and syncs files until it fails; returns how many were synced, and counts them in `so_far`. Files in between are written and not
-/// synced, and every third one is deleted again, so that the file system has more to do than to append.
+/// Writes and syncs files until a write fails. Returns the number of synced files, and counts them in `so_far`. Other files are written
+/// without a sync, and each is deleted three rounds later, so that the file system does more than append.
 fn write_until_the_cut(root: &Path, so_far: &AtomicU64) -> u64 {
     for i in 0.. {
         let content = content(i);
         let synced = File::create(root.join(format!("synced{i}")))
             .and_then(|mut file| file.write_all(&content).and_then(|()| file.sync_all()))
-            // The name is safe when its directory is.
+            // A name is safe once its directory is synced.
             .and_then(|()| File::open(root)?.sync_all());
         if synced.is_err() {
             return i;
@@ -31,28 +31,28 @@ fn write_until_the_cut(root: &Path, so_far: &AtomicU64) -> u64 {
             let _ = std::fs::remove_file(root.join(format!("loose{}", i - 3)));
         }
     }
-    unreachable!("the power goes sooner or later")
+    unreachable!("the power is cut eventually")
 }
 
 fn content(i: u64) -> Vec<u8> {
     (0..20_000 + i * 7919 % 90_000).map(|byte| (byte * (i + 1)) as u8).collect()
 }
 
-/// How many of the synced files are not whole.
+/// The number of synced files that are not intact.
 fn lost(root: &Path, synced: u64) -> u64 {
     let whole =
         |i: &u64| std::fs::read(root.join(format!("synced{i}"))).is_ok_and(|found| found == content(*i));
     (0..synced).filter(|i| !whole(i)).count() as u64
 }
 
-/// Cuts the power while files are written; says how many synced files there were, and how many of them are lost,
-/// all if the file system does not come back.
-fn cut_under_load(kind: (&str, &'static str, u64), lie: bool, loss: Loss) -> (u64, u64) {
+/// Cuts the power while files are written. Returns the number of synced files and how many of them are lost: all if the file system cannot
+/// be mounted.
+fn cut_under_load(kind: (&str, &'static str, u64), ignore_flush: bool, loss: Loss) -> (u64, u64) {
     let session = begin();
     let dir = in_memory();
     let OnDisk { mount, device, disk } = make_fs(&session, dir.path(), kind);
     rustix::fs::syncfs(File::open(mount.dir()).unwrap()).unwrap();
-    if lie {
+    if ignore_flush {
         disk.fault(Fault::Lie).unwrap();
     }
     let root = mount.dir().to_owned();
@@ -66,19 +66,23 @@ fn cut_under_load(kind: (&str, &'static str, u64), lie: bool, loss: Loss) -> (u6
     assert!(synced >= SYNCED, "{}: only {synced} files were synced before the cut", kind.0);
     let cut = disk.status().unwrap();
     assert!(cut.cut && cut.failed > 0, "{}: every request fails after the cut", kind.0);
-    take_down(OnDisk { mount, device, disk });
+    tear_down(OnDisk { mount, device, disk });
 
     let disk = ModelledDisk::attach(&session, dir.path()).unwrap();
     let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
     let lost = match Mount::new(&session, device.device(), kind.0, &[]) {
         Err(e) => {
-            assert!(lie, "{}: does not come back: {e}", kind.0);
+            assert!(ignore_flush, "{}: cannot be mounted: {e}", kind.0);
             synced
         }
         Ok(mount) => {
             let lost = lost(mount.dir(), synced);
             drop(mount);
-            assert!(lie || is_clean(kind.0, device.device()), "{}: the checker finds faults", kind.0);
+            assert!(
+                ignore_flush || is_clean(kind.0, device.device()),
+                "{}: the checker reports errors",
+                kind.0
+            );
             lost
         }
     };
@@ -88,8 +92,8 @@ fn cut_under_load(kind: (&str, &'static str, u64), lie: bool, loss: Loss) -> (u6
 }
 
 #[test]
-fn synced_files_survive_the_loss_of_all_that_was_not_flushed() {
-    if !works() {
+fn synced_files_survive_loss_of_all_unflushed_writes() {
+    if !is_available() {
         return;
     }
     for kind in KINDS {
@@ -98,8 +102,8 @@ fn synced_files_survive_the_loss_of_all_that_was_not_flushed() {
 }
 
 #[test]
-fn they_survive_the_loss_of_some_of_it() {
-    if !works() {
+fn synced_files_survive_loss_of_some_unflushed_writes() {
+    if !is_available() {
         return;
     }
     for (seed, kind) in (1..).zip(KINDS) {
@@ -108,8 +112,8 @@ fn they_survive_the_loss_of_some_of_it() {
 }
 
 #[test]
-fn they_survive_a_torn_write() {
-    if !works() {
+fn synced_files_survive_a_torn_write() {
+    if !is_available() {
         return;
     }
     for (seed, kind) in (1..).zip(KINDS) {
@@ -118,8 +122,8 @@ fn they_survive_a_torn_write() {
 }
 
 #[test]
-fn on_a_disk_that_lies_they_do_not() {
-    if !works() {
+fn synced_files_are_lost_if_flushes_are_ignored() {
+    if !is_available() {
         return;
     }
     for kind in KINDS {
@@ -129,8 +133,8 @@ fn on_a_disk_that_lies_they_do_not() {
 }
 
 #[test]
-fn a_power_cut_on_a_full_backing_store_loses_what_was_not_flushed_and_no_more() {
-    if !works() {
+fn power_cut_with_full_backing_store_loses_only_unflushed_writes() {
+    if !is_available() {
         return;
     }
     let session = begin();
@@ -144,7 +148,7 @@ fn a_power_cut_on_a_full_backing_store_loses_what_was_not_flushed_and_no_more() 
         store.flush();
         store.write(0, &vec![1; 4 * CHUNK_BYTES]).unwrap();
         store.flush();
-        // Written over, discarded, and written where there is no space for it.
+        // Overwrites a chunk, discards one, and writes chunks for which there is no space.
         store.write(0, &vec![2; CHUNK_BYTES]).unwrap();
         store.discard(CHUNK_BYTES as u64, CHUNK_BYTES as u64).unwrap();
         let fill = vec![3; 3 * CHUNK_BYTES / 2];
@@ -160,9 +164,9 @@ fn a_power_cut_on_a_full_backing_store_loses_what_was_not_flushed_and_no_more() 
             store.read((part * CHUNK_BYTES) as u64, CHUNK_BYTES, &mut scratch).unwrap().to_vec()
         };
         for part in 2..4 {
-            assert!(chunk(part) == vec![1; CHUNK_BYTES], "{loss:?}: what was flushed is there");
+            assert!(chunk(part) == vec![1; CHUNK_BYTES], "{loss:?}: a flushed write is lost");
         }
-        assert!(chunk(61) == vec![0; CHUNK_BYTES], "{loss:?}: what failed is not");
+        assert!(chunk(61) == vec![0; CHUNK_BYTES], "{loss:?}: a failed write is visible");
         if loss == Loss::All {
             assert!((0..2).all(|part| chunk(part) == vec![1; CHUNK_BYTES]));
             assert!((4..64).all(|part| chunk(part) == vec![0; CHUNK_BYTES]));

@@ -1,4 +1,4 @@
-//! What is left of a modelled disk when the process that uses it, or the one that serves it, is killed.
+//! The state of a modelled disk after its user or its server was killed.
 
 use crate::common::*;
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,20 +10,20 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use testing::wait_until;
 
-/// Tells a test process that it is the victim, and where its store is.
+/// The environment variable with the store of the victim process.
 const VICTIM: &str = "SENESCE_TEST_MODELLED_VICTIM";
 
 #[test]
 #[ignore = "run by the others, to be killed"]
 fn victim() {
     let Some(store) = std::env::var_os(VICTIM) else { return };
-    // Threads of the test harness are there already: only the calling thread moves, and what it starts.
+    // The test harness has threads already: only the calling thread and its children move to the namespace.
     isolate().unwrap();
     let session = begin();
     let on = make_fs(&session, Path::new(&store), KINDS[0]);
     println!("mounted {}", on.mount.dir().display());
     for i in 0.. {
-        // When the server was killed this fails sooner or later, and never hangs.
+        // After the server was killed, a write fails sooner or later and never hangs.
         let path = on.mount.dir().join(format!("f{}", i % 1000));
         let written = std::fs::write(&path, vec![1; 100_000]).and_then(|()| File::open(&path)?.sync_all());
         if let Err(e) = written {
@@ -61,7 +61,7 @@ fn start_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
     (child, out.lines().map_while(Result::ok))
 }
 
-/// A victim that has been writing for a while.
+/// Starts a victim and waits until it has written for a while.
 fn start_mounted_victim(store: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
     let (child, mut lines) = start_victim(store);
     wait_for(&mut lines, "mounted");
@@ -74,8 +74,8 @@ fn wait_for(lines: &mut impl Iterator<Item = String>, what: &str) {
 }
 
 #[test]
-fn all_goes_when_the_process_that_uses_it_is_killed() {
-    if !works() {
+fn killing_the_user_leaves_nothing() {
+    if !is_available() {
         return;
     }
     let dir = in_memory();
@@ -88,7 +88,7 @@ fn all_goes_when_the_process_that_uses_it_is_killed() {
     clean_up(dir.path());
     let session = begin();
     assert_eq!(left_behind(dir.path(), &store), None);
-    // The file system is there, was unmounted as it died, and can be used again.
+    // The file system was unmounted when the process died; it is clean and usable.
     let disk = ModelledDisk::attach(&session, &store).unwrap();
     let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
     assert!(is_clean("ext4", device.device()));
@@ -97,8 +97,8 @@ fn all_goes_when_the_process_that_uses_it_is_killed() {
 }
 
 #[test]
-fn a_killed_server_means_errors_and_no_hang() {
-    if !works() {
+fn killing_the_server_causes_errors_and_no_hang() {
+    if !is_available() {
         return;
     }
     let dir = in_memory();
@@ -111,11 +111,11 @@ fn a_killed_server_means_errors_and_no_hang() {
     child.wait().unwrap();
     clean_up(dir.path());
     assert_eq!(left_behind(dir.path(), &store), None);
-    // What the kernel had written to it is there: the journal brings the file system back.
+    // The data that the kernel had written is there: the journal recovers the file system.
     let session = begin();
     let disk = ModelledDisk::attach(&session, &store).unwrap();
     let device = LoopDevice::attach(&session, disk.file(), 128).unwrap();
     let mount = Mount::new(&session, device.device(), "ext4", &[]).unwrap();
     assert!(std::fs::read_dir(mount.dir()).unwrap().count() > 1);
-    take_down(OnDisk { mount, device, disk });
+    tear_down(OnDisk { mount, device, disk });
 }

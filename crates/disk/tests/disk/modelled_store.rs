@@ -1,5 +1,5 @@
-//! The store of a modelled disk against a disk in memory: whatever is written, discarded, kept, rolled back, killed
-//! or cut off, it holds what it should.
+//! Compares the store of a modelled disk with an in-memory model under writes, discards, flushes, snapshots, rollbacks, kills and power
+//! cuts.
 
 use proptest::prelude::*;
 use senesce_disk::modelled::{CHUNK_BYTES, Clock, DiskSettings, Loss, Store};
@@ -26,8 +26,8 @@ enum Step {
     Rollback(usize),
     /// The process is killed and another one opens the store.
     Killed,
-    /// Some of what is free is given back.
-    Tidied,
+    /// The space of some free chunks is released.
+    Reclaimed,
     Closed,
     PowerCut,
     PowerCutSome(u64),
@@ -49,7 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Snapshot),
         2 => any::<usize>().prop_map(Step::Rollback),
         1 => Just(Step::Killed),
-        2 => Just(Step::Tidied),
+        2 => Just(Step::Reclaimed),
         1 => Just(Step::Closed),
         1 => Just(Step::PowerCut),
         1 => any::<u64>().prop_map(Step::PowerCutSome),
@@ -57,10 +57,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the disk is to hold.
+/// The expected contents of the disk.
 struct Model {
     now: Vec<u8>,
-    /// What it held at the last flush, and after each request since.
+    /// The contents at the last flush, and after each request since.
     since_flush: Vec<Vec<u8>>,
     snapshots: BTreeMap<String, Vec<u8>>,
 }
@@ -120,8 +120,8 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
                 store = Store::open(dir).unwrap();
                 model.settle();
             }
-            Step::Tidied => {
-                store.tidy().unwrap();
+            Step::Reclaimed => {
+                store.reclaim().unwrap();
             }
             Step::Closed => {
                 store.close().unwrap();
@@ -142,7 +142,7 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
                     let range = sector..sector + SECTOR;
                     let known =
                         model.since_flush.iter().any(|then| then[range.clone()] == after[range.clone()]);
-                    assert!(known, "sector at {sector} holds what it never held since the last flush");
+                    assert!(known, "sector at {sector} holds data that it never held since the last flush");
                 }
                 model.now = after;
                 model.settle();
@@ -150,14 +150,14 @@ fn follow(dir: &Path, mut store: Store, steps: &[Step]) {
         }
         assert!(contents(&store) == model.now, "after {step:?}");
     }
-    // Every snapshot is what it was, whatever came after it.
+    // Later steps must not change snapshots.
     for (name, then) in &model.snapshots {
         store.rollback(name).unwrap();
         assert!(contents(&store) == *then, "{name}");
     }
 }
 
-/// Where forcing to disk costs nothing.
+/// A directory on which syncing is cheap.
 fn in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -173,14 +173,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_store_is_a_disk(steps in prop::collection::vec(step(), 1..40)) {
+    fn store_matches_model(steps in prop::collection::vec(step(), 1..40)) {
         let dir = in_memory();
         let store = new(dir.path(), 64 << 20);
         follow(dir.path(), store, &steps);
     }
 
     #[test]
-    fn so_is_one_without_write_cache(steps in prop::collection::vec(step(), 1..40)) {
+    fn store_without_write_cache_matches_model(steps in prop::collection::vec(step(), 1..40)) {
         let dir = in_memory();
         let store = new(dir.path(), 0);
         let cut = |step: &Step| matches!(step, Step::PowerCut | Step::PowerCutSome(_) | Step::PowerCutTorn(_));
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn a_small_write_cache_loses_only_what_is_young(writes in prop::collection::vec((0usize..SIZE / SECTOR, 1u8..), 1..600)) {
+    fn small_write_cache_loses_only_recent_writes(writes in prop::collection::vec((0usize..SIZE / SECTOR, 1u8..), 1..600)) {
         let dir = in_memory();
         let mut store = new(dir.path(), CHUNK_BYTES as u64);
         for (sector, byte) in &writes {
@@ -197,7 +197,7 @@ proptest! {
         }
         store.power_cut(Loss::All).unwrap();
         let mut now = vec![0; SIZE];
-        // Of sectors the cache holds as many as fit.
+        // The write cache holds as many sectors as fit into it.
         let old = writes.len().saturating_sub(CHUNK_BYTES / SECTOR);
         for (sector, byte) in &writes[..old] {
             now[sector * SECTOR..(sector + 1) * SECTOR].fill(*byte);
@@ -207,17 +207,17 @@ proptest! {
 }
 
 #[test]
-fn discarding_gives_space_back() {
+fn discard_releases_space() {
     let dir = in_memory();
     let mut store = new(dir.path(), 64 << 20);
     let taken = || std::fs::metadata(dir.path().join("data")).unwrap().blocks() * 512;
-    let tidy = |store: &mut Store| while store.tidy().unwrap() {};
+    let reclaim = |store: &mut Store| while store.reclaim().unwrap() {};
     store.write(0, &vec![1; 8 * CHUNK_BYTES]).unwrap();
     assert_eq!(taken(), 8 * CHUNK_BYTES as u64);
     store.discard(0, 8 * CHUNK_BYTES as u64).unwrap();
     store.flush();
     assert_eq!(store.used_bytes(), 0);
-    tidy(&mut store);
+    reclaim(&mut store);
     assert_eq!(taken(), 0);
     store.write(0, &vec![1; 8 * CHUNK_BYTES]).unwrap();
     store.snapshot("before").unwrap();
@@ -225,12 +225,12 @@ fn discarding_gives_space_back() {
     assert_eq!(taken(), 12 * CHUNK_BYTES as u64);
     store.rollback("before").unwrap();
     assert_eq!(store.used_bytes(), 8 * CHUNK_BYTES as u64);
-    tidy(&mut store);
+    reclaim(&mut store);
     assert_eq!(taken(), 8 * CHUNK_BYTES as u64);
 }
 
 #[test]
-fn what_is_no_store_or_damaged_is_refused() {
+fn missing_or_damaged_store_is_refused() {
     let dir = in_memory();
     let message = |dir: &Path| Store::open(dir).unwrap_err().to_string();
     assert!(message(dir.path()).contains("`senesce disk create` creates a store"), "{}", message(dir.path()));
@@ -264,7 +264,7 @@ fn what_is_no_store_or_damaged_is_refused() {
 }
 
 #[test]
-fn nonsense_makes_no_store() {
+fn invalid_settings_create_no_store() {
     let dir = in_memory();
     let store = dir.path().join("disk");
     assert!(Store::create(&store, &DiskSettings::new(17, "ideal", Clock::Model)).is_err());
@@ -272,12 +272,12 @@ fn nonsense_makes_no_store() {
 }
 
 #[test]
-fn what_is_free_reads_as_zeros_when_it_is_taken_again() {
+fn reused_chunk_reads_as_zeros() {
     let dir = in_memory();
     let mut store = new(dir.path(), 0);
     store.write(0, &vec![7; CHUNK_BYTES]).unwrap();
     store.discard(0, CHUNK_BYTES as u64).unwrap();
-    // Its space was not given back yet.
+    // The space of the chunk is not released yet.
     store.write(SECTOR as u64, &[1; SECTOR]).unwrap();
     let mut expected = vec![0; CHUNK_BYTES];
     expected[SECTOR..2 * SECTOR].fill(1);
@@ -285,7 +285,7 @@ fn what_is_free_reads_as_zeros_when_it_is_taken_again() {
 }
 
 #[test]
-fn after_a_crash_of_the_machine_a_snapshot_is_whole() {
+fn snapshot_survives_system_crash() {
     for damage in [&b"senesmap"[..], b""] {
         let dir = in_memory();
         let mut store = new(dir.path(), 0);
@@ -294,7 +294,7 @@ fn after_a_crash_of_the_machine_a_snapshot_is_whole() {
         let good = contents(&store);
         store.write(0, &vec![2; SIZE]).unwrap();
         drop(store);
-        // What was not forced to the machine's disk: the map is damaged, the data has grown to an odd length.
+        // Unsynced state: the map is damaged, and the data file has an arbitrary length.
         std::fs::write(dir.path().join("attached"), "another boot").unwrap();
         std::fs::write(dir.path().join("map"), damage).unwrap();
         let data = std::fs::File::options().write(true).open(dir.path().join("data")).unwrap();

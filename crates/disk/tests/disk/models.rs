@@ -1,4 +1,4 @@
-//! The device models against what is published of the devices, and against hand-worked cases.
+//! Compares the device models with published measurements and with manually computed cases.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -26,12 +26,12 @@ fn flush() -> Request {
     Request { kind: RequestKind::Flush, ..read(0, 0) }
 }
 
-/// Blocks of 4 KiB without order, the same on every run.
+/// Blocks of 4 KiB in random order, the same on every run.
 fn scattered(count: u64, size_bytes: u64) -> impl Iterator<Item = u64> + Clone {
     (0..count).map(move |n| ChaCha8Rng::seed_from_u64(n).next_u64() % (size_bytes / 4096) * 4096)
 }
 
-/// A built-in model with another value of one parameter.
+/// A built-in model with one parameter changed.
 fn other(name: &str, from: &str, to: &str) -> Model {
     let text = model(name).to_toml();
     let other = text.replace(from, to);
@@ -49,11 +49,11 @@ fn within(value: f64, range: std::ops::RangeInclusive<f64>) {
 }
 
 #[test]
-fn the_curve_of_the_disk_is_the_published_one() {
+fn hdd_curve_matches_publication() {
     let sizes: Vec<_> = (12..=26).map(|power| 1 << power).collect();
     let curve = transfer_curve(&model("hdd-7200"), 20 * GIB, &sizes, 7);
     within(curve.best_bytes_per_s, 140e6..=146e6);
-    // 4 KiB reads: two to three orders of magnitude below the best; 4 MiB: between a half and nine tenths of it.
+    // 4 KiB reads: two to three orders of magnitude below the best; 4 MiB reads: between 50 % and 90 % of it.
     let ratio = |n: usize| curve.best_bytes_per_s / curve.points[n].bytes_per_s;
     within(ratio(0), 100.0..=1000.0);
     within(4096e3 / curve.points[0].bytes_per_s, 5.0..=12.0);
@@ -65,24 +65,24 @@ fn the_curve_of_the_disk_is_the_published_one() {
 }
 
 #[test]
-fn the_curve_of_the_sata_ssd_is_the_published_one() {
+fn sata_ssd_curve_matches_publication() {
     let sizes: Vec<_> = (12..=26).map(|power| 1 << power).collect();
     let curve = transfer_curve(&model("ssd-sata"), 20 * GIB, &sizes, 7);
     within(curve.best_bytes_per_s, 530e6..=550e6);
-    // 4 KiB reads: about one order of magnitude; from 4 MiB on it is flat.
+    // 4 KiB reads: about one order of magnitude below the best; flat from 4 MiB on.
     within(curve.best_bytes_per_s / curve.points[0].bytes_per_s, 8.0..=20.0);
     within(curve.best_bytes_per_s / curve.points[10].bytes_per_s, 0.97..=1.05);
     assert!(curve.natural_90_bytes.unwrap() <= 4 * MIB, "{curve:?}");
-    // The best is the best of all that was read.
+    // The best bandwidth is the maximum of all points.
     assert!(curve.points.iter().all(|point| point.bytes_per_s <= curve.best_bytes_per_s), "{curve:?}");
 }
 
 #[test]
-fn a_stream_costs_no_turns_and_a_turn_back_does() {
+fn stream_costs_no_rotations_and_reverse_read_does() {
     let hdd = model("hdd-7200");
     let stream: Vec<_> = (0..1000).map(|n| read(n * 128 * 1024, 128 * 1024)).collect();
     within(1000.0 * 131_072.0 / seconds(&hdd, &stream), 138e6..=145e6);
-    // Backwards: a turn less the two blocks that the head is beyond, and then the block.
+    // Backwards: a rotation minus the two blocks that the head is ahead, then the block.
     let back: Vec<_> = stream.iter().rev().copied().collect();
     within(seconds(&hdd, &back) / 1000.0, 0.0072..=0.0078);
     // A gap of a few blocks is read through.
@@ -91,16 +91,16 @@ fn a_stream_costs_no_turns_and_a_turn_back_does() {
 }
 
 #[test]
-fn a_drive_turns_on_while_nobody_asks() {
-    // The same two blocks: the second begins one 4 KiB block behind the end of the first, but the request for it comes later
-    // and later. What the head has read ahead by then is in the buffer; it never costs a turn.
+fn drive_rotates_while_idle() {
+    // Reads two blocks with a gap of one 4 KiB block between them, and with an increasing pause between the requests. The head reads ahead
+    // into the buffer meanwhile, so the second read never costs a rotation.
     for pause_ns in [0, 1_000_000, 20_000_000] {
         let mut device = model("hdd-7200").device(20 * GIB);
         let first_ns = device.serve(&read(GIB, 4096), 0);
         let second_ns = device.serve(&read(GIB + 8192, 4096), first_ns + pause_ns) - first_ns - pause_ns;
         assert!(second_ns < 150_000, "{second_ns} ns after {pause_ns}");
     }
-    // A block before it lies under the head again only after a turn, or less by what was waited.
+    // An earlier block is under the head again only after a rotation, minus the pause.
     let wait_ms = |pause_ns| {
         let mut device = model("hdd-7200").device(20 * GIB);
         let first_ns = device.serve(&read(GIB, 4096), 0);
@@ -111,7 +111,7 @@ fn a_drive_turns_on_while_nobody_asks() {
 }
 
 #[test]
-fn where_a_short_read_lies_on_its_track_does_not_change_what_it_is_expected_to_cost() {
+fn expected_cost_does_not_depend_on_track_position() {
     let disk = model("hdd-7200");
     let turn_s = 60.0 / 7200.0;
     let costs = |cost: &dyn Fn(&[Request]) -> f64| -> Vec<f64> {
@@ -120,7 +120,7 @@ fn where_a_short_read_lies_on_its_track_does_not_change_what_it_is_expected_to_c
     let spread = |costs: Vec<f64>| {
         costs.iter().copied().fold(0.0, f64::max) - costs.iter().copied().fold(f64::MAX, f64::min)
     };
-    // From a single angle it is up to a turn.
+    // With a single initial angle the costs differ by up to a rotation.
     within(spread(costs(&|requests| seconds(&disk, requests))), 0.8 * turn_s..=1.05 * turn_s);
     within(
         spread(costs(&|requests| price_expected(&disk, 20 * GIB, requests).total_s())),
@@ -131,7 +131,7 @@ fn where_a_short_read_lies_on_its_track_does_not_change_what_it_is_expected_to_c
 }
 
 #[test]
-fn the_buffer_holds_a_segment_of_a_stream_and_no_more() {
+fn buffer_holds_one_segment_of_a_stream() {
     for (name, segment_bytes) in [("hdd-7200", 512 * 1024), ("smr", 2 * MIB)] {
         let after_stream = |byte: u64| {
             let mut device = model(name).device(20 * GIB);
@@ -139,12 +139,12 @@ fn the_buffer_holds_a_segment_of_a_stream_and_no_more() {
                 (0..512).fold(0, |now_ns, n| device.serve(&read(n * 128 * 1024, 128 * 1024), now_ns));
             device.serve(&read(byte, 4096), read_ns) - read_ns
         };
-        // What the head read last is there, at the price of a command; what it read first is not, and costs a seek.
+        // The end of the stream is in the buffer and costs only a command; its start is not and costs a seek.
         assert!(after_stream(64 * MIB - segment_bytes / 2) < 100_000, "{name}");
         assert!(after_stream(0) > 1_000_000, "{name}");
         assert!(after_stream(64 * MIB - 3 * segment_bytes) > 1_000_000, "{name}");
     }
-    // Nor is a second reading of a stream nearly free, or that of blocks without order behind one.
+    // Reading a stream a second time is not nearly free, nor is reading random blocks after a stream.
     let hdd = model("hdd-7200");
     let stream: Vec<_> = (0..512).map(|n| read(n * 128 * 1024, 128 * 1024)).collect();
     within(seconds(&hdd, &stream.repeat(2)) / seconds(&hdd, &stream), 1.95..=2.1);
@@ -154,7 +154,7 @@ fn the_buffer_holds_a_segment_of_a_stream_and_no_more() {
 }
 
 #[test]
-fn a_stream_goes_on_after_a_pause_no_faster_than_before() {
+fn stream_after_pause_is_not_faster() {
     let mut device = model("hdd-7200").device(20 * GIB);
     let mut now_ns = device.serve(&read(0, MIB), 0) + 5_000_000_000;
     let begin_ns = now_ns;
@@ -165,7 +165,7 @@ fn a_stream_goes_on_after_a_pause_no_faster_than_before() {
 }
 
 #[test]
-fn the_outer_edge_is_faster_and_a_farther_seek_is_longer() {
+fn outer_edge_is_faster_and_long_seek_is_slower() {
     let hdd = model("hdd-7200");
     let stream = |from: u64| {
         let reads: Vec<_> = (0..256).map(|n| read(from + n * MIB, MIB)).collect();
@@ -181,17 +181,17 @@ fn the_outer_edge_is_faster_and_a_farther_seek_is_longer() {
 }
 
 #[test]
-fn written_data_waits_in_the_cache_until_it_is_full_or_flushed() {
+fn written_data_stays_in_cache_until_full_or_flushed() {
     let hdd = model("hdd-7200");
     let writes: Vec<_> = scattered(500, 20 * GIB).map(|byte| write(byte, 4096)).collect();
     let cached = seconds(&hdd, &writes);
     let flushed = seconds(&hdd, &[&writes[..], &[flush()]].concat());
     within(cached / 500.0, 0.0..=0.0001);
-    // In one direction: shorter than the same reads, which come in any order.
+    // Destaging in one direction is faster than the same reads in random order.
     let reads: Vec<_> = scattered(500, 20 * GIB).map(|byte| read(byte, 4096)).collect();
     within(flushed / 500.0, 0.002..=0.009);
     within(flushed / seconds(&hdd, &reads), 0.2..=0.6);
-    // Written again before it was flushed, a block is written once.
+    // A block that is overwritten before the flush is written once.
     let again: Vec<_> = writes.iter().chain(&writes).copied().chain([flush()]).collect();
     within(seconds(&hdd, &again) / flushed, 0.99..=1.04);
     let stream: Vec<_> = (0..1000).map(|n| write(n * MIB, MIB)).chain([flush()]).collect();
@@ -199,7 +199,7 @@ fn written_data_waits_in_the_cache_until_it_is_full_or_flushed() {
 }
 
 #[test]
-fn the_elevator_is_quicker_than_the_order_of_arrival_and_starves_nobody() {
+fn scheduling_beats_arrival_order_without_starvation() {
     let hdd = model("hdd-7200");
     let mut arriving = scattered(2000, 20 * GIB).map(|byte| Request { queue: 32, ..read(byte, 4096) });
     let all: Vec<_> = arriving.clone().collect();
@@ -217,17 +217,17 @@ fn the_elevator_is_quicker_than_the_order_of_arrival_and_starves_nobody() {
         clock.issue(&request);
         order.push(request);
         served += 1;
-        // 32 are ahead of it at most, and 31 others may be the oldest before it, each passed over 32 times.
+        // At most 32 requests are ahead of it, and 31 others may be the oldest before it, each passed over 32 times.
         assert!(served <= arrived + 32 * 33, "the request that came {arrived}th is served {served}th");
     }
     let chosen_s = clock.now_ns() as f64 / 1e9;
     within(chosen_s / seconds(&hdd, &all), 0.2..=0.7);
-    // The log of what was served, priced later, costs exactly the same.
+    // Pricing the log of served requests later gives the same cost.
     assert_eq!(price(&hdd, 20 * GIB, &order).total_ns, clock.now_ns());
 }
 
 #[test]
-fn a_request_that_nobody_likes_is_served_in_the_end() {
+fn distant_request_is_served_eventually() {
     let mut device = model("hdd-7200").device(400 * GIB);
     let far = read(399 * GIB, 4096);
     let mut waited = 0;
@@ -245,7 +245,7 @@ fn a_request_that_nobody_likes_is_served_in_the_end() {
 }
 
 #[test]
-fn scattered_reads_cost_the_ssd_more_than_a_stream_of_the_same_requests() {
+fn ssd_random_reads_cost_more_than_sequential_ones() {
     let ssd = model("ssd-sata");
     for (kib, range) in [(4, 2.5..=4.0), (16, 2.0..=3.5), (128, 1.1..=1.6)] {
         let bytes = kib * 1024;
@@ -256,7 +256,7 @@ fn scattered_reads_cost_the_ssd_more_than_a_stream_of_the_same_requests() {
 }
 
 #[test]
-fn requests_that_wait_together_use_the_dies_of_an_ssd_together() {
+fn concurrent_requests_use_ssd_dies_in_parallel() {
     let ssd = model("ssd-nvme");
     let deep = |queue| {
         let reads: Vec<_> =
@@ -268,20 +268,20 @@ fn requests_that_wait_together_use_the_dies_of_an_ssd_together() {
 }
 
 #[test]
-fn an_address_table_that_does_not_fit_costs_scattered_reads_a_page_each() {
+fn address_table_miss_costs_a_page_read() {
     let small = other("ssd-nvme", "map_cache_bytes = 67108864", "map_cache_bytes = 65536");
     let reads: Vec<_> = (0..4).flat_map(|_| scattered(2000, 20 * GIB)).map(|byte| read(byte, 4096)).collect();
     within(seconds(&small, &reads) / seconds(&model("ssd-nvme"), &reads), 1.3..=2.2);
 }
 
 #[test]
-fn a_shingled_disk_takes_writes_quickly_until_its_cache_is_full() {
+fn smr_writes_are_fast_until_cache_is_full() {
     let tiny = other("smr", "media_cache_bytes = 26843545600", "media_cache_bytes = 67108864");
     let writes: Vec<_> = scattered(20_000, 20 * GIB).map(|byte| write(byte, 4096)).chain([flush()]).collect();
     let (roomy_s, full_s) = (seconds(&model("smr"), &writes), seconds(&tiny, &writes));
     assert!(full_s > 20.0 * roomy_s, "{full_s} and {roomy_s}");
     assert!(seconds(&model("hdd-7200"), &writes) > 5.0 * roomy_s);
-    // What was written out of order lies out of order: reading it as a stream seeks.
+    // Data written out of order is stored out of order: reading it sequentially seeks.
     let blocks = (0..2000).map(|n| n * 4096);
     let mixed = scattered(2000, 2000 * 4096).map(|byte| write(byte, 4096));
     let aged: Vec<_> = mixed.chain([flush()]).chain(blocks.map(|byte| read(byte, 4096))).collect();
@@ -291,18 +291,18 @@ fn a_shingled_disk_takes_writes_quickly_until_its_cache_is_full() {
 }
 
 #[test]
-fn a_shingled_disk_cleans_what_it_needs_the_room_of() {
+fn smr_cleans_bands_only_when_space_is_needed() {
     let tiny = other("smr", "media_cache_bytes = 26843545600", "media_cache_bytes = 67108864");
-    // The same 32 MiB again and again: the log goes round and meets nothing that is still needed.
+    // The same 32 MiB repeatedly: the circular log wraps around and finds nothing that is still needed.
     let again: Vec<_> = (0..512).map(|n| write(n % 32 * MIB, MIB)).collect();
     within(512.0 * MIB as f64 / seconds(&tiny, &again), 180e6..=220e6);
-    // 96 MiB in turn: each round cleans all that the last one wrote.
+    // 96 MiB cyclically: each round cleans everything that the previous round wrote.
     let all: Vec<_> = (0..512).map(|n| write(n % 96 * MIB, MIB)).collect();
     assert!(seconds(&tiny, &all) > 2.0 * seconds(&tiny, &again));
 }
 
 #[test]
-fn a_large_address_table_takes_memory_as_it_is_used() {
+fn large_address_table_uses_memory_on_demand() {
     let text = model("ssd-nvme").to_toml().replacen("ssd-nvme", "huge", 1);
     let lines = text.lines().map(|line| match line.split(' ').next() {
         Some("page_bytes") => "page_bytes = 512",
@@ -316,7 +316,7 @@ fn a_large_address_table_takes_memory_as_it_is_used() {
 }
 
 #[test]
-fn the_name_of_a_built_in_model_is_its_own() {
+fn built_in_model_names_are_reserved() {
     let text = model("hdd-7200").to_toml();
     let error =
         Model::parse(&text.replace("rpm = 7200.0", "rpm = 5400"), Path::new("mine.toml")).unwrap_err();
@@ -324,7 +324,7 @@ fn the_name_of_a_built_in_model_is_its_own() {
 }
 
 #[test]
-fn the_ideal_disk_costs_nothing() {
+fn ideal_disk_costs_nothing() {
     let requests: Vec<_> =
         scattered(100, GIB).flat_map(|byte| [read(byte, 4096), write(byte, 4096), flush()]).collect();
     let priced = price(&model("ideal"), GIB, &requests);
@@ -332,7 +332,7 @@ fn the_ideal_disk_costs_nothing() {
 }
 
 #[test]
-fn extents_cost_what_reads_of_them_cost() {
+fn extents_cost_as_much_as_their_reads() {
     let hdd = model("hdd-7200");
     let extents = [(0, 8192), (GIB, 4096), (8192, 4096)]
         .map(|(start_bytes, len_bytes)| Extent { start_bytes, len_bytes });
@@ -341,7 +341,7 @@ fn extents_cost_what_reads_of_them_cost() {
 }
 
 #[test]
-fn every_built_in_model_is_sound_and_reads_back_the_same() {
+fn built_in_models_are_valid_and_round_trip() {
     let names: Vec<_> = Model::builtin().map(|model| model.name().to_owned()).collect();
     assert_eq!(names, ["ideal", "hdd-7200", "hdd-1994", "smr", "ssd-sata", "ssd-nvme"]);
     for model in Model::builtin() {
@@ -350,7 +350,7 @@ fn every_built_in_model_is_sound_and_reads_back_the_same() {
 }
 
 #[test]
-fn nonsense_is_refused_with_the_file_and_the_key() {
+fn invalid_model_error_names_file_and_key() {
     let hdd = model("hdd-7200").to_toml();
     let ssd = model("ssd-sata").to_toml();
     let smr = model("smr").to_toml();
@@ -390,7 +390,7 @@ fn any_request() -> impl Strategy<Value = Request> {
         1 => Just(RequestKind::Flush),
         1 => Just(RequestKind::Discard),
     ];
-    // Near each other, anywhere, and beyond every disk.
+    // Close to each other, anywhere on the disk, and beyond the end of any disk.
     let sector = prop_oneof![0..4096u64, 0..1u64 << 23, any::<u64>()];
     let sectors = prop_oneof![0..64u32, 0..1u32 << 14, Just(1 << 18)];
     (kind, sector, sectors, 0..40u32).prop_map(|(kind, sector, sectors, queue)| Request {
@@ -404,7 +404,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn time_goes_on_whatever_is_asked(
+    fn time_is_monotonic_for_arbitrary_requests(
         requests in prop::collection::vec(any_request(), 1..120),
         size_bytes in prop_oneof![Just(0), Just(4096), Just(GIB), Just(600 * GIB)],
     ) {
@@ -428,7 +428,7 @@ proptest! {
     }
 
     #[test]
-    fn any_of_what_waits_is_chosen(requests in prop::collection::vec(any_request(), 1..40)) {
+    fn choose_returns_a_pending_request(requests in prop::collection::vec(any_request(), 1..40)) {
         for model in Model::builtin() {
             let mut device: Device = model.device(4 * GIB);
             let mut pending = requests.clone();
@@ -441,12 +441,12 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parser_panic(text in "(name|title|source|hdd|rpm|=|\\[|\\]|\"x\"|[0-9a-z.\n -]){0,40}") {
+    fn arbitrary_text_does_not_panic(text in "(name|title|source|hdd|rpm|=|\\[|\\]|\"x\"|[0-9a-z.\n -]){0,40}") {
         let _ = Model::parse(&text, Path::new("any"));
     }
 
     #[test]
-    fn any_number_in_any_place_is_refused_or_works(which in 0usize..19, value in prop::num::f64::ANY) {
+    fn arbitrary_number_is_refused_or_works(which in 0usize..19, value in prop::num::f64::ANY) {
         let text = model("hdd-7200").to_toml().replacen("hdd-7200", "any", 1);
         let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
         let first = lines.iter().position(|line| line == "[hdd]").unwrap() + 1;

@@ -1,6 +1,6 @@
-//! Whatever is made is taken down: at the end, on errors, and by `cleanup` after `kill -9`.
+//! Every resource is removed: at the end, on errors, and by `cleanup` after `kill -9`.
 
-use crate::common::{begin, is_root, is_started_by_another, itself, wait_for_the_end};
+use crate::common::{begin, is_root, is_started_by_another, itself, wait_until_stdin_closes};
 use rustix::process::{Pid, Signal, kill_process};
 use senesce_disk::{
     BlockDevice, Entry, Error, Image, LABEL, LoopDevice, MemoryLimit, Mount, Residue, Session, cleanup,
@@ -24,8 +24,8 @@ fn mkfs(device: &Path, label: &str, options: &[&str]) {
     assert!(run_tool(mkfs, "e2fsprogs").unwrap().status.success());
 }
 
-/// Waits for the end of the copies of a mount that other tests' processes make as they begin.
-fn is_free(image: &Path) {
+/// Waits until no loop device uses the image; test processes that start meanwhile hold copies of its mounts for a moment.
+fn wait_until_free(image: &Path) {
     wait_until("the end of a loop device", || !attached(image));
 }
 
@@ -35,7 +35,7 @@ fn attached(image: &Path) -> bool {
 }
 
 #[test]
-fn a_loop_device_is_a_disk_and_leaves_nothing() {
+fn loop_device_is_a_disk_and_leaves_nothing() {
     if !is_root() {
         return;
     }
@@ -59,7 +59,7 @@ fn a_loop_device_is_a_disk_and_leaves_nothing() {
 }
 
 #[test]
-fn mounting_and_its_errors() {
+fn mounting_works_and_reports_errors() {
     if !is_root() {
         return;
     }
@@ -84,7 +84,7 @@ fn mounting_and_its_errors() {
     drop(mount);
     assert!(!place.exists());
     drop(device);
-    is_free(&dir.path().join("disk.img"));
+    wait_until_free(&dir.path().join("disk.img"));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn only_free_and_confirmed_devices_are_claimed() {
     assert!(used.contains("it is mounted on") && used.contains("umount"), "{used}");
     drop(mount);
     wait_until("the end of all mounts", || BlockDevice::open(path).is_ok());
-    // A superblock of bcachefs, which not every `blkid` knows.
+    // A bcachefs superblock, which some versions of `blkid` do not recognize.
     let magic = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
     let bcachefs = |label: &str, uuid: [u8; 16]| {
         let mut start = vec![0; 8192];
@@ -126,7 +126,7 @@ fn only_free_and_confirmed_devices_are_claimed() {
     assert!(!BlockDevice::open(path).unwrap().is_ours().unwrap());
     bcachefs(LABEL, bits);
     assert!(BlockDevice::open(path).unwrap().is_ours().unwrap());
-    // The label alone is anyone's.
+    // The label alone does not identify our file systems.
     mkfs(path, LABEL, &[]);
     let foreign = refusal(path, Some(name));
     assert!(foreign.contains("ext4, labelled senesce") && foreign.contains("wipefs"), "{foreign}");
@@ -137,7 +137,7 @@ fn only_free_and_confirmed_devices_are_claimed() {
     assert!(run_tool(command("blockdev").arg("--setrw").arg(path), "util-linux").unwrap().status.success());
     let claimed = BlockDevice::claim(path, Some(name)).unwrap();
     assert_eq!((claimed.size_bytes(), claimed.devno()), (16 << 20, device.devno()));
-    // A mount in another namespace shows in no table.
+    // A mount in another namespace is not in any mount table of this process.
     let mut elsewhere = victim("mounts_in_its_own_namespace", session.dir(), |c| {
         c.env("SENESCE_TEST_DEVICE", path);
     });
@@ -148,7 +148,7 @@ fn only_free_and_confirmed_devices_are_claimed() {
 }
 
 #[test]
-fn cleanup_takes_down_what_a_killed_run_left() {
+fn cleanup_removes_leftovers_of_a_killed_run() {
     if !is_root() {
         return;
     }
@@ -158,7 +158,7 @@ fn cleanup_takes_down_what_a_killed_run_left() {
         c.env("SENESCE_TEST_WORK", work.path());
     });
     let cleanup = || {
-        let output = itself("taking_down::cleans_up", run.path()).output().unwrap();
+        let output = itself("teardown::cleans_up", run.path()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let image = std::fs::canonicalize(work.path()).unwrap().join("disk.img");
@@ -171,16 +171,16 @@ fn cleanup_takes_down_what_a_killed_run_left() {
     assert!(said.contains("undone: unmounted"), "{said}");
     assert!(said.contains("failed:") && said.contains("kept"), "{said}");
     assert!(!mounted());
-    is_free(&image);
+    wait_until_free(&image);
     assert!(!work.path().join("tree").exists() && work.path().join("kept/precious").exists());
-    // What is not ours is named until somebody decides.
+    // An unmarked directory is reported until the user deletes it.
     std::fs::remove_dir_all(work.path().join("kept")).unwrap();
     assert!(!cleanup().contains("failed:"));
     assert_eq!(std::fs::read_dir(run.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn nothing_isolated_outlives_its_process() {
+fn isolated_mounts_end_with_their_process() {
     if !is_root() {
         return;
     }
@@ -196,7 +196,7 @@ fn nothing_isolated_outlives_its_process() {
     session.cleanup();
 }
 
-/// A limit of so many MiB; none, with a word why, if this machine cannot.
+/// Creates a limit in MiB; `None`, with a skip message, if this machine does not support it.
 fn limit(session: &std::sync::Arc<Session>, mib: u64) -> Option<MemoryLimit> {
     match MemoryLimit::new(session, mib << 20) {
         Err(error @ Error::NoMemoryController) => {
@@ -207,19 +207,19 @@ fn limit(session: &std::sync::Arc<Session>, mib: u64) -> Option<MemoryLimit> {
     }
 }
 
-/// The control groups that the process made.
+/// The control groups created by the process.
 fn groups(pid: u32) -> String {
     let found = Command::new("find").args(["/sys/fs/cgroup", "-name", &format!("senesce-{pid}-*")]).output();
     String::from_utf8(found.unwrap().stdout).unwrap()
 }
 
 #[test]
-fn a_limit_on_memory_holds_and_leaves_nothing_killed_or_not() {
+fn memory_limit_holds_and_leaves_nothing() {
     if !is_root() {
         return;
     }
     let session = begin();
-    // Without a line end tail has to keep all that comes.
+    // Without a newline, tail keeps all its input in memory.
     let keeps_64_mib = |limit: &MemoryLimit| {
         let mut command = command("sh");
         command.args(["-c", "head -c 64M /dev/zero | tail -n 1 >/dev/null"]).stderr(Stdio::null());
@@ -238,7 +238,7 @@ fn a_limit_on_memory_holds_and_leaves_nothing_killed_or_not() {
     let mut child = victim("limits_a_process", run.path(), |_| {});
     assert_eq!(groups(child.id()).lines().count(), 1);
     kill(&mut child);
-    let said = itself("taking_down::cleans_up", run.path()).output().unwrap();
+    let said = itself("teardown::cleans_up", run.path()).output().unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
     assert!(said.contains("undone: removed the control group"), "{said}");
     assert_eq!(groups(child.id()), "");
@@ -252,11 +252,11 @@ fn limits_a_process() {
     }
     let session = begin();
     let limit = limit(&session, 16).unwrap();
-    // It ends when this process does, and nobody writes to it any more.
+    // `cat` ends with this process, which keeps its standard input open without writing.
     let mut cat = command("cat");
     limit.confine(cat.stdin(Stdio::piped())).unwrap();
     let cat = cat.spawn().unwrap();
-    wait_for_the_end((limit, cat));
+    wait_until_stdin_closes((limit, cat));
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn makes_a_target() {
     std::fs::create_dir_all(tree.join(".senesce")).unwrap();
     std::fs::create_dir(&kept).unwrap();
     std::fs::write(kept.join("precious"), "").unwrap();
-    wait_for_the_end((mount, entries));
+    wait_until_stdin_closes((mount, entries));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn mounts_in_its_own_namespace() {
     isolate().unwrap();
     let session = begin();
     let mount = Mount::new(&session, Path::new(&device), "ext4", &[]).unwrap();
-    wait_for_the_end(mount);
+    wait_until_stdin_closes(mount);
 }
 
 #[test]
@@ -297,9 +297,9 @@ fn cleans_up() {
     cleaned.failed.iter().for_each(|s| println!("failed: {s}"));
 }
 
-/// Starts `test` in a process of its own and waits until it has made what it makes.
+/// Starts `test` in a separate process and waits until it has created its resources.
 fn victim(test: &str, run: &Path, set: impl FnOnce(&mut Command)) -> Child {
-    let mut command = itself(&format!("taking_down::{test}"), run);
+    let mut command = itself(&format!("teardown::{test}"), run);
     set(&mut command);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();

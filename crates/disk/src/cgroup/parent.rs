@@ -1,54 +1,54 @@
-//! Where control groups that limit memory can be made, in both versions of the kernel's interface
+//! Finds the parent group for control groups that limit memory, in both versions of the kernel's interface
 //! (`admin-guide/cgroup-v1/memory.rst` and `admin-guide/cgroup-v2.rst` of its documentation).
 
 use crate::error::{Error, IoContext};
 use crate::mount_table::{MountPoint, mount_points};
 use std::path::{Path, PathBuf};
 
-/// A group below which others can be made, and how their memory is limited.
+/// A group that can have child groups with a memory limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct GroupParent {
     /// The directory of the group.
     pub parent: PathBuf,
-    /// The file of a group below it that takes the limit in bytes.
+    /// The file in a child group that takes the limit in bytes.
     pub limit_file: &'static str,
 }
 
-/// Finds the place on this system.
-pub fn place() -> Result<Place, Error> {
+/// Finds the parent group on this system.
+pub fn find_parent() -> Result<GroupParent, Error> {
     let path = Path::new("/proc/self/cgroup");
     let groups = std::fs::read_to_string(path).context("reading", path)?;
     let mounts = mount_points("self")?;
     version_1(&mounts, &groups).or_else(|| version_2(&mounts, &groups)).ok_or(Error::NoMemoryController)
 }
 
-/// In version 1 any group may have groups below it.
-fn version_1(mounts: &[MountPoint], groups: &str) -> Option<Place> {
+/// Cgroup v1: any group may have child groups.
+fn version_1(mounts: &[MountPoint], groups: &str) -> Option<GroupParent> {
     let limit_file = "memory.limit_in_bytes";
     let own = own_group(groups, Some("memory"))?;
     let mounted = mounts.iter().filter(|mount| mount.kind == "cgroup");
-    // A container may see its own group, whatever that is called, as the root.
+    // In a container the root of the mount may be the container's own group, whatever its name.
     let parent = mounted
         .flat_map(|mount| [mount.dir.join(own), mount.dir.clone()])
         .find(|dir| dir.join(limit_file).exists())?;
-    Some(Place { parent, limit_file })
+    Some(GroupParent { parent, limit_file })
 }
 
-/// In version 2 the nearest group that hands the control of memory on to those below it.
-fn version_2(mounts: &[MountPoint], groups: &str) -> Option<Place> {
+/// Cgroup v2: the nearest ancestor group that delegates the memory controller to its children.
+fn version_2(mounts: &[MountPoint], groups: &str) -> Option<GroupParent> {
     let own = own_group(groups, None)?;
     let root = &mounts.iter().find(|mount| mount.kind == "cgroup2")?.dir;
-    let hands_on = |dir: &&Path| {
-        let handed_on = std::fs::read_to_string(dir.join("cgroup.subtree_control")).unwrap_or_default();
-        handed_on.split_whitespace().any(|controller| controller == "memory")
+    let delegates_memory = |dir: &&Path| {
+        let delegated = std::fs::read_to_string(dir.join("cgroup.subtree_control")).unwrap_or_default();
+        delegated.split_whitespace().any(|controller| controller == "memory")
     };
     let leaf = root.join(own);
-    let parent = leaf.ancestors().take_while(|dir| dir.starts_with(root)).find(hands_on)?.to_owned();
-    Some(Place { parent, limit_file: "memory.max" })
+    let parent = leaf.ancestors().take_while(|dir| dir.starts_with(root)).find(delegates_memory)?.to_owned();
+    Some(GroupParent { parent, limit_file: "memory.max" })
 }
 
-/// Our group among the lines `number:controllers:/path`, relative to the root: in the hierarchy of a controller of
-/// version 1, or in the one of version 2, whose line is `0::/path`.
+/// The group of this process, relative to the root, parsed from lines `number:controllers:/path`. With a controller, that of its v1
+/// hierarchy; without, that of the v2 hierarchy, whose line is `0::/path`.
 fn own_group<'a>(groups: &'a str, controller: Option<&str>) -> Option<&'a str> {
     let (_, path) = groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':')).find(
         |(controllers, _)| match controller {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_is_our_own_group() {
+    fn version_1_uses_own_group() {
         let dir = tempfile::tempdir().unwrap();
         let mounts = mounted("cgroup", dir.path());
         assert_eq!(version_1(&mounts, BOTH), None);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_is_the_nearest_group_that_hands_memory_on() {
+    fn version_2_uses_nearest_group_that_delegates_memory() {
         let dir = tempfile::tempdir().unwrap();
         let mounts = mounted("cgroup2", dir.path());
         let control = |group: &str, text: &str| {
@@ -110,14 +110,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn our_group_is_found_wherever_its_line_is(path in "[a-z0-9:. /]{0,20}", before in "([0-9]:(cpu|pids,io):/[a-z]{0,5}\n){0,4}") {
+        fn own_group_is_found_on_any_line(path in "[a-z0-9:. /]{0,20}", before in "([0-9]:(cpu|pids,io):/[a-z]{0,5}\n){0,4}") {
             let groups = format!("{before}7:memory:/{path}\n0::/{path}\n");
             prop_assert_eq!(own_group(&groups, Some("memory")), Some(path.as_str()));
             prop_assert_eq!(own_group(&groups, None), Some(path.as_str()));
         }
 
         #[test]
-        fn any_text_is_survived(text in "(0:|\\PC|\n)*") {
+        fn arbitrary_text_does_not_panic(text in "(0:|\\PC|\n)*") {
             own_group(&text, Some("memory"));
             own_group(&text, None);
         }
