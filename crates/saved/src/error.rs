@@ -1,35 +1,35 @@
-//! What can go wrong with a saved image. Each message says what was tried, on what, why it failed and what to do.
+//! Errors of saved images. Each message says what failed, on what, why, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of writing or reading a saved image.
+/// An error when writing or reading a saved image.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be opened, read or written.
     #[error("{action} {}: {source}{}", path.display(), advice(source))]
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
-        /// On which file.
+        /// The file it was applied to.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
-    /// The file is no saved image, or a newer one.
+    /// The file is not a saved image, or has a newer format.
     #[error("cannot read {} as a saved image: {why}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// The reason, and what to do.
         why: String,
     },
-    /// The file differs from the saved one.
+    /// The contents of the file do not match its checksums.
     #[error("saved image {} is damaged: {why}; use another copy of it", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// Another process is creating the file.
@@ -42,14 +42,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err` on operations on one file.
+    /// A closure for `map_err` on operations on one file.
     pub(crate) fn io<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(E) -> Error {
         let path = path.to_owned();
         move |source| Error::Io { action, path, source: source.into() }
     }
 }
 
-/// What to do about the failures that users meet most.
+/// Advice for the most common failures.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AlreadyExists => "; existing files are not overwritten, so choose another name",

@@ -1,4 +1,4 @@
-//! The bytes around the frames: header, index, trailer.
+//! The parts of the file around the frames: header, index and trailer.
 //!
 //! ```text
 //! header | frames | index | manifest | trailer
@@ -6,28 +6,28 @@
 
 use digest::Digest;
 
-/// The format that this program writes and reads.
+/// The format version that this program writes and reads.
 pub const VERSION: u32 = 1;
 
-/// The first and the last bytes of a saved image.
+/// The magic number at the start and the end of a saved image.
 pub const MAGIC: [u8; 8] = *b"SNSCAGED";
 
-/// Bytes of the header: magic, version, zero.
+/// Length of the header: magic, version, zero.
 pub const HEADER_BYTES: usize = 16;
 
-/// Bytes of the trailer: bytes of the index, bytes of the manifest, digest of the manifest, magic.
+/// Length of the trailer: length of the index, length of the manifest, digest of the manifest, magic.
 pub const TRAILER_BYTES: usize = 56;
 
-/// Bytes of an entry of the index: number of the frame, bytes that it takes, digest of these, digest of what it holds.
+/// Length of an index entry: number of the frame, stored length, digest of the stored bytes, digest of the contents.
 pub const ENTRY_BYTES: usize = 80;
 
-/// A manifest of more bytes than that is none.
-pub const MOST_MANIFEST_BYTES: u64 = 64 << 20;
+/// The maximum length of a manifest.
+pub const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 
-/// An index of more bytes than that is none: it would be one of 28 TB that hold no zeros.
-pub const MOST_INDEX_BYTES: u64 = 1 << 30;
+/// The maximum length of an index, that of an image with 28 TB of data.
+pub const INDEX_BYTES_MAX: u64 = 1 << 30;
 
-/// The header.
+/// Encodes the header.
 pub fn header() -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(&MAGIC);
@@ -35,7 +35,7 @@ pub fn header() -> [u8; HEADER_BYTES] {
     header
 }
 
-/// Refuses what is no header of this format.
+/// Checks the magic and the version of a header.
 pub fn check_header(bytes: &[u8; HEADER_BYTES]) -> Result<(), String> {
     if bytes[..8] != MAGIC {
         return Err("it does not start with the header of a saved image".to_owned());
@@ -52,7 +52,7 @@ pub fn check_header(bytes: &[u8; HEADER_BYTES]) -> Result<(), String> {
     Ok(())
 }
 
-/// The trailer.
+/// The trailer of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trailer {
     pub index_bytes: u64,
@@ -76,7 +76,7 @@ impl Trailer {
         }
         let manifest = Digest(bytes[16..48].try_into().expect("32 bytes"));
         let trailer = Trailer { index_bytes: u64_at(bytes, 0), manifest_bytes: u64_at(bytes, 8), manifest };
-        let most = trailer.index_bytes <= MOST_INDEX_BYTES && trailer.manifest_bytes <= MOST_MANIFEST_BYTES;
+        let most = trailer.index_bytes <= INDEX_BYTES_MAX && trailer.manifest_bytes <= MANIFEST_BYTES_MAX;
         if !most || !trailer.index_bytes.is_multiple_of(ENTRY_BYTES as u64) {
             return Err("its trailer is invalid");
         }
@@ -84,16 +84,16 @@ impl Trailer {
     }
 }
 
-/// A frame in the index.
+/// An index entry, which describes one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Its number: its place in the image by the length of a frame.
+    /// The number of the frame: its offset in the image divided by the frame length.
     pub number: u64,
-    /// Bytes that it takes in the file.
+    /// Stored length in bytes.
     pub stored_bytes: u64,
-    /// Of these bytes.
+    /// Digest of the stored bytes.
     pub stored: Digest,
-    /// Of what it holds.
+    /// Digest of the contents, see `frame::content`.
     pub content: Digest,
 }
 
@@ -107,7 +107,7 @@ impl Entry {
         bytes
     }
 
-    /// The entries in `bytes`, which are a whole number of them.
+    /// Decodes `bytes`, a whole number of entries.
     pub fn decode_all(bytes: &[u8]) -> Vec<Entry> {
         let entry = |bytes: &[u8]| Entry {
             number: u64_at(bytes, 0),
@@ -119,7 +119,7 @@ impl Entry {
     }
 }
 
-/// The digest of an image of `size_bytes` whose frames hold this.
+/// The content digest of an image of `size_bytes` with these frames.
 pub fn content_of(size_bytes: u64, entries: &[Entry]) -> Digest {
     let size = size_bytes.to_le_bytes();
     Digest::of_all(std::iter::once(&size[..]).chain(entries.iter().map(|entry| &entry.content.0[..])))
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_comes_back(number: u64, stored_bytes: u64, stored: [u8; 32], content: [u8; 32], index in 0..MOST_INDEX_BYTES / 80) {
+        fn entries_and_trailers_round_trip(number: u64, stored_bytes: u64, stored: [u8; 32], content: [u8; 32], index in 0..INDEX_BYTES_MAX / 80) {
             let entry = Entry { number, stored_bytes, stored: Digest(stored), content: Digest(content) };
             prop_assert_eq!(Entry::decode_all(&[entry.encode(), entry.encode()].concat()), [entry, entry]);
             let trailer = Trailer { index_bytes: index * 80, manifest_bytes: index % 1000, manifest: Digest(content) };
@@ -144,7 +144,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_survived(trailer in prop::array::uniform32(any::<u8>()), version: u32, zero: u32) {
+        fn arbitrary_bytes_do_not_panic(trailer in prop::array::uniform32(any::<u8>()), version: u32, zero: u32) {
             let mut bytes = [0; TRAILER_BYTES];
             bytes[..32].copy_from_slice(&trailer);
             prop_assert!(Trailer::decode(&bytes).is_err());

@@ -1,58 +1,58 @@
-//! A frame: a stretch of the image in few bytes, and back.
+//! Encodes and decodes frames: compressed ranges of the image.
 //!
-//! A frame is cut into pieces: zeros, contents that can be made again, and bytes as they are. The list of pieces and then the
-//! bytes of the last kind are compressed together.
+//! A frame is divided into pieces: zeros, contents that can be regenerated, and literal bytes. The list of pieces, followed by the literal
+//! bytes, is compressed.
 
 use crate::runs::runs;
 use digest::Digest;
 use replay::{Position, find_contents};
 
-/// Bytes of the image in a frame; the last one may be shorter.
+/// Length of a frame in the image; the last one may be shorter.
 pub const FRAME_BYTES: u64 = 2 << 20;
 
-/// Contents shorter than that are kept as they are: a piece takes 13 bytes.
-const LEAST_CONTENTS: usize = 64;
+/// Contents shorter than this are stored literally, because a piece takes 13 bytes.
+const CONTENTS_MIN: usize = 64;
 
-/// Where more effort no longer makes metadata much smaller.
+/// The compression level above which metadata hardly gets smaller.
 const LEVEL: i32 = 6;
 
-/// The most bytes that a frame which holds `len` can take before it is compressed: a list of pieces is never longer than what it describes.
-const fn most_body(len: usize) -> usize {
+/// The maximum length of an uncompressed frame for `len` bytes of the image: a list of pieces is never longer than the bytes it describes.
+const fn body_max(len: usize) -> usize {
     2 * len + 1024
 }
 
-/// The most bytes that a frame which holds `len` can take in a file: what cannot be compressed grows by less than this.
-pub const fn most_stored(len: usize) -> usize {
-    2 * most_body(len)
+/// The maximum stored length of a frame for `len` bytes of the image: incompressible data grows by less than this.
+pub const fn stored_max(len: usize) -> usize {
+    2 * body_max(len)
 }
 
 const ZEROS: u8 = 0;
 const CONTENTS: u8 = 1;
 const BYTES: u8 = 2;
 
-/// How much of a frame is of which kind.
+/// The bytes of a frame by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Kinds {
-    /// Bytes kept as they are.
+    /// Bytes stored literally.
     pub kept: u64,
-    /// Bytes that are made again.
+    /// Bytes that are regenerated.
     pub made: u64,
 }
 
-/// A frame on its way into a file.
+/// An encoded frame.
 pub struct Encoded {
     pub stored: Vec<u8>,
     pub content: Digest,
     pub kinds: Kinds,
 }
 
-/// What `bytes`, which are frame `number`, become; nothing if they are all zero.
+/// Encodes `bytes`, the contents of frame `number`; `None` if they are all zero.
 pub fn encode(number: u64, bytes: &[u8]) -> Option<Encoded> {
     let mut body = Body::default();
     for run in runs(bytes) {
         body.piece(ZEROS, run.start - body.at, None);
         let mut at = run.start;
-        while let Some((start, len, position)) = find_contents(&bytes[..run.end], at, LEAST_CONTENTS) {
+        while let Some((start, len, position)) = find_contents(&bytes[..run.end], at, CONTENTS_MIN) {
             body.bytes(&bytes[at..start]);
             body.piece(CONTENTS, len, Some(position));
             at = start + len;
@@ -68,8 +68,8 @@ pub fn encode(number: u64, bytes: &[u8]) -> Option<Encoded> {
     Some(Encoded { stored, content: content(number, bytes), kinds })
 }
 
-/// The digest of what frame `number` holds: of each run of blocks that are not zero its place in the frame, its length and its
-/// bytes, behind the number of the frame.
+/// The content digest of frame `number`: over the number of the frame and, for each run of nonzero blocks, its offset in the frame, its
+/// length and its bytes.
 pub fn content(number: u64, bytes: &[u8]) -> Digest {
     let places: Vec<_> = runs(bytes)
         .map(|run| ([run.start as u64, run.len() as u64].map(u64::to_le_bytes).concat(), run))
@@ -79,16 +79,15 @@ pub fn content(number: u64, bytes: &[u8]) -> Digest {
     Digest::of_all(std::iter::once(&number[..]).chain(parts))
 }
 
-/// The `len` bytes of a frame that `stored` holds.
+/// Decodes a stored frame into its `len` bytes.
 pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
     const CUT: &str = "a frame is truncated";
-    let body =
-        zstd::bulk::decompress(stored, most_body(len)).map_err(|_| "a frame cannot be decompressed")?;
+    let body = zstd::bulk::decompress(stored, body_max(len)).map_err(|_| "a frame cannot be decompressed")?;
     let (count, rest) = body.split_at_checked(4).ok_or(CUT)?;
     let count = u32::from_le_bytes(count.try_into().expect("four bytes")) as usize;
     let mut bytes = vec![0; len];
     let (mut at, mut list) = (0_usize, rest);
-    // Where the kept bytes begin is known only behind the list.
+    // The literal bytes start after the list.
     let mut kept = Vec::new();
     for _ in 0..count {
         let (head, rest) = list.split_at_checked(5).ok_or(CUT)?;
@@ -120,13 +119,13 @@ pub fn decode(stored: &[u8], len: usize) -> Result<Vec<u8>, &'static str> {
     Ok(bytes)
 }
 
-/// A frame before it is compressed.
+/// A frame before compression.
 #[derive(Default)]
 struct Body {
     count: u32,
     list: Vec<u8>,
     kept: Vec<u8>,
-    /// Bytes of the image so far.
+    /// Bytes of the image added so far.
     at: usize,
     kinds: Kinds,
 }
@@ -164,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
     use trace::FileId;
 
-    /// Blocks: of zeros, contents, or anything.
+    /// Blocks with zeros, contents or arbitrary bytes.
     fn blocks() -> impl Strategy<Value = Vec<u8>> {
         let zeros = Just(vec![0; BLOCK_BYTES]);
         let made = (0u64..1000, 0u64..100, 1..=BLOCK_BYTES).prop_map(|(file, block, len)| {
@@ -178,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_frame_comes_back(mut bytes in blocks(), cut in 0..BLOCK_BYTES) {
+        fn frame_round_trips(mut bytes in blocks(), cut in 0..BLOCK_BYTES) {
             bytes.truncate(bytes.len() - cut);
             let encoded = encode(3, &bytes);
             prop_assert_eq!(encoded.is_none(), bytes.iter().all(|byte| *byte == 0));
@@ -190,13 +189,13 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_survived(body in prop::collection::vec(any::<u8>(), 0..100), len in 0usize..5000) {
+        fn arbitrary_bytes_do_not_panic(body in prop::collection::vec(any::<u8>(), 0..100), len in 0usize..5000) {
             let _ = decode(&body, len);
             let _ = decode(&zstd::bulk::compress(&body, 1).unwrap(), len);
         }
 
         #[test]
-        fn any_list_is_survived(
+        fn arbitrary_list_does_not_panic(
             pieces in prop::collection::vec((0u8..4, 0u32..3000, any::<u64>()), 0..9), tail in 0usize..5000
         ) {
             let mut body = (pieces.len() as u32).to_le_bytes().to_vec();
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_take_no_room() {
+    fn contents_take_no_space() {
         let mut bytes = vec![0; FRAME_BYTES as usize];
         replay::contents(7, FileId(1), 0, &mut bytes[..1 << 20]);
         let encoded = encode(0, &bytes).unwrap();

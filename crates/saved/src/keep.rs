@@ -1,4 +1,4 @@
-//! Which parts of an image are kept: those that are no holes of its file, less those that its file system does not use.
+//! Selects the parts of an image to save: the data of its file, without holes and without space that its file system does not use.
 
 use crate::error::Error;
 use crate::runs::runs;
@@ -12,22 +12,22 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-/// Bytes copied at once.
+/// Bytes copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// An image or a device, and which parts of it are kept. All others read as zeros.
+/// An image or a device, and the parts of it to save. All other parts read as zeros.
 #[derive(Debug)]
 pub struct Kept<'p> {
     path: &'p Path,
     file: File,
     size_bytes: u64,
-    /// Ascending and apart.
+    /// Ascending and not overlapping.
     parts: Vec<Range<u64>>,
     unused_bytes: u64,
 }
 
 impl<'p> Kept<'p> {
-    /// Of what lies at `path`, all but holes and the extents in `unused`, of which only whole blocks count.
+    /// Selects everything in the image or device at `path` except holes and the whole blocks in the extents `unused`.
     pub fn of(path: &'p Path, unused: &[Extent]) -> Result<Kept<'p>> {
         let mut file = input::open_disk(path).map_err(Error::io("opening", path))?;
         let size_bytes = file.seek(From::End(0)).map_err(Error::io("reading the size of", path))?;
@@ -37,7 +37,7 @@ impl<'p> Kept<'p> {
         Ok(Kept { path, file, size_bytes, parts: without(&data, &unused), unused_bytes })
     }
 
-    /// Bytes of the image.
+    /// Size of the image in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
@@ -47,23 +47,23 @@ impl<'p> Kept<'p> {
         self.unused_bytes
     }
 
-    /// Where it is.
+    /// The path of the image.
     pub fn path(&self) -> &Path {
         self.path
     }
 
-    /// Bytes that are kept, zeros among them.
+    /// Bytes of the selected parts, including zeros.
     pub fn kept_bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.end - part.start).sum()
     }
 
-    /// Writes what is kept to `out`, sparse, which the caller finishes.
+    /// Copies the selected parts to the sparse file `out`. The caller finishes the file.
     pub fn copy(&self, out: &mut NewFile) -> Result<()> {
         let path = out.path().to_owned();
         let to = out.file();
         to.set_len(self.size_bytes).map_err(Error::io("copying to", &path))?;
         let mut bytes = Vec::new();
-        for number in self.stretches(COPY_BYTES) {
+        for number in self.chunk_numbers(COPY_BYTES) {
             if disk::interrupted() {
                 return Err(Error::Interrupted);
             }
@@ -78,15 +78,15 @@ impl<'p> Kept<'p> {
         Ok(())
     }
 
-    /// The numbers of the stretches of `len` bytes that hold something to keep, ascending.
-    pub(crate) fn stretches(&self, len: u64) -> Vec<u64> {
+    /// The numbers of the chunks of `len` bytes that overlap the selected parts, ascending.
+    pub(crate) fn chunk_numbers(&self, len: u64) -> Vec<u64> {
         let mut numbers: Vec<u64> =
             self.parts.iter().flat_map(|part| part.start / len..=(part.end - 1) / len).collect();
         numbers.dedup();
         numbers
     }
 
-    /// Reads what is kept from byte `start` on, and zeros between.
+    /// Reads the bytes from offset `start` on, with zeros outside the selected parts.
     pub fn read(&self, start: u64, bytes: &mut [u8]) -> Result<()> {
         bytes.fill(0);
         let end = start + bytes.len() as u64;
@@ -100,7 +100,7 @@ impl<'p> Kept<'p> {
     }
 }
 
-/// The parts of a file that are no holes. Of a device, all.
+/// The parts of a file that are not holes; of a device, all of it.
 fn data(file: &File, size_bytes: u64) -> rustix::io::Result<Vec<Range<u64>>> {
     let (mut parts, mut at) = (Vec::new(), 0);
     while at < size_bytes {
@@ -117,7 +117,7 @@ fn data(file: &File, size_bytes: u64) -> rustix::io::Result<Vec<Range<u64>>> {
     Ok(parts)
 }
 
-/// The whole blocks in extents, which come in any order, ascending and apart.
+/// The whole blocks in `extents`, which may be in any order. The result is ascending and merged.
 fn whole_blocks(extents: &[Extent], size_bytes: u64) -> Vec<Range<u64>> {
     let block = BLOCK_BYTES as u64;
     let whole = |extent: &Extent| {
@@ -137,7 +137,7 @@ fn whole_blocks(extents: &[Extent], size_bytes: u64) -> Vec<Range<u64>> {
     apart
 }
 
-/// What of `ranges` is in none of `others`; both are ascending and apart.
+/// The parts of `ranges` outside `others`; both are ascending and do not overlap.
 fn without(ranges: &[Range<u64>], others: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut left = Vec::new();
     let mut first = 0;
@@ -165,14 +165,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_whole_blocks_are_left_out() {
+    fn only_whole_blocks_are_unused() {
         let extent = |start_bytes, len_bytes| Extent { start_bytes, len_bytes };
         let ranges = whole_blocks(&[extent(8192, 8192), extent(1, 8191), extent(100, 200)], 12288);
         assert_eq!(ranges, [Range { start: 4096, end: 12288 }]);
         assert_eq!(whole_blocks(&[extent(u64::MAX - 5, 5)], u64::MAX), []);
     }
 
-    /// Ranges that are ascending and apart.
+    /// Ascending ranges with gaps between them.
     fn apart() -> impl Strategy<Value = Vec<Range<u64>>> {
         prop::collection::vec((1u64..20, 1u64..20), 0..20).prop_map(|steps| {
             let mut at = 0;
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_else_is_left_out(ranges in apart(), others in apart()) {
+        fn without_removes_exactly_the_other_ranges(ranges in apart(), others in apart()) {
             let left = without(&ranges, &others);
             let has = |of: &[Range<u64>], at| of.iter().any(|range| range.contains(&at));
             for at in 0..850 {

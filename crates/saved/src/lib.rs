@@ -1,9 +1,9 @@
-//! Saved images: a disk image in one compact file, that is restored to the same bytes.
+//! Saved images: a disk image in one compact file, from which the same bytes can be restored.
 //!
-//! What is not kept: blocks of zeros, blocks that the file system does not use, and what aging has written to files, of which
-//! only is said where it starts, for it can be made again ([`replay::Position`]). The rest is compressed. The file holds a manifest,
-//! which can be read alone, and whose checksums cover every byte; so a signature of the manifest is one of all. The book describes the
-//! format, in "File formats".
+//! Not saved: blocks of zeros, blocks that the file system does not use, and file contents written by aging; of the latter only the start
+//! position is saved, because they can be regenerated ([`replay::Position`]). The rest is compressed. The file contains a manifest that can
+//! be read on its own and whose checksums cover every byte, so a signature of the manifest authenticates the whole file. The book describes
+//! the format in "File formats".
 
 mod error;
 mod format;
@@ -25,5 +25,5 @@ pub use read::{Difference, Saved};
 pub use runs::BLOCK_BYTES;
 pub use write::{Progress, write};
 
-/// What this crate's functions return.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

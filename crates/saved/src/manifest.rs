@@ -3,36 +3,36 @@
 use digest::Digest;
 use serde::{Deserialize, Serialize};
 
-/// What a saved image is; JSON in the file, a signature of which is one of the whole file.
+/// The description of a saved image, stored as JSON. A signature of the manifest authenticates the whole file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The format of the file.
+    /// The format version of the file.
     pub format: u32,
-    /// The program that wrote it, with its version.
+    /// The program and version that wrote the file.
     pub tool: String,
-    /// What the file holds, with the checksums.
+    /// The contents of the file, with checksums.
     pub contents: Contents,
-    /// What the image is: for whoever saved it to say.
+    /// A description of the image, supplied by the caller of [`crate::write()`].
     pub about: serde_json::Value,
 }
 
-/// What a saved image holds.
+/// The contents of a saved image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Contents {
-    /// Bytes of the image.
+    /// Size of the image in bytes.
     pub size_bytes: u64,
-    /// Bytes of the image in a frame.
+    /// Length of a frame in the image.
     pub frame_bytes: u64,
-    /// Frames in the file; all others are zeros.
+    /// Number of frames in the file; all others are zeros.
     pub frames: u64,
-    /// Bytes of the image that are kept as they are.
+    /// Bytes of the image that are stored literally.
     pub kept_bytes: u64,
-    /// Bytes of the image that are made again.
+    /// Bytes of the image that are regenerated.
     pub made_bytes: u64,
-    /// Bytes of the image that the file system does not use: they are zeros when it is restored, whatever they were.
+    /// Bytes of the image that the file system does not use; they are restored as zeros.
     pub unused_bytes: u64,
-    /// Of the index, which has that of each frame as it is stored.
+    /// Digest of the index, which has the digest of each stored frame.
     pub index_sha256: Digest,
-    /// Of the restored image: of its size and, frame by frame, what they hold. Two images with the same one are the same.
+    /// Digest of the restored image: of its size and the content digests of its frames. Images with equal digests are equal.
     pub content_sha256: Digest,
 }

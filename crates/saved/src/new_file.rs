@@ -1,4 +1,4 @@
-//! Files that get their name only when they are whole and on disk, and never that of another.
+//! Output files that get their name only when they are complete and synced, and never replace an existing file.
 
 use crate::Result;
 use crate::error::Error;
@@ -10,18 +10,18 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// A file on its way. Dropped before it is finished, and after `kill -9`, nothing is left of it where the file system can make files
-/// without a name; elsewhere a kill leaves `.NAME.part`, which the next file on its way to that name takes over.
+/// A file that is being written. If it is dropped unfinished, nothing is left. The same holds after `kill -9` if the file system supports
+/// unnamed files; otherwise a kill leaves `.NAME.part`, which the next writer of that name reuses.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
     file: File,
-    /// The name that it has meanwhile, if it must have one.
+    /// The temporary name, if the file system does not support unnamed files.
     part: Option<PathBuf>,
 }
 
 impl NewFile {
-    /// Begins the file that will be `path`, which must not be there.
+    /// Begins a file for `path`, which must not exist.
     pub fn begin(path: &Path) -> Result<NewFile> {
         if path.symlink_metadata().is_ok() {
             return Err(taken(path));
@@ -48,12 +48,12 @@ impl NewFile {
         &mut self.file
     }
 
-    /// The path that it will have.
+    /// The final path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Forces it to disk and gives it its name.
+    /// Syncs the file and gives it its name.
     pub fn finish(mut self) -> Result<()> {
         self.file.sync_all().map_err(Error::io("writing", &self.path))?;
         let named = match self.part.take() {
@@ -63,7 +63,7 @@ impl NewFile {
             }
             Some(part) => {
                 let renamed = rustix::fs::renameat_with(CWD, &part, CWD, &self.path, RenameFlags::NOREPLACE);
-                // NFS cannot rename so, and can link.
+                // NFS supports links, but not this kind of rename.
                 let linked = renamed == Err(Errno::INVAL);
                 if renamed.is_err() {
                     self.part = Some(part.clone());
@@ -85,13 +85,13 @@ impl NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(part) = self.part.take() {
-            // What cannot be removed has a name that says what it is.
+            // The name of a file that cannot be removed shows that it is partial.
             let _ = std::fs::remove_file(part);
         }
     }
 }
 
-/// The file that will be `path`, with a name that says that it is a part. One that a dead process left is begun anew.
+/// Creates the partial file for `path` under a temporary name, or truncates the one of a dead process.
 fn begin_part(dir: &Path, path: &Path) -> Result<(File, PathBuf)> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -105,7 +105,7 @@ fn begin_part(dir: &Path, path: &Path) -> Result<(File, PathBuf)> {
         Errno::WOULDBLOCK => Error::Busy(path.to_owned()),
         error => Error::io("locking", &part)(error),
     })?;
-    // Whoever had the lock before may have given it its name, or removed it.
+    // The previous holder of the lock may have renamed or removed the file.
     let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
     let here = part.symlink_metadata().and_then(|named| Ok(same(&named, &file.metadata()?)));
     if !here.is_ok_and(|same| same) {
@@ -125,7 +125,7 @@ mod tests {
     use std::io::Write as _;
 
     #[test]
-    fn a_file_has_its_name_only_when_it_is_whole() {
+    fn file_gets_its_name_when_complete() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         let mut file = NewFile::begin(&path).unwrap();
@@ -134,29 +134,32 @@ mod tests {
         file.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
         drop(NewFile::begin(&dir.path().join("b")).unwrap());
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "what is dropped leaves nothing");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "a dropped file was left behind");
     }
 
     #[test]
-    fn what_a_dead_process_left_is_begun_anew() {
+    fn leftover_of_a_dead_process_is_reused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         std::fs::write(dir.path().join(".a.part"), "half of an old one").unwrap();
         let (mut file, part) = begin_part(dir.path(), &path).unwrap();
-        assert!(matches!(begin_part(dir.path(), &path), Err(Error::Busy(_))), "two at once");
+        assert!(
+            matches!(begin_part(dir.path(), &path), Err(Error::Busy(_))),
+            "two processes write the same file"
+        );
         file.write_all(b"all of it").unwrap();
         NewFile { path: path.clone(), file, part: Some(part) }.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
         let (file, part) = begin_part(dir.path(), &dir.path().join("b")).unwrap();
         drop(NewFile { path: dir.path().join("b"), file, part: Some(part) });
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "what is dropped leaves nothing");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "a dropped file was left behind");
         std::os::unix::fs::symlink(&path, dir.path().join(".c.part")).unwrap();
-        assert!(begin_part(dir.path(), &dir.path().join("c")).is_err(), "a link is not followed");
+        assert!(begin_part(dir.path(), &dir.path().join("c")).is_err(), "a symbolic link was followed");
         assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
     }
 
     #[test]
-    fn nothing_is_overwritten() {
+    fn existing_file_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         let late = NewFile::begin(&path).unwrap();

@@ -1,11 +1,11 @@
-//! Reading a saved image: its manifest alone, or all of it.
+//! Reads saved images: only the manifest, or everything.
 
 use crate::error::Error;
 use crate::format::{self, Entry, HEADER_BYTES, TRAILER_BYTES, Trailer};
 use crate::frame::{self, FRAME_BYTES};
 use crate::manifest::Manifest;
 use crate::runs::runs;
-use crate::write::{Progress, at_once};
+use crate::write::{Progress, batch_frames};
 use crate::{BLOCK_BYTES, NewFile, Result};
 use digest::Digest;
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-/// A saved image, whose manifest and index are whole.
+/// A saved image with a verified manifest and index.
 #[derive(Debug)]
 pub struct Saved {
     path: PathBuf,
@@ -21,23 +21,23 @@ pub struct Saved {
     file_bytes: u64,
     manifest: Manifest,
     text: Vec<u8>,
-    /// The frames, each with its place in the file.
+    /// The frames, each with its offset in the file.
     frames: Vec<(u64, Entry)>,
 }
 
-/// How two saved images differ.
+/// The difference between two saved images.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Difference {
-    /// Blocks that differ.
+    /// Number of blocks that differ.
     pub blocks: u64,
-    /// Those of them that are zero in the first one.
+    /// Number of these blocks that are zero in the first image.
     pub only_second: u64,
-    /// Those of them that are zero in the second one.
+    /// Number of these blocks that are zero in the second image.
     pub only_first: u64,
 }
 
 impl Saved {
-    /// Opens the saved image at `path`. Its frames are looked at when they are needed.
+    /// Opens the saved image at `path`. Frames are read later, on demand.
     pub fn open(path: &Path) -> Result<Saved> {
         let foreign = |why: String| Error::Foreign { path: path.to_owned(), why };
         let damaged = |why: &str| Error::Damaged { path: path.to_owned(), why: why.to_owned() };
@@ -78,36 +78,36 @@ impl Saved {
             return Err(damaged("the checksum of its index does not match"));
         }
         let entries = Entry::decode_all(&index);
-        let frames = places(&manifest, &entries, index_at).map_err(damaged)?;
+        let frames = locate_frames(&manifest, &entries, index_at).map_err(damaged)?;
         Ok(Saved { path: path.to_owned(), file, file_bytes, manifest, text, frames })
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.file_bytes
     }
 
-    /// Its manifest.
+    /// The manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The bytes of its manifest: what is signed.
+    /// The encoded manifest, which is the signed text.
     pub fn manifest_text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Checks every byte of the file.
+    /// Verifies every byte of the file.
     pub fn verify(&self, progress: &mut Progress) -> Result<()> {
         self.each(progress, |_, _| Ok(()))
     }
 
-    /// Writes the image to `out`, which the caller finishes: sparse, and each frame checked before it is written.
+    /// Restores the image to the sparse file `out`, verifying each frame before it is written. The caller finishes the file.
     pub fn restore(&self, out: &mut NewFile, progress: &mut Progress) -> Result<()> {
         let path = out.path().to_owned();
         let to = out.file();
@@ -121,7 +121,7 @@ impl Saved {
         })
     }
 
-    /// Counts the blocks that differ. Frames that hold the same are not even read.
+    /// Counts the blocks that differ. Frames with equal digests are not read.
     pub fn difference(&self, other: &Saved, progress: &mut Progress) -> Result<Difference> {
         let (a, b) = (&self.manifest.contents, &other.manifest.contents);
         if (a.size_bytes, a.frame_bytes) != (b.size_bytes, b.frame_bytes) {
@@ -151,11 +151,11 @@ impl Saved {
         Ok(difference)
     }
 
-    /// Calls `each` with every frame, checked: its place in the image and its bytes; several at a time.
+    /// Calls `each` with the image offset and the bytes of every frame, verified; in parallel.
     fn each(&self, progress: &mut Progress, each: impl Fn(u64, &[u8]) -> Result<()> + Sync) -> Result<()> {
         let frame_bytes = self.manifest.contents.frame_bytes;
         let mut done = 0;
-        for batch in self.frames.chunks(at_once()) {
+        for batch in self.frames.chunks(batch_frames()) {
             if disk::interrupted() {
                 return Err(Error::Interrupted);
             }
@@ -166,7 +166,7 @@ impl Saved {
         Ok(())
     }
 
-    /// What a frame holds.
+    /// Reads and verifies a frame.
     fn frame(&self, (at, entry): &(u64, Entry)) -> Result<Vec<u8>> {
         let place = entry.number * self.manifest.contents.frame_bytes;
         let damaged = |why: &str| Error::Damaged {
@@ -202,10 +202,10 @@ impl Difference {
     }
 }
 
-/// A frame with its place in the file.
+/// A frame with its offset in the file.
 type Placed = (u64, Entry);
 
-/// The frames that are in one of two lists only, or hold something else there: number, and the frames.
+/// The frames that are in only one of the lists, or differ: number, and the frames.
 fn pairs<'f>(a: &'f [Placed], b: &'f [Placed]) -> Vec<(u64, Option<&'f Placed>, Option<&'f Placed>)> {
     let (mut left, mut right) = (a.iter().peekable(), b.iter().peekable());
     let mut pairs = Vec::new();
@@ -220,7 +220,7 @@ fn pairs<'f>(a: &'f [Placed], b: &'f [Placed]) -> Vec<(u64, Option<&'f Placed>, 
     }
 }
 
-/// Refuses a manifest that would have more read into memory than it can need, before it is read.
+/// Refuses a manifest whose sizes are inconsistent, before memory is allocated for them.
 fn check_sizes(manifest: &Manifest, index_bytes: u64) -> Result<(), &'static str> {
     let contents = &manifest.contents;
     let is_block = contents.frame_bytes > 0 && contents.frame_bytes.is_multiple_of(BLOCK_BYTES as u64);
@@ -235,8 +235,8 @@ fn check_sizes(manifest: &Manifest, index_bytes: u64) -> Result<(), &'static str
     Ok(())
 }
 
-/// The place of each frame in the file. They must follow each other from the header to the index, be in order and lie in the image.
-fn places(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<Placed>, &'static str> {
+/// The offset of each frame in the file. Frames must be contiguous from the header to the index, in order, and inside the image.
+fn locate_frames(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<Placed>, &'static str> {
     let contents = &manifest.contents;
     if format::content_of(contents.size_bytes, entries) != contents.content_sha256 {
         return Err("the image checksums of its manifest and index differ");
@@ -249,7 +249,7 @@ fn places(manifest: &Manifest, entries: &[Entry], index_at: u64) -> Result<Vec<P
         if entry.number < least || start.is_none_or(|start| start >= contents.size_bytes) {
             return Err("its index is out of order");
         }
-        if entry.stored_bytes > frame::most_stored(contents.frame_bytes as usize) as u64 {
+        if entry.stored_bytes > frame::stored_max(contents.frame_bytes as usize) as u64 {
             return Err("a frame exceeds the maximum stored size");
         }
         frames.push((at, *entry));

@@ -1,11 +1,11 @@
-//! Blocks that hold anything at all.
+//! Runs of nonzero blocks.
 
 use std::ops::Range;
 
-/// The unit in which zeros are left out.
+/// The block size for detecting zeros.
 pub const BLOCK_BYTES: usize = 4096;
 
-/// The runs of blocks in `bytes` that are not all zero; the last block may be cut short.
+/// The runs of blocks in `bytes` that are not all zero; the last block may be partial.
 pub(crate) fn runs(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     const ZEROS: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
     let holds = move |at: usize| {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeros_are_between_the_runs() {
+    fn zero_blocks_separate_runs() {
         let mut bytes = vec![0; 5 * BLOCK_BYTES + 100];
         assert_eq!(runs(&bytes).count(), 0);
         for at in [BLOCK_BYTES - 1, BLOCK_BYTES, 5 * BLOCK_BYTES + 99] {

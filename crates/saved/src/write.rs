@@ -1,4 +1,4 @@
-//! Writing a saved image, in one pass.
+//! Writes saved images in one pass.
 
 use crate::error::Error;
 use crate::format::{self, Entry, Trailer, VERSION};
@@ -10,14 +10,14 @@ use digest::Digest;
 use rayon::prelude::*;
 use std::io::{BufWriter, Write as _};
 
-/// Is told how much is done and how much there is to do, in bytes of the image.
+/// Called with the bytes of the image that are done and the total.
 pub type Progress<'w> = dyn FnMut(u64, u64) + 'w;
 
-/// Frames that are in memory at once, for each thread.
-const FRAMES_A_THREAD: usize = 2;
+/// Frames in memory per thread.
+const FRAMES_PER_THREAD: usize = 2;
 
-/// Writes what is kept of an image to `out`, with a manifest that says `about` it; the file is finished by the caller. Memory
-/// is bounded by the number of threads.
+/// Writes the selected parts of an image to `out`, with `about` in the manifest. The caller finishes the file. Memory use is bounded by the
+/// number of threads.
 pub fn write(
     kept: &Kept,
     out: &mut NewFile,
@@ -31,10 +31,10 @@ pub fn write(
     to.write_all(&format::header()).map_err(fail())?;
 
     let size_bytes = kept.size_bytes();
-    let numbers = kept.stretches(FRAME_BYTES);
+    let numbers = kept.chunk_numbers(FRAME_BYTES);
     let (mut entries, mut kinds) = (Vec::new(), frame::Kinds::default());
     let mut done = 0;
-    for batch in numbers.chunks(at_once()) {
+    for batch in numbers.chunks(batch_frames()) {
         if disk::interrupted() {
             return Err(Error::Interrupted);
         }
@@ -79,9 +79,9 @@ pub fn write(
     Ok(manifest)
 }
 
-/// How many frames are worked on together.
-pub(crate) fn at_once() -> usize {
-    FRAMES_A_THREAD * rayon::current_num_threads()
+/// The number of frames processed in parallel.
+pub(crate) fn batch_frames() -> usize {
+    FRAMES_PER_THREAD * rayon::current_num_threads()
 }
 
 fn encode(kept: &Kept, number: u64) -> Result<Option<(u64, Encoded)>> {

@@ -1,4 +1,4 @@
-//! Images saved and restored, and saved images that are damaged.
+//! Saving and restoring images, and detecting damage.
 
 use proptest::prelude::*;
 use senesce_saved::{Digest, Kept, NewFile, Saved, write};
@@ -11,7 +11,7 @@ use trace::FileId;
 
 const BLOCK: u64 = 4096;
 
-/// A sparse image of 20 MiB and a bit: metadata, contents, and what is not used any more.
+/// A sparse image of 20 MiB and 512 bytes with metadata, contents, and space that is no longer used.
 fn image(dir: &Path) -> PathBuf {
     let path = dir.join("image");
     let file = File::create(&path).unwrap();
@@ -47,12 +47,12 @@ fn restore(saved: &Saved, to: &Path) -> Result<(), senesce_saved::Error> {
 }
 
 #[test]
-fn an_image_comes_back_to_the_byte_and_sparse() {
+fn image_round_trips_and_stays_sparse() {
     let (dir, image, to) = saved();
     let saved = Saved::open(&to).unwrap();
     saved.verify(&mut |_, _| {}).unwrap();
     assert_eq!(saved.manifest().about, json!({"name": "it"}));
-    assert_eq!(saved.manifest().contents.made_bytes, 3 << 20, "contents are not stored");
+    assert_eq!(saved.manifest().contents.made_bytes, 3 << 20, "contents are stored literally");
     assert!(saved.file_bytes() < 4000, "{}", saved.file_bytes());
     let back = dir.path().join("back");
     restore(&saved, &back).unwrap();
@@ -62,7 +62,7 @@ fn an_image_comes_back_to_the_byte_and_sparse() {
 }
 
 #[test]
-fn what_is_not_used_is_zero_and_all_else_as_it_was() {
+fn unused_space_is_restored_as_zeros() {
     let (dir, image, whole) = saved();
     let to = dir.path().join("less.aged");
     let unused = disk::Extent { start_bytes: 12 << 20, len_bytes: 10 * BLOCK };
@@ -80,7 +80,7 @@ fn what_is_not_used_is_zero_and_all_else_as_it_was() {
 }
 
 #[test]
-fn a_flipped_bit_is_found_in_every_byte() {
+fn bit_flip_in_any_byte_is_detected() {
     let (dir, _, to) = saved();
     let bytes = std::fs::read(&to).unwrap();
     let flipped = dir.path().join("flipped");
@@ -94,7 +94,7 @@ fn a_flipped_bit_is_found_in_every_byte() {
 }
 
 #[test]
-fn what_is_cut_off_longer_or_newer_is_refused() {
+fn truncated_extended_and_newer_files_are_refused() {
     let (dir, _, to) = saved();
     let bytes = std::fs::read(&to).unwrap();
     let other = dir.path().join("other");
@@ -112,9 +112,9 @@ fn what_is_cut_off_longer_or_newer_is_refused() {
     assert!(Saved::open(dir.path()).is_err());
 }
 
-/// A sparse file costs who sends it nothing; so what it says of lengths is not believed.
+/// A huge sparse file is cheap to send, so lengths in the file must not be trusted.
 #[test]
-fn lengths_without_end_are_refused_before_anything_is_read() {
+fn huge_lengths_are_refused_before_allocation() {
     let (dir, _, to) = saved();
     let bytes = std::fs::read(&to).unwrap();
     let (head, trailer) = (&bytes[..16], &bytes[bytes.len() - 56..]);
@@ -143,7 +143,7 @@ fn lengths_without_end_are_refused_before_anything_is_read() {
 }
 
 #[test]
-fn the_manifest_is_the_same_for_the_same_image() {
+fn saving_is_deterministic() {
     let (dir, image, to) = saved();
     let again = dir.path().join("again.aged");
     save(&image, &[], &again);
@@ -153,9 +153,9 @@ fn the_manifest_is_the_same_for_the_same_image() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With checksums that are right all the way, so that what is behind them is reached.
+    /// All checksums are valid, so that the code behind them is reached.
     #[test]
-    fn a_forged_manifest_or_index_is_survived(at in 0usize..160, to: u8, size: u64, frame in prop_oneof![Just(2u64 << 20), any::<u64>()]) {
+    fn forged_manifest_or_index_does_not_panic(at in 0usize..160, to: u8, size: u64, frame in prop_oneof![Just(2u64 << 20), any::<u64>()]) {
         let (dir, _, path) = saved();
         let bytes = std::fs::read(&path).unwrap();
         let saved = Saved::open(&path).unwrap();
