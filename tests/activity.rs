@@ -1,4 +1,4 @@
-//! Short-lived files: recorded, imported and shown.
+//! Recording, importing and showing the activity of short-lived files.
 
 use crate::common::{Lab, LoopDevice, Mounted, Running, document, is_root, text};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-/// A recording that has begun.
+/// A running recording.
 struct Recording {
     child: Running,
     said: Vec<String>,
@@ -21,14 +21,14 @@ impl Recording {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut said = Vec::new();
         while !said.last().is_some_and(|line: &String| line.contains("Ctrl-C stops")) {
-            said.push(lines.next().unwrap_or_else(|| panic!("it does not watch: {said:?}")));
+            said.push(lines.next().unwrap_or_else(|| panic!("the recording did not start: {said:?}")));
         }
-        // What it says later is not read, and must not block it.
+        // Later messages are discarded, so that they do not block the recording.
         std::thread::spawn(move || lines.for_each(drop));
         Recording { child, said }
     }
 
-    /// Waits until it has taken in all that happened: its queues are empty, and it waits for more.
+    /// Waits until the recording has processed all events: its queues are empty, and it waits for more.
     fn catch_up(&mut self) {
         let pid = self.child.id();
         let server = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).unwrap();
@@ -51,7 +51,7 @@ impl Recording {
         self.child.until("all that it was told", || is_empty() && waits() && is_empty());
     }
 
-    /// Interrupts it, which keeps what was seen.
+    /// Interrupts the recording and returns its result.
     fn end(self) -> Value {
         self.child.signal(Signal::INT);
         let output = self.child.wait();
@@ -60,7 +60,7 @@ impl Recording {
     }
 }
 
-/// The system calls by which a process waits for events, by their numbers on x86-64 and on 64-bit ARM.
+/// The system call numbers for polling on x86-64 and 64-bit ARM.
 const POLLS: &[i64] = if cfg!(target_arch = "x86_64") { &[7, 271] } else { &[73] };
 
 fn record(lab: &Lab, tree: &Path, by: &str, to: &str) -> Recording {
@@ -68,7 +68,7 @@ fn record(lab: &Lab, tree: &Path, by: &str, to: &str) -> Recording {
     Recording::begin(&mut lab.command(["activity", "record", tree, to, "--by", by, "--for", "60s", "--json"]))
 }
 
-/// Files that live for a moment and files that live on; how many of the former there are, and their bytes.
+/// Creates short-lived and surviving files. Returns the number of the short-lived ones and their bytes.
 fn burst(tree: &Path, files: u64, recordings: &mut [Recording]) -> (u64, u64) {
     let mut pause = || recordings.iter_mut().for_each(Recording::catch_up);
     let new = tree.join("new/deeper");
@@ -81,7 +81,7 @@ fn burst(tree: &Path, files: u64, recordings: &mut [Recording]) -> (u64, u64) {
         bytes += 37 * number;
         fs::write(path(number), vec![1; 37 * number as usize]).unwrap();
     }
-    // One is moved, one has another name for a while, one grows later, one is replaced, one was there before.
+    // One file is renamed, one has a second name for a while, one is extended, one is replaced, and one existed before.
     fs::rename(path(3), tree.join("old/moved")).unwrap();
     fs::hard_link(path(4), tree.join("other-name")).unwrap();
     fs::OpenOptions::new().append(true).open(path(5)).unwrap().write_all(b"more").unwrap();
@@ -109,7 +109,7 @@ fn burst(tree: &Path, files: u64, recordings: &mut [Recording]) -> (u64, u64) {
 fn check(found: &Value, (files, bytes): (u64, u64)) {
     assert_eq!(found["short_lived"], files, "{found:#}");
     assert_eq!(found["bytes"], bytes, "{found:#}");
-    // The one that lives on.
+    // Includes the surviving file.
     assert_eq!(found["created"], files + 1, "{found:#}");
     assert_eq!((&found["overflows"], &found["unwatched"]), (&Value::from(0), &Value::from(0)), "{found:#}");
     assert_eq!(found["profiles"], 3, "{found:#}");
@@ -119,7 +119,7 @@ fn tree(root: &Path) -> std::path::PathBuf {
     let tree = root.join("tree");
     fs::create_dir_all(tree.join("old")).unwrap();
     fs::write(tree.join("old/before"), "was here").unwrap();
-    // Births are told in seconds: what is new is born in a later one.
+    // Birth times have a resolution of seconds: new files must be born in a later second.
     let second = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let born_s = second();
     testing::wait_until("the next second", || second() > born_s);
@@ -127,7 +127,7 @@ fn tree(root: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn both_watchers_see_every_file_that_comes_and_goes_on_ext4() {
+fn both_watchers_see_every_short_lived_file_on_ext4() {
     needs!("ext4");
     let lab = Lab::new();
     let device = LoopDevice::new(&lab.path().join("image"), 64 << 20);
@@ -138,7 +138,7 @@ fn both_watchers_see_every_file_that_comes_and_goes_on_ext4() {
     assert!(Command::new("mount").arg(&device.0).arg(&root).status().unwrap().success());
     let mounted = Mounted { dir: root.clone() };
     let tree = tree(&root);
-    // What happens outside of the tree is on the same file system.
+    // Events outside the tree are on the same file system.
     let mut both = [record(&lab, &tree, "fanotify", "f.jsonl"), record(&lab, &tree, "inotify", "i.jsonl")];
     fs::write(root.join("outside"), "x").unwrap();
     fs::remove_file(root.join("outside")).unwrap();
@@ -152,7 +152,7 @@ fn both_watchers_see_every_file_that_comes_and_goes_on_ext4() {
     };
     assert_eq!(shares("f.jsonl"), shares("i.jsonl"));
     assert!(lab.run("activity show f.jsonl").contains("recorded by fanotify"));
-    // Files that are deleted as soon as they are written have their size all the same.
+    // The size of files that are deleted immediately after writing is known.
     let fanotify = record(&lab, &root, "fanotify", "f.jsonl");
     for number in 0..1000 {
         fs::write(tree.join("instant"), vec![1; number]).unwrap();
@@ -168,7 +168,7 @@ fn both_watchers_see_every_file_that_comes_and_goes_on_ext4() {
 }
 
 #[test]
-fn inotify_sees_every_file_that_comes_and_goes_on_tmpfs() {
+fn inotify_sees_every_short_lived_file_on_tmpfs() {
     let lab = Lab::new();
     let tree = tree(lab.path());
     let mut recording = record(&lab, &tree, "inotify", "set.jsonl");
@@ -177,7 +177,7 @@ fn inotify_sees_every_file_that_comes_and_goes_on_tmpfs() {
 }
 
 #[test]
-fn it_says_what_watches_and_why_not_the_other() {
+fn watcher_and_reason_for_fallback_are_reported() {
     let lab = Lab::new();
     let tree = tree(lab.path());
     let program = env!("CARGO_BIN_EXE_senesce");
@@ -202,10 +202,10 @@ fn it_says_what_watches_and_why_not_the_other() {
 }
 
 #[test]
-fn too_few_watches_are_said_with_what_to_do() {
+fn watch_limit_error_names_setting() {
     let lab = Lab::new();
     let tree = tree(lab.path());
-    // The limit of a name space of users is its own.
+    // A user namespace has its own limit.
     let script = "echo 1 > /proc/sys/user/max_inotify_watches && exec \"$@\"";
     let args = ["--user", "--map-root-user", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_senesce")];
     let output = Command::new("unshare")
@@ -223,7 +223,7 @@ fn too_few_watches_are_said_with_what_to_do() {
 }
 
 #[test]
-fn strace_itself_is_understood() {
+fn real_strace_log_is_imported() {
     let lab = Lab::new();
     let script = "mkdir d; for i in 1 2 3; do echo 12345 > d/f$i; done; echo more >> d/f1; mv d e; \
         (cd e; mv f1 g; rm g); cat e/f2 > e/f4; mv e/f4 e/f2; rm e/f2; echo stays > kept; rm old";
@@ -240,14 +240,14 @@ fn strace_itself_is_understood() {
         return testing::skip("strace", format!("it does not work here: {}", text(&traced.stderr)));
     }
     let found = lab.json("activity import --from strace log set.jsonl");
-    // f1 has 6 + 5 bytes and f4, which was moved to f2, the 6 of f2, as the f2 that it replaced; f3 and another live on. By
-    // its path, the directory that was renamed is another.
+    // f1 has 6 + 5 bytes; f4, which was renamed to f2, has the 6 bytes of f2, as has the replaced f2; f3 and another file survive. The
+    // renamed directory counts as another one because of its path.
     assert_eq!((&found["short_lived"], &found["created"]), (&Value::from(3), &Value::from(5)), "{found:#}");
     assert_eq!((&found["bytes"], &found["profiles"]), (&Value::from(23), &Value::from(2)), "{found:#}");
 }
 
 #[test]
-fn bad_activity_is_refused() {
+fn invalid_activity_is_refused() {
     let lab = Lab::new();
     fs::write(lab.path().join("log"), "no log\n").unwrap();
     fs::create_dir(lab.path().join("dir")).unwrap();

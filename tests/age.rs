@@ -3,22 +3,22 @@
 use crate::common::{Lab, Mounted, text};
 use std::process::Command;
 
-/// No larger than each takes: Btrfs is slow, and XFS makes none below 300 MiB.
+/// The smallest practical sizes: Btrfs is slow, and XFS needs at least 300 MiB.
 const KINDS: [(&str, &str); 3] = [("ext4", "160MiB"), ("xfs", "320MiB"), ("btrfs", "256MiB")];
 
 #[test]
-fn ages_ext4_exactly_and_the_checker_finds_nothing() {
+fn ext4_ages_exactly_and_passes_its_checker() {
     ages_exactly(KINDS[0], "", &["e2fsck", "-fn"]);
 }
 
 #[test]
-fn ages_xfs_exactly_and_the_checker_finds_nothing() {
+fn xfs_ages_exactly_and_passes_its_checker() {
     ages_exactly(KINDS[1], "", &["xfs_repair", "-n"]);
 }
 
-/// As its makers advise for a small one; as `mkfs` makes it, it is in `files`.
+/// With `--mixed`, as recommended for small file systems; `files` tests the default of `mkfs`.
 #[test]
-fn ages_btrfs_exactly_and_the_checker_finds_nothing() {
+fn btrfs_ages_exactly_and_passes_its_checker() {
     ages_exactly(KINDS[2], "--mkfs-opts=--mixed", &["btrfs", "check", "--readonly"]);
 }
 
@@ -48,7 +48,7 @@ fn ages_exactly((fs, size): (&str, &str), opts: &str, checker: &[&str]) {
 }
 
 #[test]
-fn the_seed_decides_whatever_the_file_system_and_the_threads() {
+fn trace_depends_on_seed_not_on_file_system_or_threads() {
     needs!("ext4");
     needs!("xfs");
     let lab = Lab::new();
@@ -63,7 +63,7 @@ fn the_seed_decides_whatever_the_file_system_and_the_threads() {
             seen.push((aged["trace_sha256"].clone(), lab.list(&lab.work().join(format!("{name}.img")))));
         }
     }
-    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "one trace, one tree");
+    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "the traces or trees differ");
     let other = lab.json(
         "age --fs ext4 --size 320MiB --fullness 0.5 --profile meyer --seed 4 --overwrites 3 --plan-only",
     );
@@ -75,7 +75,7 @@ fn the_seed_decides_whatever_the_file_system_and_the_threads() {
 }
 
 #[test]
-fn survivors_hold_data_that_is_really_on_disk() {
+fn survivors_have_data_on_disk() {
     for (fs, size) in KINDS {
         needs!(fs);
         let lab = Lab::new();
@@ -103,7 +103,7 @@ fn survivors_hold_data_that_is_really_on_disk() {
 }
 
 #[test]
-fn stops_by_time_and_goes_on_under_changed_conditions() {
+fn stops_by_time_and_resumes_with_changed_options() {
     needs!("ext4");
     let lab = Lab::new();
     let line = "age --fs ext4 --size 128MiB --fullness 0.5 --profile agrawal --seed 1 --name a --work work";
@@ -114,7 +114,10 @@ fn stops_by_time_and_goes_on_under_changed_conditions() {
     assert_eq!(done["stopped_by"], "bound");
     assert_eq!(done["errors"], 0);
     let whole = lab.json(&line.replace("--name a --work work", "--plan-only"));
-    assert_eq!(done["trace_sha256"], whole["trace_sha256"], "as if it had never stopped");
+    assert_eq!(
+        done["trace_sha256"], whole["trace_sha256"],
+        "the resumed trace differs from an uninterrupted one"
+    );
     let further = lab.json(&format!("{} --resume", line.replace("0.5", "0.4")));
     assert!((further["fullness"].as_f64().unwrap() - 0.4).abs() < 0.02, "{}", further["fullness"]);
     assert_eq!(further["errors"], 0);
@@ -138,10 +141,10 @@ fn stops_by_fit() {
 }
 
 #[test]
-fn a_file_system_that_is_too_small_is_aged_as_far_as_it_goes() {
+fn too_small_file_system_stops_when_full() {
     needs!("ext4");
     let lab = Lab::new();
-    // One thread: of several, each may wait 5 s for space that another is about to free.
+    // A single thread: each of several threads may wait 5 s for space that another is about to free.
     let stopped = lab.json(&format!("{TOO_SMALL} --name stop --on-full stop --threads 1"));
     assert_eq!(stopped["stopped_by"], "full", "the reserve and the tables leave less than 98 %");
     assert!(stopped["operations"].as_u64() < stopped["bound_operations"].as_u64());
@@ -151,7 +154,7 @@ fn a_file_system_that_is_too_small_is_aged_as_far_as_it_goes() {
 const TOO_SMALL: &str =
     "age --fs ext4 --size 256MiB --profile wang_os --fullness 0.98 --overwrites 2 --no-fill --work work";
 
-/// Ages much more than there is memory without filling it.
+/// Ages a file system much larger than memory without writing file data.
 fn aged_without_filling(gib: u64) {
     let lab = Lab::new();
     let aged = lab.json(&format!("age --fs ext4 --size {gib}GiB --profile wang_lanl --fullness 0.01 --overwrites 0.02 --no-fill --name t --work work"));
@@ -164,7 +167,7 @@ fn aged_without_filling(gib: u64) {
 }
 
 #[test]
-fn sixty_four_gigabytes_are_aged_without_filling_them() {
+fn sixty_four_gib_are_aged_without_filling() {
     needs!("ext4");
     aged_without_filling(64);
 }
@@ -188,7 +191,7 @@ mod soak {
         assert!(skipped["errors"].as_u64().unwrap() > 0, "the reserve and the tables leave less than 98 %");
         assert!(skipped["failures"].as_array().unwrap().iter().any(|f| f["error"] == "ENOSPC"));
         assert_eq!(skipped["checker_clean"], true);
-        // One thread: of several, each may wait 5 s for space that another is about to free.
+        // A single thread: each of several threads may wait 5 s for space that another is about to free.
         let stopped = lab.json(&format!("{TOO_SMALL} --name stop --on-full stop --threads 1"));
         assert!(stopped["operations"].as_u64() < skipped["operations"].as_u64());
         lab.nothing_left();
@@ -196,19 +199,19 @@ mod soak {
 }
 
 #[test]
-fn a_directory_is_aged_without_any_file_system_being_made() {
+fn directory_is_aged_without_creating_a_file_system() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("place")).unwrap();
     let aged = lab.json("age --dir place --size 64MiB --profile wang_os --overwrites 2 --name d --work work");
     assert_eq!(aged["fs"], "dir");
     assert_eq!(aged["errors"], 0);
     let made: Vec<_> = std::fs::read_dir(lab.path().join("place")).unwrap().flatten().collect();
-    assert_eq!(made.len(), 1, "one subdirectory of its own");
+    assert_eq!(made.len(), 1, "aging a directory must create one subdirectory");
     assert!(made[0].file_name().to_string_lossy().starts_with("senesce-"));
 }
 
 #[test]
-fn the_trace_is_kept_and_can_be_looked_at() {
+fn saved_trace_can_be_inspected_and_converted() {
     needs!("ext4");
     let lab = Lab::new();
     let aged = lab.json("age --fs ext4 --size 256MiB --profile wang_os --overwrites 2 --no-fill --work work --save-trace a.parquet");

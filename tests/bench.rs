@@ -1,4 +1,4 @@
-//! The metadata benchmark: what it prints, what it keeps, how it fails.
+//! The metadata benchmark: its output, its stored results and its errors.
 
 use crate::common::{Lab, Running, document, text};
 use rustix::process::Signal;
@@ -21,7 +21,7 @@ fn names(root: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// By kind of operation: how many went well, how many did not.
+/// By kind of operation: the number of successful and failed operations.
 type Counts = BTreeMap<String, (u64, u64)>;
 
 /// The operations of each phase.
@@ -37,7 +37,7 @@ fn operations(outcome: &Value) -> Vec<(String, Counts)> {
 }
 
 #[test]
-fn threads_and_processes_do_the_same() {
+fn threads_and_processes_do_the_same_operations() {
     let lab = Lab::new();
     for ranks in [1, 2, 4] {
         let mut seen = Vec::new();
@@ -61,7 +61,7 @@ fn threads_and_processes_do_the_same() {
 }
 
 #[test]
-fn each_phase_is_told_in_full_and_kept() {
+fn each_phase_is_reported_and_stored() {
     let lab = Lab::new();
     let outcome = lab.json(&format!("{SMALL} --ranks 2 --work work --name mine"));
     let phases = outcome["phases"].as_array().unwrap();
@@ -79,11 +79,11 @@ fn each_phase_is_told_in_full_and_kept() {
     assert!(ordered.is_sorted() && ordered[0] > 0.0, "{read}");
     let csv = lab.run("export --work work");
     assert!(csv.lines().any(|line| line.contains("benchmark,objects_per_s")), "{csv}");
-    assert!(!lab.path().join("senesce-metadata.json").exists(), "nothing is left to go on with");
+    assert!(!lab.path().join("senesce-metadata.json").exists(), "the progress file must be removed");
 }
 
 #[test]
-fn its_text_and_that_of_others_is_read_into_the_store() {
+fn text_output_can_be_imported() {
     let lab = Lab::new();
     let own = lab.run(&format!("{SMALL} --ranks 2"));
     std::fs::write(lab.path().join("own.txt"), &own).unwrap();
@@ -103,7 +103,7 @@ fn its_text_and_that_of_others_is_read_into_the_store() {
 }
 
 #[test]
-fn a_wrong_byte_and_a_missing_object_are_errors_and_cleaning_up_still_works() {
+fn corrupt_and_missing_objects_are_errors_and_cleanup_works() {
     let lab = Lab::new();
     lab.json(&format!("{SMALL} --phases precreate"));
     let set = lab.path().join("o/0_1");
@@ -127,13 +127,13 @@ fn a_wrong_byte_and_a_missing_object_are_errors_and_cleaning_up_still_works() {
 }
 
 #[test]
-fn a_killed_rank_is_named_and_ends_the_run() {
+fn killed_rank_is_named_and_ends_the_run() {
     let lab = Lab::new();
     let line =
         "bench metadata --root o --ranks 3 --processes --precreate 100 --iterations 50 --repeats 100000";
     let mut child = lab.start(line);
     let children = format!("/proc/{0}/task/{0}/children", child.id());
-    // Rank 0 is the process itself.
+    // Rank 0 is the main process.
     let ranks = || {
         let list = std::fs::read_to_string(&children).unwrap_or_default();
         list.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()).collect::<Vec<_>>()
@@ -141,18 +141,18 @@ fn a_killed_rank_is_named_and_ends_the_run() {
     child.until("objects of all ranks", || ranks().len() >= 2 && names(&lab.path().join("o")).len() >= 3000);
     let pid = rustix::process::Pid::from_raw(ranks()[0]).unwrap();
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
-    // It ends by that alone: the repeats would take hours.
+    // The run ends because of the lost rank: the repeats would take hours.
     let output = child.wait();
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("rank 1"), "{err}");
-    // How far the ranks came nobody could write down: objects that are missed are told, and nothing stays.
+    // The progress of the ranks is unknown: cleanup reports missing objects, and removes everything.
     lab.try_run(&format!("{line} --phases cleanup"));
     assert_eq!(names(&lab.path().join("o")), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn ctrl_c_leaves_what_cleanup_removes() {
+fn cleanup_removes_objects_after_interrupt() {
     let lab = Lab::new();
     let line = "bench metadata --root o --ranks 2 --precreate 100 --iterations 50 --repeats 100000";
     let mut child = lab.start(line);
@@ -167,7 +167,7 @@ fn ctrl_c_leaves_what_cleanup_removes() {
 }
 
 #[test]
-fn bad_benchmarks_are_refused() {
+fn invalid_benchmarks_are_refused() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("full")).unwrap();
     std::fs::write(lab.path().join("full/precious"), "").unwrap();
@@ -187,7 +187,7 @@ fn bad_benchmarks_are_refused() {
     }
 }
 
-/// What tells one content of a disk from another.
+/// A checksum of an image.
 fn checksum(path: &Path) -> u64 {
     use std::hash::{DefaultHasher, Hasher as _};
     let mut hasher = DefaultHasher::new();
@@ -198,7 +198,7 @@ fn checksum(path: &Path) -> u64 {
 const ON: &str = "--data-sets 3 --precreate 40 --iterations 20 --repeats 2 --ranks 2";
 
 #[test]
-fn on_an_aged_image_it_compares_and_leaves_the_image_as_it_was() {
+fn aged_image_is_compared_and_stays_unchanged() {
     needs!("ext4");
     let lab = Lab::new();
     lab.run("age --intrafile --fs ext4 --size 64MiB --name a --work work");
@@ -215,12 +215,12 @@ fn on_an_aged_image_it_compares_and_leaves_the_image_as_it_was() {
     assert!(left.is_empty(), "{left:?}");
     lab.nothing_left();
     let csv = lab.run("export --work work");
-    assert!(csv.contains("a, aged") && csv.contains("a, unaged"), "each side is a run of its own");
+    assert!(csv.contains("a, aged") && csv.contains("a, unaged"), "each side must be a separate run");
     lab.refused("bench metadata --on none --work work", "no aged file system named none");
 }
 
 #[test]
-fn on_a_modelled_disk_it_rolls_back_even_what_was_killed() {
+fn modelled_disk_is_rolled_back_even_after_a_kill() {
     needs!("ext4");
     let lab = Lab::new();
     lab.run("age --intrafile --fs ext4 --size 64MiB --disk ideal --name a --work work");
@@ -230,12 +230,12 @@ fn on_a_modelled_disk_it_rolls_back_even_what_was_killed() {
     let mut command = lab.command(line.split_whitespace());
     let mut child = Running::new(command.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    // The unaged side is first.
+    // The unaged side runs first.
     let made = |line: &String| line.starts_with("precreate");
     assert!(lines.find(made).is_some() && lines.find(made).is_some());
     child.kill();
     lab.clean_up();
-    assert_eq!(scan(&lab), files, "what cleans up rolls back");
+    assert_eq!(scan(&lab), files, "cleanup must roll back the disk");
     let on = lab.json(&format!("bench metadata --on a --work work {ON}"));
     assert_eq!(on["kept"], "rolled-back");
     assert_eq!(scan(&lab), files);
@@ -244,7 +244,7 @@ fn on_a_modelled_disk_it_rolls_back_even_what_was_killed() {
 }
 
 #[test]
-fn memory_is_limited_by_a_control_group() {
+fn control_group_limits_memory() {
     if let Err(why) = disk::MemoryLimit::available() {
         return testing::skip("memory controller", why);
     }

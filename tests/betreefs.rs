@@ -1,4 +1,4 @@
-//! betreefs as its users meet it: made, mounted, worked on, killed, filled, checked; aged and compared.
+//! betreefs as a user sees it: creating, mounting, using, killing, filling and checking; aging and comparing.
 
 use crate::common::{Lab, is_root, text, wait_for_end};
 use std::io::{Read as _, Write as _};
@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, sym
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file system that is mounted on a directory of the lab.
+/// A file system mounted on a directory of the lab.
 pub struct Mounted<'a> {
     lab: &'a Lab,
     dir: PathBuf,
@@ -20,7 +20,7 @@ impl<'a> Mounted<'a> {
         Mounted { lab, dir }
     }
 
-    /// The process that serves it.
+    /// The server process.
     fn server(&self) -> i32 {
         let here = self.dir.to_str().unwrap();
         let ours = |pid: &i32| {
@@ -28,17 +28,17 @@ impl<'a> Mounted<'a> {
             text(&line).contains("--foreground") && text(&line).contains(here)
         };
         let pids = std::fs::read_dir("/proc").unwrap().flatten();
-        pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(ours).expect("it is served")
+        pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(ours).expect("a server runs")
     }
 
     pub fn unmount(self) {
         let server = self.server();
-        self.take_down();
+        self.umount();
         // The store is closed when the server has ended.
         wait_for_end(server as u32);
     }
 
-    fn take_down(&self) {
+    fn umount(&self) {
         let output = Command::new("umount").arg(&self.dir).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
@@ -46,7 +46,7 @@ impl<'a> Mounted<'a> {
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
-        // What a failed test leaves.
+        // Leftover of a failed test.
         let _ = Command::new("umount").args(["-l", "-q"]).arg(&self.dir).output();
         let _ = self.lab;
     }
@@ -68,7 +68,7 @@ fn shell(dir: &Path, script: &str) -> String {
 }
 
 #[test]
-fn what_users_do_lasts() {
+fn user_operations_persist() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -76,7 +76,7 @@ fn what_users_do_lasts() {
     lab.run("betreefs mkfs disk.img --size 256MiB");
     let mounted = Mounted::new(&lab, "disk.img", "-o cache_mib=32");
     let dir = mounted.dir.clone();
-    // A second mount would ruin both.
+    // A second mount would corrupt the file system.
     lab.refused_with("betreefs mount disk.img mnt", "it is mounted on");
     lab.refused_with("betreefs check disk.img", "another process has it open");
     let make = "mkdir -p a/b; for i in $(seq 200); do echo $i > a/b/$i; done; mv a/b a/c; rm a/c/1??; \
@@ -87,7 +87,7 @@ fn what_users_do_lasts() {
     let odd = dir.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&name));
     std::fs::write(&odd, "odd").unwrap();
     rustix::fs::setxattr(&odd, c"user.x", b"y", rustix::fs::XattrFlags::empty()).unwrap();
-    // Open without a name.
+    // An open file without a name.
     let mut unnamed = std::fs::File::options()
         .read(true)
         .write(true)
@@ -107,7 +107,7 @@ fn what_users_do_lasts() {
         (&checked["clean"], &checked["unmounted"], &checked["files_without_a_name"]),
         (&true.into(), &true.into(), &0.into())
     );
-    // For reading alone it stays what it is.
+    // A read-only mount does not change the image.
     let before = std::fs::read(lab.path().join("disk.img")).unwrap();
     let mounted = Mounted::new(&lab, "disk.img", "-o ro");
     shell(&dir, "diff -r a copy; cmp hard a/c/1");
@@ -123,13 +123,16 @@ fn what_users_do_lasts() {
     let mut value = [0; 8];
     assert_eq!(rustix::fs::getxattr(&odd, c"user.x", &mut value[..]).unwrap(), 1);
     mounted.unmount();
-    assert!(std::fs::read(lab.path().join("disk.img")).unwrap() == before, "it was written to");
+    assert!(
+        std::fs::read(lab.path().join("disk.img")).unwrap() == before,
+        "a read-only mount wrote to the image"
+    );
     assert!(lab.json("betreefs stat disk.img")["free_slots"].as_u64().unwrap() > 100);
     lab.nothing_left();
 }
 
 #[test]
-fn after_a_kill_what_was_synced_is_there() {
+fn synced_data_survives_a_kill() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -149,7 +152,7 @@ fn after_a_kill_what_was_synced_is_there() {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     wait_for_end(server as u32);
     testing::wait_until("the end of the connection", || std::fs::metadata(dir.join("0")).is_err());
-    // What is mounted without a server is what cleaning up is for.
+    // `cleanup` removes a mount without a server.
     assert!(lab.run("cleanup").contains("unmounted"));
     std::mem::forget(mounted);
     assert_eq!(lab.json("betreefs check disk.img")["unmounted"], false);
@@ -157,7 +160,7 @@ fn after_a_kill_what_was_synced_is_there() {
     for i in 0..50 {
         assert!(
             std::fs::read(dir.join(i.to_string())).unwrap() == vec![i; 5000],
-            "{i} is not what was synced"
+            "{i} differs from the synced data"
         );
     }
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 50);
@@ -167,7 +170,7 @@ fn after_a_kill_what_was_synced_is_there() {
 }
 
 #[test]
-fn a_full_file_system_says_so_and_what_is_deleted_makes_room() {
+fn full_file_system_returns_enospc_and_deleting_frees_space() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -189,12 +192,12 @@ fn a_full_file_system_says_so_and_what_is_deleted_makes_room() {
         written
     };
     let first = fill();
-    // A small store keeps much of its room for deleting.
+    // A small store reserves much of its space for deletions.
     assert!(first >= 16, "{first} MiB fit into 64");
     let room = rustix::fs::statvfs(&dir).unwrap();
     assert!(room.f_bavail * room.f_frsize < 2 << 20);
     shell(&dir, "rm f*");
-    // Room comes back, all at once, when what was deleted is out of the tree, which is done meanwhile.
+    // Space is freed at once when the deleted files are out of the tree, which happens in the background.
     let second =
         testing::wait_for("the room of the deleted files", || Some(fill()).filter(|files| *files > 0));
     assert!(second * 10 >= first * 9, "{second} MiB after {first}");
@@ -208,7 +211,7 @@ fn a_full_file_system_says_so_and_what_is_deleted_makes_room() {
 }
 
 #[test]
-fn what_is_no_betreefs_is_left_alone() {
+fn other_files_are_refused_and_unchanged() {
     let lab = Lab::new();
     std::fs::write(lab.path().join("text"), vec![b'x'; 1 << 20]).unwrap();
     std::fs::create_dir(lab.path().join("mnt")).unwrap();
@@ -224,7 +227,7 @@ fn what_is_no_betreefs_is_left_alone() {
 }
 
 #[test]
-fn mount_finds_its_helper() {
+fn mount_helper_works() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -232,7 +235,7 @@ fn mount_finds_its_helper() {
     lab.run("betreefs mkfs disk.img --size 32MiB");
     let dir = lab.path().join("mnt");
     std::fs::create_dir(&dir).unwrap();
-    // As `mount -t fuse.betreefs` calls what is at /sbin/mount.fuse.betreefs.
+    // The way `mount -t fuse.betreefs` calls /sbin/mount.fuse.betreefs.
     let helper = lab.path().join("mount.fuse.betreefs");
     symlink(env!("CARGO_BIN_EXE_senesce"), &helper).unwrap();
     let mut command = Command::new(&helper);
@@ -247,7 +250,7 @@ fn mount_finds_its_helper() {
 }
 
 #[test]
-fn it_ages_and_is_compared_like_any_other() {
+fn betreefs_is_aged_and_compared() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -267,7 +270,7 @@ fn it_ages_and_is_compared_like_any_other() {
 }
 
 #[test]
-fn without_root_it_is_mounted_by_fusermount() {
+fn fusermount_mounts_without_root() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -275,8 +278,8 @@ fn without_root_it_is_mounted_by_fusermount() {
     if !testing::has_tool("fusermount3") {
         return;
     }
-    // In a mount namespace of its own everybody may open the device, as on a machine where udev has made it. The program is where that user can
-    // reach it.
+    // In a private mount namespace every user may open the FUSE device, as with the default rules of udev. The program is bound to a path
+    // that the user can reach.
     let script = "mknod -m 666 fuse c 10 229; mount --bind fuse /dev/fuse; touch senesce; mount --bind $SENESCE senesce
         mkdir mnt run; chmod 755 .; chown 65534:65534 . mnt run
         somebody() { setpriv --reuid=65534 --regid=65534 --clear-groups env SENESCE_RUN_DIR=$PWD/run HOME=$PWD \"$@\"; }
@@ -303,9 +306,9 @@ fn without_root_it_is_mounted_by_fusermount() {
     assert!(said.contains("65534:600") && said.ends_with("text\n"), "{said}{complained}");
 }
 
-/// `SENESCE_TEST_FILES=10000000` makes as many files.
+/// Set `SENESCE_TEST_FILES=10000000` for that many files.
 #[test]
-fn memory_stays_within_its_budget_however_many_files_there_are() {
+fn memory_stays_within_budget_for_any_number_of_files() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -320,7 +323,7 @@ fn memory_stays_within_its_budget_however_many_files_there_are() {
         }
         std::fs::write(dir.join(i.to_string()), "a small file").unwrap();
     }
-    // All of them are looked at once more.
+    // Reads the attributes of all files once more.
     assert_eq!(shell(&mounted.dir, "find . -type f -size -2 | wc -l").trim(), files.to_string());
     let status = std::fs::read_to_string(format!("/proc/{}/status", mounted.server())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

@@ -1,11 +1,11 @@
-//! What the page shows of a betreefs is what `senesce betreefs stat` prints of it.
+//! The report shows the same numbers of a betreefs as `senesce betreefs stat`.
 
 use crate::betreefs::has_fuse;
 use crate::chromium::{drawn, text};
 use crate::common::Lab;
 use serde_json::Value;
 
-/// A page, as text and as the numbers that it holds.
+/// A report page: its text and its embedded numbers.
 fn page(lab: &Lab) -> (String, Value) {
     lab.run("report --work work -o page.html");
     let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
@@ -14,19 +14,19 @@ fn page(lab: &Lab) -> (String, Value) {
     (page, numbers)
 }
 
-/// What stands in the figure with this id.
+/// The contents of the figure with this id.
 fn figure<'d>(dom: &'d str, id: &str) -> &'d str {
     let (_, rest) = dom.split_once(&format!(r#"<figure id="{id}">"#)).unwrap_or_else(|| panic!("no {id}"));
     rest.split_once("</figure>").unwrap().0
 }
 
-/// What a tree on the page says is what `stat` says, but for what each mount since then wrote of inner nodes.
+/// The tree on the page equals the output of `stat`, except for inner nodes that later mounts wrote.
 fn same(shown: &Value, stat: &Value) {
     let near = |what: &str, shown: &Value, stat: &Value, within: f64| {
         let (a, b) = (shown[what].as_f64().unwrap(), stat[what].as_f64().unwrap());
         assert!((a - b).abs() <= within * b.abs(), "{what}: {a} on the page, {b} by stat");
     };
-    // Numbers of the page were written and read once more.
+    // The numbers on the page went through a text format.
     for what in ["key_order_layout_score", "layout_score", "leaf_occupancy"] {
         near(what, shown, stat, 1e-9);
     }
@@ -48,7 +48,7 @@ fn same(shown: &Value, stat: &Value) {
 }
 
 #[test]
-fn the_page_shows_how_the_tree_lay_after_each_round() {
+fn page_shows_the_tree_after_each_round() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -68,14 +68,14 @@ fn the_page_shows_how_the_tree_lay_after_each_round() {
     }
     let Some(dom) = drawn(&html) else { return };
     drawn_all(&dom, "t-series-tree", &["layout", "occupancy", "amplification"]);
-    // The score is read off the table beside the figures, too.
+    // The table next to the figures shows the score too.
     let score = trees[2]["tree"]["key_order_layout_score"].as_f64().unwrap();
     assert!(text(&dom).contains(&format!("aged100{score:.3}")), "{score}");
     lab.nothing_left();
 }
 
 #[test]
-fn the_page_shows_how_the_trees_of_a_comparison_lie() {
+fn page_shows_the_trees_of_a_comparison() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -85,7 +85,7 @@ fn the_page_shows_how_the_trees_of_a_comparison_lie() {
     );
     let compared = lab.json("compare c --work work --repeat 1");
     let pair = &compared["pairs"][0];
-    // What FUSE does not tell is not there, neither as 0 nor as 1.
+    // Values that FUSE does not report are absent, neither 0 nor 1.
     for what in
         ["layout_score", "scan_layout_score", "degree_of_fragmentation", "free_bytes", "new_file_fragments"]
     {
@@ -96,7 +96,7 @@ fn the_page_shows_how_the_trees_of_a_comparison_lie() {
     assert!(pair["modelled_aging_ratio"].as_f64().unwrap() > 0.0, "{pair}");
     let (html, page) = page(&lab);
     let comparison = &page["comparisons"][0];
-    assert!(comparison["fullness"].is_null(), "it is not known");
+    assert!(comparison["fullness"].is_null(), "the fullness is unknown");
     for side in ["aged", "unaged"] {
         let tree = &comparison[side]["tree"];
         assert!(tree["key_order_layout_score"].as_f64().unwrap() > 0.0, "{tree}");

@@ -1,4 +1,4 @@
-//! The probes on a betreefs: on an image, a modelled disk and a device; and what they say where FUSE tells nothing.
+//! Probes of a betreefs on an image, a modelled disk and a device, and their messages where FUSE reports no extents.
 
 use crate::betreefs::{Mounted, has_fuse};
 use crate::common::{Lab, LoopDevice};
@@ -9,7 +9,7 @@ fn number(of: &Value, at: &str) -> f64 {
 }
 
 #[test]
-fn a_modelled_disk_is_probed_and_what_is_not_known_is_said() {
+fn modelled_disk_is_probed_and_unsupported_probes_are_refused() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -28,18 +28,18 @@ fn a_modelled_disk_is_probed_and_what_is_not_known_is_said() {
     assert!(number(&scan, "/scans/0/disk_clock_s_per_gib") > 0.0);
     let hot = lab.json("probe hot-files work/p.disk --runs 1 --share 10%");
     assert!(hot.to_string().contains(r#""layout":null"#), "{hot}");
-    // What was created is on the disk when the time ends: no faster than its interface can take it.
+    // Created files are on the disk at the end of the measured time, so the rate cannot exceed the rate of the interface.
     let line = "probe sequential work/p.disk --runs 1 --sizes 256KiB --total 8MiB --disk hdd-7200";
     let rates = lab.json(line);
     let rate = |phase: &str| number(&rates, &format!("/sizes/0/{phase}/alone/modelled/mean"));
     assert!((1e6..150e6).contains(&rate("create")) && (1e6..150e6).contains(&rate("read")), "{rates}");
     let again = lab.json("probe scan work/p.disk");
-    assert_eq!(again["census"]["files"], 1000, "what it wrote to is what it was");
+    assert_eq!(again["census"]["files"], 1000, "the disk must be unchanged");
     lab.nothing_left();
 }
 
 #[test]
-fn a_device_is_aged_compared_and_probed() {
+fn device_is_aged_compared_and_probed() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -51,7 +51,7 @@ fn a_device_is_aged_compared_and_probed() {
     let compared = lab.json("compare d --work work --repeat 1");
     let pair = &compared["pairs"][0];
     assert!(number(pair, "/modelled_aging_ratio") > 0.0);
-    assert!(pair["aging_ratio"].is_null(), "the sides do not lie on the same disk: {pair}");
+    assert!(pair["aging_ratio"].is_null(), "the sides are on different disks: {pair}");
     assert!(number(pair, "/aged/key_order_layout_score") > 0.0);
     assert!(pair["aged"]["layout_score"].is_null() && pair["aged"]["free_extents"].is_null(), "{pair}");
     let scan = lab.json(&format!("probe scan {dev}"));
@@ -60,7 +60,7 @@ fn a_device_is_aged_compared_and_probed() {
 }
 
 #[test]
-fn a_directory_that_is_mounted_says_that_its_server_stays_warm() {
+fn probe_of_mounted_directory_reports_warm_server() {
     let lab = Lab::new();
     if !has_fuse() {
         return;
@@ -73,7 +73,7 @@ fn a_directory_that_is_mounted_says_that_its_server_stays_warm() {
         scan["cold"].to_string().contains("could not drop the cache of the process that serves it"),
         "{scan}"
     );
-    assert!(scan["scans"][0]["dynamic_layout"].is_null(), "no block device holds it: {scan}");
+    assert!(scan["scans"][0]["dynamic_layout"].is_null(), "it is not on a block device: {scan}");
     lab.refused_with("probe layout mnt", "does not report file extents");
     mounted.unmount();
     lab.nothing_left();

@@ -1,4 +1,4 @@
-//! Aged against unaged, the page and the export.
+//! Comparing aged and unaged file systems, the report and the export.
 
 use crate::common::{Lab, Mounted};
 use serde_json::Value;
@@ -8,12 +8,12 @@ fn score(pair: &Value, side: &str, name: &str) -> f64 {
 }
 
 #[test]
-fn an_aged_ext4_scores_below_its_unaged_copy() {
+fn aged_ext4_scores_below_its_unaged_copy() {
     needs!("ext4");
     scores_below("ext4", "--size 160MiB --fullness 0.6 --overwrites 4");
 }
 
-/// Ages a file system, compares it with its unaged copy, and looks at what is told of both.
+/// Ages a file system, compares it with its unaged copy, and checks the reported measures of both.
 fn scores_below(fs: &str, how: &str) {
     let lab = Lab::new();
     lab.run(&format!("age --fs {fs} {how} --profile agrawal --name a --work work"));
@@ -29,7 +29,7 @@ fn scores_below(fs: &str, how: &str) {
     assert!(score(pair, "aged", "free_extents") > score(pair, "unaged", "free_extents"));
     assert!(score(pair, "aged", "new_file_fragments") >= score(pair, "unaged", "new_file_fragments"));
     assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{fs}: {pair}");
-    assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy is taken away");
+    assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy must be deleted");
     lab.nothing_left();
 
     lab.run("report --work work -o page.html");
@@ -39,14 +39,14 @@ fn scores_below(fs: &str, how: &str) {
     assert_eq!(
         csv.lines().filter(|l| l.contains("dynamic_layout_score,share")).count(),
         4,
-        "each repetition"
+        "one line per side and repetition"
     );
     lab.run("export --work work --format parquet -o all.parquet");
     assert!(std::fs::read(lab.path().join("all.parquet")).unwrap().starts_with(b"PAR1"));
 }
 
 #[test]
-fn without_data_the_extent_maps_are_compared() {
+fn extent_maps_are_compared_without_file_data() {
     needs!("xfs");
     let lab = Lab::new();
     lab.run("age --fs xfs --size 512MiB --fullness 0.7 --overwrites 8 --profile agrawal --no-fill --name a --work work");
@@ -59,7 +59,7 @@ fn without_data_the_extent_maps_are_compared() {
 }
 
 #[test]
-fn what_was_not_aged_cannot_be_compared() {
+fn comparing_without_aged_file_systems_is_refused() {
     let lab = Lab::new();
     lab.refused("compare nobody --work work", "no aged file system named nobody");
     lab.refused("report --work work", "no results");
@@ -67,7 +67,7 @@ fn what_was_not_aged_cannot_be_compared() {
 }
 
 #[test]
-fn an_image_is_probed() {
+fn image_and_directory_are_probed() {
     needs!("ext4");
     let lab = Lab::new();
     lab.run("age --fs ext4 --size 256MiB --profile wang_os --overwrites 2 --name a --work work");
@@ -81,7 +81,7 @@ fn an_image_is_probed() {
     assert_eq!(new["bytes"], 1 << 20);
     let mounted = Mounted::new(&lab.work().join("a.img"), lab.path());
     let dir = lab.json(&format!("probe layout {}", mounted.dir.display()));
-    assert_eq!(dir["files"], layout["files"], "a directory is probed as it is");
+    assert_eq!(dir["files"], layout["files"], "the probe of the mounted directory differs");
     drop(mounted);
     lab.refused("probe scan nowhere", "nowhere");
     lab.nothing_left();

@@ -1,4 +1,4 @@
-//! `senesce compare-layout`: two file systems side by side.
+//! `senesce compare-layout`: comparing the layout of two file systems.
 
 use crate::common::{Lab, LoopDevice, text};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn number(value: &Value, path: &str) -> f64 {
 }
 
 #[test]
-fn the_same_is_no_distance_apart_and_another_is() {
+fn distance_is_zero_only_for_equal_layouts() {
     needs!("ext4");
     let lab = Lab::new();
     age(&lab, "ext4", "256MiB", 1, "--no-fill --fullness 0.6 --overwrites 1");
@@ -39,28 +39,28 @@ fn the_same_is_no_distance_apart_and_another_is() {
     );
     assert_eq!(number(&same, "/sides/0/new_file/bytes"), f64::from(16 << 20));
     assert!(number(&same, "/sides/0/new_file/fragments") > 1.0);
-    // What it tells is what probes tell.
+    // The results equal those of the probes.
     let free = lab.json(&format!("probe free-space {}", image.display()));
     assert_eq!(same["sides"][0]["free"], free);
     let layout = lab.json(&format!("probe layout {}", image.display()));
     assert_eq!(same["sides"][0]["layout"]["by_size"], layout["by_size"]);
     let extents = layout["extents_by_length"].as_array().unwrap();
     let counted: u64 = extents.iter().map(|bin| bin["extents"].as_u64().unwrap()).sum();
-    assert_eq!(counted, layout["extents"], "no extent here is longer than the longest");
+    assert_eq!(counted, layout["extents"], "no extent is longer than the last bin");
 
     let other = lab.json("compare-layout work/ext4-1 work/ext4-2 --no-new-file");
     assert!(number(&other, "/apart/free_bytes/earth_mover_doublings") > 0.1, "{}", other["apart"]);
     assert_eq!(other["sides"][0]["new_file"], Value::Null);
     let told = lab.run("compare-layout work/ext4-1.img work/ext4-2.img --new-file 8MiB --scratch .");
     assert!(told.contains("earth mover's") && told.contains("fragments of a new file"), "{told}");
-    assert_eq!(sha256(&image), before, "nothing is written to it");
+    assert_eq!(sha256(&image), before, "the image was written to");
     lab.refused("compare-layout work work/ext4-1", "several aged file systems; name one, as in work/ext4-1");
     lab.refused("compare-layout nowhere work/ext4-1", "the saved image");
     lab.nothing_left();
 }
 
 #[test]
-fn a_device_that_was_not_unmounted_is_only_read() {
+fn device_that_was_not_unmounted_is_only_read() {
     needs!("ext4");
     let lab = Lab::new();
     let file = lab.path().join("disk");
@@ -81,7 +81,7 @@ fn a_device_that_was_not_unmounted_is_only_read() {
             .contains("does not write to a file system in use")
     );
     lab.refused_with(&format!("compare-layout {} {}", device.0, dir.display()), "mounted");
-    // As a power cut leaves it: copied while the journal holds what is not in its place.
+    // The state after a power cut: a copy while the journal holds data that is not yet in its final location.
     assert!(Command::new("sync").arg("-f").arg(&dir).status().unwrap().success());
     let cut = lab.path().join("cut.img");
     std::fs::copy(&file, &cut).unwrap();
@@ -95,11 +95,11 @@ fn a_device_that_was_not_unmounted_is_only_read() {
     let seen = lab.json(&format!("compare-layout {} {} --new-file 8MiB --scratch .", other.0, device.0));
     assert_eq!(number(&seen, "/sides/0/new_file/bytes"), f64::from(8 << 20));
     drop(other);
-    assert_eq!(sha256(&cut), before, "not even its journal is replayed");
+    assert_eq!(sha256(&cut), before, "the journal must not be replayed");
 }
 
 #[test]
-fn what_betreefs_does_not_tell_is_said() {
+fn unsupported_measures_of_betreefs_are_reported() {
     needs!("betreefs");
     let lab = Lab::new();
     age(&lab, "betreefs", "128MiB", 1, "--overwrites 1");
@@ -113,7 +113,7 @@ fn what_betreefs_does_not_tell_is_said() {
 mod soak {
     use super::{Lab, age, number, sha256};
 
-    /// The fragments on a copy without data are those that the new file has on the file system itself.
+    /// A new file on a copy without data has the same number of fragments as on the file system itself.
     #[test]
     #[ignore = "soak: when delayed data is written back is a matter of moments"]
     fn a_new_file_falls_into_the_same_pieces_on_the_copy() {
@@ -124,12 +124,12 @@ mod soak {
             let image = lab.work().join(format!("{fs}-1.img"));
             let before = sha256(&image);
             let told = lab.json("compare-layout work work --new-file 16MiB --scratch .");
-            assert_eq!(sha256(&image), before, "nothing is written to it");
+            assert_eq!(sha256(&image), before, "the image was written to");
             let really = lab.json(&format!("probe new-file {} --size 16MiB", image.display()));
             println!("{fs}: {} on a copy, {} on itself", told["sides"][0]["new_file"], really);
             let (copied, itself) =
                 (number(&told, "/sides/0/new_file/fragments"), number(&really, "/fragments"));
-            // When delayed data is written back is a matter of moments.
+            // The time at which delayed data is written back varies.
             assert!((copied - itself).abs() <= 2.0 + itself * 0.1, "{fs}: {copied} and {itself}");
             assert_eq!(told["sides"][0]["new_file"]["fragments"], told["sides"][1]["new_file"]["fragments"]);
             lab.nothing_left();

@@ -1,4 +1,4 @@
-//! Killed, interrupted, started twice: nothing is lost, nothing is left.
+//! Kills, interrupts and concurrent runs: no result is lost and nothing is left behind.
 
 use crate::common::{Lab, text};
 use rustix::process::Signal;
@@ -6,7 +6,7 @@ use rustix::process::Signal;
 const LINE: &str = "age --fs ext4 --size 320MiB --fullness 0.5 --profile agrawal --overwrites 3 --seed 9 --name a --work work";
 
 #[test]
-fn interrupted_it_says_how_to_go_on_and_leaves_nothing() {
+fn interrupt_prints_how_to_resume_and_leaves_nothing() {
     needs!("ext4");
     let lab = Lab::new();
     let (said, _) = lab.interrupted(LINE, "aging@9000");
@@ -23,7 +23,7 @@ fn interrupted_it_says_how_to_go_on_and_leaves_nothing() {
 }
 
 #[test]
-fn killed_at_any_moment_it_resumes_to_the_same_tree() {
+fn killed_run_resumes_to_the_same_tree() {
     needs!("ext4");
     needs!("xfs");
     for fs in ["ext4", "xfs"] {
@@ -34,7 +34,7 @@ fn killed_at_any_moment_it_resumes_to_the_same_tree() {
             lab.stopped(&format!("{line}{resume}"), step).kill();
             lab.clean_up();
             let store = lab.run("export --work work --format json");
-            assert!(serde_json::from_str::<serde_json::Value>(&store).is_ok(), "the store is readable");
+            assert!(serde_json::from_str::<serde_json::Value>(&store).is_ok(), "the store is not readable");
         }
         let resumed = lab.json(&format!("{line} --resume"));
         assert_eq!(resumed["errors"], 0, "{fs}: {}", resumed["failures"]);
@@ -47,7 +47,7 @@ fn killed_at_any_moment_it_resumes_to_the_same_tree() {
 }
 
 #[test]
-fn a_second_run_on_the_same_work_directory_is_refused() {
+fn second_run_in_the_same_work_directory_is_refused() {
     needs!("ext4");
     let lab = Lab::new();
     let mut first = lab.stopped(LINE, "aging@1");

@@ -1,4 +1,4 @@
-//! Device models on the command line, and a scan that is recorded here and priced on them.
+//! Device models on the command line, and pricing a recorded scan on them.
 
 use crate::common::{Lab, has, is_root};
 use std::process::Command;
@@ -11,7 +11,7 @@ fn models_are_listed_shown_and_checked() {
         models.as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["ideal", "hdd-7200", "hdd-1994", "smr", "ssd-sata", "ssd-nvme"]);
     assert_eq!(lab.json("disk show hdd-7200")["hdd"]["rpm"], 7200.0);
-    // What is shown can be changed and used.
+    // The printed model can be modified and used.
     let text =
         lab.run("disk show hdd-7200").replace("rpm = 7200.0", "rpm = 5400").replace("hdd-7200", "slow");
     std::fs::write(lab.path().join("slow.toml"), &text).unwrap();
@@ -27,7 +27,7 @@ fn models_are_listed_shown_and_checked() {
 }
 
 #[test]
-fn a_scan_is_recorded_and_costs_what_the_model_says() {
+fn recorded_scan_is_priced_like_the_probe() {
     let lab = Lab::new();
     if !is_root() || !has("ext4") {
         return;
@@ -50,7 +50,7 @@ fn a_scan_is_recorded_and_costs_what_the_model_says() {
     assert_eq!(hdd["log"]["size_bytes"], 64 << 20);
     assert_eq!(hdd["priced"]["reads"]["requests"], probed["scans"][0]["dynamic_layout"]["requests"]);
     assert!(hdd["priced"]["reads"]["bytes"].as_u64().unwrap() >= 5_000_000);
-    // The probe and the log tell the same time.
+    // The probe and the pricing of the log agree.
     let gib = probed["census"]["allocated_bytes"].as_f64().unwrap() / (1u64 << 30) as f64;
     let probed_s = probed["scans"][0]["modelled_s_per_gib"]["hdd-7200"].as_f64().unwrap() * gib;
     assert!((hdd["total_s"].as_f64().unwrap() / probed_s - 1.0).abs() < 1e-9, "{hdd} {probed}");

@@ -1,4 +1,4 @@
-//! Experiments: what they print, what they keep, and what they leave.
+//! Experiments: their output, their stored results and their leftovers.
 
 use crate::common::{Lab, document, has_dovecot};
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn side<'v>(outcome: &'v Value, disk: &str, round: u64, side: &str) -> &'v Value
 }
 
 #[test]
-fn an_experiment_says_what_was_measured_and_what_holds() {
+fn experiment_reports_measures_and_checks() {
     needs!("btrfs");
     let lab = lab("btrfs");
     let outcome = lab.json("run one.toml --work work");
@@ -66,7 +66,7 @@ fn an_experiment_says_what_was_measured_and_what_holds() {
         }
     }
     let score = |round| side(&outcome, "hdd-7200", round, "aged")["dynamic_layout_score"].as_f64().unwrap();
-    assert!(score(100) < score(0), "files that grow together are torn apart");
+    assert!(score(100) < score(0), "growing files together must fragment them");
     assert_eq!(outcome["pairs"].as_array().unwrap().len(), 4);
     assert!(outcome["pairs"][0]["aging_ratio"].as_f64().unwrap() > 0.0);
     assert_eq!(outcome["pictures"][0]["files"].as_array().unwrap().len(), 4);
@@ -74,7 +74,7 @@ fn an_experiment_says_what_was_measured_and_what_holds() {
     assert_eq!(holds, [&Value::Bool(true), &Value::Bool(false)], "{}", outcome["checks"]);
     lab.nothing_left();
 
-    // Every measure that is printed may be drawn; a ratio of six scans has its interval.
+    // Every printed measure can be plotted; the ratio of six scans has a confidence interval.
     let text = EXPERIMENT.replace("FS", "btrfs");
     let plots = side(&outcome, "hdd-7200", 100, "aged").as_object().unwrap().iter();
     let coordinates = ["fs", "disk", "option", "seed", "round", "side", "intervals"];
@@ -85,22 +85,22 @@ fn an_experiment_says_what_was_measured_and_what_holds() {
     assert!(plots.contains("aging_ratio"), "{plots}");
     std::fs::write(lab.path().join("drawn.toml"), text + &plots).unwrap();
     let drawn = lab.json("run drawn.toml --work work --resume");
-    assert_eq!(drawn["checkpoints"], outcome["checkpoints"], "plots change no measurement");
+    assert_eq!(drawn["checkpoints"], outcome["checkpoints"], "plots must not change measurements");
 
-    // What is in the store is not measured again, but judged and shown.
+    // Results in the store are not measured again, but checked and shown.
     let again = lab.json("run one.toml --work work --resume");
     assert_eq!(again["checkpoints"], outcome["checkpoints"]);
     let table = lab.run("run one.toml --work work --resume");
     assert!(table.contains("published") && table.contains("nobody said so"), "{table}");
     let anew = lab.json("run one.toml --work work");
-    assert_ne!(anew["checkpoints"], outcome["checkpoints"], "wall times never come twice");
+    assert_ne!(anew["checkpoints"], outcome["checkpoints"], "the run was not measured again");
     lab.run("report --work work -o page.html");
     let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();
     assert!(page.contains("small-one") && page.contains("nobody said so"));
 }
 
 #[test]
-fn bad_experiments_are_refused() {
+fn invalid_experiments_are_refused() {
     needs!("xfs");
     let lab = lab("xfs");
     let broken = |from: &str, to: &str| {
@@ -123,10 +123,10 @@ fn bad_experiments_are_refused() {
     lab.refused("run broken.toml --work work", "the disk \"hdd-72000\"");
     broken("{ grows_above = 1.0 }", "{ at_round = 100 }");
     lab.refused("run broken.toml --work work", "without at_above, at_below or at_over_unaged_below");
-    // A round that cannot be made is told before the rounds ahead of it are.
+    // An impossible round is reported before the preceding rounds run.
     broken("rounds = [0, 100]", "rounds = [0, 101]");
     lab.refused("run broken.toml --work work", "101");
-    // Of several figures none begins before all are known to be sound.
+    // No figure starts before all of them are validated.
     lab.refused("reproduce fast17-fig3 fast17-fig99 --work work", "fast17-fig99");
     lab.refused("reproduce fast17-fig5 fast17-fig1 --repo . --work work", "fast17-fig1 uses no repository");
     lab.refused("reproduce fast17-fig3 fast17-fig5 --repo . --work work", "fast17-fig3 uses no repository");
@@ -154,7 +154,7 @@ rule = { last_above = 65_536, last_below = 4_194_305 }
 "#;
 
 #[test]
-fn a_disk_alone_tells_its_natural_transfer_size_and_is_known_by_its_parameters() {
+fn natural_transfer_size_of_a_disk_depends_on_its_parameters() {
     needs!("ext4");
     let lab = Lab::new();
     let hdd = lab.run("disk show hdd-7200");
@@ -171,7 +171,7 @@ fn a_disk_alone_tells_its_natural_transfer_size_and_is_known_by_its_parameters()
     assert_eq!(outcome["checks"][0]["holds"], true, "{}", outcome["checks"]);
     let again = lab.json("run disks.toml --work work --resume");
     assert_eq!(again["checkpoints"], outcome["checkpoints"]);
-    // Another disk of the same name is measured anew.
+    // A disk with the same name but other parameters is measured again.
     std::fs::write(lab.path().join("mine.toml"), mine.replace("rpm = 7200.0", "rpm = 3600.0")).unwrap();
     let slow = lab.json("run disks.toml --work work --resume");
     let bandwidth =
@@ -181,10 +181,10 @@ fn a_disk_alone_tells_its_natural_transfer_size_and_is_known_by_its_parameters()
 }
 
 #[test]
-fn a_disk_that_cannot_be_measured_is_named_and_what_was_interrupted_did_not_fail() {
+fn failed_disk_is_named_and_interrupted_cell_does_not_fail() {
     needs!("ext4");
     let lab = Lab::new();
-    // No read size fits the disk of the first.
+    // The read size is invalid for every disk.
     let text = DISKS.replace("DISK", "hdd-7200\", \"ssd-sata").replace("READS", "30");
     let text = text.replace("rounds = [4096, 65536, 1048576, 4194304]", "rounds = [5000]");
     std::fs::write(lab.path().join("disks.toml"), text).unwrap();
@@ -204,7 +204,7 @@ fn a_disk_that_cannot_be_measured_is_named_and_what_was_interrupted_did_not_fail
 }
 
 #[test]
-fn a_warm_scan_stands_beside_a_cold_one_and_belongs_to_its_round() {
+fn warm_scan_is_compared_with_cold_scan_of_its_round() {
     needs!("ext4");
     let lab = Lab::new();
     let text = EXPERIMENT
@@ -217,16 +217,16 @@ fn a_warm_scan_stands_beside_a_cold_one_and_belongs_to_its_round() {
     let warm = side(&first, "hdd-7200", 268_435_456, "aged");
     assert!(warm["cold_modelled_s_per_gib"].as_f64().unwrap() > 0.0, "{warm}");
     assert!(warm["share_of_cold_cost"].as_f64().unwrap() < 0.5, "{warm}");
-    assert_eq!(first["checkpoints"].as_array().unwrap().len(), 4, "cold scans have no limit of memory");
+    assert_eq!(first["checkpoints"].as_array().unwrap().len(), 4, "cold scans have no memory limit");
     assert_eq!(lab.json("run one.toml --work work --resume")["checkpoints"], first["checkpoints"]);
     write(&text.replace("rounds = [0]", "rounds = [100]"));
     let other = lab.json("run one.toml --work work --resume");
-    assert_ne!(other["checkpoints"], first["checkpoints"], "they are of another round");
+    assert_ne!(other["checkpoints"], first["checkpoints"], "warm scans of another round were reused");
     lab.nothing_left();
 }
 
 #[test]
-fn the_figures_done_are_printed_when_a_later_one_is_interrupted() {
+fn finished_figures_are_printed_when_a_later_one_is_interrupted() {
     needs!("ext4");
     needs!("btrfs");
     needs!("xfs");
@@ -239,10 +239,10 @@ fn the_figures_done_are_printed_when_a_later_one_is_interrupted() {
 }
 
 #[test]
-fn a_cell_that_fails_is_named_and_the_others_go_on() {
+fn failed_cell_is_named_and_others_continue() {
     needs!("ext4");
     let lab = Lab::new();
-    // What mkfs does not know is told by mkfs alone.
+    // Only mkfs detects its unknown options.
     let text = EXPERIMENT.replace("FS", "ext4").replace(
         "[scale.small]",
         "[[option]]\nname = \"none\"\nmkfs_opts = \"--no-such-option\"\n\n[[option]]\nname = \"some\"\n\n[scale.small]",
@@ -259,7 +259,7 @@ fn a_cell_that_fails_is_named_and_the_others_go_on() {
 }
 
 #[test]
-fn interrupted_while_mail_is_served_no_further_cell_begins() {
+fn interrupt_during_mail_workload_starts_no_further_cell() {
     needs!("ext4");
     let lab = Lab::new();
     let text = EXPERIMENT
@@ -275,7 +275,7 @@ fn interrupted_while_mail_is_served_no_further_cell_begins() {
     if !has_dovecot() {
         return;
     }
-    // The day never ends. Dovecot starts a process named imap for who has logged in.
+    // The workload does not finish. Dovecot starts a process named imap for each login.
     let mut running = lab.start("run one.toml --work work");
     running.until("mail that is served", || lab.runs("imap"));
     let (rest, _) = lab.interrupts(running);
@@ -328,7 +328,7 @@ rule = { last_below = 0.0 }
 "#;
 
 #[test]
-fn the_metadata_benchmark_is_measured_on_modelled_disks() {
+fn metadata_benchmark_is_measured_on_modelled_disks() {
     needs!("ext4");
     let lab = Lab::new();
     let write = |text: &str| std::fs::write(lab.path().join("meta.toml"), text).unwrap();
@@ -350,7 +350,7 @@ fn the_metadata_benchmark_is_measured_on_modelled_disks() {
     lab.nothing_left();
 
     assert_eq!(lab.json("run meta.toml --work work --resume")["checkpoints"], outcome["checkpoints"]);
-    // A number of processes more leaves those before as they are.
+    // Adding a number of processes keeps the results of the others.
     write(&METADATA.replace("rounds = [1, 2]", "rounds = [1, 2, 3]"));
     let more = lab.json("run meta.toml --work work --resume");
     assert_eq!(side(&more, "ssd-sata", 2, ""), side(&outcome, "ssd-sata", 2, ""));
@@ -382,7 +382,7 @@ fn repeats_of_the_metadata_benchmark_are_rounds_of_one_run() {
 }
 
 #[test]
-fn metadata_experiments_that_cannot_be_are_refused_and_what_was_interrupted_did_not_fail() {
+fn invalid_metadata_experiments_are_refused_and_interrupted_cell_does_not_fail() {
     needs!("ext4");
     let lab = Lab::new();
     for (from, to, said) in [
@@ -406,7 +406,7 @@ fn metadata_experiments_that_cannot_be_are_refused_and_what_was_interrupted_did_
 }
 
 #[test]
-fn the_laboratory_repeats_published_trends() {
+fn laboratory_reproduces_published_trends() {
     let lab = Lab::new();
     let outcome = lab.json("reproduce smith97-fig6 --work work");
     let checks = outcome["checks"].as_array().unwrap();
@@ -417,7 +417,7 @@ fn the_laboratory_repeats_published_trends() {
         let found = checkpoints.iter().filter(of).find(|c| c["side"] == name);
         found.unwrap()["read_gain"].as_f64().unwrap()
     };
-    // A drive of that time gains about what was published, 1.87 and 1.43; one of today has more to lose by a seek.
+    // A drive of 1994 gains about as much as published, 1.87 and 1.43; a modern drive loses more by a seek.
     assert!((1.3..2.2).contains(&at_104_kb("hdd-1994", "unaged")));
     assert!((1.2..2.2).contains(&at_104_kb("hdd-1994", "aged")));
     assert!(at_104_kb("hdd-7200", "unaged") > 3.0);

@@ -1,11 +1,11 @@
-//! `senesce trace extract`: a history becomes a trace that any machine can replay.
+//! `senesce trace extract`: converts a git history into a trace that can be replayed on any machine.
 
 use crate::common::{Lab, Mounted};
 use ager::git::working_tree_digest;
 use std::fs;
 
 #[test]
-fn a_history_becomes_a_trace_with_labels_and_contents() {
+fn history_becomes_a_trace_with_labels_and_contents() {
     let lab = Lab::new();
     ager::git::sample::make(&lab.path().join("repository"), 40, 1).unwrap();
     let line = "trace extract --git repository --pulls 25 --every 10 -o a.parquet --with-contents";
@@ -18,14 +18,14 @@ fn a_history_becomes_a_trace_with_labels_and_contents() {
     assert_eq!(stat["operations"], made["operations"]);
     assert_eq!(stat["by_kind"]["checkpoint"], 3);
     assert!(lab.run("trace show a.parquet").contains("git"));
-    // Contents of an earlier trace of the name do not stay with one that keeps none.
+    // A trace without contents removes the contents of an earlier trace of the same name.
     let again = lab.json("trace extract --git repository --order full --objects -o a.parquet");
     assert_eq!(again["pulls"], 40);
     assert!(!lab.path().join("a.parquet.blobs").exists());
 }
 
 #[test]
-fn what_cannot_be_extracted_is_refused() {
+fn invalid_extractions_are_refused() {
     let lab = Lab::new();
     fs::create_dir(lab.path().join("empty")).unwrap();
     ager::git::sample::make(&lab.path().join("repository"), 5, 1).unwrap();
@@ -42,7 +42,7 @@ fn what_cannot_be_extracted_is_refused() {
 }
 
 #[test]
-fn a_saved_history_ages_as_the_real_one_does() {
+fn extracted_history_ages_like_the_repository() {
     needs!("ext4");
     let lab = Lab::new();
     ager::git::sample::make(&lab.path().join("repository"), 40, 1).unwrap();
@@ -72,7 +72,7 @@ fn a_saved_history_ages_as_the_real_one_does() {
     lab.json(&format!("age --trace a.parquet --rounds 20 {on} --name shorter"));
     lab.refused(&format!("age --trace a.parquet --rounds 15 {on} --name other"), "no checkpoint 15");
     lab.refused(&format!("age --trace a.parquet --every 5 {on} --name other"), "no checkpoint 5");
-    // Numbers for names, and one round, where nothing else is known.
+    // Without labels and checkpoints, files are named by number and the trace is one round.
     fs::write(
         lab.path().join("b.jsonl"),
         "{\"op\":\"create\",\"file\":1,\"dir\":0,\"size\":4096,\"content\":\"auto\"}\n",

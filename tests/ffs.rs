@@ -2,7 +2,7 @@
 
 use crate::common::Lab;
 
-/// A trace of 300 files of 9 KB, of which every other one goes, and then of 100 files of 40 KB.
+/// Writes a trace that creates 300 files of 9 KB, deletes every other one, and creates 100 files of 40 KB.
 fn write_trace(lab: &Lab) {
     let mut lines = String::from("{\"op\":\"mkdir\",\"dir\":0,\"to_dir\":1}\n");
     for file in 0..300 {
@@ -21,7 +21,7 @@ fn write_trace(lab: &Lab) {
 }
 
 #[test]
-fn a_trace_is_allocated_by_policies_side_by_side() {
+fn trace_is_allocated_by_several_policies() {
     let lab = Lab::new();
     write_trace(&lab);
     let smart = lab.json("ffs small.jsonl --policy smart_frag --size 64MiB");
@@ -43,7 +43,7 @@ fn a_trace_is_allocated_by_policies_side_by_side() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused() {
+fn invalid_simulations_are_refused() {
     let lab = Lab::new();
     write_trace(&lab);
     lab.refused("ffs small.jsonl --policy smart", "no policy smart on ffs; known: baseline");

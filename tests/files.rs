@@ -1,4 +1,4 @@
-//! The benchmarks of files of Smith & Seltzer 1997, as a user runs them: `probe sequential` and `probe hot-files`.
+//! The file benchmarks of Smith & Seltzer 1997 on the command line: `probe sequential` and `probe hot-files`.
 
 use crate::common::{Lab, text};
 use rustix::process::Signal;
@@ -14,12 +14,12 @@ fn checksum(path: &Path) -> String {
     text(&Command::new("sha256sum").arg(path).output().unwrap().stdout)
 }
 
-/// The mean of a rate by a clock.
+/// The mean rate according to a clock.
 fn mean(rates: &Value, clock: &str) -> f64 {
     rates[clock]["mean"].as_f64().unwrap_or_else(|| panic!("no {clock} rate in {rates}"))
 }
 
-/// A directory of ten files, of which three were modified lately; and files that were not there before are none of it.
+/// Creates a directory of ten files, three of which were modified recently.
 fn tree(lab: &Lab) -> PathBuf {
     let dir = lab.path().join("tree");
     std::fs::create_dir_all(dir.join("sub")).unwrap();
@@ -34,7 +34,7 @@ fn tree(lab: &Lab) -> PathBuf {
 }
 
 #[test]
-fn a_directory_is_measured_and_nothing_stays_in_it() {
+fn directory_is_measured_and_nothing_is_left_in_it() {
     let lab = Lab::new();
     let dir = lab.path().join("dir");
     std::fs::create_dir(&dir).unwrap();
@@ -69,7 +69,7 @@ fn a_directory_is_measured_and_nothing_stays_in_it() {
 }
 
 #[test]
-fn interrupted_and_killed_runs_leave_a_directory_as_it_was() {
+fn interrupted_and_killed_runs_leave_nothing_in_a_directory() {
     let lab = Lab::new();
     let dir = lab.path().join("dir");
     std::fs::create_dir(&dir).unwrap();
@@ -77,7 +77,7 @@ fn interrupted_and_killed_runs_leave_a_directory_as_it_was() {
     for how in [Signal::INT, Signal::KILL] {
         let line = "probe sequential dir --sizes 16KiB --runs 1000";
         let mut child = lab.start(line);
-        // Not in the moment between making the directory and marking it.
+        // Not between the creation of the directory and that of its marker.
         child.until("files in a directory that is marked", || {
             let scratch = std::fs::read_dir(&dir).unwrap().flatten().next();
             scratch.is_some_and(|scratch| {
@@ -98,7 +98,7 @@ fn interrupted_and_killed_runs_leave_a_directory_as_it_was() {
 }
 
 #[test]
-fn hot_files_of_a_directory_are_read_and_lost_only_when_that_is_asked_for() {
+fn hot_files_are_only_overwritten_on_request() {
     let lab = Lab::new();
     let dir = tree(&lab);
     let contents = |name: &str| std::fs::read(dir.join(name)).unwrap();
@@ -132,8 +132,8 @@ fn hot_files_of_a_directory_are_read_and_lost_only_when_that_is_asked_for() {
     lab.nothing_left();
 }
 
-/// Ages a small file system of this kind, runs both benchmarks on it and an unaged copy, and looks whether it is what it was.
-fn aged_beside_unaged(fs: &str) {
+/// Ages a small file system of this kind, runs both benchmarks on it and on an unaged copy, and checks that the image is unchanged.
+fn aged_and_unaged(fs: &str) {
     let lab = Lab::new();
     lab.run(&format!(
         "age --fs {fs} --size 320MiB --fullness 0.5 --profile meyer --overwrites 1 --name a --work work"
@@ -158,7 +158,7 @@ fn aged_beside_unaged(fs: &str) {
         assert!(side["layout"]["layout_score"].as_f64().unwrap() <= 1.0);
     }
     assert_eq!(checksum(&image), before);
-    // What is only read is no copy, and what is there alone is kept as well.
+    // Reading needs no copy of the image; writing does, also without an unaged side.
     let alone = lab.json("probe hot-files work/a.img --runs 1 --share 0.2");
     assert_eq!(alone["kept"], "untouched");
     let alone = lab.json("probe hot-files work/a.img --runs 1 --share 0.2 --overwrite");
@@ -175,25 +175,25 @@ fn aged_beside_unaged(fs: &str) {
 }
 
 #[test]
-fn an_aged_ext4_is_measured_beside_its_unaged_copy_and_stays_what_it_was() {
+fn aged_ext4_is_measured_with_its_unaged_copy_and_stays_unchanged() {
     needs!("ext4");
-    aged_beside_unaged("ext4");
+    aged_and_unaged("ext4");
 }
 
 #[test]
-fn an_aged_xfs_is_measured_beside_its_unaged_copy_and_stays_what_it_was() {
+fn aged_xfs_is_measured_with_its_unaged_copy_and_stays_unchanged() {
     needs!("xfs");
-    aged_beside_unaged("xfs");
+    aged_and_unaged("xfs");
 }
 
 #[test]
-fn an_aged_btrfs_is_measured_beside_its_unaged_copy_and_stays_what_it_was() {
+fn aged_btrfs_is_measured_with_its_unaged_copy_and_stays_unchanged() {
     needs!("btrfs");
-    aged_beside_unaged("btrfs");
+    aged_and_unaged("btrfs");
 }
 
 #[test]
-fn on_a_modelled_disk_aged_files_cost_more_and_the_disk_is_rolled_back() {
+fn aged_files_cost_more_on_a_modelled_disk_which_is_rolled_back() {
     needs!("ext4");
     let lab = Lab::new();
     lab.run(
@@ -217,7 +217,7 @@ fn on_a_modelled_disk_aged_files_cost_more_and_the_disk_is_rolled_back() {
 }
 
 #[test]
-fn what_was_not_filled_has_no_hot_files() {
+fn hot_files_need_file_data() {
     needs!("ext4");
     let lab = Lab::new();
     lab.run("age --fs ext4 --size 64MiB --profile wang_os --fullness 0.5 --overwrites 1 --no-fill --name a --work work");

@@ -1,4 +1,4 @@
-//! `senesce trace from-snapshots`: a tree is changed, snapshots of it become a trace, and what the trace ages is like the tree.
+//! `senesce trace from-snapshots`: changes a tree, converts its snapshots into a trace, and checks that the trace ages to the same tree.
 
 use crate::common::{Lab, Mounted};
 use snapshot::{Kind, Snapshot};
@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A new ext4 that can be written to.
+/// Creates and mounts a writable ext4.
 fn real(lab: &Lab) -> Mounted {
     let (image, dir) = (lab.path().join("real.img"), lab.path().join("real"));
     fs::File::create(&image).unwrap().set_len(96 << 20).unwrap();
@@ -27,7 +27,7 @@ fn take(dir: &Path, file: &Path) -> Snapshot {
     snapshot
 }
 
-/// Every name with its kind and size, but for the directory that each ext4 has.
+/// All names with kind and size, except the lost+found directory of ext4.
 fn names(snapshot: &Snapshot) -> BTreeMap<String, (Kind, u64)> {
     let entries = snapshot.entries().iter().enumerate().skip(1);
     let named = entries.map(|(place, entry)| {
@@ -38,7 +38,7 @@ fn names(snapshot: &Snapshot) -> BTreeMap<String, (Kind, u64)> {
 }
 
 #[test]
-fn a_file_system_ages_as_a_real_one_did() {
+fn snapshots_age_to_the_real_tree() {
     needs!("ext4");
     let lab = Lab::new();
     let mounted = real(&lab);
@@ -71,7 +71,7 @@ fn a_file_system_ages_as_a_real_one_did() {
     let made = lab.json("trace from-snapshots 0.snap 1.snap 2.snap -o a.parquet");
     assert_eq!(made["fill"]["creates"], 43);
     let first = &made["pairs"][0];
-    // What was deleted may have left its inode to what was created.
+    // A created file may have reused the inode of a deleted one.
     let sum = |counts: [&str; 2]| counts.iter().map(|count| first[*count].as_u64().unwrap()).sum::<u64>();
     assert_eq!((sum(["creates", "replaces"]), sum(["deletes", "replaces"])), (3, 2));
     assert_eq!((&first["renames"], &first["links"], &first["appends"]), (&39.into(), &1.into(), &1.into()));
@@ -85,7 +85,7 @@ fn a_file_system_ages_as_a_real_one_did() {
         let aged = probe::snapshot(&mounted.dir, "a test", 1, None).unwrap();
         assert_eq!(names(&aged), names(real), "snapshot {round}");
     }
-    // In one go, by the directory that they are in.
+    // All at once, from the directory of the snapshots.
     fs::create_dir(lab.path().join("nightly")).unwrap();
     for name in ["0.snap", "1.snap", "2.snap"] {
         fs::copy(lab.path().join(name), lab.path().join("nightly").join(name)).unwrap();
@@ -111,7 +111,7 @@ fn a_file_system_ages_as_a_real_one_did() {
 }
 
 #[test]
-fn what_is_no_series_of_snapshots_is_refused() {
+fn invalid_series_of_snapshots_are_refused() {
     needs!("ext4");
     let lab = Lab::new();
     let mounted = real(&lab);

@@ -1,4 +1,4 @@
-//! Input that nobody in good faith gives: each is refused at once in one clear line, nothing is lost, and no number is wrong in silence.
+//! Hostile input: it is refused at once with one clear line, nothing is lost, and no number is silently wrong.
 
 use crate::common::{Lab, LoopDevice, document, text};
 use serde_json::Value;
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Barrier;
 
-/// Lets a program end by itself, and kills one that hangs.
-fn ends(command: &mut Command) -> Output {
+/// Waits for a program to end; kills one that hangs.
+fn run_to_end(command: &mut Command) -> Output {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     struct Killed<'a>(&'a mut std::process::Child);
     impl Drop for Killed<'_> {
         fn drop(&mut self) {
-            // One that has ended is not there to be killed.
+            // Fails if the program has ended, which is fine.
             let _ = self.0.kill();
         }
     }
@@ -28,9 +28,9 @@ fn ends(command: &mut Command) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// One line that says so, status 1 or 2, and nothing planned or printed.
+/// Checks that the command prints an error with `expected`, exits with status 1 or 2, and plans and prints nothing.
 fn refused(command: &mut Command, expected: &str) {
-    let output = ends(command);
+    let output = run_to_end(command);
     let err = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(1 | 2)), "{command:?}: {:?}\n{err}", output.status);
     assert!(err.contains(expected), "{command:?}: no {expected:?} in\n{err}");
@@ -49,10 +49,10 @@ fn words(line: &str) -> std::str::SplitWhitespace<'_> {
 }
 
 #[test]
-fn new_files_have_the_same_size_on_both_sides_or_are_not_measured() {
+fn new_file_has_same_size_on_both_sides_or_is_not_measured() {
     needs!("ext4");
     let lab = Lab::new();
-    // As full as the defaults make it, an ext4 of this size has nothing free for users.
+    // An ext4 of this size at the default fullness has no free space for users.
     for (name, fullness) in [("full", "0.8"), ("half", "0.5")] {
         lab.run(&format!(
             "age --fs ext4 --size 256MiB --fullness {fullness} --overwrites 1 --name {name} --work work"
@@ -79,11 +79,11 @@ fn new_files_have_the_same_size_on_both_sides_or_are_not_measured() {
 }
 
 #[test]
-fn sqlite_files_of_other_programs_are_not_touched() {
+fn sqlite_files_of_other_programs_are_refused() {
     let lab = Lab::new();
     drop(lab::Store::open(&lab.path().join("ours.db")).unwrap());
     let ours = std::fs::read(lab.path().join("ours.db")).unwrap();
-    // A GeoPackage says what it is in its application id, at byte 68 (the format of SQLite's files).
+    // A GeoPackage is identified by its application id at byte 68 (SQLite file format).
     let mut geo = ours.clone();
     geo[68..72].copy_from_slice(b"GPKG");
     let files = [
@@ -107,7 +107,7 @@ fn sqlite_files_of_other_programs_are_not_touched() {
     std::fs::write(lab.path().join("empty.db"), "").unwrap();
     lab.refused("report --store empty.db -o page.html", "contains no results");
     assert!(std::fs::read(lab.path().join("empty.db")).unwrap().is_empty());
-    // One of ours that has no results is told from those.
+    // An empty store of ours has a different error.
     lab.refused("report --store ours.db -o page.html", "no complete comparison");
 }
 
@@ -136,21 +136,22 @@ fn names_that_are_not_utf_8_are_refused_at_once() {
     let dir = lab.path().join(strange);
     std::fs::create_dir(&dir).unwrap();
     refused(lab.command(words("age --size 64MiB --work work")).current_dir(&dir), "is not UTF-8");
-    // By another name it is the same directory.
+    // A symbolic link to the same directory.
     std::os::unix::fs::symlink(&dir, lab.path().join("link")).unwrap();
     for line in ["age --size 64MiB --work link/work", "age --size 64MiB --work work --image-dir link"] {
         refused(&mut lab.command(words(line)), "is not UTF-8");
     }
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
     assert!(!lab.work().exists());
-    // What records nothing takes any name.
+    // Commands that record nothing accept any file name.
     std::fs::write(dir.join(OsStr::from_bytes(b"p\xff.toml")), lab.run("profile show agrawal")).unwrap();
-    let output = ends(lab.command(["profile", "check"]).arg(dir.join(OsStr::from_bytes(b"p\xff.toml"))));
+    let output =
+        run_to_end(lab.command(["profile", "check"]).arg(dir.join(OsStr::from_bytes(b"p\xff.toml"))));
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
 #[test]
-fn a_fifo_is_no_file() {
+fn fifos_are_refused() {
     let lab = Lab::new();
     run("mkfifo", &[lab.path().join("fifo").to_str().unwrap()]);
     let said = "it is a FIFO (named pipe), not ";
@@ -181,7 +182,7 @@ fn a_fifo_is_no_file() {
     }
     std::fs::create_dir_all(lab.path().join("run")).unwrap();
     run("mkfifo", &[lab.path().join("run/1.json").to_str().unwrap()]);
-    let output = ends(&mut lab.command(["cleanup"]));
+    let output = run_to_end(&mut lab.command(["cleanup"]));
     assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
     assert_eq!(output.status.code(), Some(1));
     std::fs::remove_file(lab.path().join("run/1.json")).unwrap();
@@ -191,7 +192,7 @@ fn a_fifo_is_no_file() {
 }
 
 #[test]
-fn a_full_work_directory_is_named_before_the_copy_is_made() {
+fn full_work_directory_is_reported_before_copying() {
     needs!("ext4");
     let lab = Lab::new();
     let small = Mount::tmpfs(&lab.path().join("small"), "80m");
@@ -200,11 +201,11 @@ fn a_full_work_directory_is_named_before_the_copy_is_made() {
     let before = lab.entries();
     let refusals = [
         ("compare --work small/work --repeat 1", "the unaged copy needs "),
-        // One that writes begins with a copy of the image.
+        // A benchmark that writes first copies the image.
         ("probe sequential --on small/work/ext4-agrawal-42", "copying the image "),
     ];
     for (line, said) in refusals {
-        let output = ends(&mut lab.command(words(line)));
+        let output = run_to_end(&mut lab.command(words(line)));
         let err = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{err}");
         assert!(err.contains(said) && err.contains(work.to_str().unwrap()), "{err}");
@@ -215,7 +216,7 @@ fn a_full_work_directory_is_named_before_the_copy_is_made() {
     lab.nothing_left();
 }
 
-/// Something that the test has mounted.
+/// A mount made by the test. Unmounted on drop.
 struct Mount(PathBuf);
 
 impl Mount {
@@ -233,7 +234,7 @@ impl Drop for Mount {
 }
 
 #[test]
-fn absurd_numbers_are_refused() {
+fn out_of_range_numbers_are_refused() {
     let lab = Lab::new();
     for bad in ["inf", "-inf", "NaN", "1e308", "1e7", "0", "-1"] {
         let line = format!("age --size 64MiB --plan-only --overwrites={bad}");
@@ -254,7 +255,7 @@ fn absurd_numbers_are_refused() {
 }
 
 #[test]
-fn devices_are_looked_at_before_anything_is_planned() {
+fn devices_are_checked_before_planning() {
     needs!("ext4");
     let lab = Lab::new();
     let image = lab.path().join("disk.img");
@@ -275,7 +276,7 @@ fn devices_are_looked_at_before_anything_is_planned() {
     run("blockdev", &["--setrw", name]);
     assert!(!lab.work().exists());
 
-    // Anyone may choose that label.
+    // The label alone does not identify our file systems.
     for kind in ["ext4", "xfs", "btrfs"] {
         run(&format!("mkfs.{kind}"), &["-q", "-L", "senesce", name]);
         let before = disk::checksum(&image).unwrap();
@@ -287,9 +288,9 @@ fn devices_are_looked_at_before_anything_is_planned() {
         run("wipefs", &["--all", "--quiet", name]);
     }
 
-    // What this program has made it knows again, whatever the kind, and makes anew where that is confirmed.
+    // The program recognizes its own file systems of every kind, and replaces them if confirmed.
     for (kind, size) in [("ext4", "64MiB"), ("btrfs", "128MiB"), ("xfs", "300MiB"), ("ext4", "64MiB")] {
-        let output = ends(&mut age(name, kind, size));
+        let output = run_to_end(&mut age(name, kind, size));
         assert!(output.status.success(), "{kind}: {}", text(&output.stderr));
         lab.run(&format!("probe new-file {name} --size 1MiB"));
         std::fs::remove_dir_all(lab.work()).unwrap();
@@ -299,7 +300,7 @@ fn devices_are_looked_at_before_anything_is_planned() {
 }
 
 #[test]
-fn every_one_of_500_requests_at_once_is_answered() {
+fn all_of_500_concurrent_requests_are_answered() {
     const REQUESTS: usize = 500;
     let lab = Lab::new();
     std::fs::create_dir(lab.work()).unwrap();

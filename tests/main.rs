@@ -1,4 +1,4 @@
-//! Tests of the whole program, in one binary: it links once, and short tests run beside long ones.
+//! Tests of the whole program in one binary, which is linked once and runs short tests next to long ones.
 
 #[path = "../crates/report/tests/chromium/mod.rs"]
 mod chromium;

@@ -1,4 +1,4 @@
-//! What whole-program tests share: running the program in a directory of their own, and looking for leftovers.
+//! Shared helpers of the whole-program tests: running the program in a private directory, and checking for leftovers.
 
 mod schemas;
 
@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Mutex;
 use tempfile::TempDir;
 
-/// The JSON document that a command printed, which conforms to the schema of the command.
+/// Parses the JSON document printed by a command and checks it against the schema of the command.
 pub fn document(line: &str, output: &Output) -> Value {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let document = serde_json::from_str(&out).unwrap_or_else(|e| panic!("senesce {line}: {e}\n{out}\n{err}"));
@@ -20,10 +20,10 @@ pub fn document(line: &str, output: &Output) -> Value {
     document
 }
 
-/// A directory of a test's own: in memory where there is room, so that images cost no disk.
+/// A private directory of a test: in memory if available, so that images need no disk.
 pub struct Lab {
     dir: TempDir,
-    /// The processes that were run to their end.
+    /// The processes started by this test.
     ended: Mutex<Vec<u32>>,
 }
 
@@ -42,7 +42,7 @@ impl Lab {
         self.path().join("work")
     }
 
-    /// The program with arguments, in this directory, with a registry of its own.
+    /// A command of the program in this directory with a private registry.
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_senesce"));
         command
@@ -53,7 +53,7 @@ impl Lab {
         command
     }
 
-    /// Runs the program, which must succeed.
+    /// Runs the program, which must succeed. Returns its standard output.
     pub fn run(&self, line: &str) -> String {
         let output = self.try_run(line);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -61,7 +61,7 @@ impl Lab {
         out
     }
 
-    /// Runs the program, which must print one JSON document.
+    /// Runs the program with `--json`, which must succeed and print one JSON document.
     pub fn json(&self, line: &str) -> Value {
         let output = self.try_run(&format!("{line} --json"));
         assert!(output.status.success(), "senesce {line}\n{}", text(&output.stderr));
@@ -76,13 +76,13 @@ impl Lab {
         child.wait_with_output().unwrap()
     }
 
-    /// Runs the program, which must fail with one clear line that holds `expected`, and make and leave nothing.
+    /// Runs the program, which must fail with a line that contains `expected`, create nothing and leave nothing behind.
     pub fn refused(&self, line: &str, expected: &str) {
         self.refused_with(line, expected);
         self.nothing_left();
     }
 
-    /// The same beside something that is mounted.
+    /// The same as [`Self::refused`] while something is mounted.
     pub fn refused_with(&self, line: &str, expected: &str) {
         let before = self.entries();
         let output = self.try_run(line);
@@ -92,8 +92,8 @@ impl Lab {
         let message: Vec<&str> = err.lines().filter(|l| l.contains(expected)).collect();
         assert!(!message.is_empty(), "senesce {line}: no {expected:?} in\n{err}");
         assert!(!err.contains("panicked"), "senesce {line}\n{err}");
-        assert!(output.stdout.is_empty(), "senesce {line}: nothing on standard output");
-        assert_eq!(self.entries(), before, "senesce {line} made something");
+        assert!(output.stdout.is_empty(), "senesce {line}: standard output is not empty");
+        assert_eq!(self.entries(), before, "senesce {line} created something");
     }
 
     /// Starts the program.
@@ -101,7 +101,7 @@ impl Lab {
         self.started(self.command(line.split_whitespace()))
     }
 
-    /// Starts the program with arguments that were given already.
+    /// Starts a prepared command.
     pub fn started(&self, mut command: Command) -> Running {
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let running = Running::new(command);
@@ -109,10 +109,10 @@ impl Lab {
         running
     }
 
-    /// Starts the program and waits until it waits at a step: `PHASE` or `PHASE@N`, by `SENESCE_TEST_STOP_AT`.
+    /// Starts the program and waits until it stops at a step: `PHASE` or `PHASE@N` of `SENESCE_TEST_STOP_AT`.
     pub fn stopped(&self, line: &str, step: &str) -> Running {
         let at = self.path().join("stopped");
-        // Of a run that was killed there.
+        // From a run that was killed at a step.
         let _ = std::fs::remove_file(&at);
         let mut command = self.command(line.split_whitespace());
         command.env("SENESCE_TEST_STOP_AT", format!("{} {step}", at.display()));
@@ -121,17 +121,17 @@ impl Lab {
         running
     }
 
-    /// Lets a program go on that waits at a step.
+    /// Lets a program continue that stopped at a step.
     pub fn go_on(&self) {
         std::fs::remove_file(self.path().join("stopped")).unwrap();
     }
 
-    /// Interrupts the program when it has come to a step; what it said of that, and what it printed.
+    /// Interrupts the program at a step. Returns its messages and its output.
     pub fn interrupted(&self, line: &str, step: &str) -> (Vec<String>, Output) {
         self.interrupts(self.stopped(line, step))
     }
 
-    /// Interrupts a program; what it said, and what it printed.
+    /// Interrupts a program. Returns its messages and its output.
     pub fn interrupts(&self, running: Running) -> (Vec<String>, Output) {
         running.signal(Signal::INT);
         let output = running.wait();
@@ -141,8 +141,8 @@ impl Lab {
         (said, output)
     }
 
-    /// Whether a process works for a program of this directory, whose name begins so. A server may overwrite its command line and its
-    /// environment with what it is doing: then those of the process that started it tell.
+    /// Whether a process whose name starts with `name` runs for a program of this directory. A server may overwrite its command line and
+    /// its environment with a status text; its ancestors then show the directory.
     pub fn runs(&self, name: &str) -> bool {
         let here = self.path().to_str().unwrap();
         let read = |process: &str, file: &str| {
@@ -161,13 +161,13 @@ impl Lab {
         })
     }
 
-    /// Takes down what a killed run has left, after which nothing is left.
+    /// Runs `cleanup`, after which nothing may be left.
     pub fn clean_up(&self) {
         self.run("cleanup");
         self.nothing_left();
     }
 
-    /// What lies in the directory, but for the registry and the mark of a step.
+    /// The contents of the directory, except the registry and the file of a stopped step.
     pub fn entries(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         collect(self.path(), &mut names);
@@ -176,17 +176,17 @@ impl Lab {
         names
     }
 
-    /// No loop device, mount, process or trace instance of this test is left.
+    /// Checks that no loop device, mount, process or trace instance of this test is left.
     pub fn nothing_left(&self) {
         let here = self.path().to_str().unwrap();
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert!(!mounts.contains(here), "left mounted: {mounts}");
-        // A process of another test that starts while a test has something mounted copies that mount, and lets go of it a moment later.
+        // A process that another test starts meanwhile holds copies of the mounts for a moment.
         testing::wait_until("the end of the loop devices", || self.loops().is_empty());
-        // Mounts are seen by none but their process; what could not be taken down is in its journal.
+        // Mounts are visible only to their process; a resource that could not be removed is in its journal.
         let mut registry = Vec::new();
         collect(&self.path().join("run"), &mut registry);
-        // A test that has a session of its own has a journal too.
+        // A test with its own session has a journal too.
         registry.retain(|path| {
             !std::fs::read_to_string(path).is_ok_and(|text| text.ends_with("\"entries\":[]}"))
         });
@@ -200,13 +200,13 @@ impl Lab {
         }
     }
 
-    /// How the paths begin at which experiments kept the images of their cells.
+    /// The path prefixes of the images that experiments keep for their cells.
     fn cells(&self) -> Vec<String> {
         let ended = self.ended.lock().unwrap();
         ended.iter().map(|pid| format!("/dev/shm/.senesce-cell-{pid}-")).collect()
     }
 
-    /// Loop devices whose file lies in this directory or is of a cell, even if it is deleted.
+    /// Loop devices whose file is in this directory or belongs to a cell, even if it is deleted.
     pub fn loops(&self) -> Vec<String> {
         let mut ours = vec![format!("{}/", self.path().display())];
         ours.extend(self.cells());
@@ -220,7 +220,7 @@ impl Lab {
         left
     }
 
-    /// The sorted list of (path, size) of all files of an image.
+    /// The sorted list of (path, size) of all files on an image.
     pub fn list(&self, image: &Path) -> Vec<(String, u64)> {
         let mount = Mounted::new(image, self.path());
         let mut files = Vec::new();
@@ -231,7 +231,7 @@ impl Lab {
 }
 
 impl Drop for Lab {
-    /// Takes down what the programs of a test that failed have left.
+    /// Removes the leftovers of the programs of a failed test.
     fn drop(&mut self) {
         if std::thread::panicking() {
             let _ = self.command(["cleanup"]).output();
@@ -239,7 +239,7 @@ impl Drop for Lab {
     }
 }
 
-/// A program that a test has started; killed when dropped.
+/// A program started by a test. Killed on drop.
 pub struct Running(Option<Child>);
 
 impl Running {
@@ -251,13 +251,13 @@ impl Running {
         signal(self, by);
     }
 
-    /// Kills it as nothing can be killed harder.
+    /// Kills it with SIGKILL.
     pub fn kill(mut self) -> ExitStatus {
         self.signal(Signal::KILL);
         self.0.take().unwrap().wait().unwrap()
     }
 
-    /// Sends a signal, and waits for the end that it brings.
+    /// Sends a signal and waits for the exit status.
     pub fn end_by(&mut self, by: Signal) -> Option<i32> {
         self.signal(by);
         (**self).wait().unwrap().code()
@@ -268,7 +268,7 @@ impl Running {
         self.0.take().unwrap().wait_with_output().unwrap()
     }
 
-    /// Waits for what it brings about; it must not end before.
+    /// Waits for an effect of the program, which must not end before.
     pub fn until(&mut self, what: &str, mut done: impl FnMut() -> bool) {
         let mut ended = false;
         testing::wait_until(what, || {
@@ -286,13 +286,13 @@ impl Deref for Running {
     type Target = Child;
 
     fn deref(&self) -> &Child {
-        self.0.as_ref().expect("it is taken only at its end")
+        self.0.as_ref().expect("the child is taken only at the end")
     }
 }
 
 impl DerefMut for Running {
     fn deref_mut(&mut self) -> &mut Child {
-        self.0.as_mut().expect("it is taken only at its end")
+        self.0.as_mut().expect("the child is taken only at the end")
     }
 }
 
@@ -314,7 +314,7 @@ impl Mounted {
     pub fn new(image: &Path, below: &Path) -> Mounted {
         let dir = below.join(format!("mnt-{}", image.file_name().unwrap().to_string_lossy()));
         std::fs::create_dir_all(&dir).unwrap();
-        // XFS refuses a UUID that is mounted elsewhere, as that of an image and its copy may be.
+        // XFS refuses to mount a UUID twice, and an image and its copy may have the same.
         let mut magic = [0; 4];
         std::fs::File::open(image).unwrap().read_exact(&mut magic).unwrap();
         let options = if &magic == b"XFSB" { "loop,ro,nouuid" } else { "loop,ro" };
@@ -331,11 +331,11 @@ impl Drop for Mounted {
     }
 }
 
-/// A loop device that the test made, and takes down.
+/// A loop device created by the test. Detached on drop.
 pub struct LoopDevice(pub String);
 
 impl LoopDevice {
-    /// On a new file of `bytes`.
+    /// Creates a loop device on a new file of `bytes` bytes.
     pub fn new(file: &Path, bytes: u64) -> LoopDevice {
         std::fs::File::create(file).unwrap().set_len(bytes).unwrap();
         let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().unwrap();
@@ -343,7 +343,7 @@ impl LoopDevice {
         LoopDevice(text(&output.stdout).trim().to_owned())
     }
 
-    /// How many files the file system on it holds.
+    /// Counts the files of the file system on the device.
     pub fn files(&self, lab: &Lab) -> usize {
         let dir = lab.path().join("mnt-device");
         std::fs::create_dir_all(&dir).unwrap();
@@ -363,7 +363,7 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Sends a signal to a program that the test started.
+/// Sends a signal to a program started by the test.
 pub fn signal(child: &Child, signal: Signal) {
     rustix::process::kill_process(Pid::from_child(child), signal).unwrap();
 }
@@ -392,7 +392,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Whether a file system, FUSE or virtual machines work here; skips if not.
+/// Whether a file system, FUSE or virtual machines are available; reports a skip if not.
 pub fn has(what: &str) -> bool {
     let lacks = |name: &str, why: &dyn std::fmt::Display| {
         testing::skip(name, why);
@@ -427,7 +427,7 @@ pub fn has(what: &str) -> bool {
     }
 }
 
-/// Whether this is root; skips if not.
+/// Whether the tests run as root; reports a skip if not.
 pub fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -436,7 +436,7 @@ pub fn is_root() -> bool {
     root
 }
 
-/// Whether there is a Dovecot; skips if not.
+/// Whether Dovecot is available; reports a skip if not.
 pub fn has_dovecot() -> bool {
     ager::mail::dovecot().map_or_else(
         |error| {
@@ -447,7 +447,7 @@ pub fn has_dovecot() -> bool {
     )
 }
 
-/// Returns from the test where something does not work, which is reported as a skip.
+/// Returns from the test if something is not available, which is reported as a skip.
 macro_rules! needs {
     ($what:expr) => {
         if !crate::common::has($what) {
@@ -456,7 +456,7 @@ macro_rules! needs {
     };
 }
 
-/// The number of the process that `parent` has started of a program whose name begins so.
+/// The PID of the child of `parent` whose program name starts with `program`.
 pub fn child_named(program: &str, parent: &Child) -> Option<u32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let is_its = |process: &u32| {
@@ -468,7 +468,7 @@ pub fn child_named(program: &str, parent: &Child) -> Option<u32> {
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(is_its)
 }
 
-/// Waits until a process has ended. One that is a zombie has, whoever should know of it.
+/// Waits until a process has ended. A zombie counts as ended.
 pub fn wait_for_end(process: u32) {
     let stat = || std::fs::read_to_string(format!("/proc/{process}/stat"));
     testing::wait_until("the end of a process", || !stat().is_ok_and(|stat| !stat.contains(") Z ")));

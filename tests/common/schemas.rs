@@ -1,8 +1,8 @@
-//! What `--json` prints, for programs that read it: `docs/schemas/v1` has a JSON Schema of each command, and every document that a test sees
-//! must conform. With `UPDATE_EXPECT=1` schemas take in what they lack; a field that goes or changes its type is for a next version.
+//! The JSON schemas of `--json`: `docs/schemas/v1` has a schema for each command, and every document in a test must conform. With
+//! `UPDATE_EXPECT=1` the schemas are extended as needed; removing a field or changing its type requires a new version.
 //!
-//! The schemas use few words of the language: `type`, `properties`, `required`, `additionalProperties` and `items`. Where keys are names
-//! that vary, `additionalProperties` is written by hand and says what each value is.
+//! The schemas use only the keywords `type`, `properties`, `required`, `additionalProperties` and `items`. For objects with variable keys,
+//! `additionalProperties` is written by hand and describes each value.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Map, Value, json};
 
-/// Fails unless the document that a command printed conforms to its schema.
+/// Fails unless the document printed by a command conforms to the schema of the command.
 pub fn check(line: &str, document: &Value) {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let command = command(&sources, line);
@@ -29,9 +29,9 @@ pub fn check(line: &str, document: &Value) {
     );
 }
 
-/// The command of a line: the words of it that have a help on file.
+/// The command of a line: its leading words for which a help file exists.
 fn command(sources: &Path, line: &str) -> String {
-    // Server workloads have a short form.
+    // The short form of server benchmarks.
     if line.starts_with("bench ")
         && !["bench metadata", "bench fio"].iter().any(|long| line.starts_with(long))
     {
@@ -50,9 +50,9 @@ fn load(path: &Path) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
 }
 
-/// Makes a schema take in a document. Tests run beside each other.
+/// Extends the schema file to accept a document. Tests run concurrently, so the directory is locked.
 fn update(path: &Path, command: &str, document: &Value) {
-    let dir = path.parent().expect("it lies in a directory");
+    let dir = path.parent().expect("schemas are in a directory");
     fs::create_dir_all(dir).unwrap();
     let lock = File::open(dir).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
@@ -63,7 +63,7 @@ fn update(path: &Path, command: &str, document: &Value) {
     fs::write(path, format!("{schema:#}\n")).unwrap();
 }
 
-/// Makes a schema take in a value. One that conforms changes nothing.
+/// Extends a schema to accept a value. A conforming value changes nothing.
 fn widen(schema: &mut Value, value: &Value) {
     let schema = schema.as_object_mut().expect("a schema is an object");
     let kind = match value {
@@ -96,7 +96,7 @@ fn widen_object(schema: &mut Map<String, Value>, fields: &Map<String, Value>) {
         return;
     }
     schema.insert("additionalProperties".to_owned(), false.into());
-    // What the first object has is required until one comes that lacks it.
+    // The fields of the first object are required until an object without them appears.
     let required = schema.entry("required").or_insert_with(|| fields.keys().cloned().collect());
     required
         .as_array_mut()
@@ -109,7 +109,7 @@ fn widen_object(schema: &mut Map<String, Value>, fields: &Map<String, Value>) {
     }
 }
 
-/// Where two schemas differ first.
+/// The first difference between two schemas.
 fn first_change(before: &Value, after: &Value, at: &str) -> String {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_schema_has_taken_in_conforms() {
+    fn accepted_documents_conform() {
         let documents = [json!({ "a": 1, "b": [{ "c": null }] }), json!({ "a": 2.5, "d": "x" })];
         let schema = of(&documents);
         assert_eq!(schema["required"], json!(["a"]));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_lacking_or_has_another_type_does_not() {
+    fn new_missing_or_retyped_fields_do_not_conform() {
         let schema = of(&[json!({ "a": 1, "b": { "c": [true] } })]);
         for document in [
             json!({ "a": "x", "b": { "c": [] } }),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_vary_are_a_map() {
+    fn variable_names_are_a_map() {
         let schema = json!({ "type": ["object"], "additionalProperties": { "type": ["number"] } });
         let mut wider = schema.clone();
         widen(&mut wider, &json!({ "any": 1, "name": 2 }));
