@@ -1,6 +1,6 @@
-//! The unaged copy: the same tree, written in scan order to a fresh file system.
+//! Creates the unaged copy: the same tree, written in scan order to a fresh file system.
 //!
-//! Data goes through read and write, never by sharing blocks, for the copy is to be laid out anew.
+//! Copies data by read and write, never by sharing blocks, because the copy must get a new layout.
 
 use crate::Error;
 use crate::walk::walk;
@@ -13,10 +13,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tree::{Entry, TreeFds};
 
-/// Bytes read at once.
+/// Bytes per read.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// What was copied.
+/// The totals of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Copied {
     /// Names of files and symbolic links.
@@ -27,8 +27,7 @@ pub struct Copied {
     pub bytes: u64,
 }
 
-/// Copies the tree below `from` into the directory `to`: data, holes, hard and symbolic links, permissions; and
-/// has it all on disk when it returns.
+/// Copies the tree below `from` into the directory `to`: data, holes, hard and symbolic links, permissions. Syncs before it returns.
 pub fn copy_tree(from: &Path, to: &Path) -> Result<Copied, Error> {
     let opening = |e| Error::io("opening", to)(e);
     let mut copy = Copy {
@@ -47,7 +46,7 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<Copied, Error> {
         }
         result => result?,
     }
-    // Delayed allocation may find out only now that there is no space.
+    // Delayed allocation may report a lack of space only now.
     match rustix::fs::syncfs(&copy.root) {
         Err(Errno::NOSPC) => Err(Error::Full { to: to.to_owned(), copied_bytes: copy.copied.bytes }),
         result => result.map(|()| copy.copied).map_err(Error::io("writing back", to)),
@@ -57,7 +56,7 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<Copied, Error> {
 struct Copy {
     root: File,
     to: TreeFds,
-    /// The first copy of each inode with several names.
+    /// The first copy of each inode with several links.
     linked: HashMap<u64, PathBuf>,
     copied: Copied,
     buffer: Vec<u8>,
@@ -77,7 +76,7 @@ impl Copy {
             FileType::Directory => {
                 rustix::fs::mkdirat(self.to.here(), entry.name, Mode::RWXU)?;
                 self.to.enter(entry.name)?;
-                // We must be able to write there even if others may not.
+                // The copy needs write access even if the mode denies it.
                 rustix::fs::fchmod(self.to.here(), mode | Mode::RWXU)?;
                 self.copied.directories += 1;
             }
@@ -110,7 +109,7 @@ impl Copy {
         while let Some((start, end)) = data_from(&from, at)? {
             at = self.range(&from, &to, start, end)?;
             if at < end {
-                // It has become shorter meanwhile.
+                // The file was truncated in the meantime.
                 break;
             }
         }
@@ -121,7 +120,7 @@ impl Copy {
         Ok(rustix::fs::fchmod(&to, Mode::from_raw_mode(stat.st_mode))?)
     }
 
-    /// Copies what lies between `at` and `end`. Returns how far it came.
+    /// Copies the range from `at` to `end` and returns the offset reached.
     fn range(&mut self, from: &File, to: &File, mut at: u64, end: u64) -> io::Result<u64> {
         while at < end {
             if disk::interrupted() {
@@ -157,7 +156,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     #[test]
-    fn the_copy_is_the_same_tree() {
+    fn copy_has_same_tree() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let a = |name: &str| from.path().join(name);
         let b = |name: &str| to.path().join(name);

@@ -1,4 +1,4 @@
-//! Which file system lies on an image, a device or a modelled disk, by the magic number of its superblock.
+//! Detects the file system on an image, a device or a modelled disk by the magic number of its superblock.
 
 use crate::Error;
 use crate::kind::{FileSystem, find};
@@ -14,23 +14,23 @@ const MAGIC: [(&str, u64, &[u8]); 8] = [
     ("f2fs", 0x400, &[0x10, 0x20, 0xf5, 0xf2]),
     ("nilfs2", 0x406, &[0x34, 0x34]),
     ("bcachefs", 0x1018, disk::BCACHEFS_MAGIC),
-    // The first name of the list that a pool is described by.
+    // The first name in the list of pool properties.
     ("zfs", 0x4018, b"version\0"),
 ];
 
-/// Where the superblock of a bcachefs says on how many devices it lies.
+/// Offset of the device count in a bcachefs superblock.
 const BCACHEFS_DEVICES: u64 = 0x107b;
 
-/// The file system on `path`.
+/// Detects the file system on `path`.
 pub fn detect(path: &Path) -> Result<&'static dyn FileSystem, Error> {
     let file = input::open_disk(path).map_err(Error::io("opening", path))?;
     known(path, |offset, bytes| {
-        // A file too short to hold the magic number does not have it.
+        // A file too short for the magic number does not have it.
         file.read_exact_at(bytes, offset).is_ok()
     })
 }
 
-/// The file system on the modelled disk in `dir`, which must not be in use.
+/// Detects the file system on the modelled disk in `dir`, which must not be attached.
 pub fn detect_modelled(dir: &Path) -> Result<&'static dyn FileSystem, Error> {
     let mut store = disk::modelled::Store::open(dir)?;
     let found = known(dir, |offset, bytes| {
@@ -61,7 +61,7 @@ mod tests {
     use std::fs::File;
 
     #[test]
-    fn superblocks_are_told_apart() {
+    fn superblocks_are_distinguished() {
         let dir = tempfile::tempdir().unwrap();
         for (name, offset, magic) in MAGIC {
             let path = dir.path().join(name);

@@ -1,4 +1,4 @@
-//! A plain directory as a target: works without root and on any file system, but tells less.
+//! A plain directory as a target: works without root on any file system, but provides less information.
 
 use crate::target::{Check, Target};
 use crate::volume::settle;
@@ -11,8 +11,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A directory that is ours: the tree in it is aged, the marker beside the tree says so. Or any directory, to be
-/// measured as it is.
+/// A directory created by this program, which ages the tree in it and marks it with a file next to the tree; or any other
+/// directory, to be measured only.
 #[derive(Debug)]
 pub struct DirTarget {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct DirTarget {
 }
 
 impl DirTarget {
-    /// Makes a fresh directory in `parent`, named `senesce-` and a number.
+    /// Creates a new directory in `parent`, named `senesce-` and a number.
     pub fn make(parent: &Path) -> Result<DirTarget, Error> {
         let mut number = 1;
         let path = loop {
@@ -39,7 +39,7 @@ impl DirTarget {
         Self::open(&path)
     }
 
-    /// Takes a directory that [`DirTarget::make`] made.
+    /// Opens a directory that [`DirTarget::make`] created.
     pub fn open(path: &Path) -> Result<DirTarget, Error> {
         let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
         let tree = path.join("tree");
@@ -49,7 +49,7 @@ impl DirTarget {
         Self::of(path, tree)
     }
 
-    /// Takes any directory as it is, to be measured and not to be aged.
+    /// Opens any directory, to be measured but not aged.
     pub fn any(path: &Path) -> Result<DirTarget, Error> {
         let path = std::fs::canonicalize(path).map_err(Error::io("opening", path))?;
         Self::of(path.clone(), path)
@@ -61,7 +61,7 @@ impl DirTarget {
         Ok(DirTarget { path, tree, kind, block_bytes: numbers.f_bsize })
     }
 
-    /// The directory with the tree and, if it is ours, the marker.
+    /// The directory with the tree and, if this program created it, the marker.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -72,7 +72,7 @@ impl Target for DirTarget {
         &self.tree
     }
 
-    /// Everything that others do on it is seen there too.
+    /// The device of the file system; its counters include the requests of other programs.
     fn device(&self) -> Option<(PathBuf, (u32, u32))> {
         let dev = std::fs::metadata(&self.tree).ok()?.dev();
         let number = (rustix::fs::major(dev), rustix::fs::minor(dev));
@@ -97,28 +97,28 @@ impl Target for DirTarget {
             }
             Ok(())
         })?;
-        let mut said = vec![match (stayed, unknown) {
+        let mut messages = vec![match (stayed, unknown) {
             (_, true) => format!("dropped the cached pages of {files} files, unverified: needs Linux 6.5"),
             (0, _) => format!("dropped the cached pages of {files} files, none left"),
             (n, _) => format!("could not drop {n} cached bytes of {files} files"),
         }];
-        said.push(match drop_inode_cache() {
+        messages.push(match drop_inode_cache() {
             Ok(()) => "dropped cached directory entries and inodes".to_owned(),
             Err(e) => format!("could not drop cached directory entries and inodes: {e}"),
         });
-        said.push("could not drop cached metadata blocks: a directory cannot be unmounted".to_owned());
+        messages.push("could not drop cached metadata blocks: a directory cannot be unmounted".to_owned());
         if self.kind.starts_with("fuse.") {
-            said.push(format!("could not drop the cache of the process that serves it: {}", self.kind));
+            messages.push(format!("could not drop the cache of the process that serves it: {}", self.kind));
         }
-        Ok(said)
+        Ok(messages)
     }
 
-    /// The file system is mounted and not ours.
+    /// `None`: the file system is mounted and in use by others.
     fn check(&mut self) -> Result<Option<Check>, Error> {
         Ok(None)
     }
 
-    /// Those of the whole file system.
+    /// The free extents of the whole file system.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error> {
         Ok(ioctl::fsmap::free_extents(&self.tree).ok())
     }
@@ -139,12 +139,12 @@ impl Target for DirTarget {
         self.block_bytes
     }
 
-    /// Of a file system that is not known any file might be one extent.
+    /// No limit if the file system is unknown.
     fn max_extent_bytes(&self) -> u64 {
         find(&self.kind).map_or(u64::MAX, |kind| kind.max_extent_bytes(self.block_bytes))
     }
 
-    /// The directory stays: what is in it is the result.
+    /// Keeps the directory: its content is the result.
     fn close(self: Box<Self>) -> Result<(), Error> {
         Ok(())
     }
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_directories_of_our_own_are_touched() {
+    fn foreign_directories_are_refused() {
         let parent = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::fs::write(parent.path().join("thesis"), "").unwrap();
         let message = DirTarget::open(parent.path()).unwrap_err().to_string();
@@ -168,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn chilling_says_what_it_did() {
+    fn drop_caches_reports_its_steps() {
         let parent = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let mut target = DirTarget::make(parent.path()).unwrap();
         std::fs::write(target.root().join("file"), vec![1; 1 << 20]).unwrap();
-        let said = target.chill().unwrap();
-        assert!(said[0].starts_with("dropped the cached pages of 1 files"), "{said:?}");
-        assert!(said.last().unwrap().contains("cannot be unmounted"), "{said:?}");
+        let messages = target.chill().unwrap();
+        assert!(messages[0].starts_with("dropped the cached pages of 1 files"), "{messages:?}");
+        assert!(messages.last().unwrap().contains("cannot be unmounted"), "{messages:?}");
     }
 }

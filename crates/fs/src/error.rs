@@ -1,22 +1,22 @@
-//! What can go wrong with file systems. Each message says what was tried, on what, why it failed and what to do.
+//! Errors of file systems. Each message says what failed, on what, why, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of making, measuring, walking or copying a file system.
+/// An error from creating, measuring, walking or copying a file system.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Creating and mounting file systems needs root.
     #[error("creating and mounting {0} needs root: run as root, or age a directory with --dir")]
     NeedsRoot(&'static str),
-    /// Another kernel supports it.
+    /// The kernel lacks the file system, but another kernel supports it.
     #[error(
         "this kernel does not support {0}, and this command runs on this kernel only: `senesce age`, \
          `compare` and `probe` can run another kernel in a virtual machine (see `senesce doctor`); or choose \
          a file system that this kernel supports"
     )]
     NotInKernel(&'static str),
-    /// A program that is in no package of Debian is missing.
+    /// A program without a Debian package is missing.
     #[error("{tool} is not on the PATH: {get}, or add /usr/local/sbin to PATH")]
     MissingTool {
         /// The program.
@@ -24,7 +24,7 @@ pub enum Error {
         /// Where to get it.
         get: &'static str,
     },
-    /// One device of a file system on several devices.
+    /// The device is one of several of a file system.
     #[error(
         "{} is one of {devices} devices of a bcachefs file system: file systems on several devices are not \
          supported", path.display()
@@ -32,19 +32,19 @@ pub enum Error {
     SeveralDevices {
         /// The image or device.
         path: PathBuf,
-        /// The devices that there are.
+        /// Number of devices.
         devices: u8,
     },
-    /// No known superblock.
+    /// No known superblock was found.
     #[error("{} contains no supported file system", .0.display())]
     NoFileSystem(PathBuf),
-    /// The disk below.
+    /// An error of the underlying disk.
     #[error(transparent)]
     Disk(#[from] disk::Error),
-    /// A virtual machine, from inside.
+    /// An error of the virtual machine that this program runs in.
     #[error(transparent)]
     Machine(#[from] vm::Error),
-    /// A betreefs.
+    /// An error of betreefs.
     #[error(transparent)]
     Betreefs(#[from] betreefs::Error),
     /// A system call failed.
@@ -57,25 +57,25 @@ pub enum Error {
         /// Why it failed.
         source: io::Error,
     },
-    /// No file system has this name.
+    /// The file system name is unknown.
     #[error("no file system named {name:?}; supported: {known}")]
     UnknownKind {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The supported names.
         known: String,
     },
-    /// Smaller than the file system's program takes.
+    /// The size is below the minimum of `mkfs`.
     #[error("{kind} needs at least {least_mib} MiB, not {size_bytes} bytes; choose a larger --size")]
     TooSmall {
         /// The file system.
         kind: &'static str,
-        /// The least size that works.
+        /// The minimum size in MiB.
         least_mib: u64,
-        /// The size asked for.
+        /// The requested size in bytes.
         size_bytes: u64,
     },
-    /// Larger than the device.
+    /// The file system does not fit on the device.
     #[error(
         "{} has {device_bytes} bytes, less than the {size_bytes} of the file system; choose a smaller --size",
         device.display()
@@ -83,15 +83,15 @@ pub enum Error {
     DeviceTooSmall {
         /// The device.
         device: PathBuf,
-        /// Its size.
+        /// Its size in bytes.
         device_bytes: u64,
-        /// The size asked for.
+        /// The requested size in bytes.
         size_bytes: u64,
     },
-    /// Snapshots are for modelled disks.
+    /// Only modelled disks have snapshots.
     #[error("{} is not a modelled disk, so it has no snapshots; age with --disk MODEL", .0.display())]
     NotModelled(PathBuf),
-    /// Written data cannot be limited here.
+    /// The dirty limit cannot be set.
     #[error("cannot limit the written data that waits for {}: {why}", path.display())]
     NoDirtyLimit {
         /// The root of the tree.
@@ -104,10 +104,10 @@ pub enum Error {
     Mkfs {
         /// The command as it was run.
         command: String,
-        /// Its last words.
+        /// The last line of its error output.
         why: String,
     },
-    /// A directory without our marker.
+    /// The directory lacks the marker of this program.
     #[error(
         "{} was not created by senesce and is left unchanged; name a directory that an earlier run created, \
          or a parent directory to create a new one in", .0.display()
@@ -121,16 +121,16 @@ pub enum Error {
     Full {
         /// Where the copy goes.
         to: PathBuf,
-        /// Bytes of data copied until then.
+        /// Bytes of data copied so far.
         copied_bytes: u64,
     },
-    /// A copy was interrupted.
+    /// The copy was interrupted.
     #[error("copying to {}: interrupted; the copy is incomplete, start it again", .0.display())]
     Interrupted(PathBuf),
-    /// Btrfs without the tree that lists free space.
+    /// The Btrfs has no free-space tree.
     #[error("{}: this Btrfs has no free-space tree; mount it once with `-o space_cache=v2`", .0.display())]
     NoFreeSpaceTree(PathBuf),
-    /// The kernel's answer makes no sense.
+    /// The kernel's answer is invalid.
     #[error("{}: the kernel's list of free space is damaged ({why}); check the file system", path.display())]
     Answer {
         /// Where the file system is mounted.

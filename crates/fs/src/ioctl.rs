@@ -1,4 +1,4 @@
-//! Questions to file systems that only an ioctl answers: where is free space?
+//! Queries that only an ioctl answers: the free extents.
 
 pub mod btrfs;
 mod chunk;

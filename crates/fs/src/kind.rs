@@ -1,4 +1,4 @@
-//! The file systems that can be made.
+//! The supported file systems.
 
 mod bcachefs;
 mod betreefs;
@@ -17,173 +17,170 @@ use rustix::mount::{FsOpenFlags, fsopen};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Tells how the tree on a device lies.
+/// Examines the tree on a device.
 pub type LookAtTree = fn(device: &Path) -> Result<TreeStat, Error>;
 
-/// A kind of file system: what there is to know about it.
+/// A type of file system: its programs, options and properties.
 pub trait FileSystem: Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
-    /// What mount calls it, if the kernel has it.
+    /// Its type in `mount`, if the kernel supports it.
     fn mount_name(&self) -> &'static str {
         self.name()
     }
 
-    /// The programs needed, and the Debian package that has them.
+    /// The required programs, and their Debian package.
     fn tools(&self) -> (&'static [&'static str], &'static str);
 
-    /// Where to get its programs, if Debian has no such package.
+    /// How to get its programs, if Debian has no package.
     fn tools_elsewhere(&self) -> Option<&'static str> {
         None
     }
 
-    /// Makes it in the first `size_bytes` of `device`, labelled [`disk::LABEL`] and with a UUID of ours ([`disk::new_uuid`]), with the
-    /// user's further options.
-    /// What could differ between two runs of the same command is fixed where `mkfs` lets us. A device that is
-    /// `zeroed` reads as zeros all over, as a fresh image does.
+    /// The command that creates it in the first `size_bytes` of `device`, with the label [`disk::LABEL`], a UUID from [`disk::new_uuid`] and
+    /// the user's further options. Everything that could differ between two runs of the same command is fixed where `mkfs` allows it.
+    /// `zeroed`: the whole device reads as zeros, as a new image does.
     fn mkfs(&self, device: &Path, size_bytes: u64, zeroed: bool, opts: &[String]) -> Command;
 
-    /// Gives it a UUID of ours, where its `mkfs` cannot.
+    /// The command that sets a UUID from [`disk::new_uuid`], if `mkfs` cannot.
     fn set_uuid(&self, _device: &Path) -> Option<Command> {
         None
     }
 
-    /// Further options of `mkfs` that make room for so many files and directories, where it would not by itself.
+    /// Further `mkfs` options for this number of files and directories, if the default is too low.
     fn room_for(&self, _size_bytes: u64, _inodes: u64) -> Vec<String> {
         Vec::new()
     }
 
-    /// How this program serves it on `device`, mounted with these options, where the kernel does not have it.
+    /// How this program serves it on `device`, mounted with these options, if the kernel does not support it.
     fn serving(&self, _device: &Path, _options: &[String]) -> Option<Serving> {
         None
     }
 
-    /// Whether it is a pool of ZFS, which a daemon mounts and not the kernel.
+    /// Whether it is a ZFS pool, which a daemon mounts instead of the kernel.
     fn in_pool(&self) -> bool {
         false
     }
 
-    /// The modules of the kernel that it needs.
+    /// The kernel modules that it needs.
     fn modules(&self) -> Vec<&'static str> {
         vec![self.mount_name()]
     }
 
-    /// Whether it lies in persistent memory, which its files are read from past the page cache and without a request. Images are such
-    /// memory in a virtual machine only.
+    /// Whether it is in persistent memory: files are read without the page cache and without block requests. An image is persistent memory
+    /// only in a virtual machine.
     fn in_persistent_memory(&self) -> bool {
         false
     }
 
-    /// Options that its makers advise for one of that size, where `mkfs` does not take them by itself.
+    /// Options that its developers recommend for this size and that are not `mkfs` defaults.
     fn advised_mkfs_opts(&self, _size_bytes: u64) -> &'static [&'static str] {
         &[]
     }
 
-    /// Checks it, unmounted, without changing anything. Status 0 says that it is clean. `None` where it has no checker.
+    /// The command that checks it, unmounted and without changes; exit status 0 means clean. `None` if it has no checker.
     fn check(&self, device: &Path) -> Option<Command>;
 
-    /// Prints the version of its programs.
+    /// The command that prints the version of its programs.
     fn version_command(&self) -> Command;
 
-    /// Options of mount before those of the user.
+    /// Mount options before those of the user.
     fn default_mount_opts(&self) -> &'static [&'static str] {
-        // Reading must not write.
+        // Reads must not cause writes.
         &["noatime"]
     }
 
-    /// Whether the one on `device` was made by this program to be aged.
+    /// Whether this program created the file system on `device`, so that it may be aged.
     fn is_ours(&self, device: &BlockDevice) -> Result<bool, Error> {
         Ok(device.is_ours()?)
     }
 
-    /// The least size that its `mkfs` takes.
+    /// The minimum size that its `mkfs` accepts.
     fn min_size_bytes(&self) -> u64;
 
-    /// The share of a device of that size that files surely take, where that is less than what aging fills by itself.
+    /// The share of a device of this size that files can reliably fill, if it is below the default fill level of aging.
     fn most_full(&self, _size_bytes: u64) -> f64 {
         1.0
     }
 
-    /// Threads that age it fastest on a machine with so many processors.
+    /// The number of threads that ages it fastest on this machine.
     fn default_threads(&self) -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
-    /// Files up to this size that are written lie in metadata, without blocks of their own.
+    /// Written files up to this size are stored inline in metadata, without blocks of their own.
     fn inline_limit_bytes(&self) -> u64 {
         0
     }
 
-    /// Written files up to this size get their blocks in another way than preallocated ones, so that only allocating
-    /// as if for writing imitates them.
+    /// Written files up to this size are allocated differently from preallocated ones; only allocation as for writes reproduces their
+    /// layout.
     fn grouped_limit_bytes(&self, _block_bytes: u64) -> u64 {
         0
     }
 
-    /// Whether preallocated blocks have their places at once. A log-structured file system gives places to what is written only,
-    /// so that it must be aged by writing.
+    /// Whether preallocated blocks get their location at once. A log-structured file system only assigns locations on write, so it must
+    /// be aged by writing.
     fn places_when_preallocated(&self) -> bool {
         true
     }
 
-    /// Whether the room of what is deleted can be had again. Where that is for a cleaner to do which does not run, all that is
-    /// written must fit.
+    /// Whether the space of deleted files can be reused. If that takes a cleaner that does not run, all writes of a run must fit.
     fn frees(&self) -> bool {
         true
     }
 
-    /// The longest extent it can make of blocks of that size.
+    /// The longest possible extent with this block size.
     fn max_extent_bytes(&self, block_bytes: u64) -> u64;
 
-    /// Whether it tells where the blocks of a file lie.
+    /// Whether it reports the block locations of a file.
     fn maps_files(&self) -> bool {
         true
     }
 
-    /// The free extents of the file system mounted at `root`, by address, if it tells.
+    /// The free extents of the file system mounted at `root`, by address; `None` if it does not report them.
     fn free_extents(&self, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         crate::ioctl::fsmap::free_extents(root)
             .map(Some)
             .map_err(Error::io("listing the free space of", root))
     }
 
-    /// Whether FIEMAP tells where files lie on the device, and not in an address space of its own: then what files hold is nowhere else.
+    /// Whether FIEMAP returns device addresses, not addresses of a space of its own: the contents of files are at these addresses only.
     fn maps_to_device(&self) -> bool {
         false
     }
 
-    /// Options that keep mounting it to be read only from writing to its device at all, as replaying a journal does.
+    /// Options that prevent a read-only mount from any write to its device, for example by journal replay.
     fn untouched_mount_opts(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The extents of `device` that hold nothing of the file system on it, which is mounted at `root` to be read only: whatever their
-    /// bytes are, it is the same file system. In any order; none counts that is not surely one. `None` where it does not
-    /// tell.
+    /// The extents of `device` that the file system, mounted read-only at `root`, does not use: any change of their bytes leaves it the same.
+    /// Unordered; contains only extents that are certainly unused. `None` if the file system does not report them.
     fn unused(&self, _device: &Path, _root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
 
-    /// Tells how the tree lies that it keeps everything in, on a device where it is not mounted; `None` where it is no tree
-    /// that could be told of.
+    /// The function that examines the on-disk tree that holds everything, while unmounted; `None` if the file system is not a tree with
+    /// such statistics.
     fn tree(&self) -> Option<LookAtTree> {
         None
     }
 
-    /// Writes back all that is delayed in the file system mounted at `root`.
+    /// Writes back all delayed data of the file system mounted at `root`.
     fn settle(&self, root: &Path) -> Result<(), Error> {
         crate::volume::settle(root)
     }
 
-    /// The directory of the settings by which what is written to the file system mounted at `root` goes to its device.
+    /// The directory of the write-back settings of the file system mounted at `root`.
     fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
         let device = rustix::fs::stat(root).map_err(Error::io("checking", root))?.st_dev;
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         Ok(PathBuf::from(format!("/sys/class/bdi/{major}:{minor}")))
     }
 
-    /// Sets the read-ahead where the file system does not take that of its device.
+    /// Sets the read-ahead if the file system does not use that of its device.
     fn set_read_ahead(&self, _root: &Path, _kb: u32) -> Result<(), Error> {
         Ok(())
     }
@@ -192,7 +189,7 @@ pub trait FileSystem: Sync {
     fn version(&self) -> String {
         let output = run_tool(&mut self.version_command(), self.tools().1);
         let tool = missing(self.tools_elsewhere(), output).map(|output| {
-            // Some print it on one stream, some on the other.
+            // Some programs print it to standard output, some to standard error.
             let text = [output.stdout, output.stderr].concat();
             String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
         });
@@ -202,7 +199,7 @@ pub trait FileSystem: Sync {
     }
 }
 
-/// All file systems that can be made.
+/// All supported file systems.
 pub fn kinds() -> &'static [&'static dyn FileSystem] {
     &[
         &ext4::Ext4,
@@ -217,7 +214,7 @@ pub fn kinds() -> &'static [&'static dyn FileSystem] {
     ]
 }
 
-/// The file system of that name.
+/// The file system with this name.
 pub fn find(name: &str) -> Result<&'static dyn FileSystem, Error> {
     kinds().iter().find(|kind| kind.name() == name).copied().ok_or_else(|| {
         let known: Vec<_> = kinds().iter().map(|kind| kind.name()).collect();
@@ -225,7 +222,7 @@ pub fn find(name: &str) -> Result<&'static dyn FileSystem, Error> {
     })
 }
 
-/// Checks that we may make a file system, that the kernel has it, and that its programs are installed.
+/// Checks that this process may create the file system, that the kernel supports it, and that its programs are installed.
 pub fn ready(kind: &dyn FileSystem) -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
         return Err(Error::NeedsRoot(kind.name()));
@@ -243,12 +240,12 @@ pub fn has_tools(kind: &dyn FileSystem) -> Result<(), Error> {
     missing(kind.tools_elsewhere(), found)
 }
 
-/// Runs a program of `kind` to its end.
+/// Runs a program of `kind` to completion.
 pub fn run(kind: &dyn FileSystem, command: &mut Command) -> Result<Output, Error> {
     missing(kind.tools_elsewhere(), run_tool(command, kind.tools().1))
 }
 
-/// Says of a program that is missing where it can be had, if that is elsewhere than in Debian.
+/// Adds how to get a missing program, if it has no Debian package.
 fn missing<T>(elsewhere: Option<&'static str>, result: Result<T, disk::Error>) -> Result<T, Error> {
     result.map_err(|e| match (e, elsewhere) {
         (disk::Error::MissingTool { tool, .. }, Some(get)) => Error::MissingTool { tool, get },
@@ -256,7 +253,7 @@ fn missing<T>(elsewhere: Option<&'static str>, result: Result<T, disk::Error>) -
     })
 }
 
-/// Whether this machine's kernel can mount it, or a program that needs no more than FUSE.
+/// Whether this machine's kernel can mount it, or a server can through FUSE.
 pub fn in_kernel(kind: &dyn FileSystem) -> bool {
     if kind.serving(Path::new("/"), &[]).is_some() || kind.in_pool() {
         return true;
@@ -269,7 +266,7 @@ pub fn in_kernel(kind: &dyn FileSystem) -> bool {
     if listed.lines().any(|line| line.split_whitespace().last() == Some(name)) {
         return true;
     }
-    // To be asked for it makes the kernel load the module.
+    // Opening it makes the kernel load the module.
     match fsopen(name, FsOpenFlags::FSOPEN_CLOEXEC) {
         Ok(_) => true,
         Err(Errno::PERM) => {
@@ -286,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_file_system_is_told_what_there_is() {
+    fn unknown_file_system_error_lists_supported() {
         assert_eq!(find("xfs").unwrap().name(), "xfs");
         let message = find("hammer").err().unwrap().to_string();
         assert_eq!(

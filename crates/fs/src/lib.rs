@@ -1,6 +1,6 @@
-//! File systems: make, mount, chill, check, free extents, version; and the trees on them: walk and copy.
+//! File systems: create, mount, drop caches, check, list free extents, get versions; and walk and copy the trees on them.
 //!
-//! A new file system is one file below `kind/` and one line in [`kinds`].
+//! To add a file system, add a file below `kind/` and a line in [`kinds`].
 
 mod bulk;
 mod copy;

@@ -1,4 +1,4 @@
-//! A mounted file system: the kernel's own, one that this program serves, or a pool of ZFS.
+//! A mounted file system: mounted by the kernel, served by this program, or a ZFS pool.
 
 use crate::Error;
 use crate::kind::FileSystem;
@@ -14,7 +14,7 @@ pub enum Mounted {
 }
 
 impl Mounted {
-    /// Mounts what is on `device` on a fresh directory.
+    /// Mounts the file system on `device` on a new directory.
     pub fn new(
         session: &Arc<Session>,
         kind: &dyn FileSystem,

@@ -1,4 +1,4 @@
-//! What is aged and measured: a file system of our own in an image or on a device, or a plain directory.
+//! The target of aging and measurements: a file system in an image or on a device, or a plain directory.
 
 use crate::kind::{FileSystem, in_kernel, ready};
 use crate::volume::{Disk, Volume};
@@ -8,96 +8,96 @@ use disk::{BlockDevice, DirtyLimit, Extent, Image, Session};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file system to make or open.
+/// A file system to create or open.
 #[derive(Clone)]
 pub struct Spec {
-    /// Its kind.
+    /// Its type.
     pub kind: &'static dyn FileSystem,
-    /// Where it is.
+    /// Its location.
     pub place: Place,
-    /// Its size.
+    /// Its size in bytes.
     pub size_bytes: u64,
     /// Further arguments of `mkfs`.
     pub mkfs_opts: Vec<String>,
-    /// Further options of mount.
+    /// Further mount options.
     pub mount_opts: Vec<String>,
-    /// Read-ahead.
+    /// Read-ahead in KiB.
     pub read_ahead_kb: u32,
 }
 
-/// Where a file system is.
+/// The location of a file system.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// In an image file, which must not exist if it is to be made.
+    /// In an image file, which must not exist on creation.
     Image(PathBuf),
     /// On a block device.
     Device {
         /// The device.
         path: PathBuf,
-        /// What the user gave to `--erase`.
+        /// The value of `--erase`.
         erase: Option<String>,
     },
     /// On a modelled disk.
     Modelled {
-        /// Its store, which must not exist if it is to be made.
+        /// Its store, which must not exist on creation.
         dir: PathBuf,
-        /// The model that it is made after; one that is there has its own.
+        /// The model for creation; an existing disk has its own.
         model: String,
         /// What its service times are used for.
         clock: Clock,
     },
 }
 
-/// What the file system's own checker found.
+/// The result of the file system's own checker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Check {
-    /// Whether it is without fault.
+    /// Whether it found no errors.
     pub clean: bool,
     /// The command that was run.
     pub command: String,
-    /// What it wrote.
+    /// Its output.
     pub output: String,
 }
 
-/// A tree that can be aged and measured. Dropping it takes down silently what was made for it.
+/// A tree that can be aged and measured. Dropping it undoes its setup and ignores errors.
 pub trait Target: Send {
     /// The root of the tree.
     fn root(&self) -> &Path;
 
-    /// The block device below, if there is one, with its major and minor number.
+    /// The underlying block device with its major and minor number, if any.
     fn device(&self) -> Option<(PathBuf, (u32, u32))>;
 
-    /// Writes back all that is delayed.
+    /// Writes back all delayed data.
     fn settle(&self) -> Result<(), Error>;
 
-    /// Makes the tree cold. Says in sentences what was dropped from memory and what could not be.
+    /// Makes the tree cold. Returns messages about what was dropped from memory and what could not be.
     fn chill(&mut self) -> Result<Vec<String>, Error>;
 
-    /// Lets the file system's own checker look, if it can.
+    /// Runs the file system's own checker, if it has one.
     fn check(&mut self) -> Result<Option<Check>, Error>;
 
-    /// Whether what is read of it are requests to its device, or to a disk below.
+    /// Whether reads of it cause requests to its device or to an underlying disk.
     fn makes_requests(&self) -> bool {
         true
     }
 
-    /// Whether the file system tells where the blocks of files lie.
+    /// Whether the file system reports the block locations of files.
     fn maps_files(&self) -> bool {
         true
     }
 
-    /// The free extents, by address, if the file system tells. What was deleted a moment ago may not be among them
-    /// yet, for some free it in the background: chill first.
+    /// The free extents, by address; `None` if the file system does not report them. May miss recently deleted space, which some file
+    /// systems free in the background: call [`chill`](Self::chill) first.
     fn free_extents(&self) -> Result<Option<Vec<Extent>>, Error>;
 
-    /// The extents of the device below that hold nothing of the file system, as [`FileSystem::unused`] tells. For one that is open to
-    /// be read only.
+    /// The extents of the device that the file system does not use (see [`FileSystem::unused`]). Only for a target that was opened
+    /// read-only.
     fn unused(&self) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
 
-    /// How the tree lies on the disk that the file system keeps everything in; `None` where it is no tree that could be told
-    /// of. It is unmounted meanwhile.
+    /// Examines the on-disk tree that holds the whole file system; `None` if the file system is not a tree with such statistics. Unmounts it
+    /// in the meantime.
     fn tree(&mut self) -> Result<Option<TreeStat>, Error> {
         Ok(None)
     }
@@ -108,41 +108,41 @@ pub trait Target: Send {
     /// Versions of its programs and of the kernel.
     fn version(&self) -> String;
 
-    /// The command that made it, if this program did just now.
+    /// The command that created it, if this program just did.
     fn mkfs_command(&self) -> Option<String>;
 
-    /// Its block size.
+    /// Its block size in bytes.
     fn block_bytes(&self) -> u64;
 
-    /// The longest extent it can make.
+    /// The longest possible extent in bytes.
     fn max_extent_bytes(&self) -> u64;
 
-    /// The modelled disk below, if there is one.
+    /// The underlying modelled disk, if any.
     fn modelled(&self) -> Option<&ModelledDisk> {
         None
     }
 
-    /// Lets no more than about so many bytes that were written wait in memory, until what is given goes or all is unmounted.
+    /// Limits the dirty data in memory to about this many bytes, until the returned limit is dropped or the file system is unmounted.
     fn limit_dirty(&self, _bytes: u64) -> Result<DirtyLimit, Error> {
         let why = "it is a directory on a shared disk; name an image";
         Err(Error::NoDirtyLimit { path: self.root().to_owned(), why })
     }
 
-    /// Keeps all of it as it is now under a new name, which only modelled disks can. It is unmounted meanwhile.
+    /// Saves the current state as a new snapshot; only modelled disks support this. Unmounts the file system in the meantime.
     fn snapshot(&mut self, _name: &str) -> Result<(), Error> {
         Err(Error::NotModelled(self.root().to_owned()))
     }
 
-    /// Makes all of it what it was when the snapshot was taken. It is unmounted meanwhile.
+    /// Restores the state of the snapshot. Unmounts the file system in the meantime.
     fn rollback(&mut self, _name: &str) -> Result<(), Error> {
         Err(Error::NotModelled(self.root().to_owned()))
     }
 
-    /// Takes down what was made for it, and says if that fails.
+    /// Undoes the setup and reports errors.
     fn close(self: Box<Self>) -> Result<(), Error>;
 }
 
-/// Refuses a file system that cannot be made here, or not of that size.
+/// Checks that this machine can create the file system with this size.
 pub fn can_make(kind: &dyn FileSystem, size_bytes: u64) -> Result<(), Error> {
     ready(kind)?;
     let least = kind.min_size_bytes();
@@ -152,7 +152,7 @@ pub fn can_make(kind: &dyn FileSystem, size_bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses what [`make`] would refuse before it makes anything: a file system that cannot be made here, a device that is not to be erased.
+/// Makes the checks of [`make`] without creating anything: whether the file system can be created, and whether the device may be erased.
 pub fn check(spec: &Spec) -> Result<(), Error> {
     can_make(spec.kind, spec.size_bytes)?;
     match &spec.place {
@@ -161,7 +161,7 @@ pub fn check(spec: &Spec) -> Result<(), Error> {
     }
 }
 
-/// Claims a device that a file system of that size is to be made on.
+/// Claims a device for a file system of this size.
 fn claim(path: &Path, erase: Option<&str>, size_bytes: u64) -> Result<BlockDevice, Error> {
     let device = BlockDevice::claim(path, erase)?;
     let device_bytes = device.size_bytes();
@@ -171,7 +171,7 @@ fn claim(path: &Path, erase: Option<&str>, size_bytes: u64) -> Result<BlockDevic
     Ok(device)
 }
 
-/// Makes a file system and mounts it. If that fails, what was made is removed.
+/// Creates a file system and mounts it. Removes everything on failure.
 pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
     let size_bytes = spec.size_bytes;
     can_make(spec.kind, size_bytes)?;
@@ -181,7 +181,7 @@ pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
             let path = image.path().to_owned();
             let made = Disk::image(session, image, spec).and_then(|disk| Volume::make(session, spec, disk));
             if made.is_err() {
-                // The first error is the one to tell.
+                // Report the first error only.
                 let _ = std::fs::remove_file(path);
             }
             Ok(Box::new(made?))
@@ -196,7 +196,7 @@ pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
             let disk = Disk::make_modelled(session, dir, &settings, spec)?;
             let made = Volume::make(session, spec, disk);
             if made.is_err() {
-                // The first error is the one to tell.
+                // Report the first error only.
                 let _ = std::fs::remove_dir_all(dir);
             }
             Ok(Box::new(made?))
@@ -204,8 +204,7 @@ pub fn make(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Erro
     }
 }
 
-/// Mounts a file system that is there. One on a device that this program did not make is mounted for reading only,
-/// unless `erase` confirms it.
+/// Mounts an existing file system. Mounts a device that was not created by this program read-only, unless `erase` confirms it.
 pub fn open(session: &Arc<Session>, spec: &Spec) -> Result<Box<dyn Target>, Error> {
     if !in_kernel(spec.kind) {
         return Err(Error::NotInKernel(spec.kind.name()));

@@ -1,4 +1,4 @@
-//! A file system of our own: mounted on a directory nobody else uses, on a disk nobody else uses.
+//! A file system created by this program: on a mount point and a disk that nobody else uses.
 
 use crate::kind::{self, FileSystem, zfs};
 use crate::mounted::Mounted;
@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The disk below.
+/// The underlying disk.
 pub enum Disk {
     /// An image through a loop device.
     Loop { image: Image, device: LoopDevice },
@@ -28,7 +28,7 @@ pub enum Disk {
 }
 
 impl Disk {
-    /// Makes a disk of an image.
+    /// Attaches an image.
     pub fn image(session: &Arc<Session>, image: Image, spec: &Spec) -> Result<Disk, Error> {
         if spec.kind.in_persistent_memory() {
             let device = vm::persistent_memory(image.path())?;
@@ -40,7 +40,7 @@ impl Disk {
         Ok(Disk::Loop { image, device })
     }
 
-    /// What is to be said if requests failed on a modelled disk, of which `mkfs` knows no more than that they did.
+    /// A message about failed requests of a modelled disk; `mkfs` only reports that they failed.
     fn failures(&self) -> Option<String> {
         match self {
             Disk::Modelled { disk, .. } => disk.status().ok()?.failures(),
@@ -48,13 +48,13 @@ impl Disk {
         }
     }
 
-    /// Prepares a device.
+    /// Sets up a device.
     pub fn device(device: BlockDevice, spec: &Spec) -> Result<Disk, Error> {
         let _read_ahead = ReadAhead::set(device.devno(), spec.read_ahead_kb)?;
         Ok(Disk::Device { device, _read_ahead })
     }
 
-    /// Makes a modelled disk in `dir`.
+    /// Creates a modelled disk in `dir`.
     pub fn make_modelled(
         session: &Arc<Session>,
         dir: &Path,
@@ -64,13 +64,13 @@ impl Disk {
         ModelledDisk::create(dir, settings)?;
         let disk = Disk::modelled(session, dir, settings.clock, spec);
         if disk.is_err() {
-            // The first error is the one to tell.
+            // Report the first error only.
             let _ = std::fs::remove_dir_all(dir);
         }
         disk
     }
 
-    /// Puts the modelled disk in `dir` into service, by this clock.
+    /// Attaches the modelled disk in `dir` with this clock.
     pub fn modelled(session: &Arc<Session>, dir: &Path, clock: Clock, spec: &Spec) -> Result<Disk, Error> {
         let disk = ModelledDisk::attach_by(session, dir, clock)?;
         let device = LoopDevice::attach(session, disk.file(), spec.read_ahead_kb)?;
@@ -95,7 +95,7 @@ impl Disk {
 /// A mounted file system.
 pub struct Volume {
     kind: &'static dyn FileSystem,
-    // Dropped before the disk below it.
+    // Dropped before the disk.
     mount: Mounted,
     disk: Disk,
     read_ahead_kb: u32,
@@ -104,7 +104,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Makes a file system on `disk` and mounts it.
+    /// Creates a file system on `disk` and mounts it.
     pub fn make(session: &Arc<Session>, spec: &Spec, disk: Disk) -> Result<Volume, Error> {
         let fresh_image = !matches!(disk, Disk::Device { .. });
         if spec.kind.in_pool() {
@@ -114,7 +114,7 @@ impl Volume {
         let command = line(&mkfs);
         let failed = |command: &mut Command| -> Result<Option<Error>, Error> {
             let output = kind::run(spec.kind, command)?;
-            let why = [Some(last_words(&output)), disk.failures()];
+            let why = [Some(last_error_line(&output)), disk.failures()];
             let why = why.into_iter().flatten().collect::<Vec<_>>().join("; ");
             Ok((!output.status.success()).then(|| Error::Mkfs { command: line(command), why }))
         };
@@ -126,7 +126,7 @@ impl Volume {
         Volume::open(session, spec, disk, Some(command))
     }
 
-    /// Mounts the file system that is on `disk`.
+    /// Mounts the file system on `disk`.
     pub fn open(
         session: &Arc<Session>,
         spec: &Spec,
@@ -150,29 +150,29 @@ impl Volume {
         Ok(volume)
     }
 
-    /// Its options as the kernel has them.
+    /// The current mount options, as the kernel reports them.
     fn mount_options(&self) -> Result<String, Error> {
         Ok(mount_holding(self.root())?.map(|mount| mount.options).unwrap_or_default())
     }
 
-    fn mount_again(&mut self) -> Result<(), Error> {
+    fn remount(&mut self) -> Result<(), Error> {
         self.mount.mount()?;
         self.kind.set_read_ahead(self.mount.dir(), self.read_ahead_kb)
     }
 
-    /// Drops what the kernel keeps of the disk, and of the image below it.
+    /// Drops the kernel's caches of the disk, and of its image.
     fn chill_disk(&self) -> Result<Vec<String>, Error> {
         drop_device_cache(self.disk.path())?;
-        let mut said = vec![format!("dropped the cached blocks of {}", self.disk.path().display())];
+        let mut messages = vec![format!("dropped the cached blocks of {}", self.disk.path().display())];
         if let Disk::Loop { image, device } = &self.disk {
             let path = image.path().display();
             if in_memory(image.path())? {
-                said.push(format!(
+                messages.push(format!(
                     "could not make {path} cold: it is in memory (tmpfs), so reads do not reach a disk"
                 ));
-                return Ok(said);
+                return Ok(messages);
             }
-            said.push(match drop_file_cache(image.path())? {
+            messages.push(match drop_file_cache(image.path())? {
                 Residue::Bytes(0) => format!("dropped the cached pages of {path}, none left"),
                 Residue::Bytes(n) => format!("could not drop {n} cached bytes of {path}"),
                 Residue::Unknown => {
@@ -181,18 +181,18 @@ impl Volume {
             });
             if !device.direct_io() {
                 let why = "its file system does not support direct I/O";
-                said.push(format!("could not keep reads of {path} out of the page cache: {why}"));
+                messages.push(format!("could not keep reads of {path} out of the page cache: {why}"));
             }
         }
         if let Disk::Modelled { .. } = &self.disk {
             let why = "the modelled disk is accessed by direct I/O, and the memory of its server is not a \
                        cache of the model";
-            said.push(format!("no cache below: {why}"));
+            messages.push(format!("no cache below: {why}"));
         }
-        Ok(said)
+        Ok(messages)
     }
 
-    /// Has something done with the modelled disk while nothing is mounted on it.
+    /// Runs `work` on the modelled disk while it is not mounted.
     fn unmounted(
         &mut self,
         work: impl FnOnce(&ModelledDisk) -> Result<(), disk::Error>,
@@ -201,12 +201,11 @@ impl Volume {
             return Err(Error::NotModelled(self.disk.path().to_owned()));
         };
         self.mount.unmount()?;
-        // Another run may have copied the mount with its namespace; changing the disk below it would break what is
-        // on it.
+        // Another run may have copied the mount with its namespace; changing the disk would break that copy.
         let free = wait_until_free(self.disk.path());
-        // What the kernel keeps of the disk may not be true afterwards.
+        // The kernel's caches of the disk may be stale afterwards.
         let done = free.and_then(|()| work(disk)).and_then(|()| drop_device_cache(self.disk.path()));
-        self.mount_again()?;
+        self.remount()?;
         Ok(done?)
     }
 }
@@ -226,24 +225,25 @@ impl Target for Volume {
 
     fn chill(&mut self) -> Result<Vec<String>, Error> {
         self.mount.unmount()?;
-        // Even if something cannot be dropped the file system is to be there.
-        let dropped = self.chill_disk().and_then(|said| Ok(drop_inode_cache().map(|()| said)?));
-        self.mount_again()?;
-        let mut said = dropped?;
+        // The file system must be mounted again even if the caches cannot be dropped.
+        let dropped = self.chill_disk().and_then(|messages| Ok(drop_inode_cache().map(|()| messages)?));
+        self.remount()?;
+        let mut messages = dropped?;
         let anew =
             if self.kind.in_pool() { "exported and imported again" } else { "unmounted and mounted again" };
-        said.insert(0, anew.to_owned());
-        said.push("dropped cached directory entries and inodes".to_owned());
+        messages.insert(0, anew.to_owned());
+        messages.push("dropped cached directory entries and inodes".to_owned());
         if self.kind.in_persistent_memory() {
-            said.push(format!("files are read from persistent memory, mounted {}", self.mount_options()?));
+            messages
+                .push(format!("files are read from persistent memory, mounted {}", self.mount_options()?));
         }
         if let Some(inside) = vm::inside() {
-            said.push(format!(
+            messages.push(format!(
                 "in a virtual machine ({}): caches of the host were not dropped",
                 inside.words()
             ));
         }
-        Ok(said)
+        Ok(messages)
     }
 
     fn check(&mut self) -> Result<Option<Check>, Error> {
@@ -251,7 +251,7 @@ impl Target for Volume {
         self.mount.unmount()?;
         let command = line(&check);
         let output = kind::run(self.kind, &mut check);
-        self.mount_again()?;
+        self.remount()?;
         let output = output?;
         let text = [output.stdout, output.stderr].concat();
         let output_text = String::from_utf8_lossy(&text).into_owned();
@@ -270,7 +270,7 @@ impl Target for Volume {
         let Some(look) = self.kind.tree() else { return Ok(None) };
         self.mount.unmount()?;
         let stat = look(self.disk.path());
-        self.mount_again()?;
+        self.remount()?;
         stat.map(Some)
     }
 
@@ -336,7 +336,7 @@ impl Target for Volume {
     }
 }
 
-/// Waits a while for others to let go of a device.
+/// Waits until no other process uses a device, with a limit.
 fn wait_until_free(device: &Path) -> Result<(), disk::Error> {
     for wait_ms in [1, 10, 100, 1000, 5000] {
         if BlockDevice::open(device).is_ok() {
@@ -347,22 +347,22 @@ fn wait_until_free(device: &Path) -> Result<(), disk::Error> {
     BlockDevice::open(device).map(drop)
 }
 
-/// Writes back all that is delayed on the file system that holds `root`.
+/// Writes back all delayed data of the file system that contains `root`.
 pub fn settle(root: &Path) -> Result<(), Error> {
     let doing = "syncing the file system of";
     let file = File::open(root).map_err(Error::io(doing, root))?;
     rustix::fs::syncfs(file).map_err(Error::io(doing, root))
 }
 
-/// A command as one would type it.
+/// A command line as the user would type it.
 fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     line.replacen("/proc/self/exe ", "senesce ", 1)
 }
 
-/// What a failed `mkfs` said last, before it explains its usage.
-fn last_words(output: &Output) -> String {
+/// The last line of a failed `mkfs` before its usage message.
+fn last_error_line(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let explains = |line: &str| ["usage:", "tip:"].iter().any(|word| line.to_lowercase().starts_with(word));
     let lines = text.lines().map(str::trim).take_while(|line| !explains(line));

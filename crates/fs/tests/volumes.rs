@@ -1,5 +1,5 @@
-//! Every file system, for real: made, filled, chilled, checked, its free space against that of other programs, and
-//! nothing left behind.
+//! Creates, fills, checks and removes every file system, compares its free space with other programs, and checks that nothing is left
+//! behind.
 
 use disk::{DeviceCounters, Extent, Session, cleanup, command, mount_points, run_dir};
 use senesce_fs::{DirTarget, FileSystem, Place, Spec, Target, copy_tree, find, in_kernel, kinds, make, open};
@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 
 const MIB: u64 = 1 << 20;
 
-/// Those of the kernel. What others serve is tested with the command.
-fn of_the_kernel() -> impl Iterator<Item = &'static dyn FileSystem> {
+/// The file systems of the kernel. The served ones are tested with the command line program.
+fn kernel_file_systems() -> impl Iterator<Item = &'static dyn FileSystem> {
     let served =
         |kind: &&dyn FileSystem| kind.serving(Path::new("/dev/null"), &[]).is_some() || kind.in_pool();
     kinds().iter().copied().filter(move |kind| !served(kind) && is_in_kernel(*kind))
@@ -40,7 +40,7 @@ fn attached_in(dir: &Path) -> bool {
     String::from_utf8_lossy(&list.stdout).contains(dir.to_str().unwrap())
 }
 
-/// Many files of a few blocks with every other one deleted: free space in pieces.
+/// Creates many files of a few blocks and deletes every other one, to fragment free space.
 fn fragment(root: &Path) {
     for i in 0..4000 {
         std::fs::write(root.join(i.to_string()), vec![1; 4096 * (1 + i % 5)]).unwrap();
@@ -66,15 +66,15 @@ fn well_formed(extents: &[Extent]) -> bool {
 }
 
 #[test]
-fn each_is_made_chilled_checked_and_taken_down() {
+fn each_file_system_is_made_measured_and_removed() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
         }
         let session = Session::begin().unwrap();
-        // On a disk: what lies in memory cannot be made cold.
+        // On a disk, because files in tmpfs cannot be made cold.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        for kind in of_the_kernel() {
+        for kind in kernel_file_systems() {
             let spec = spec(kind, dir.path());
             let mut target = make(&session, &spec).unwrap();
             let line = target.mkfs_command().unwrap();
@@ -83,8 +83,8 @@ fn each_is_made_chilled_checked_and_taken_down() {
             assert!(target.version().contains("; Linux ") && !target.version().contains("not installed"));
             fragment(target.root());
             let root = target.root().to_owned();
-            let said = target.chill().unwrap();
-            assert!(said.iter().any(|s| s.ends_with("none left")), "{said:?}");
+            let messages = target.chill().unwrap();
+            assert!(messages.iter().any(|s| s.ends_with("none left")), "{messages:?}");
             assert_eq!(std::fs::read(root.join("1")).unwrap(), [1; 8192]);
             assert_eq!(read_ahead_kb(target.as_ref()), "64");
             let check = target.check().unwrap().unwrap();
@@ -109,14 +109,14 @@ fn each_is_made_chilled_checked_and_taken_down() {
 }
 
 #[test]
-fn what_is_not_used_may_be_anything() {
+fn unused_extents_can_be_overwritten() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
         }
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
-        for kind in of_the_kernel() {
+        for kind in kernel_file_systems() {
             let spec = spec(kind, dir.path());
             let target = make(&session, &spec).unwrap();
             fragment(target.root());
@@ -134,7 +134,7 @@ fn what_is_not_used_may_be_anything() {
                 kind.name(),
                 sum(&unused)
             );
-            let Place::Image(path) = &spec.place else { unreachable!("it is an image") };
+            let Place::Image(path) = &spec.place else { unreachable!("the place is an image") };
             let image = std::fs::File::options().write(true).open(path).unwrap();
             for extent in &unused {
                 let bytes = vec![0x5a; extent.len_bytes as usize];
@@ -146,7 +146,7 @@ fn what_is_not_used_may_be_anything() {
                 let read = std::fs::read(target.root().join(i.to_string())).unwrap();
                 assert_eq!(read, vec![1; 4096 * (1 + i % 5)], "{}: {i}", kind.name());
             }
-            // What is free is used again.
+            // Reuse the free space.
             for i in (0..4000).step_by(2) {
                 std::fs::write(target.root().join(i.to_string()), [2; 5000]).unwrap();
             }
@@ -159,14 +159,14 @@ fn what_is_not_used_may_be_anything() {
 }
 
 #[test]
-fn who_writes_more_than_may_be_dirty_waits_for_the_disk() {
+fn dirty_limit_throttles_writes() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
         }
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
-        for kind in of_the_kernel() {
+        for kind in kernel_file_systems() {
             if kind.name() == "bcachefs" {
                 println!("{} cannot be limited", kind.name());
                 continue;
@@ -191,7 +191,7 @@ fn who_writes_more_than_may_be_dirty_waits_for_the_disk() {
     });
 }
 
-/// What reads of the tree will use: that of the device, or of the file system where it has its own.
+/// The read-ahead of the tree: that of the device, or of the file system if it has its own.
 fn read_ahead_kb(target: &dyn Target) -> String {
     let (device, _) = target.device().unwrap();
     let own = || {
@@ -210,7 +210,7 @@ fn read_ahead_kb(target: &dyn Target) -> String {
 }
 
 #[test]
-fn free_space_of_ext4_is_that_of_e2freefrag() {
+fn ext4_free_space_matches_e2freefrag() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
@@ -219,7 +219,7 @@ fn free_space_of_ext4_is_that_of_e2freefrag() {
         let dir = testing::dir_in_memory();
         let mut target = make(&session, &spec(find("ext4").unwrap(), dir.path())).unwrap();
         fragment(target.root());
-        // It reads the device, not through the file system; and unmounting gives up what was reserved for growth.
+        // e2freefrag reads the device, not the mounted file system; and unmounting releases space that was preallocated for growth.
         target.chill().unwrap();
         let free = target.free_extents().unwrap().unwrap();
         assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
@@ -227,14 +227,14 @@ fn free_space_of_ext4_is_that_of_e2freefrag() {
         let report = tool("e2freefrag", &device);
         let blocks: u64 = number_after(&report, "Free blocks:");
         assert_eq!(sum(&free), blocks * 4096, "{report}");
-        // It cuts extents at block groups, of which this file system has three.
+        // e2freefrag splits extents at block groups, of which this file system has three.
         let count = number_after(&report, "Num. free extent:") as i64;
         assert!((count - free.len() as i64).abs() <= 3, "{count} {}\n{report}", free.len());
     });
 }
 
 #[test]
-fn free_space_of_xfs_is_that_of_xfs_spaceman() {
+fn xfs_free_space_matches_xfs_spaceman() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
@@ -243,7 +243,7 @@ fn free_space_of_xfs_is_that_of_xfs_spaceman() {
         let dir = testing::dir_in_memory();
         let mut target = make(&session, &spec(find("xfs").unwrap(), dir.path())).unwrap();
         fragment(target.root());
-        // It frees in the background what was deleted.
+        // XFS frees deleted space in the background.
         target.chill().unwrap();
         let free = target.free_extents().unwrap().unwrap();
         assert!(well_formed(&free) && free.len() > 500, "{}", free.len());
@@ -256,7 +256,7 @@ fn free_space_of_xfs_is_that_of_xfs_spaceman() {
 }
 
 #[test]
-fn free_space_of_btrfs_is_what_its_data_block_groups_do_not_use() {
+fn btrfs_free_space_matches_data_block_groups() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
@@ -275,7 +275,7 @@ fn free_space_of_btrfs_is_what_its_data_block_groups_do_not_use() {
         fragment(target.root());
         compare(500);
         let tree = tool("btrfs inspect-internal dump-tree -t 10", &target.device().unwrap().0);
-        assert!(tree.contains("FREE_SPACE_BITMAP"), "the test is to meet bitmaps too");
+        assert!(tree.contains("FREE_SPACE_BITMAP"), "the test must cover bitmaps");
     });
 }
 
@@ -286,14 +286,14 @@ fn number_after(text: &str, label: &str) -> u64 {
 }
 
 #[test]
-fn what_fails_leaves_nothing() {
+fn failed_make_leaves_nothing_behind() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
         }
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
-        for kind in of_the_kernel() {
+        for kind in kernel_file_systems() {
             let small = Spec { size_bytes: MIB, ..spec(kind, dir.path()) };
             let message = make(&session, &small).err().unwrap().to_string();
             assert!(message.starts_with(&format!("{} needs at least", kind.name())), "{message}");
@@ -301,7 +301,7 @@ fn what_fails_leaves_nothing() {
             let message = make(&session, &wrong).err().unwrap().to_string();
             assert!(message.contains("--nonsense") && message.contains("option"), "{message}");
             let wrong = Spec { mount_opts: vec!["nonsense".into()], ..spec(kind, dir.path()) };
-            // bcachefs takes options that it does not know.
+            // bcachefs ignores unknown options.
             if kind.name() != "bcachefs" {
                 let message = make(&session, &wrong).err().unwrap().to_string();
                 assert!(message.contains("mounting /dev/loop") && message.contains("nonsense"), "{message}");
@@ -316,7 +316,7 @@ fn what_fails_leaves_nothing() {
 }
 
 #[test]
-fn a_copy_that_does_not_fit_says_so() {
+fn oversized_copy_reports_no_space() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
@@ -333,19 +333,19 @@ fn a_copy_that_does_not_fit_says_so() {
 }
 
 #[test]
-fn what_is_only_read_stays_what_it_was_to_the_byte() {
+fn read_only_mount_does_not_change_the_image() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
         }
         let session = Session::begin().unwrap();
         let dir = testing::dir_in_memory();
-        for kind in of_the_kernel() {
+        for kind in kernel_file_systems() {
             let written = spec(kind, dir.path());
             let target = make(&session, &written).unwrap();
             std::fs::write(target.root().join("file"), "contents").unwrap();
-            let Place::Image(image) = &written.place else { unreachable!("it was made in one") };
-            // What lies there in the middle is what a crash would leave.
+            let Place::Image(image) = &written.place else { unreachable!("the place is an image") };
+            // A copy while mounted has the state after a crash.
             rustix::fs::syncfs(std::fs::File::open(target.root()).unwrap()).unwrap();
             let unclean = dir.path().join("unclean.img");
             std::fs::copy(image, &unclean).unwrap();
@@ -368,7 +368,7 @@ fn what_is_only_read_stays_what_it_was_to_the_byte() {
 }
 
 #[test]
-fn devices_are_made_and_opened_with_care() {
+fn devices_require_erase_and_foreign_ones_open_read_only() {
     testing::in_own_process(|| {
         if !testing::is_root() {
             return;
@@ -388,7 +388,7 @@ fn devices_are_made_and_opened_with_care() {
         assert!(rustix::fs::statvfs(target.root()).unwrap().f_blocks * 4096 < 32 * MIB);
         assert!(make(&session, &on(Some(&name))).err().unwrap().to_string().contains("mounted"));
         target.close().unwrap();
-        // It is ours, so it may be written again without being erased.
+        // The label is that of this program, so it may be written without `--erase`.
         let target = open(&session, &on(None)).unwrap();
         std::fs::write(target.root().join("file"), "").unwrap();
         drop(target);
@@ -406,44 +406,44 @@ fn devices_are_made_and_opened_with_care() {
 }
 
 #[test]
-fn cleanup_takes_down_the_file_system_of_a_killed_run() {
+fn cleanup_removes_the_file_system_of_a_killed_run() {
     if !testing::is_root() {
         return;
     }
     let dir = testing::dir_in_memory();
     let run = testing::dir_in_memory();
-    let itself = |test: &str| {
+    let run_test = |test: &str| {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([test, "--exact", "--ignored", "--nocapture"]);
         command.env("SENESCE_RUN_DIR", run.path()).env("SENESCE_TEST_DIR", dir.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command
     };
-    let mut child = itself("makes_one_and_waits").spawn().unwrap();
+    let mut child = run_test("makes_file_system_and_waits").spawn().unwrap();
     let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line.ends_with("ready")));
     assert!(attached_in(dir.path()));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(itself("cleans_up").status().unwrap().success());
+    assert!(run_test("cleans_up").status().unwrap().success());
     assert!(!attached_in(dir.path()));
     assert!(mount_points("self").unwrap().iter().all(|m| !m.dir.starts_with(run.path())));
     assert_eq!(std::fs::read_dir(run.path()).unwrap().count(), 0);
 }
 
 #[test]
-#[ignore = "run by another, to be killed"]
-fn makes_one_and_waits() {
+#[ignore = "run and killed by another test"]
+fn makes_file_system_and_waits() {
     let Some(dir) = std::env::var_os("SENESCE_TEST_DIR") else { return };
     let target = make(&Session::begin().unwrap(), &spec(find("xfs").unwrap(), Path::new(&dir))).unwrap();
     println!("ready");
-    // Until it is killed.
+    // Waits until it is killed.
     std::io::stdin().read_line(&mut String::new()).unwrap();
     drop(target);
 }
 
 #[test]
-#[ignore = "run by another"]
+#[ignore = "run by another test"]
 fn cleans_up() {
     assert_eq!(cleanup().unwrap().failed, [""; 0]);
 }

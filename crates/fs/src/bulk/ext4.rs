@@ -1,7 +1,6 @@
-//! ext4, by its inode tables. The kernel keeps them in the cache of its block device, which a reader of the device sees too,
-//! and puts every change of an inode there at once; only of file data that are not written back is more known than that.
-//! So what is read there is what a call would tell, unless the inode has changed lately. An inode that is just being changed
-//! does not match its checksum.
+//! Reads ext4 inodes from the inode tables. The kernel keeps the tables in the page cache of the block device, which a reader of the
+//! device shares, and applies every inode change there at once; only for data that is not yet written back (delayed allocation) does it have
+//! newer state. So the tables match the system calls unless the inode changed recently. An inode that is being changed does not match its checksum.
 //!
 //! The structures are described in the kernel's documentation (`Documentation/filesystems/ext4`).
 
@@ -21,25 +20,25 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use superblock::Layout;
 
-/// Blocks between two wanted inodes that are read along rather than begin another read.
+/// Largest gap in blocks between two wanted inodes that one read covers.
 const GAP_BLOCKS: u64 = 4;
 
-/// Bytes read at once at most.
+/// Maximum bytes per read.
 const READ_BYTES: u64 = 64 << 10;
 
-/// How far the time of a change may lie before the change: file systems that keep no fractions cut them off.
+/// How far a timestamp may precede the change: file systems without sub-second timestamps truncate them.
 const CLOCK_STEP_NS: i64 = 2_000_000_000;
 
-/// A file system whose device can be read.
+/// An ext4 file system with a readable device.
 pub struct Ext4 {
     device: File,
     layout: Layout,
-    /// Inodes that changed since may have more in memory.
+    /// Inodes changed after this time may have newer state in memory.
     settled_ns: i64,
 }
 
 impl Ext4 {
-    /// The one on the device of that number; none if it may not be read, or has features that are not known here.
+    /// Opens the file system on the device with this number; `None` if the device is not readable or has unsupported features.
     pub fn open(devno: (u32, u32), settled_ns: i64) -> Option<Ext4> {
         let (major_number, minor_number) = devno;
         let about = std::fs::read_to_string(format!("/sys/dev/block/{major_number}:{minor_number}/uevent"));
@@ -51,7 +50,7 @@ impl Ext4 {
         ((major(number), minor(number)) == devno).then_some(Ext4 { device, layout, settled_ns })
     }
 
-    /// What the bytes of an inode say; none if they are torn, or calls know more.
+    /// Parses the bytes of an inode; `None` if they are torn or the inode may have newer state in memory.
     fn facts(&self, number: u64, bytes: &[u8], extents: &mut Vec<Extent>) -> Option<Entry> {
         let inode = Inode::read(&self.layout, number, bytes)?;
         let entry = inode.entry(&self.layout)?;

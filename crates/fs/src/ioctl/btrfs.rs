@@ -9,14 +9,14 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Bytes of items asked for at once; an item is at most as large as a node, which has 64 KiB.
+/// Bytes of items per request; the largest item is a node of 64 KiB.
 const ITEMS_BYTES: usize = 1 << 20;
 
 /// `BTRFS_CHUNK_TREE_OBJECTID` and `BTRFS_FREE_SPACE_TREE_OBJECTID`.
 const CHUNK_TREE: u64 = 3;
 const FREE_SPACE_TREE: u64 = 10;
 
-/// `struct btrfs_ioctl_search_args_v2` without items, whose size is part of the request's number.
+/// `struct btrfs_ioctl_search_args_v2` without items; its size is part of the request number.
 #[repr(C)]
 struct Head {
     tree: u64,
@@ -43,7 +43,7 @@ struct Query {
 pub fn free_extents(root: &Path) -> Result<Vec<Extent>, Error> {
     let fail = |e: io::Error| Error::io("listing the free space of", root)(e);
     let file = File::open(root).map_err(fail)?;
-    // Both trees are read as of the last transaction.
+    // Tree searches return the state of the last transaction.
     rustix::fs::syncfs(&file).map_err(io::Error::from).map_err(fail)?;
     let sector = rustix::fs::fstatvfs(&file).map_err(io::Error::from).map_err(fail)?.f_bsize;
     let mut chunks = Vec::new();
@@ -56,8 +56,8 @@ pub fn free_extents(root: &Path) -> Result<Vec<Extent>, Error> {
     Ok(free.extents())
 }
 
-/// The extents of `device` that nothing lies on, of the Btrfs mounted at `root`: what belongs to no chunk, and what is free in one.
-/// `None` where chunks do not lie as they are on this one device, or there is no free-space tree.
+/// The extents of `device` that the Btrfs mounted at `root` does not use: the space outside all chunks, and the free space within
+/// chunks. `None` if the chunks are striped or on several devices, or if the Btrfs has no free-space tree.
 pub fn unused(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
     let fail = |e: io::Error| Error::io("listing the unused space of", root)(e);
     let file = File::open(root).map_err(fail)?;
@@ -86,7 +86,7 @@ pub fn unused(device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> 
     Ok(Some(chunk::unused(&chunks, &free.extents(), size)))
 }
 
-/// The identity of the Btrfs mounted at `root`, as written in `/sys/fs/btrfs`.
+/// The UUID of the Btrfs mounted at `root`, in the notation of `/sys/fs/btrfs`.
 pub fn id(root: &Path) -> io::Result<String> {
     /// `struct btrfs_ioctl_fs_info_args`.
     #[repr(C)]
@@ -104,7 +104,7 @@ pub fn id(root: &Path) -> io::Result<String> {
     Ok(parts.map(hex).join("-"))
 }
 
-/// Calls `visit` for the items of a tree with keys in the range, in order of the keys.
+/// Calls `visit` for the items of a tree with keys in the range, in key order.
 fn search(
     file: &File,
     root: &Path,
@@ -134,7 +134,7 @@ fn search(
         (head.min_objectid, head.min_type, head.min_offset) = (from.objectid, from.kind.into(), from.offset);
         head.nr_items = u32::MAX;
         const TREE_SEARCH_V2: u32 = opcode::read_write::<Head>(0x94, 17);
-        // SAFETY: the kernel writes no more than `buf_bytes` bytes of items, and so many lie behind the head.
+        // SAFETY: the kernel writes no more than `buf_bytes` bytes of items, and that many follow the head.
         let answer = unsafe { ioctl(file, Updater::<TREE_SEARCH_V2, Query>::new(&mut query)) };
         match answer {
             Err(rustix::io::Errno::NOENT) if tree == FREE_SPACE_TREE => {

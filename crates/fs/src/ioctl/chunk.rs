@@ -1,36 +1,36 @@
-//! Where the chunks of Btrfs lie on its device: the format of `struct btrfs_chunk` of `<linux/btrfs_tree.h>`.
+//! The location of Btrfs chunks on the device: the format of `struct btrfs_chunk` of `<linux/btrfs_tree.h>`.
 
 use super::free_space_tree::{CHUNK, Item, extent, u64_at};
 use disk::Extent;
 
-/// The bits of a chunk's type that say for what it is used, and that each of its stripes is the whole of it: two copies on one device, or,
-/// without any other bit, one.
+/// The chunk type bits of the uses (data, system, metadata), and of two copies on one device. In chunks with these bits only, each stripe
+/// holds the whole chunk.
 const USES: u64 = 0b111;
 const DUP: u64 = 1 << 5;
 
-/// Bytes before the stripes, and of a stripe.
+/// Size of the head before the stripes, and of a stripe.
 const HEAD_BYTES: usize = 48;
 const STRIPE_BYTES: usize = 32;
 
-/// The start of a device that Btrfs leaves alone.
+/// The start of a device, which Btrfs does not use.
 const RESERVED_BYTES: u64 = 1 << 20;
 
-/// Where superblocks are, and how much of a chunk is left out around each.
+/// The superblock offsets, and the bytes of a chunk that are left out at each.
 const SUPERBLOCKS: [u64; 3] = [64 << 10, 64 << 20, 256 << 30];
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
 
-/// A chunk whose every copy lies whole on one device.
+/// A chunk whose copies are each contiguous, all on one device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chunk {
-    /// Its place in the logical address space.
+    /// Its location in the logical address space.
     pub logical: Extent,
-    /// The number of the device.
+    /// The device number.
     device: u64,
-    /// Where its copies start on the device.
+    /// The offset of each copy on the device.
     copies: Vec<u64>,
 }
 
-/// The chunk that an item of the chunk tree describes; `None` if it is cut into stripes, or on several devices.
+/// Parses an item of the chunk tree; `None` if the chunk is striped or on several devices.
 pub fn parse(item: &Item) -> Result<Option<Chunk>, &'static str> {
     const CUT: &str = "a chunk is truncated";
     if item.key.kind != CHUNK {
@@ -53,12 +53,12 @@ pub fn parse(item: &Item) -> Result<Option<Chunk>, &'static str> {
     Ok(Some(Chunk { logical, device, copies }))
 }
 
-/// Whether all lie on one and the same device.
+/// Whether all chunks are on the same device.
 pub fn on_one_device(chunks: &[Chunk]) -> bool {
     chunks.windows(2).all(|pair| pair[0].device == pair[1].device)
 }
 
-/// What of a device of `size_bytes` is in no chunk, and what is `free` in one, by logical address.
+/// The extents of a device of `size_bytes` outside all chunks, and the device extents of `free`, which has logical addresses.
 pub fn unused(chunks: &[Chunk], free: &[Extent], size_bytes: u64) -> Vec<Extent> {
     let mut unused = Vec::new();
     let mut copies: Vec<Extent> = chunks
@@ -86,7 +86,7 @@ pub fn unused(chunks: &[Chunk], free: &[Extent], size_bytes: u64) -> Vec<Extent>
     unused
 }
 
-/// Adds what lies between, without superblocks.
+/// Adds the range from `start` to `end` without superblocks.
 fn push(unused: &mut Vec<Extent>, mut start: u64, end: u64) {
     for superblock in SUPERBLOCKS {
         if superblock < end && start < superblock + SUPERBLOCK_BYTES {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_known_and_stripes_are_not() {
+    fn copies_are_supported_and_stripes_are_not() {
         let dup = chunk(4 * MIB, &item(DUP | 4, 2 * MIB, &[(1, 8 * MIB), (1, 16 * MIB)])).unwrap().unwrap();
         assert_eq!(dup.copies, [8 * MIB, 16 * MIB]);
         for (kind, stripes) in [(1 << 3, [(1, 0), (1, MIB)]), (DUP, [(1, 0), (2, MIB)])] {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn superblocks_are_never_unused() {
+    fn superblocks_are_not_unused() {
         let single = chunk(0, &item(1, 32 * MIB, &[(1, 50 * MIB)])).unwrap().unwrap();
         let extent = |start_bytes, end: u64| Extent { start_bytes, len_bytes: end - start_bytes };
         let unused = unused(&[single], &[extent(MIB, 30 * MIB)], 100 * MIB);
@@ -157,13 +157,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_item_is_survived(data in prop::collection::vec(any::<u8>(), 0..200), logical: u64) {
+        fn arbitrary_item_does_not_panic(data in prop::collection::vec(any::<u8>(), 0..200), logical: u64) {
             let _ = chunk(logical, &data);
         }
 
-        /// A byte is unused only if it lies in no chunk or is free there, in each copy alike.
+        /// A byte is unused exactly if it is outside all chunks or free in its chunk, in each copy alike.
         #[test]
-        fn nothing_that_is_used_is_unused(
+        fn unused_excludes_used_space(
             chunks in prop::collection::vec((1u64..4, 1u64..3, 0u64..3), 1..6),
             free in prop::collection::vec((0u64..20, 1u64..4), 0..6),
         ) {
@@ -180,18 +180,18 @@ mod tests {
             for mib in 0..64u64 {
                 let at = mib * MIB + MIB / 2;
                 let found = unused.iter().any(|e| e.start_bytes <= at && at < e.end_bytes());
-                let home = made.iter().find_map(|chunk| {
+                let source = made.iter().find_map(|chunk| {
                     let start = chunk.copies.iter().find(|s| **s <= at && at < **s + chunk.logical.len_bytes)?;
                     Some((chunk, chunk.logical.start_bytes + (at - start)))
                 });
-                let may_be = match home {
+                let expected = match source {
                     None => mib > 0,
                     Some((chunk, address)) => free.iter().any(|e| {
                         e.start_bytes <= address && address < e.end_bytes()
                             && chunk.logical.start_bytes <= e.start_bytes && e.end_bytes() <= chunk.logical.end_bytes()
                     }),
                 };
-                prop_assert_eq!(found, may_be, "MiB {}", mib);
+                prop_assert_eq!(found, expected, "MiB {}", mib);
             }
         }
     }

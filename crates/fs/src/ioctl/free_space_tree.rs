@@ -1,4 +1,4 @@
-//! What the items of the chunk tree and the free-space tree of Btrfs say: the formats of `<linux/btrfs_tree.h>`.
+//! Parses the items of the Btrfs chunk tree and free-space tree: the formats of `<linux/btrfs_tree.h>`.
 
 use disk::Extent;
 
@@ -7,7 +7,7 @@ pub const CHUNK: u8 = 228;
 const FREE_EXTENT: u8 = 199;
 const FREE_BITMAP: u8 = 200;
 
-/// `BTRFS_FIRST_CHUNK_TREE_OBJECTID`: the one that all chunks have.
+/// `BTRFS_FIRST_CHUNK_TREE_OBJECTID`: the object ID of all chunks.
 const CHUNK_OBJECT: u64 = 256;
 
 /// `BTRFS_BLOCK_GROUP_DATA`.
@@ -21,18 +21,18 @@ pub struct Key {
     pub offset: u64,
 }
 
-/// The keys of all chunks.
+/// The key range of all chunks.
 pub const CHUNKS: (Key, Key) = (
     Key { objectid: CHUNK_OBJECT, kind: CHUNK, offset: 0 },
     Key { objectid: CHUNK_OBJECT, kind: CHUNK, offset: u64::MAX },
 );
 
-/// All keys.
+/// The range of all keys.
 pub const ALL: (Key, Key) =
     (Key { objectid: 0, kind: 0, offset: 0 }, Key { objectid: u64::MAX, kind: u8::MAX, offset: u64::MAX });
 
 impl Key {
-    /// The least key above this one.
+    /// The smallest key above this one.
     pub fn next(self) -> Option<Key> {
         let Key { objectid, kind, offset } = self;
         match (offset.checked_add(1), kind.checked_add(1)) {
@@ -43,14 +43,14 @@ impl Key {
     }
 }
 
-/// An item of a tree.
+/// A tree item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item<'a> {
     pub key: Key,
     pub data: &'a [u8],
 }
 
-/// Cuts the answer of a tree search into items: each has a header of 32 bytes before it.
+/// Splits the answer of a tree search into items; each has a header of 32 bytes.
 pub fn items(mut answer: &[u8], count: u32) -> Result<Vec<Item<'_>>, &'static str> {
     const CUT: &str = "an item is truncated";
     let mut items = Vec::new();
@@ -65,7 +65,7 @@ pub fn items(mut answer: &[u8], count: u32) -> Result<Vec<Item<'_>>, &'static st
     Ok(items)
 }
 
-/// The place of a chunk, if it is one for data.
+/// The range of a chunk, if it is a data chunk.
 pub fn data_chunk(item: &Item) -> Result<Option<Extent>, &'static str> {
     if item.key.kind != CHUNK {
         return Ok(None);
@@ -78,21 +78,21 @@ pub fn data_chunk(item: &Item) -> Result<Option<Extent>, &'static str> {
     Ok(is_data.then_some(chunk))
 }
 
-/// Free space as its tree is read.
+/// Collects free extents from the items of the free-space tree.
 pub struct FreeSpace {
-    /// The data chunks, by address.
+    /// The data chunks, sorted by address.
     chunks: Vec<Extent>,
     sector_bytes: u64,
     free: Vec<Extent>,
 }
 
 impl FreeSpace {
-    /// Free space in `chunks`, which are in order and apart; a bit of a bitmap stands for `sector_bytes`.
+    /// Creates a collector for `chunks`, which are sorted and disjoint; a bitmap bit stands for `sector_bytes`.
     pub fn new(chunks: Vec<Extent>, sector_bytes: u64) -> FreeSpace {
         FreeSpace { chunks, sector_bytes, free: Vec::new() }
     }
 
-    /// Takes the next item of the tree.
+    /// Adds the next item of the tree.
     pub fn add(&mut self, item: &Item) -> Result<(), &'static str> {
         let Key { objectid: start_bytes, kind, offset: len_bytes } = item.key;
         if !matches!(kind, FREE_EXTENT | FREE_BITMAP) || !self.is_data(start_bytes) {
@@ -127,7 +127,7 @@ impl FreeSpace {
         at > 0 && address < self.chunks[at - 1].end_bytes()
     }
 
-    /// Extents that touch are one, but no extent goes beyond its block group.
+    /// Merges adjacent extents, but not across block groups.
     fn push(&mut self, extent: Extent) {
         let begins_group = self.chunks.binary_search_by_key(&extent.start_bytes, |c| c.start_bytes).is_ok();
         match self.free.last_mut() {
@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn items_come_back(items in prop::collection::vec(
+        fn items_round_trip(items in prop::collection::vec(
             ((any::<u64>(), any::<u8>(), any::<u64>()), prop::collection::vec(any::<u8>(), 0..50)), 0..10)) {
             let items: Vec<_> = items
                 .into_iter()
@@ -188,7 +188,7 @@ mod tests {
         }
 
         #[test]
-        fn any_answer_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 195u8..230,
+        fn arbitrary_answer_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 195u8..230,
                 objectid: u64, offset: u64) {
             let _ = items(&bytes, 3);
             let item = Item { key: Key { objectid, kind, offset }, data: &bytes };
@@ -197,9 +197,9 @@ mod tests {
             let _ = FreeSpace::new(vec![everything], SECTOR).add(&item);
         }
 
-        /// However a block group is described, by bitmaps or by extents, its free space is the same.
+        /// Bitmaps and extents of the same block group yield the same free space.
         #[test]
-        fn bitmaps_and_extents_say_the_same(bits in prop::collection::vec(any::<bool>(), 1..300)) {
+        fn bitmaps_and_extents_agree(bits in prop::collection::vec(any::<bool>(), 1..300)) {
             let start = 1 << 30;
             let group = Extent { start_bytes: start, len_bytes: bits.len() as u64 * SECTOR };
             let mut by_bitmap = FreeSpace::new(vec![group], SECTOR);
@@ -224,14 +224,14 @@ mod tests {
         }
 
         #[test]
-        fn the_next_key_is_above(objectid: u64, kind: u8, offset in prop_oneof![any::<u64>(), Just(u64::MAX)]) {
+        fn next_key_is_greater(objectid: u64, kind: u8, offset in prop_oneof![any::<u64>(), Just(u64::MAX)]) {
             let key = Key { objectid, kind, offset };
             prop_assert!(key.next().is_none_or(|next| next > key));
         }
     }
 
     #[test]
-    fn metadata_groups_do_not_count_and_groups_do_not_merge() {
+    fn metadata_groups_are_skipped_and_groups_do_not_merge() {
         let group = |start_bytes| Extent { start_bytes, len_bytes: SECTOR };
         let mut free = FreeSpace::new(vec![group(0), group(SECTOR)], SECTOR);
         for objectid in [0, SECTOR, 2 * SECTOR] {

@@ -1,4 +1,4 @@
-//! Free space of ext4 and XFS: `FS_IOC_GETFSMAP` of `<linux/fsmap.h>` lists what every block is used for.
+//! Free space of ext4 and XFS: `FS_IOC_GETFSMAP` of `<linux/fsmap.h>` lists the owner of every block.
 
 use disk::Extent;
 use rustix::ioctl::{Updater, ioctl, opcode};
@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Records asked for at once.
+/// Records per request.
 const RECORDS: usize = 1024;
 
-/// `FMR_OWN_FREE` together with the flag that says that the owner is a special one.
+/// `FMR_OWN_FREE`, and the flag that marks a special owner.
 const OWNER_FREE: u64 = 1;
 const FLAG_SPECIAL_OWNER: u32 = 0x10;
 const FLAG_LAST: u32 = 0x20;
@@ -27,7 +27,7 @@ struct Record {
     reserved: [u64; 3],
 }
 
-/// `struct fsmap_head` without records, whose size is part of the request's number.
+/// `struct fsmap_head` without records; its size is part of the request number.
 #[repr(C)]
 struct Head {
     in_flags: u32,
@@ -44,8 +44,8 @@ struct Query {
     records: [Record; RECORDS],
 }
 
-/// The free extents of the file system that holds `root`, by address, on the device that it is mounted from; not those on others that it
-/// may have. What is delayed is written back first.
+/// The free extents of the file system that contains `root`, by address. Covers only the device that it is mounted from, not further
+/// ones. Writes back delayed data first.
 pub fn free_extents(root: &Path) -> io::Result<Vec<Extent>> {
     let root = File::open(root)?;
     rustix::fs::syncfs(&root)?;
@@ -70,7 +70,7 @@ pub fn free_extents(root: &Path) -> io::Result<Vec<Extent>> {
     let mut free: Vec<Extent> = Vec::new();
     loop {
         const GETFSMAP: u32 = opcode::read_write::<Head>(b'X', 59);
-        // SAFETY: the kernel fills in no more records than `count` says, and so many lie behind the head.
+        // SAFETY: the kernel fills in no more records than `count` says, and that many follow the head.
         unsafe { ioctl(&root, Updater::<GETFSMAP, Query>::new(&mut query)) }?;
         let records = &query.records[..(query.head.entries as usize).min(RECORDS)];
         let is_free =
@@ -85,13 +85,13 @@ pub fn free_extents(root: &Path) -> io::Result<Vec<Extent>> {
     }
 }
 
-/// The number of a device as this request has it: `new_encode_dev` of the kernel.
+/// A device number as this request encodes it: the kernel's `new_encode_dev`.
 fn number(dev: u64) -> u32 {
     let (major, minor) = (rustix::fs::major(dev), rustix::fs::minor(dev));
     (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
 }
 
-/// An extent that two answers share is one.
+/// Merges an extent that was split between two answers.
 fn push(free: &mut Vec<Extent>, extent: Extent) {
     match free.last_mut() {
         Some(last) if last.end_bytes() == extent.start_bytes => last.len_bytes += extent.len_bytes,

@@ -7,8 +7,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The copy-on-write file system that grew out of a cache for blocks (Overstreet, 2015). Kernels 6.7 to 6.17 have it, later ones as a
-/// module that is built apart.
+/// The copy-on-write file system that evolved from a block cache (Overstreet, 2015). Included in kernels 6.7 to 6.17; an out-of-tree
+/// module for later ones.
 pub struct Bcachefs;
 
 impl FileSystem for Bcachefs {
@@ -26,8 +26,8 @@ impl FileSystem for Bcachefs {
 
     fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.bcachefs");
-        // Left alone, it would take the sectors of the device for blocks. What lies where from the beginning is for the kernel to decide, at
-        // the first mount; where the program does it, it crashes now and then when it ends (1.13.0).
+        // By default it would use the sector size of the device as block size. The kernel must do the initial allocation at the first mount:
+        // if the program does it, it occasionally crashes on exit (1.13.0).
         command.args(["-q", "-f", "-L", LABEL, "-U", &new_uuid(), "--block_size=4096", "--no_initialize"]);
         command.args(opts);
         command.arg(format!("--fs_size={size_bytes}")).arg(device);
@@ -55,34 +55,33 @@ impl FileSystem for Bcachefs {
         128 << 20
     }
 
-    /// Measured on kernel 6.12: new files fill 0.78 to 0.80 of 128, 256 and 512 MiB. Aging to 0.8 fails on 128 MiB; to 0.7 nothing fails
-    /// on 128 MiB to 1 GiB. It keeps back 8 % for moving what is left in its buckets together (`gc_reserve_percent`), and
-    /// metadata takes the rest.
+    /// Measured on kernel 6.12: new files fill 0.78 to 0.80 of 128, 256 and 512 MiB. Aging to 0.8 fails on 128 MiB; to 0.7 never fails
+    /// on 128 MiB to 1 GiB. It reserves 8 % to compact partly filled buckets (`gc_reserve_percent`), and metadata takes the rest.
     fn most_full(&self, _size_bytes: u64) -> f64 {
         0.7
     }
 
     fn default_threads(&self) -> usize {
-        // Where a file lies follows from when it was written: with several threads no two runs are the same.
+        // File locations depend on the order of writes: with several threads no two runs are the same.
         1
     }
 
-    /// `inline_data` of its options: a quarter of a block, and half of one where blocks are smaller.
+    /// Its option `inline_data`: a quarter of a block, or half of a smaller block.
     fn inline_limit_bytes(&self) -> u64 {
         1024
     }
 
-    /// Blocks are only reserved, for what is written is written elsewhere.
+    /// Preallocation only reserves blocks; data is written elsewhere.
     fn places_when_preallocated(&self) -> bool {
         false
     }
 
-    /// An extent has one checksum, and is as long as `encoded_extent_max` lets it be.
+    /// An extent has one checksum and is at most `encoded_extent_max` long.
     fn max_extent_bytes(&self, _: u64) -> u64 {
         64 << 10
     }
 
-    /// The kernel does not tell them.
+    /// `None`: the kernel does not report them.
     fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
@@ -91,7 +90,7 @@ impl FileSystem for Bcachefs {
         &["nochanges"]
     }
 
-    /// Nothing tells which is whose, and to hold back what another one writes would be worse than to read too far ahead of it.
+    /// An error: nothing maps the settings to a mount, and throttling the writes of another mount would be worse than too much read-ahead.
     fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
         let why = "the kernel does not show which settings belong to a bcachefs file system";
         Err(Error::NoDirtyLimit { path: root.to_owned(), why })
@@ -100,16 +99,16 @@ impl FileSystem for Bcachefs {
     fn set_read_ahead(&self, root: &Path, kb: u32) -> Result<(), Error> {
         let names =
             std::fs::read_dir(SETTINGS).map_err(Error::io("setting the read-ahead of", root))?.flatten();
-        // Nothing tells which is whose, but they are numbered, and this one was mounted just now.
+        // Nothing maps the settings to a mount, but they are numbered and this mount is the newest.
         let Some(newest) = names.filter_map(|entry| number(&entry.file_name())).max() else { return Ok(()) };
         let setting = PathBuf::from(format!("{SETTINGS}/{PREFIX}{newest}/read_ahead_kb"));
         std::fs::write(&setting, kb.to_string()).map_err(Error::io("setting", &setting))
     }
 }
 
-/// Where the kernel has the read-ahead of devices, and of file systems that do not take that of theirs.
+/// The kernel's settings for the read-ahead of devices, and of file systems that do not use that of their device.
 const SETTINGS: &str = "/sys/class/bdi";
-/// How those of bcachefs are named, before a number.
+/// The prefix of bcachefs settings before a number.
 const PREFIX: &str = "bcachefs-";
 
 fn number(name: &OsStr) -> Option<u64> {

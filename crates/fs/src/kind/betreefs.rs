@@ -1,4 +1,4 @@
-//! betreefs, which this program makes, serves through FUSE and checks itself.
+//! betreefs: this program creates it, serves it through FUSE and checks it.
 
 use super::{FileSystem, LookAtTree};
 use crate::Error;
@@ -6,8 +6,8 @@ use disk::{BlockDevice, Extent, LABEL, Serving, command};
 use std::path::Path;
 use std::process::Command;
 
-/// Options that are true of the mount and so are the kernel's; all others are for the server.
-const OF_THE_MOUNT: [&str; 6] = ["ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime"];
+/// Options that belong to the mount and go to the kernel; all others go to the server.
+const MOUNT_OPTIONS: [&str; 6] = ["ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime"];
 
 /// The file system on a Bε-tree.
 pub struct Betreefs;
@@ -30,16 +30,16 @@ impl FileSystem for Betreefs {
 
     fn serving(&self, device: &Path, options: &[String]) -> Option<Serving> {
         let options: Vec<&str> = options.iter().flat_map(|option| option.split(',')).collect();
-        let of_the_mount =
-            options.iter().filter(|option| OF_THE_MOUNT.contains(option)).map(ToString::to_string);
-        let mut for_the_kernel = vec![betreefs::kernel_options()];
-        for_the_kernel.extend(of_the_mount);
+        let mount_options =
+            options.iter().filter(|option| MOUNT_OPTIONS.contains(option)).map(ToString::to_string);
+        let mut kernel_options = vec![betreefs::kernel_options()];
+        kernel_options.extend(mount_options);
         let args = ["betreefs", "serve", "-o", &options.join(",")].map(Into::into);
         Some(Serving {
             what: format!("betreefs on {}", device.display()),
             source: device.to_owned(),
             kind: betreefs::KIND,
-            options: for_the_kernel,
+            options: kernel_options,
             args: args.into_iter().chain([device.into()]).collect(),
         })
     }
@@ -64,13 +64,13 @@ impl FileSystem for Betreefs {
         betreefs::MIN_BYTES
     }
 
-    /// The rest is the log, room for copies of nodes, and leaves that are not full.
+    /// The rest is the log, reserve for node copies, and partly filled leaves.
     fn most_full(&self, _size_bytes: u64) -> f64 {
         0.5
     }
 
-    /// An operation is a message to its server and one back: while one waits, another is worked on. Where a file lies follows from its name,
-    /// however many threads there are.
+    /// An operation is a message to the server and a reply: while one waits, another is processed. File locations depend on their names,
+    /// not on the number of threads.
     fn default_threads(&self) -> usize {
         2 * std::thread::available_parallelism().map_or(1, usize::from)
     }
@@ -80,7 +80,7 @@ impl FileSystem for Betreefs {
         u64::MAX
     }
 
-    /// A leaf.
+    /// The size of a leaf.
     fn max_extent_bytes(&self, _: u64) -> u64 {
         4 << 20
     }
@@ -89,12 +89,12 @@ impl FileSystem for Betreefs {
         false
     }
 
-    /// Extents are those of the store: `senesce betreefs stat` counts the free ones.
+    /// `None`: the free extents belong to the store; `senesce betreefs stat` counts them.
     fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
 
-    /// What is free in the map of space of the last checkpoint: neither superblocks nor the log are in it.
+    /// The free extents in the space map of the last checkpoint, which excludes superblocks and log.
     fn unused(&self, device: &Path, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         let free = betree::free(betreefs::image::open_read_only(device)?).map_err(betreefs::Error::from)?;
         Ok(Some(free.into_iter().map(|(start_bytes, len_bytes)| Extent { start_bytes, len_bytes }).collect()))
@@ -107,7 +107,7 @@ impl FileSystem for Betreefs {
         })
     }
 
-    /// What is cached there is read from the server's memory; the server reads ahead from the disk as the store is laid out.
+    /// The page cache of the mount is filled from the server's memory; the server reads ahead on the disk in the layout of the store.
     fn set_read_ahead(&self, root: &Path, _kb: u32) -> Result<(), Error> {
         Ok(betreefs::read_ahead(root)?)
     }

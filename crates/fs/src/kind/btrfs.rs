@@ -26,7 +26,7 @@ impl FileSystem for Btrfs {
         command
     }
 
-    /// `mkfs.btrfs(8)`, of `--mixed`: with groups of blocks of their own, metadata of a small one has so little room that each operation
+    /// From `mkfs.btrfs(8)`, `--mixed`: on a small file system, separate metadata block groups have so little space that each operation
     /// waits for some.
     fn advised_mkfs_opts(&self, size_bytes: u64) -> &'static [&'static str] {
         if size_bytes < 1 << 30 { &["--mixed"] } else { &[] }
@@ -54,7 +54,7 @@ impl FileSystem for Btrfs {
     }
 
     fn default_threads(&self) -> usize {
-        // Measured: a second thread only fights for the locks of the trees.
+        // Measured: a second thread only adds contention for the tree locks.
         1
     }
 
@@ -66,8 +66,8 @@ impl FileSystem for Btrfs {
         128 << 20
     }
 
-    /// Those in block groups for data, as the free-space tree has them. Addresses are logical, as FIEMAP gives
-    /// them for files. Space that belongs to no block group yet is not among them.
+    /// The free extents of data block groups, from the free-space tree. Addresses are logical, as FIEMAP returns them for files.
+    /// Excludes space that is not yet in a block group.
     fn free_extents(&self, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         btrfs::free_extents(root).map(Some)
     }
@@ -80,7 +80,7 @@ impl FileSystem for Btrfs {
         btrfs::unused(device, root)
     }
 
-    /// It may lie on several devices, and writes back by settings of its own.
+    /// It may span several devices, and has write-back settings of its own.
     fn write_back(&self, root: &Path) -> Result<PathBuf, Error> {
         let id = btrfs::id(root).map_err(Error::io("reading the identity of", root))?;
         Ok(PathBuf::from(format!("/sys/fs/btrfs/{id}/bdi")))

@@ -6,7 +6,7 @@ use disk::{Extent, LABEL, command, new_uuid};
 use std::path::Path;
 use std::process::Command;
 
-/// The seed of directory hashes, which also decides in which block groups top directories go: any fixed one.
+/// The seed of directory hashes, which also selects the block groups of top-level directories; any fixed value works.
 const HASH_SEED: &str = "73656e65-7363-4e65-8573-656e65736365";
 
 /// The fourth extended file system.
@@ -22,18 +22,18 @@ impl FileSystem for Ext4 {
     }
 
     fn mkfs(&self, device: &Path, size_bytes: u64, zeroed: bool, opts: &[String]) -> Command {
-        // The kernel would otherwise write inode tables behind the back of a measurement.
+        // Otherwise the kernel would write inode tables in the background of a measurement.
         let mut extended = format!("lazy_itable_init=0,lazy_journal_init=0,hash_seed={HASH_SEED}");
         if zeroed {
-            // Inode tables and journal need not be written: 16 GiB of zeros for a file system of 1 TiB.
+            // Inode tables and journal need no writes: this saves 16 GiB of zeros for a file system of 1 TiB.
             extended += ",assume_storage_prezeroed=1";
         }
         let mut command = command("mkfs.ext4");
-        // Left alone, it would choose smaller blocks below 512 MiB.
+        // The default is smaller blocks below 512 MiB.
         command.args(["-q", "-F", "-L", LABEL, "-U", &new_uuid(), "-b", "4096"]);
         let mut opts = opts.iter();
         while let Some(opt) = opts.next() {
-            // Of several -E only the last would hold.
+            // mkfs uses only the last -E option, so merge them.
             match (opt.strip_prefix("-E"), opts.as_slice()) {
                 (Some(""), [value, ..]) => {
                     extended = format!("{extended},{value}");
@@ -49,9 +49,9 @@ impl FileSystem for Ext4 {
         command
     }
 
-    /// ext4 has a fixed number of inodes: by default one for 16 KiB, too few for many profiles of small files.
+    /// ext4 has a fixed number of inodes: one per 16 KiB by default, too few for many profiles of small files.
     fn room_for(&self, size_bytes: u64, inodes: u64) -> Vec<String> {
-        // A quarter more than are ever alive at once, for what churn has not freed yet.
+        // 25 % more than are ever alive at once, for deleted files that churn has not freed yet.
         let wanted = inodes + inodes / 4;
         if wanted <= size_bytes / 16384 { Vec::new() } else { vec!["-N".to_owned(), wanted.to_string()] }
     }
@@ -73,8 +73,8 @@ impl FileSystem for Ext4 {
         8 << 20
     }
 
-    /// Up to 16 blocks (`mb_stream_req` of the kernel's documentation of ext4) written files come out of a stretch of
-    /// 512 blocks that is set aside for many small files of one processor.
+    /// Written files of up to 16 blocks (`mb_stream_req` in the kernel's ext4 documentation) are allocated from a group of 512 blocks
+    /// that is preallocated for small files, one per processor.
     fn grouped_limit_bytes(&self, block_bytes: u64) -> u64 {
         16 * block_bytes
     }
@@ -87,7 +87,7 @@ impl FileSystem for Ext4 {
         &["noload"]
     }
 
-    /// What is free: journal, inodes and all other metadata are not.
+    /// The free extents; journal, inodes and all other metadata are in use.
     fn unused(&self, _device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         self.free_extents(root)
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extended_options_of_the_user_are_added_to_ours() {
+    fn user_extended_options_are_merged() {
         let line = |opts: &[&str]| {
             let opts: Vec<_> = opts.iter().map(|o| o.to_string()).collect();
             format!("{:?}", Ext4.mkfs(Path::new("/dev/x"), 1 << 30, false, &opts))

@@ -7,8 +7,8 @@ use disk::Extent;
 use std::path::Path;
 use std::process::Command;
 
-/// ext4 in persistent memory, with direct access (DAX): files are read and written where they lie, past the page cache and the block
-/// layer. What lies there is an ext4 like any other.
+/// ext4 in persistent memory, with direct access (DAX): files are read and written in place, without the page cache and the block
+/// layer. The on-disk format is plain ext4.
 pub struct Ext4Dax;
 
 impl FileSystem for Ext4Dax {
@@ -49,7 +49,7 @@ impl FileSystem for Ext4Dax {
     }
 
     fn default_mount_opts(&self) -> &'static [&'static str] {
-        // Where the memory does not take it, the kernel refuses to mount.
+        // If the memory does not support DAX, the kernel refuses the mount.
         &["noatime", "dax=always"]
     }
 

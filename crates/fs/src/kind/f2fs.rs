@@ -6,7 +6,7 @@ use disk::{Extent, LABEL, SECTOR_BYTES, command, new_uuid};
 use std::path::Path;
 use std::process::Command;
 
-/// The flash-friendly file system, a log-structured one (Lee et al., FAST 2015).
+/// The flash-friendly file system, which is log-structured (Lee et al., FAST 2015).
 pub struct F2fs;
 
 impl FileSystem for F2fs {
@@ -20,7 +20,7 @@ impl FileSystem for F2fs {
 
     fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.f2fs");
-        // -r: what is drawn for the checkpoint is drawn from 0.
+        // -r: fixes the random seed of the checkpoint to 0.
         command.args(["-q", "-f", "-r", "-l", LABEL, "-U", &new_uuid()]).args(opts).arg(device);
         command.arg((size_bytes / SECTOR_BYTES).to_string());
         command
@@ -47,15 +47,15 @@ impl FileSystem for F2fs {
         128 << 20
     }
 
-    /// `mkfs.f2fs` keeps back what cleaning needs: on devices of 128 MiB to 1 GiB at most 48 MiB and 16 % of them (version 1.15,
-    /// measured). What is left holds a node of 4 KiB for each file as well.
+    /// `mkfs.f2fs` reserves space for cleaning: at most 48 MiB and 16 % of devices of 128 MiB to 1 GiB (version 1.15, measured). The rest
+    /// also holds a node of 4 KiB per file.
     fn most_full(&self, size_bytes: u64) -> f64 {
         let kept_back = (48 << 20) as f64 / size_bytes as f64 + 0.16;
         (1.0 - kept_back).max(0.1) * 0.85
     }
 
     fn default_threads(&self) -> usize {
-        // Where a file lies follows from when it was written: with several threads no two runs are the same.
+        // File locations depend on the order of writes: with several threads no two runs are the same.
         1
     }
 
@@ -64,11 +64,11 @@ impl FileSystem for F2fs {
     }
 
     fn max_extent_bytes(&self, _: u64) -> u64 {
-        // One segment may follow the other without end.
+        // Segments can follow each other without limit.
         u64::MAX
     }
 
-    /// The kernel does not tell them.
+    /// `None`: the kernel does not report them.
     fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }

@@ -6,8 +6,8 @@ use disk::{Extent, LABEL, command, new_uuid};
 use std::path::Path;
 use std::process::Command;
 
-/// The new implementation of a log-structured file system (Konishi et al., 2006). No cleaner runs here: it would free at its own
-/// times what was deleted. So all that is written in an aging must fit.
+/// The new implementation of a log-structured file system (Konishi et al., 2006). No cleaner runs, because it would free deleted data at
+/// times of its own. So all writes of an aging run must fit.
 pub struct Nilfs2;
 
 impl FileSystem for Nilfs2 {
@@ -19,7 +19,7 @@ impl FileSystem for Nilfs2 {
         (&["mkfs.nilfs2", "nilfs-tune"], "nilfs-tools")
     }
 
-    /// It takes the whole device, whatever the size.
+    /// It uses the whole device regardless of the size.
     fn mkfs(&self, device: &Path, _size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.nilfs2");
         command.args(["-q", "-f", "-K", "-b", "4096", "-L", LABEL]).args(opts).arg(device);
@@ -48,7 +48,7 @@ impl FileSystem for Nilfs2 {
     }
 
     fn default_threads(&self) -> usize {
-        // Where a file lies follows from when it was written: with several threads no two runs are the same.
+        // File locations depend on the order of writes: with several threads no two runs are the same.
         1
     }
 
@@ -61,11 +61,11 @@ impl FileSystem for Nilfs2 {
     }
 
     fn max_extent_bytes(&self, _: u64) -> u64 {
-        // One segment may follow the other without end.
+        // Segments can follow each other without limit.
         u64::MAX
     }
 
-    /// The kernel does not tell them.
+    /// `None`: the kernel does not report them.
     fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }

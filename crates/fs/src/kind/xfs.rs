@@ -21,7 +21,7 @@ impl FileSystem for Xfs {
     fn mkfs(&self, device: &Path, size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("mkfs.xfs");
         command.args(["-q", "-f", "-L", LABEL]);
-        // It refuses a second one.
+        // mkfs rejects a second UUID.
         if !opts.iter().any(|opt| opt.contains("uuid=")) {
             command.arg("-m").arg(format!("uuid={}", new_uuid()));
         }
@@ -42,8 +42,8 @@ impl FileSystem for Xfs {
     }
 
     fn default_mount_opts(&self) -> &'static [&'static str] {
-        // A copy has the UUID of its original, which may be mounted: by a neighbour, or for some milliseconds after it was unmounted in a
-        // mount namespace that is just being made.
+        // A copy has the UUID of its original, which may be mounted at the same time: by another run, or for some milliseconds after its
+        // unmount in a mount namespace that was created in the meantime.
         &["noatime", "nouuid"]
     }
 
@@ -59,7 +59,7 @@ impl FileSystem for Xfs {
         &["norecovery"]
     }
 
-    /// What is free: journal, inodes and all other metadata are not.
+    /// The free extents; journal, inodes and all other metadata are in use.
     fn unused(&self, _device: &Path, root: &Path) -> Result<Option<Vec<Extent>>, Error> {
         self.free_extents(root)
     }

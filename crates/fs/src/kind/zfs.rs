@@ -1,4 +1,4 @@
-//! ZFS, by zfs-fuse.
+//! ZFS, through zfs-fuse.
 
 mod daemon;
 mod pool;
@@ -14,14 +14,14 @@ use std::process::Command;
 
 const PACKAGE: &str = "zfs-fuse";
 
-/// How the names of our pools begin.
+/// The name prefix of the pools that this program creates.
 const NAME: &str = "senesce-";
 
-/// What a pool is made by: the device and further options follow. It is made below a directory of the daemon's own, and let go.
+/// Creates a pool; arguments are the device and further options. Mounts it below a directory of the daemon, then exports it.
 const MAKE: &str = r#"name=$0; device=$1; shift
 zpool create -f -o cachefile=none -O atime=off -R /run/zfs/new -m / "$@" "$name" "$device" && zpool export "$name""#;
 
-/// What looks at every block that is in use: scrubbing goes on in the background.
+/// Checks every block in use. Scrubbing runs in the background, so wait for it.
 const SCRUB: &str = r#"name=$0; mkdir -p "/run/zfs/$name"; ln -sf "$1" "/run/zfs/$name/disk"
 zpool import -f -d "/run/zfs/$name" -o cachefile=none -R /run/zfs/new "$(blkid -p -s UUID -o value "$1")" "$name" || exit
 zpool scrub "$name"
@@ -31,7 +31,7 @@ zpool status "$name" | grep -q 'with 0 errors' && zpool status -x "$name" | grep
 status=$?
 zpool export "$name" && exit $status"#;
 
-/// The file system that is a volume manager too (Bonwick et al., 2003), in its port to FUSE of 2008 to 2012.
+/// The file system with a volume manager (Bonwick et al., 2003), in its FUSE port of 2008 to 2012.
 pub struct Zfs;
 
 impl FileSystem for Zfs {
@@ -47,7 +47,7 @@ impl FileSystem for Zfs {
         true
     }
 
-    /// It takes the whole device, whatever the size.
+    /// It uses the whole device regardless of the size.
     fn mkfs(&self, device: &Path, _size_bytes: u64, _zeroed: bool, opts: &[String]) -> Command {
         let mut command = command("sh");
         command.args(["-c", MAKE, &pool::unused_name()]).arg(device).args(opts);
@@ -60,7 +60,7 @@ impl FileSystem for Zfs {
         Some(command)
     }
 
-    /// None of its programs tells a version.
+    /// Its programs do not print a version.
     fn version_command(&self) -> Command {
         let mut command = command("dpkg-query");
         command.args(["-W", "-f", "${Package} ${Version}, pool version 23", PACKAGE]);
@@ -68,7 +68,7 @@ impl FileSystem for Zfs {
     }
 
     fn default_mount_opts(&self) -> &'static [&'static str] {
-        // The pool was made so that reading does not write.
+        // The pool is created with `atime=off`, so reads do not cause writes.
         &[]
     }
 
@@ -80,7 +80,7 @@ impl FileSystem for Zfs {
         128 << 20
     }
 
-    /// The rest is what it keeps back, and metadata, of which it has two copies.
+    /// The rest is its reserve and metadata, which it stores twice.
     fn most_full(&self, _size_bytes: u64) -> f64 {
         0.6
     }
@@ -90,7 +90,7 @@ impl FileSystem for Zfs {
         u64::MAX
     }
 
-    /// A record.
+    /// The size of a record.
     fn max_extent_bytes(&self, _: u64) -> u64 {
         128 << 10
     }
@@ -99,12 +99,12 @@ impl FileSystem for Zfs {
         false
     }
 
-    /// They are told by its debugger alone, which sees no pool of a daemon of ours.
+    /// `None`: only its debugger reports them, and it cannot see the pools of this program's daemon.
     fn free_extents(&self, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
         Ok(None)
     }
 
-    /// Its daemon does not hear of `syncfs`. But a property is set in a transaction group that comes behind all that was written.
+    /// `syncfs` does not reach the daemon. But a property is set in a transaction group that commits after all earlier writes.
     fn settle(&self, root: &Path) -> Result<(), Error> {
         crate::volume::settle(root)?;
         pool::settle(root)

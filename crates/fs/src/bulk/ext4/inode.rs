@@ -1,10 +1,10 @@
-//! An inode as it lies on disk.
+//! The on-disk inode.
 
 use super::checksum;
 use super::superblock::{Layout, u16_at, u32_at};
 use snapshot::{Entry, Kind, ROOT};
 
-/// What all inodes have; the rest of larger ones begins with how much of it is in use.
+/// Size of the original inode; larger ones continue with the number of extra bytes in use.
 const OLD_BYTES: usize = 128;
 
 const CHECKSUM_LOW: usize = 0x7c;
@@ -15,23 +15,23 @@ const FLAG_HUGE_FILE: u32 = 0x4_0000;
 const FLAG_EXTENTS: u32 = 0x8_0000;
 const FLAG_INLINE_DATA: u32 = 0x1000_0000;
 
-/// The bytes of an inode whose checksum is right.
+/// The bytes of an inode with a valid checksum.
 pub struct Inode<'b> {
     bytes: &'b [u8],
     number: u64,
-    /// Bytes of it that are in use.
+    /// Number of bytes in use.
     used: usize,
-    /// What checksums of blocks of its own begin with.
+    /// The seed for the checksums of the inode's own blocks.
     pub seed: u32,
 }
 
 impl<'b> Inode<'b> {
-    /// Takes the bytes of an inode; none if the checksum is wrong.
+    /// Parses the bytes of an inode; `None` if the checksum is wrong.
     pub fn read(layout: &Layout, number: u64, bytes: &'b [u8]) -> Option<Inode<'b>> {
         let used = match bytes.len() {
             OLD_BYTES => OLD_BYTES,
             len => match usize::from(u16_at(bytes, OLD_BYTES)) {
-                // Never written by a kernel that knows of larger ones.
+                // Kernels that support larger inodes never write 0.
                 0 => return None,
                 extra => Some(OLD_BYTES + extra).filter(|used| *used <= len && extra % 4 == 0)?,
             },
@@ -64,18 +64,18 @@ impl<'b> Inode<'b> {
         u32_at(self.bytes, 0x20)
     }
 
-    /// Where its blocks are: the root of a tree of extents, or numbers of blocks.
+    /// The block map: the root of an extent tree, or block numbers.
     pub fn map(&self) -> &'b [u8] {
         &self.bytes[0x28..0x64]
     }
 
-    /// Which of the two.
+    /// Whether the block map is an extent tree.
     pub fn has_extents(&self) -> bool {
         self.flags() & FLAG_EXTENTS != 0
     }
 
-    /// What `statx` tells of it, and its generation; none of a free inode, a directory, and of what it tells in another
-    /// way: of data within the inode, and of the names in encrypted links.
+    /// The values of `statx`, and the generation. `None` for a free inode, for a directory, and where `statx` derives the values
+    /// differently: for inline data and for encrypted symbolic links.
     pub fn entry(&self, layout: &Layout) -> Option<Entry> {
         let kind = match u16_at(self.bytes, 0) >> 12 {
             0o10 => Kind::File,
@@ -114,7 +114,7 @@ impl<'b> Inode<'b> {
         units.saturating_mul(if self.flags() & FLAG_HUGE_FILE != 0 { layout.block_bytes } else { 512 })
     }
 
-    /// A time in nanoseconds since 1970: seconds with a sign, and where there is room two more bits of them and thirty of
+    /// A time in nanoseconds since 1970: signed seconds and, if the inode has room, two more bits of seconds and thirty bits of
     /// nanoseconds.
     fn time(&self, seconds_at: usize, extra_at: usize) -> i64 {
         let extra = if self.used >= extra_at + 4 { u32_at(self.bytes, extra_at) } else { 0 };

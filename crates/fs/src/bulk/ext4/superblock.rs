@@ -1,4 +1,4 @@
-//! The superblock and the group descriptors: where inodes lie.
+//! The superblock and the group descriptors, which locate the inodes.
 
 use super::checksum;
 use std::os::unix::fs::FileExt;
@@ -8,17 +8,17 @@ const SUPERBLOCK_BYTES: usize = 1024;
 const MAGIC: u16 = 0xef53;
 const LINUX: u32 = 0;
 
-/// Features without which a file system is not read here: a checksum of each inode.
+/// Required feature: a checksum of each inode.
 const METADATA_CSUM: u32 = 0x400;
-/// Features that may not be used by who does not know them; of these we know all that change nothing of inodes, or that
-/// [`Inode`](super::inode::Inode) sees to: filetype, recover, extents, 64bit, mmp, flex_bg, ea_inode, csum_seed,
-/// large_dir, inline_data, encrypt, casefold. Not known: compression, journal_dev, meta_bg, dirdata.
+/// Supported incompatible features: all that do not affect inodes or that [`Inode`](super::inode::Inode) handles: filetype,
+/// recover, extents, 64bit, mmp, flex_bg, ea_inode, csum_seed, large_dir, inline_data, encrypt, casefold. Unsupported: compression,
+/// journal_dev, meta_bg, dirdata.
 const KNOWN_INCOMPAT: u32 =
     0x2 | 0x4 | 0x40 | BITS64 | 0x100 | 0x200 | 0x400 | CSUM_SEED | 0x4000 | 0x8000 | 0x1_0000 | 0x2_0000;
 const BITS64: u32 = 0x80;
 const CSUM_SEED: u32 = 0x2000;
-/// The same of those that matter to who writes: sparse_super, large_file, btree_dir, huge_file, gdt_csum, dir_nlink, extra_isize,
-/// quota, metadata_csum, readonly, project, verity, orphan_present. Not known: bigalloc, replica, shared_blocks.
+/// Supported features of those that only matter to writers: sparse_super, large_file, btree_dir, huge_file, gdt_csum, dir_nlink,
+/// extra_isize, quota, metadata_csum, readonly, project, verity, orphan_present. Unsupported: bigalloc, replica, shared_blocks.
 const KNOWN_RO_COMPAT: u32 = 0x1
     | 0x2
     | 0x4
@@ -34,29 +34,29 @@ const KNOWN_RO_COMPAT: u32 = 0x1
     | 0x1_0000;
 const HUGE_FILE: u32 = 0x8;
 
-/// No file system without the feature meta_bg has more group descriptors.
+/// Upper limit of the group descriptors' size without the feature meta_bg.
 const MOST_DESCRIPTORS_BYTES: u64 = 256 << 20;
 
-/// Where things lie.
+/// The location of the inodes.
 pub struct Layout {
-    /// The size of a block.
+    /// Block size in bytes.
     pub block_bytes: u64,
-    /// How many there are.
+    /// Number of blocks.
     pub blocks: u64,
-    /// The size of an inode on disk.
+    /// Size of an inode on disk in bytes.
     pub inode_bytes: usize,
-    /// Whether sizes on disk have 48 bits.
+    /// Whether block counts of inodes have 48 bits.
     pub has_huge_files: bool,
-    /// What checksums begin with.
+    /// The checksum seed.
     pub seed: u32,
     inodes: u64,
     inodes_per_group: u64,
-    /// The first block of each group's table.
+    /// The first block of each group's inode table.
     tables: Vec<u64>,
 }
 
 impl Layout {
-    /// Reads it of a device; none if it is no ext4, or one that is not understood.
+    /// Reads the layout from a device; `None` if it is not ext4 or has unsupported features.
     pub fn read(device: &impl FileExt) -> Option<Layout> {
         let mut bytes = [0; SUPERBLOCK_BYTES];
         device.read_exact_at(&mut bytes, SUPERBLOCK_PLACE).ok()?;
@@ -69,7 +69,7 @@ impl Layout {
         layout.tables.iter().all(|table| *table <= most).then_some(layout)
     }
 
-    /// Where the inode of that number lies on the device, in bytes; none if there is no such inode.
+    /// The byte offset of an inode on the device; `None` if the number is out of range.
     pub fn place(&self, number: u64) -> Option<u64> {
         let index = number.checked_sub(1).filter(|_| number <= self.inodes)?;
         let table = self.tables.get((index / self.inodes_per_group) as usize)?;
@@ -101,7 +101,7 @@ impl Layout {
         }
         let high = if has_64_bits { u32_at(bytes, 0x150) } else { 0 };
         let blocks = u64::from(high) << 32 | u64::from(u32_at(bytes, 0x4));
-        // So that no place on the device overflows.
+        // So that no offset on the device overflows.
         blocks.checked_mul(block_bytes).filter(|bytes| *bytes < 1 << 62)?;
         let inodes = u32_at(bytes, 0x0);
         let inodes_per_group = u32_at(bytes, 0x28);
@@ -128,25 +128,25 @@ impl Layout {
     }
 }
 
-/// Where the group descriptors are.
+/// The location of the group descriptors.
 struct Groups {
     place: u64,
     count: usize,
     descriptor_bytes: usize,
 }
 
-/// Where the inode table of a group begins.
+/// The first block of a group's inode table.
 fn table(descriptor: &[u8]) -> u64 {
     let high = if descriptor.len() >= 64 { u32_at(descriptor, 0x28) } else { 0 };
     u64::from(high) << 32 | u64::from(u32_at(descriptor, 0x8))
 }
 
-/// The number at a place.
+/// The little-endian number at an offset.
 pub fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The number at a place.
+/// The little-endian number at an offset.
 pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from(u16_at(bytes, at + 2)) << 16 | u32::from(u16_at(bytes, at))
 }

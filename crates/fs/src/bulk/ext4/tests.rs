@@ -1,4 +1,4 @@
-//! Parsers of what lies on a device against any bytes at all.
+//! Feeds valid, damaged and arbitrary bytes to the parsers of ext4 structures.
 
 use super::checksum;
 use super::inode::Inode;
@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 
 const BLOCK: usize = 1024;
 
-/// A device in memory.
+/// An in-memory device.
 struct Device(Vec<u8>);
 
 impl FileExt for Device {
@@ -31,7 +31,7 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
 
-/// A superblock that is understood, of 64 blocks with 16 inodes of 256 bytes in one group.
+/// A supported superblock: 64 blocks with 16 inodes of 256 bytes in one group.
 fn device() -> Vec<u8> {
     let mut bytes = vec![0; 64 * BLOCK];
     let numbers: [(usize, u32); 9] = [
@@ -49,7 +49,7 @@ fn device() -> Vec<u8> {
         put(&mut bytes, 1024 + at, &number.to_le_bytes());
     }
     put(&mut bytes, 1024 + 0x64, &0x408_u32.to_le_bytes());
-    // The table of the only group.
+    // The inode table of the only group.
     put(&mut bytes, 2 * BLOCK + 0x8, &4_u32.to_le_bytes());
     bytes
 }
@@ -58,7 +58,7 @@ fn layout() -> Layout {
     Layout::read(&Device(device())).unwrap()
 }
 
-/// An inode of a file with that map, and the right checksum.
+/// Sets the checksum of an inode.
 fn inode(layout: &Layout, mut bytes: Vec<u8>) -> Vec<u8> {
     let number = 12_u32;
     put(&mut bytes, 0x7c, &[0; 2]);
@@ -79,7 +79,7 @@ fn file(layout: &Layout, map: &[u8]) -> Vec<u8> {
     inode(layout, bytes)
 }
 
-/// A node of a tree: its entries behind a header.
+/// An extent tree node: a header, then its entries.
 fn node(depth: u16, len: usize, entries: &[[u8; 12]]) -> Vec<u8> {
     let mut bytes = vec![0; len];
     let most = (len / 12 - 1) as u16;
@@ -90,7 +90,7 @@ fn node(depth: u16, len: usize, entries: &[[u8; 12]]) -> Vec<u8> {
     bytes
 }
 
-/// Makes the checksum of a node right, if there is room for it.
+/// Sets the checksum of a node, if it fits.
 fn seal(node: &mut [u8], seed: u32) {
     let tail = (usize::from(u16_at(node, 4)) + 1) * 12;
     if tail + 4 <= node.len() {
@@ -114,7 +114,7 @@ fn index(logical: u32, block: u32) -> [u8; 12] {
     bytes
 }
 
-/// The extents of a file with that map, where its nodes are `blocks` of the device.
+/// The extents of a file with this map; `blocks` are the device blocks with its nodes.
 fn extents(map: &[u8], blocks: &mut [Vec<u8>]) -> Option<Vec<Extent>> {
     let layout = layout();
     let bytes = file(&layout, map);
@@ -129,15 +129,15 @@ fn extents(map: &[u8], blocks: &mut [Vec<u8>]) -> Option<Vec<Extent>> {
 }
 
 #[test]
-fn inodes_are_where_the_descriptors_say() {
+fn descriptors_locate_inodes() {
     let layout = layout();
     let places: Vec<_> = [0, 1, 5, 16, 17].into_iter().map(|number| layout.place(number)).collect();
     assert_eq!(places, [None, Some(4096), Some(5120), Some(4096 + 15 * 256), None]);
 }
 
 #[test]
-fn features_that_are_not_known_are_refused() {
-    // Compression, meta_bg, bigalloc, and the absence of checksums.
+fn unsupported_features_are_rejected() {
+    // Compression, meta_bg, bigalloc, and missing checksums.
     for (at, features) in [(0x60, 0x43_u32), (0x60, 0x52), (0x64, 0x608), (0x64, 0x8)] {
         let mut bytes = device();
         put(&mut bytes, 1024 + at, &features.to_le_bytes());
@@ -146,7 +146,7 @@ fn features_that_are_not_known_are_refused() {
 }
 
 #[test]
-fn a_torn_inode_is_not_taken() {
+fn torn_inode_is_rejected() {
     let layout = layout();
     let whole = file(&layout, &[0; 60]);
     assert!(Inode::read(&layout, 12, &whole).is_some());
@@ -159,19 +159,19 @@ fn a_torn_inode_is_not_taken() {
 }
 
 #[test]
-fn neighbours_are_one_extent_and_holes_are_none() {
+fn adjacent_extents_merge_and_holes_are_skipped() {
     let size = BLOCK as u64;
     let found = |logical, physical, len| Extent {
         logical: logical * size,
         physical: physical * size,
         len: len * size,
     };
-    // Two neighbours of which one is not written yet; behind a hole, one at the end of the device.
+    // Two adjacent extents, one of them unwritten; behind a hole, one at the end of the device.
     let leaves = node(0, BLOCK, &[leaf(0, 2, 10), leaf(2, 0x8003, 12), leaf(9, 4, 60)]);
     let map = node(1, 60, &[index(0, 1)]);
     let expected = vec![found(0, 10, 5), found(9, 60, 4)];
     assert_eq!(extents(&map, &mut [vec![0; BLOCK], leaves]), Some(expected));
-    // Beyond the end; backwards; empty.
+    // Past the end of the device; descending; empty; without a physical block.
     for wrong in [leaf(9, 5, 60), leaf(1, 1, 20), leaf(9, 0, 20), leaf(9, 1, 0)] {
         let map = node(0, 60, &[leaf(0, 2, 10), wrong]);
         assert_eq!(extents(&map, &mut []), None);
@@ -179,8 +179,8 @@ fn neighbours_are_one_extent_and_holes_are_none() {
 }
 
 #[test]
-fn a_tree_that_leads_to_itself_ends() {
-    // Each node has as many entries as it can, all to the same node: a block for each depth, behind the first.
+fn cyclic_tree_terminates() {
+    // Each node is full and all its entries lead to the same node: one block per depth, behind the first.
     let full = |depth: u16| match depth {
         0 => node(0, BLOCK, &[leaf(0, 1, 10)]),
         _ => node(depth, BLOCK, &[index(0, depth.into()); 84]),
@@ -195,7 +195,7 @@ fn a_tree_that_leads_to_itself_ends() {
 
 proptest! {
     #[test]
-    fn any_inode_is_survived(bytes in prop::collection::vec(any::<u8>(), 256), extra in 0_u16..140) {
+    fn arbitrary_inode_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 256), extra in 0_u16..140) {
         let layout = layout();
         let mut bytes = bytes;
         put(&mut bytes, 0x80, &extra.to_le_bytes());
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn any_superblock_is_survived(patches in prop::collection::vec((0..1024_usize, any::<u8>()), 1..8), number: u64) {
+    fn arbitrary_superblock_does_not_panic(patches in prop::collection::vec((0..1024_usize, any::<u8>()), 1..8), number: u64) {
         let mut bytes = device();
         patches.iter().for_each(|(at, byte)| bytes[1024 + at] = *byte);
         if let Some(layout) = Layout::read(&Device(bytes)) {
@@ -218,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn any_tree_is_survived(
+    fn arbitrary_tree_does_not_panic(
         depth in 0_u16..7,
         root in prop::collection::vec((0_u32..40, 0_u32..8), 0..4),
         nodes in prop::collection::vec((0_u16..6, prop::collection::vec((0_u32..40, 0_u32..70), 0..84)), 8),
@@ -240,7 +240,7 @@ proptest! {
     }
 
     #[test]
-    fn extents_come_back(lens in prop::collection::vec((0_u32..3, 1_u16..4, 1_u32..60), 1..60)) {
+    fn extents_round_trip(lens in prop::collection::vec((0_u32..3, 1_u16..4, 1_u32..60), 1..60)) {
         let (mut next, mut leaves, mut blocks) = (0, Vec::new(), 0);
         for (hole, len, physical) in lens {
             leaves.push(leaf(next + hole, len, physical));

@@ -1,4 +1,4 @@
-//! The tree of extents of a file, whose root lies in the inode.
+//! The extent tree of a file; its root is in the inode.
 
 use super::checksum;
 use super::inode::Inode;
@@ -8,19 +8,19 @@ use snapshot::Extent;
 const MAGIC: u16 = 0xf30a;
 /// Size of the header of a node, and of each entry.
 const ENTRY_BYTES: usize = 12;
-/// The kernel's limit.
+/// The kernel's limit of the tree depth.
 const MOST_DEPTH: u16 = 5;
-/// Longer ones are not written yet, and so much shorter.
+/// Extents with a greater length are unwritten; their length is the excess.
 const MOST_BLOCKS: u16 = 0x8000;
 
-/// Blocks that a file's inode names itself if it has no tree.
+/// Number of direct blocks of an inode without an extent tree.
 const DIRECT: usize = 12;
 
-/// Fills `blocks` with what lies at a place of the device.
+/// Fills `blocks` with the bytes at an offset of the device.
 pub type ReadBlock<'r> = dyn FnMut(u64, &mut [u8]) -> Option<()> + 'r;
 
-/// Appends the extents of a file to the empty `extents`, those that follow each other in the file and on disk as one; none if
-/// they are not understood, or in change.
+/// Appends the extents of a file to the empty `extents`, merging those that are adjacent in the file and on disk; `None` if the tree
+/// is invalid, unsupported or being changed.
 pub fn extents(
     inode: &Inode<'_>,
     layout: &Layout,
@@ -36,13 +36,13 @@ struct Walk<'w, 'r> {
     layout: &'w Layout,
     read: &'w mut ReadBlock<'r>,
     extents: &'w mut Vec<Extent>,
-    /// The first block of the file that the next extent may have. As it only grows and no node is empty, the walk comes to no node
-    /// twice, and to an end.
+    /// The lowest file block that the next extent may have. It only grows and no node is empty, so the walk visits no node twice and
+    /// terminates.
     next: u64,
 }
 
 impl Walk<'_, '_> {
-    /// Walks a node, at that depth above the leaves; the root tells it.
+    /// Walks a node at the given depth above the leaves; the root has no expected depth.
     fn node(&mut self, node: &[u8], wanted_depth: Option<u16>) -> Option<()> {
         let (magic, count) = (u16_at(node, 0), usize::from(u16_at(node, 2)));
         let (most, depth) = (usize::from(u16_at(node, 4)), u16_at(node, 6));
@@ -57,7 +57,7 @@ impl Walk<'_, '_> {
         for entry in node.chunks_exact(ENTRY_BYTES).skip(1).take(count) {
             match depth {
                 0 => self.leaf(entry)?,
-                _ => self.below(entry, depth - 1)?,
+                _ => self.child(entry, depth - 1)?,
             }
         }
         Some(())
@@ -70,8 +70,8 @@ impl Walk<'_, '_> {
         self.push(u32_at(entry, 0).into(), physical, len.into())
     }
 
-    /// Walks the node that an entry of another leads to.
-    fn below(&mut self, entry: &[u8], depth: u16) -> Option<()> {
+    /// Walks the child node of an index entry.
+    fn child(&mut self, entry: &[u8], depth: u16) -> Option<()> {
         let number = u64::from(u16_at(entry, 8)) << 32 | u64::from(u32_at(entry, 4));
         if u64::from(u32_at(entry, 0)) < self.next || number == 0 || number >= self.layout.blocks {
             return None;
@@ -86,7 +86,7 @@ impl Walk<'_, '_> {
         self.node(&node, Some(depth))
     }
 
-    /// Walks the numbers of blocks of a file without a tree. Further ones, which lie in blocks without a checksum, are not read.
+    /// Walks the direct block numbers of a file without an extent tree. Indirect blocks have no checksum and are not read.
     fn direct(&mut self, numbers: &[u8]) -> Option<()> {
         for (logical, number) in numbers.chunks_exact(4).enumerate() {
             match u32_at(number, 0) {
@@ -98,7 +98,7 @@ impl Walk<'_, '_> {
         Some(())
     }
 
-    /// Adds an extent, in blocks.
+    /// Adds an extent, given in blocks.
     fn push(&mut self, logical: u64, physical: u64, len: u64) -> Option<()> {
         if logical < self.next || len == 0 || physical == 0 || physical + len > self.layout.blocks {
             return None;

@@ -1,7 +1,7 @@
-//! The daemon of zfs-fuse, which serves all pools.
+//! The zfs-fuse daemon, which serves all pools.
 //!
-//! Its programs meet it at a socket of a fixed name, so there is one on a machine. Ours is another: in our namespace it and its programs
-//! see an empty file system in memory where the socket would be, and no pool of others. It dies with the process.
+//! Its programs connect to a socket with a fixed path, so a machine has one daemon. This program starts another one: in its mount namespace
+//! the daemon and the programs see an empty tmpfs in place of the socket directory, and no foreign pools. The daemon dies with the process.
 
 use super::PACKAGE;
 use crate::Error;
@@ -14,19 +14,18 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The program.
 const PROGRAM: &str = "zfs-fuse";
 
-/// What it keeps under names of its own: the socket, a lock, a list of pools.
+/// The directories with fixed names: socket, lock, list of pools.
 const DIRS: [&str; 3] = ["/run/zfs", "/run/lock/zfs", "/var/lib/zfs"];
 
-/// Where its programs meet it.
+/// The socket of the daemon.
 const SOCKET: &str = "/run/zfs/zfs_socket";
 
-/// How long it may take to begin.
+/// Timeout of the start.
 const BEGIN: Duration = Duration::from_secs(60);
 
-/// Starts it, if it does not run.
+/// Starts the daemon unless it is running.
 pub fn start() -> Result<(), Error> {
     static RUNNING: Mutex<Option<Child>> = Mutex::new(None);
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +40,7 @@ pub fn start() -> Result<(), Error> {
     }
     let fail = || Error::io("starting", Path::new(PROGRAM));
     let mut daemon = command(PROGRAM);
-    // What the kernel keeps of files holds: nobody else changes them.
+    // The kernel's caches remain valid: nobody else changes the files.
     daemon.args(["--no-daemon", "--no-kstat-mount", "-a", "3600", "-e", "3600", "-o", "default_permissions"]);
     daemon.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     // SAFETY: between fork and exec the closure makes one system call and allocates nothing.

@@ -1,4 +1,4 @@
-//! A pool of ZFS with one file system, on one device.
+//! A ZFS pool with one file system, on one device.
 
 use super::{NAME, PACKAGE, daemon};
 use crate::Error;
@@ -10,30 +10,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A pool that is imported, and so mounted. Dropping it exports it.
+/// An imported and thus mounted pool. Dropping it exports it.
 pub struct Pool {
     device: PathBuf,
     options: Vec<String>,
     /// Its name while it is imported.
     name: Option<String>,
-    /// The directory that it is mounted on.
+    /// The mount point.
     dir: Mount,
 }
 
-/// A name that no pool has here.
+/// A pool name that is unused on this machine.
 pub fn unused_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{NAME}{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What `blkid` reads of the pool on a device by this name: `LABEL` is its own name, `UUID` its number.
+/// A `blkid` tag of the pool on a device: `LABEL` is its own name, `UUID` its number.
 pub fn tag(device: &Path, name: &str) -> Result<String, Error> {
     let output =
         run_tool(command("blkid").args(["-p", "-s", name, "-o", "value"]).arg(device), "util-linux")?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Waits until all that was written before is on the device of the pool that is mounted at `root`.
+/// Waits until all earlier writes are on the device of the pool mounted at `root`.
 pub fn settle(root: &Path) -> Result<(), Error> {
     let name = mount_holding(root)?.map(|mount| mount.source).unwrap_or_default();
     run(root, "settling", command("zfs").args(["set", "senesce:settled=yes"]).arg(name))
@@ -48,7 +48,7 @@ impl Pool {
         Ok(this)
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn dir(&self) -> &Path {
         self.dir.dir()
     }
@@ -60,7 +60,7 @@ impl Pool {
         }
         daemon::start()?;
         let name = unused_name();
-        // It is looked for among the devices in a directory, and found by its number: a pool of the same name may be there.
+        // The import searches the devices of a directory, and selects by number: another pool of the same name may exist.
         let found = Path::new("/run/zfs").join(&name);
         std::fs::create_dir(&found)
             .and_then(|()| symlink(&self.device, found.join("disk")))
@@ -75,11 +75,11 @@ impl Pool {
         Ok(())
     }
 
-    /// Exports it: what its daemon kept of it in memory is gone too. The directory stays.
+    /// Exports the pool, which also drops the daemon's caches of it. Keeps the directory.
     pub fn unmount(&mut self) -> Result<(), Error> {
         let Some(name) = &self.name else { return Ok(()) };
         let export = || run(&self.device, "exporting the pool on", command("zpool").args(["export", name]));
-        // What was closed a moment ago may still be in use.
+        // A file that was just closed may still be in use.
         for wait_ms in [10, 100, 1000] {
             if export().is_ok() {
                 self.name = None;
@@ -95,7 +95,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // The directory is dropped after it; the registry keeps it if it is still in use.
+        // The directory is dropped afterwards; the registry keeps it if it is still in use.
         let _ = self.unmount();
     }
 }
