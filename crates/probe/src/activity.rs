@@ -1,5 +1,5 @@
-//! Watches which files come and go in a live tree, for profiles of short-lived files: by fanotify, which sees a whole file
-//! system and needs root, or by inotify, which needs a watch for each directory and nothing else. The tree is only looked at.
+//! Records the creation and deletion of files in a live tree, for profiles of short-lived files. Uses fanotify, which covers a whole file
+//! system and needs root, or inotify, which needs a watch per directory and no privileges. Never modifies the tree.
 
 mod fanotify;
 mod inotify;
@@ -12,20 +12,20 @@ use rustix::fs::{AtFlags, FileType, StatxFlags, statx};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often it is asked whether to stop.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Interval of the checks whether to stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What watches.
+/// The kernel interface that reports the events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Watcher {
-    /// Linux 5.17 or newer, as root.
+    /// Needs Linux 5.17 or newer, and root.
     Fanotify,
-    /// Any Linux; a watch for each directory.
+    /// Works on any Linux; needs a watch per directory.
     Inotify,
 }
 
 impl Watcher {
-    /// Its name.
+    /// The name of the interface.
     pub fn name(self) -> &'static str {
         match self {
             Watcher::Fanotify => "fanotify",
@@ -34,48 +34,48 @@ impl Watcher {
     }
 }
 
-/// What was not seen, as far as that is known.
+/// Known gaps of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Missed {
-    /// How often the kernel's queue ran over. Files that came or went meanwhile are missing.
+    /// Overflows of the kernel's queue. Files created or deleted in the meantime are missing.
     pub overflows: u64,
-    /// Files that were gone before their size could be looked at; they have the size that was last seen, or none.
+    /// Files deleted before their size could be read; they have the last known size, or none.
     pub without_size: u64,
     /// Directories that could not be watched.
     pub unwatched: u64,
 }
 
-/// A tree that is watched.
+/// A watched tree.
 pub struct Watch {
-    by: Box<dyn Watches>,
+    by: Box<dyn EventSource>,
     watcher: Watcher,
     why: Option<String>,
 }
 
-/// What was seen.
+/// The result of a recording.
 pub struct Recorded {
     /// The profiles.
     pub collected: Collected,
-    /// What was not seen.
+    /// Its known gaps.
     pub missed: Missed,
-    /// How long was watched.
+    /// Duration of the recording.
     pub watched: Duration,
 }
 
-/// Something that watches. Times are those of [`activity::Collector`].
-trait Watches {
-    /// What is ready when there is something to read.
+/// A source of file events. Times are those of [`activity::Collector`].
+trait EventSource {
+    /// A descriptor that polls as readable when events are pending.
     fn ready(&self) -> BorrowedFd<'_>;
-    /// Takes in all that there is to read.
+    /// Processes all pending events.
     fn take(&mut self) -> Result<()>;
-    /// What was seen.
+    /// Ends the recording.
     fn finish(self: Box<Self>) -> (Collected, Missed);
 }
 
-/// Begins to watch `tree`, by `watcher`, or by the best there is: fanotify, or else inotify.
+/// Starts to watch `tree` with `watcher`, or by default with fanotify if possible, else inotify.
 ///
 /// # Errors
-/// If it is no directory, or cannot be watched so.
+/// If `tree` is not a directory, or cannot be watched with this interface.
 pub fn watch(tree: &Path, watcher: Option<Watcher>) -> Result<Watch> {
     if !std::fs::metadata(tree).map_err(Error::io("checking", tree))?.is_dir() {
         return Err(Error::cannot(
@@ -98,27 +98,27 @@ pub fn watch(tree: &Path, watcher: Option<Watcher>) -> Result<Watch> {
 }
 
 impl Watch {
-    /// What watches.
+    /// The interface in use.
     pub fn watcher(&self) -> Watcher {
         self.watcher
     }
 
-    /// Why it is not fanotify, where that was tried.
+    /// Why fanotify was not used although it was tried.
     pub fn why(&self) -> Option<&str> {
         self.why.as_deref()
     }
 
-    /// Watches for some time, or until `stop` says so, which is told from time to time how long it was.
+    /// Records until `time` has passed or `stop` returns true; `stop` is called regularly with the elapsed time.
     ///
     /// # Errors
-    /// If the kernel no longer tells.
+    /// If the kernel reports no more events.
     pub fn record(mut self, time: Duration, stop: &mut dyn FnMut(Duration) -> bool) -> Result<Recorded> {
         let begun = Instant::now();
         while !stop(begun.elapsed()) && begun.elapsed() < time {
-            let left = time.saturating_sub(begun.elapsed()).min(PATIENCE);
-            let timeout = left.try_into().expect("it is short");
+            let left = time.saturating_sub(begun.elapsed()).min(POLL_INTERVAL);
+            let timeout = left.try_into().expect("the timeout is short");
             match poll(&mut [PollFd::from_borrowed_fd(self.by.ready(), PollFlags::IN)], Some(&timeout)) {
-                // A signal, and whether it means to stop is asked above.
+                // After a signal, the loop condition decides whether to stop.
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => {
                     return Err(Error::cannot("waiting for file events of the kernel", error.to_string()));
@@ -127,7 +127,7 @@ impl Watch {
             self.by.take()?;
         }
         let watched = begun.elapsed();
-        // What happened before the end and was not read; reading sizes lets go of files, whose end is then told.
+        // Reads the remaining events. Reading sizes closes files, which can cause further deletion events, so read twice.
         self.by.take()?;
         self.by.take()?;
         let (collected, missed) = self.by.finish();
@@ -135,41 +135,41 @@ impl Watch {
     }
 }
 
-/// What a name that has appeared stands for.
-struct Look {
-    /// A file that is new; not a symbolic link or a pipe, and not a further name of a file that was there before.
+/// The inode behind a new name.
+struct NewInode {
+    /// A new regular file, not a further name of an older file.
     is_new_file: bool,
-    /// It has other names.
+    /// The inode has several names.
     is_linked: bool,
     inode: u64,
 }
 
-/// Looks at what has appeared since the time in seconds since 1970. A file with one name is new; of one with several the file
-/// system tells when it was made, and where it does not, it is taken for new.
-fn look(opened: BorrowedFd<'_>, since_s: i64) -> rustix::io::Result<Look> {
+/// Examines an inode that appeared after `since_s`, in seconds since 1970. A file with one name is new; a file with several names is new
+/// if its birth time is later than `since_s` or unknown.
+fn examine(opened: BorrowedFd<'_>, since_s: i64) -> rustix::io::Result<NewInode> {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     let found = statx(opened, c"", AtFlags::EMPTY_PATH, wanted)?;
     let tells_birth = found.stx_mask & StatxFlags::BTIME.bits() != 0;
     let is_linked = found.stx_nlink > 1;
     let is_old = is_linked && tells_birth && found.stx_btime.tv_sec < since_s;
     let is_file = FileType::from_raw_mode(found.stx_mode.into()) == FileType::RegularFile;
-    Ok(Look { is_new_file: is_file && !is_old, is_linked, inode: found.stx_ino })
+    Ok(NewInode { is_new_file: is_file && !is_old, is_linked, inode: found.stx_ino })
 }
 
-/// The present in seconds since 1970.
+/// The current time in seconds since 1970.
 fn now_s() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64
 }
 
-/// The present in local milliseconds since 1970.
+/// The current local time in milliseconds since 1970.
 fn now_ms() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
     since_1970 + utc_offset_s(since_1970 / 1000) * 1000
 }
 
-/// The seconds by which local time was ahead of UTC at a time in seconds since 1970, by the time zone of this process.
+/// The offset of local time from UTC in seconds, at a time in seconds since 1970, in the time zone of this process.
 pub fn utc_offset_s(seconds: i64) -> i64 {
-    // SAFETY: all zeros are a value of this plain structure, and both pointers are good for the call.
+    // SAFETY: all zeros are a value of this plain structure, and both pointers are valid for the call.
     unsafe {
         let mut local: libc::tm = std::mem::zeroed();
         if libc::localtime_r(&seconds, &mut local).is_null() { 0 } else { local.tm_gmtoff }

@@ -1,4 +1,4 @@
-//! Which blocks of a small tree lie where, whole and by name: the picture of Conway et al. 2017, Figure 3.
+//! Records the block locations of each file of a small tree, for the picture of Conway et al. 2017, Figure 3.
 
 use crate::Result;
 use crate::mapped::each_mapped;
@@ -6,19 +6,19 @@ use crate::pieces::pieces;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Where the blocks of one file lie.
+/// The block locations of one file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileBlocks {
-    /// Its path below the root; what is no UTF-8 in it is replaced.
+    /// Its path below the root; invalid UTF-8 is replaced.
     pub name: String,
-    /// Its size.
+    /// Its size in bytes.
     pub size_bytes: u64,
-    /// Runs of (place in the file, place on disk, length), in bytes; none left out.
+    /// All runs of blocks: (offset in the file, offset on disk, length), in bytes.
     pub extents: Vec<(u64, u64, u64)>,
 }
 
-/// Maps the first `limit` files below `root`, in scan order, those without blocks too. Delayed data is written back
-/// first. Unlike the sample that [`crate::StaticLayout`] holds it keeps every extent: it is for trees of few files.
+/// Maps the first `limit` files below `root`, in scan order, including those without blocks. Writes back delayed data first. Keeps
+/// every extent, unlike the sample in [`crate::StaticLayout`], so it is for trees of few files.
 pub fn block_picture(root: &Path, limit: usize) -> Result<Vec<FileBlocks>> {
     let mut files = Vec::new();
     each_mapped(root, |entry, size_bytes, extents| {

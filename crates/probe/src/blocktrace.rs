@@ -1,11 +1,11 @@
-//! Records the requests a block device is sent, from the kernel's tracepoints `block_rq_issue` and `block_rq_complete`.
+//! Records the requests to a block device with the kernel's tracepoints `block_rq_issue` and `block_rq_complete`.
 //!
-//! How many requests were outstanding together (`queue`) is counted, not guessed: those issued and not yet completed. The
-//! flag for read-ahead would not tell, as file systems set it on reads that a reader waits for as well.
+//! The number of outstanding requests (`queue`) is exact: requests issued and not yet completed. The read-ahead flag is no substitute,
+//! because file systems also set it on reads that a reader waits for.
 //!
-//! An own tracefs instance leaves other users of tracing undisturbed. Events are read raw, page by page, one
-//! thread a CPU, because as text they cost more than the workload; see `ring` for the pages and `format`
-//! for the events. A lost event is an error: a log with gaps would give a wrong layout score.
+//! Uses a tracefs instance of its own, so other users of tracing are not disturbed. Reads raw ring buffer pages, with one thread per CPU,
+//! because text output costs more than the workload; see `ring` for the pages and `format` for the events. A lost event is an error,
+//! because a trace with gaps would give a wrong layout score.
 
 mod device;
 mod format;
@@ -30,7 +30,7 @@ use std::thread::JoinHandle;
 
 pub use instance::remove_stale;
 
-/// Whether requests can be recorded on this machine, or why not.
+/// Checks that requests can be recorded on this machine; the error says why not.
 pub fn available() -> std::result::Result<(), String> {
     let format = || Instance::create()?.parse(&format!("{ISSUE}/format"), EventFormat::parse);
     format().map(drop).map_err(|error: Error| error.to_string())
@@ -44,10 +44,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts to record the requests of the device with this (major, minor) number. Each CPU gets a buffer of
-    /// `buffer_kb_per_cpu` KiB; 16 MiB take a load of 240,000 requests a second without loss.
+    /// Starts recording the requests of the device with this (major, minor) number. Each CPU gets a buffer of
+    /// `buffer_kb_per_cpu` KiB; 16 MiB suffice for 240,000 requests per second without loss.
     ///
-    /// A partition is recorded through its disk, with addresses counted from its own start. A device without
+    /// A partition is recorded through its disk, with addresses relative to its start. A device without
     /// a request queue (RAM disks, most device mapper targets) cannot be recorded.
     pub fn start(devno: (u32, u32), buffer_kb_per_cpu: u32) -> Result<Recorder> {
         let device = Device::find(devno)?;
@@ -75,14 +75,14 @@ impl Recorder {
             let stop = recorder.stop.clone();
             recorder.readers.push(std::thread::spawn(move || read_cpu(pipe, &decoder, &stop)));
         }
-        // Completions first, so that no request is issued whose completion would be missed.
+        // Completions first, so that no issued request lacks its completion.
         for event in [COMPLETION, ISSUE] {
             recorder.instance.write(&format!("{event}/enable"), "1")?;
         }
         Ok(recorder)
     }
 
-    /// Ends the recording. The requests come sorted by their time of issue.
+    /// Ends the recording and returns the requests, sorted by issue time.
     pub fn stop(mut self) -> Result<Vec<Request>> {
         for event in [ISSUE, COMPLETION] {
             self.instance.write(&format!("{event}/enable"), "0")?;
@@ -114,16 +114,16 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         for reader in self.readers.drain(..) {
-            // Without `stop` nobody asked for what was read.
+            // Without `stop` the events are unused.
             let _ = reader.join();
         }
     }
 }
 
-/// The tracepoint of requests at their issue to the device's driver.
+/// The tracepoint of requests issued to the device driver.
 const ISSUE: &str = "events/block/block_rq_issue";
 
-/// The tracepoint of requests, or parts of them, that are done.
+/// The tracepoint of completed requests, or completed parts of them.
 const COMPLETION: &str = "events/block/block_rq_complete";
 
 const RECORDING: &str = "recording block requests";
@@ -132,7 +132,7 @@ fn lost_message(what: &str) -> String {
     format!("{what} were lost because the buffer was full; measure again with a larger buffer")
 }
 
-/// Turns pages of the ring buffer into events of one device.
+/// Decodes ring buffer pages into events of one device.
 #[derive(Clone, Copy)]
 struct Decoder {
     layout: PageLayout,
@@ -160,16 +160,16 @@ impl Decoder {
     }
 }
 
-/// Reads the events of one CPU until told to stop and nothing is left.
+/// Reads the events of one CPU until `stop` is set and the buffer is empty.
 fn read_cpu(mut pipe: File, decoder: &Decoder, stop: &AtomicBool) -> Result<Vec<Event>> {
     let mut events = Vec::new();
     let mut page = vec![0; decoder.layout.page_bytes()];
     let tenth_of_a_second = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     loop {
-        // Taken before the read, so that what was recorded until then is read once more.
+        // Loaded before the read, so that everything recorded before `stop` is read.
         let last = stop.load(Ordering::Acquire);
         match pipe.read(&mut page) {
-            // Nothing yet. The kernel wakes us when the buffer is half full.
+            // No events yet. The kernel wakes the reader when the buffer is half full.
             Ok(0) if last => return Ok(events),
             Err(error) if error.kind() == ErrorKind::WouldBlock && last => return Ok(events),
             Ok(0) => wait(&pipe, &tenth_of_a_second)?,
@@ -181,7 +181,7 @@ fn read_cpu(mut pipe: File, decoder: &Decoder, stop: &AtomicBool) -> Result<Vec<
     }
 }
 
-/// Waits until much can be read, or for a while.
+/// Waits until the buffer is half full, or until the timeout.
 fn wait(pipe: &File, timeout: &Timespec) -> Result<()> {
     match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(timeout)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),

@@ -1,4 +1,4 @@
-//! Counts a tree: its files, their sizes and the space they take, hard links once, as `du` does.
+//! Counts the files of a tree, their sizes and their allocated space; hard links count once, as in `du`.
 
 use crate::Result;
 use rustix::fs::FileType;
@@ -7,20 +7,20 @@ use std::collections::HashSet;
 use std::path::Path;
 use tree::walk;
 
-/// How much a tree holds.
+/// The totals of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Census {
-    /// Regular files; each once, however many names it has.
+    /// Regular files; a file with several names counts once.
     pub files: u64,
     /// Directories below the root.
     pub directories: u64,
-    /// Sum of the sizes of the regular files.
+    /// Sum of the sizes of the regular files in bytes.
     pub bytes: u64,
-    /// Sum of the space the regular files take on disk.
+    /// Sum of the allocated space of the regular files in bytes.
     pub allocated_bytes: u64,
 }
 
-/// Counts the tree below `root`. It looks at every inode, so it warms the caches: take it before they are
+/// Counts the tree below `root`. It reads every inode and thereby warms the caches: call it before caches are
 /// dropped for a measurement, never in between.
 pub fn census(root: &Path) -> Result<Census> {
     let mut counts = Census::default();

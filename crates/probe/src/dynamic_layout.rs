@@ -1,26 +1,26 @@
-//! The dynamic layout score: how sequential the read requests of a workload were at the block device
+//! The dynamic layout score: how sequential the read requests of a workload are at the block device
 //! (DESIGN §3; Conway et al. 2017, §3.3).
 
 use disk::{Request, RequestKind, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use snapshot::layout::Chain;
 
-/// How sequential the reads of a workload were.
+/// The dynamic layout of a workload's reads.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DynamicLayout {
-    /// The score over all reads; none with fewer than two blocks.
+    /// The score over all reads; `None` with fewer than two blocks.
     pub score: Option<f64>,
     /// The score over the reads that the file system did not mark as metadata.
     pub data_only_score: Option<f64>,
     /// Read requests.
     pub requests: u64,
-    /// Blocks they cut into.
+    /// Blocks of these requests.
     pub blocks: u64,
-    /// Bytes they asked for.
+    /// Bytes of these requests.
     pub bytes: u64,
 }
 
-/// Scores the reads among `requests`, which are in order of issue. Request i is b_i = max(1, ⌈its bytes /
+/// Scores the reads among `requests`, which are in issue order. Request i is b_i = max(1, ⌈its bytes /
 /// `block_bytes`⌉) blocks; the score is Σ[(b_i − 1) + (it begins where request i − 1 ended)] / (Σ b_i − 1).
 pub fn dynamic_layout(requests: &[Request], block_bytes: u64) -> DynamicLayout {
     let reads = || requests.iter().filter(|request| request.kind == RequestKind::Read);
@@ -34,7 +34,7 @@ pub fn dynamic_layout(requests: &[Request], block_bytes: u64) -> DynamicLayout {
     }
 }
 
-/// All of some requests as one chain of blocks.
+/// The requests as one chain of blocks.
 fn chain<'a>(reads: impl Iterator<Item = &'a Request>, block_bytes: u64) -> Chain {
     let mut chain = Chain::default();
     for read in reads {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_is_worked_out_by_hand() {
+    fn score_matches_hand_calculation() {
         // Blocks: 4, then 2 directly behind, 1 for half a block elsewhere, 1 directly behind that.
         let requests = [read(0, 32), read(32, 16), read(1000, 4), read(1004, 8)];
         let layout = dynamic_layout(&requests, 4096);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn backwards_is_never_sequential() {
+    fn descending_reads_are_not_sequential() {
         let requests: Vec<_> = (0..10).rev().map(|block| read(block * 8, 8)).collect();
         assert_eq!(dynamic_layout(&requests, 4096).score, Some(0.0));
     }

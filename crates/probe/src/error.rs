@@ -1,12 +1,11 @@
-//! What can go wrong with a measurement. Each message says what was tried, on what, why it failed and what
-//! to do where there is something to do.
+//! Errors of measurements. Each message says what failed, on what, why, and if possible what to do.
 
 use std::path::{Path, PathBuf};
 
-/// An error of a probe.
+/// An error from a probe.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refused a call on a file.
+    /// A system call on a file failed.
     #[error("{doing} {}: {source}", path.display())]
     Io {
         /// What was tried.
@@ -16,10 +15,10 @@ pub enum Error {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// The disk below refused something.
+    /// An error of the underlying disk.
     #[error(transparent)]
     Disk(#[from] disk::Error),
-    /// The measurement is impossible here, or its result would be wrong.
+    /// The measurement is impossible, or its result would be wrong.
     #[error("{what}: {why}")]
     Cannot {
         /// What was tried, on what.
@@ -36,12 +35,12 @@ impl From<tree::Error> for Error {
 }
 
 impl Error {
-    /// Turns a system error into one that says what was tried on which path; for `map_err`.
+    /// For `map_err` of an operation on a path.
     pub(crate) fn io<E: Into<std::io::Error>>(doing: &'static str, path: &Path) -> impl FnOnce(E) -> Error {
         move |source| Error::Io { doing, path: path.to_path_buf(), source: source.into() }
     }
 
-    /// A measurement that is impossible, and why.
+    /// The error of an impossible measurement.
     pub(crate) fn cannot(what: impl Into<String>, why: impl Into<String>) -> Error {
         Error::Cannot { what: what.into(), why: why.into() }
     }

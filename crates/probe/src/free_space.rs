@@ -1,35 +1,35 @@
-//! How the free space of a file system is cut up.
+//! The fragmentation of free space.
 
 use disk::Extent;
 use serde::{Deserialize, Serialize};
 
-/// The free extents of a file system, summed up.
+/// A summary of the free extents of a file system.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FreeSpace {
-    /// Free extents.
+    /// Number of free extents.
     pub extents: u64,
     /// Sum of their lengths.
     pub total_bytes: u64,
-    /// Their mean length; 0 where there is none.
+    /// Their mean length; 0 if there are none.
     pub mean_bytes: f64,
-    /// The longest; 0 where there is none.
+    /// The longest; 0 if there are none.
     pub largest_bytes: u64,
-    /// Extents by length, from the shortest bin in use to the longest; bins between them may be empty.
+    /// Extents by length, from the shortest non-empty bin to the longest; bins in between may be empty.
     pub histogram: Vec<ExtentBin>,
 }
 
-/// The extents of lengths from `lower_bytes` to twice that, less one.
+/// The extents with lengths from `lower_bytes` to twice that, exclusive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ExtentBin {
-    /// The least length, a power of two.
+    /// The minimum length, a power of two.
     pub lower_bytes: u64,
-    /// How many there are.
+    /// Number of extents.
     pub extents: u64,
     /// Sum of their lengths.
     pub bytes: u64,
 }
 
-/// Sums up free extents, given in any order and each once.
+/// Summarizes free extents, which may be in any order but must not repeat.
 pub fn free_space(free: &[Extent]) -> FreeSpace {
     let mut bins = Bins::default();
     free.iter().for_each(|extent| bins.add(extent.len_bytes));
@@ -50,7 +50,7 @@ pub fn free_space(free: &[Extent]) -> FreeSpace {
 pub(crate) struct Bins(Vec<ExtentBin>);
 
 impl Bins {
-    /// Takes in an extent; one of no length is none.
+    /// Adds an extent; ignores one of length 0.
     pub(crate) fn add(&mut self, len_bytes: u64) {
         let Some(power) = len_bytes.checked_ilog2() else { return };
         while self.0.len() <= power as usize {
@@ -61,7 +61,7 @@ impl Bins {
         bin.bytes += len_bytes;
     }
 
-    /// From the shortest bin in use to the longest.
+    /// The bins from the shortest non-empty one to the longest.
     pub(crate) fn finish(self) -> Vec<ExtentBin> {
         self.0.into_iter().skip_while(|bin| bin.extents == 0).collect()
     }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn extents_fall_into_powers_of_two() {
+    fn bins_are_powers_of_two() {
         let free = free_space(&extents(&[4096, 8191, 16384, 4096]));
         assert_eq!((free.extents, free.total_bytes, free.largest_bytes), (4, 32767, 16384));
         assert_eq!(free.mean_bytes, 32767.0 / 4.0);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_file_system_has_no_bins() {
+    fn full_file_system_has_no_bins() {
         let free = free_space(&[]);
         assert_eq!((free.extents, free.mean_bytes, free.largest_bytes), (0, 0.0, 0));
         assert!(free.histogram.is_empty());

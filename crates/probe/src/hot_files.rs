@@ -1,6 +1,6 @@
-//! The hot files of a tree (Smith & Seltzer 1997, §4): those that were modified last, read and then overwritten in place,
-//! sorted by directory. They are what a user works with, and they are the youngest, so they lie in what free space the older
-//! ones had left. Here is which files they are and what is done to them; who measures sees to a cold cache before each phase.
+//! The hot files of a tree (Smith & Seltzer 1997, §4): the most recently modified files, read and then overwritten in place,
+//! sorted by directory. A user works with these files, and they are the youngest, so they occupy the free space that older files
+//! left. This module selects and accesses the files; the caller drops the caches before each phase.
 
 use crate::census::Links;
 use crate::incompressible::Incompressible;
@@ -18,46 +18,45 @@ use std::path::Path;
 use std::rc::Rc;
 use tree::{Entry, walk};
 
-/// Most bytes moved by one call, as published.
+/// Maximum bytes per call, as published.
 const UNIT_BYTES: usize = 4 << 20;
 
 const NS_PER_S: f64 = 1e9;
 
-/// Which files are hot.
+/// The selection of hot files.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heat {
-    /// Those modified within so many days before a moment, as published with 30 days.
+    /// Files modified within a number of days before a point in time; published with 30 days.
     Days {
-        /// How many.
+        /// The number of days.
         days: f64,
-        /// The moment, in seconds since 1970; without one that of the tree's newest modification. What was modified after it
-        /// is not hot.
+        /// The point in time, in seconds since 1970; default: the newest modification in the tree. Files modified later are not hot.
         now_unix_s: Option<f64>,
     },
-    /// A share of all files, the youngest.
+    /// The youngest share of all files.
     Youngest {
-        /// How large a share: so many files, rounded up.
+        /// The share, from 0 to 1; the number of files is rounded up.
         share: f64,
-        /// What they are young by.
+        /// The timestamp that determines the age.
         by: Age,
     },
 }
 
-/// What the age of a file is counted from.
+/// The timestamp from which the age of a file is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Age {
     /// Its last modification.
     Modified,
-    /// Its birth, or, where the file system does not know that, its last modification.
+    /// Its birth; its last modification if the file system has no birth time.
     Born,
 }
 
-/// Hot files, by directory.
+/// Hot files, sorted by directory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HotFiles {
-    /// The files: directories by their paths, the files of one by their names.
+    /// Sorted by directory path, then by name.
     hot: Vec<Candidate>,
     all: Sums,
 }
@@ -65,7 +64,7 @@ pub struct HotFiles {
 /// A file that may be hot.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Candidate {
-    /// Its directory, below the root of the tree.
+    /// Its directory, relative to the root of the tree.
     dir: Rc<Path>,
     name: CString,
     size_bytes: u64,
@@ -74,7 +73,7 @@ struct Candidate {
     time_ns: i128,
 }
 
-/// Files, and what they hold.
+/// Totals of a set of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Sums {
     files: u64,
@@ -92,17 +91,17 @@ impl Sums {
     }
 }
 
-/// How files lie on disk.
+/// The on-disk layout of the hot files.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HotLayout {
-    /// Their layout score; none where none of them has two blocks.
+    /// Their layout score; `None` if no file has two blocks.
     pub layout_score: Option<f64>,
-    /// Their degree of fragmentation; none without extents.
+    /// Their degree of fragmentation; `None` without extents.
     pub degree_of_fragmentation: Option<f64>,
 }
 
 impl HotFiles {
-    /// The hot files of the tree below `root`. A file with several names is one, by the first of them in scan order.
+    /// Finds the hot files of the tree below `root`. A file with several names counts once, with its first name in scan order.
     pub fn of(root: &Path, heat: &Heat) -> Result<HotFiles> {
         let by = match heat {
             Heat::Days { .. } => Age::Modified,
@@ -112,36 +111,35 @@ impl HotFiles {
         Ok(HotFiles { all: Sums::of(&all), hot: hottest(all, heat) })
     }
 
-    /// How many they are.
+    /// Number of hot files.
     pub fn files(&self) -> u64 {
         Sums::of(&self.hot).files
     }
 
-    /// The sum of their sizes.
+    /// Sum of their sizes in bytes.
     pub fn bytes(&self) -> u64 {
         Sums::of(&self.hot).bytes
     }
 
-    /// Their share of the files; none of an empty tree.
+    /// Their share of all files; `None` if the tree is empty.
     pub fn share_of_files(&self) -> Option<f64> {
         (self.all.files > 0).then(|| self.files() as f64 / self.all.files as f64)
     }
 
-    /// Their share of the space that files take on disk; none where none takes any.
+    /// Their share of the allocated space of all files; `None` if nothing is allocated.
     pub fn share_of_space(&self) -> Option<f64> {
         let hot = Sums::of(&self.hot).allocated_bytes;
         (self.all.allocated_bytes > 0).then(|| hot as f64 / self.all.allocated_bytes as f64)
     }
 
-    /// Their layout below `root`, which may be another root than they were found below, of the same tree. None where the file
-    /// system does not tell.
+    /// Their layout below `root`, which may be another root of the same tree. `None` if the file system does not report extents.
     pub fn layout(&self, root: &Path, block_bytes: u64, max_extent_bytes: u64) -> Result<Option<HotLayout>> {
         transfer::make_durable(root)?;
         let mut survey = Survey::new(block_bytes, max_extent_bytes);
-        let mut told = true;
+        let mut reports_extents = true;
         self.each(root, OFlags::RDONLY, |hot, file, path| {
             match file_extents(&file) {
-                Err(Errno::OPNOTSUPP | Errno::NOTTY) => told = false,
+                Err(Errno::OPNOTSUPP | Errno::NOTTY) => reports_extents = false,
                 extents => {
                     let extents = extents.map_err(Error::io("mapping the extents of", path))?;
                     survey.add(hot.size_bytes, &extents);
@@ -150,13 +148,13 @@ impl HotFiles {
             Ok(())
         })?;
         let layout = survey.finish(0);
-        Ok(told.then_some(HotLayout {
+        Ok(reports_extents.then_some(HotLayout {
             layout_score: layout.layout_score,
             degree_of_fragmentation: layout.degree_of_fragmentation,
         }))
     }
 
-    /// Reads them below `root`, one directory after another.
+    /// Reads them below `root`, directory by directory.
     pub fn read(&self, root: &Path) -> Result<Transfer> {
         let mut unit = vec![0; UNIT_BYTES];
         Transfer::timed(|| {
@@ -169,8 +167,8 @@ impl HotFiles {
         })
     }
 
-    /// Overwrites their data in place, in the same order: what they hold is lost, but names, sizes and holes stay. The time ends
-    /// when all is on disk.
+    /// Overwrites their data in place, in the same order: the contents are lost, but names, sizes and holes are kept. The measured time
+    /// includes the sync.
     pub fn overwrite(&self, root: &Path) -> Result<Transfer> {
         let mut data = Incompressible::new(UNIT_BYTES)?;
         Transfer::timed(|| {
@@ -184,7 +182,7 @@ impl HotFiles {
         })
     }
 
-    /// Opens each in turn.
+    /// Opens each file in turn.
     fn each(
         &self,
         root: &Path,
@@ -195,7 +193,7 @@ impl HotFiles {
             let path = root.join(&files[0].dir);
             let dir = open_below(root, &files[0].dir).map_err(Error::io("opening directory", &path))?;
             for hot in files {
-                transfer::go_on(root)?;
+                transfer::check_interrupted(root)?;
                 let path = path.join(OsStr::from_bytes(hot.name.to_bytes()));
                 let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let file =
@@ -207,20 +205,20 @@ impl HotFiles {
     }
 }
 
-/// Opens a directory below `root` name by name, so that its path may be of any length and leads through no symbolic link.
+/// Opens a directory below `root` component by component, so the path may have any length and no symbolic link is followed.
 fn open_below(root: &Path, dir: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(root, flags, Mode::empty())?;
     dir.iter().try_fold(root, |dir, name| openat(&dir, name, flags | OFlags::NOFOLLOW, Mode::empty()))
 }
 
-/// Overwrites what data a file holds, and lets its holes be; how many bytes that are.
+/// Overwrites the data of a file without filling its holes, and returns the number of bytes.
 fn overwrite(file: &mut File, data: &mut Incompressible, path: &Path) -> Result<u64> {
     let failed = |error: std::io::Error| Error::io("overwriting", path)(error);
     let (mut at, mut bytes) = (0, 0);
     loop {
         let begin = match seek(&*file, SeekFrom::Data(at)) {
-            // No data from there on.
+            // No further data.
             Err(Errno::NXIO) => return Ok(bytes),
             begin => begin.map_err(|error| failed(error.into()))?,
         };
@@ -245,7 +243,7 @@ fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
             return Ok(());
         }
         let here = entry.path.parent().unwrap_or(Path::new(""));
-        // The files of a directory mostly come together, and share its path.
+        // The files of a directory are mostly adjacent, so they share its path.
         if here != &*dir {
             dir = here.into();
         }
@@ -261,7 +259,7 @@ fn candidates(root: &Path, by: Age) -> Result<Vec<Candidate>> {
     Ok(all)
 }
 
-/// When the file was modified or born.
+/// The time of modification or birth.
 fn time_ns(entry: &Entry, by: Age) -> Result<i128> {
     let wanted = StatxFlags::MTIME | StatxFlags::BTIME;
     let stat = statx(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW, wanted)
@@ -271,7 +269,7 @@ fn time_ns(entry: &Entry, by: Age) -> Result<i128> {
     Ok(i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec))
 }
 
-/// The hot ones of all files, by directory and name.
+/// Selects the hot files, sorted by directory and name.
 fn hottest(mut all: Vec<Candidate>, heat: &Heat) -> Vec<Candidate> {
     match *heat {
         Heat::Days { days, now_unix_s } => {
@@ -283,7 +281,7 @@ fn hottest(mut all: Vec<Candidate>, heat: &Heat) -> Vec<Candidate> {
         Heat::Youngest { share, .. } => {
             let place = |file: &Candidate| (file.dir.clone(), file.name.clone());
             all.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| place(a).cmp(&place(b))));
-            // A share like 0.3 of 10 is 3, although their product is a little more.
+            // 0.3 of 10 is 3, although the floating-point product is slightly larger.
             let exact = share * all.len() as f64;
             all.truncate((exact - 1e-9).ceil() as usize);
         }
@@ -313,11 +311,11 @@ mod tests {
     }
 
     #[test]
-    fn days_count_back_from_the_newest_or_from_a_given_moment() {
+    fn days_count_back_from_newest_or_given_time() {
         let all = [("b/x", 100), ("a/b/y", 71), ("a/z", 70), ("a/a", 69), ("c", 99)];
         let all: Vec<_> = all.map(|(path, day)| candidate(path, day * DAY_NS)).to_vec();
         let hot = |now_unix_s| paths(&hottest(all.clone(), &Heat::Days { days: 30.0, now_unix_s }));
-        // The root's own files are first, then directory by directory.
+        // Files in the root come first, then the other directories in order.
         assert_eq!(hot(None), ["c", "a/z", "a/b/y", "b/x"]);
         assert_eq!(hot(Some(99.5 * 86_400.0)), ["c", "a/z", "a/b/y"]);
         assert_eq!(hot(Some(1e6 * 86_400.0)), Vec::<String>::new());
@@ -325,14 +323,14 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_not_torn_apart_by_those_in_it() {
+    fn subdirectories_do_not_split_a_directory() {
         let all: Vec<_> = ["d/a", "d/b/x", "d/c", "d-/q"].map(|path| candidate(path, 0)).to_vec();
         let heat = Heat::Youngest { share: 1.0, by: Age::Modified };
         assert_eq!(paths(&hottest(all, &heat)), ["d/a", "d/c", "d/b/x", "d-/q"]);
     }
 
     #[test]
-    fn the_youngest_are_read_and_overwritten_and_keep_names_sizes_and_holes() {
+    fn overwrite_keeps_names_sizes_and_holes() {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let at = |name: &str| dir.path().join(name);
         std::fs::create_dir(at("sub")).unwrap();
@@ -366,7 +364,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_share_takes_the_youngest(times in prop::collection::vec(0i128..20, 1..60), share in 0.001f64..=1.0) {
+        fn share_selects_youngest(times in prop::collection::vec(0i128..20, 1..60), share in 0.001f64..=1.0) {
             let all: Vec<_> =
                 times.iter().enumerate().map(|(n, time)| candidate(&format!("d{}/f{n}", n % 5), *time)).collect();
             let heat = Heat::Youngest { share, by: Age::Born };

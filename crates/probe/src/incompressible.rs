@@ -1,22 +1,22 @@
-//! Data to write that no file system can make smaller: random, and no block of it like another.
+//! Generates data that no file system can compress or deduplicate: random, with no two equal blocks.
 
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The unit in which file systems look for blocks that are alike.
+/// The unit in which file systems deduplicate.
 const BLOCK_BYTES: usize = 4096;
 
-/// A source of such data.
+/// A source of incompressible data.
 pub(crate) struct Incompressible {
     buffer: Vec<u8>,
-    /// Blocks that were given so far.
+    /// Number of blocks returned so far.
     blocks: u64,
 }
 
 impl Incompressible {
-    /// A source that gives at most `most_bytes` at a time.
+    /// Creates a source of at most `most_bytes` per call.
     pub(crate) fn new(most_bytes: usize) -> Result<Incompressible> {
         let source = Path::new("/dev/urandom");
         let mut buffer = vec![0; most_bytes];
@@ -44,7 +44,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn no_block_is_like_another() {
+    fn blocks_are_distinct() {
         let mut data = Incompressible::new(3 * BLOCK_BYTES).unwrap();
         let mut blocks = HashSet::new();
         for len in [3 * BLOCK_BYTES, 100, BLOCK_BYTES + 1, 3 * BLOCK_BYTES] {

@@ -1,5 +1,5 @@
-//! Measures of a file system, one file each (DESIGN §2 and §3): what reading it costs, how its files and its
-//! free space lie on the disk, and which requests a workload sends there.
+//! Measurements of a file system, one file each (DESIGN §2 and §3): the cost of reading it, the on-disk layout of its files and
+//! free space, and the requests that a workload causes.
 
 pub mod activity;
 mod block_picture;
@@ -42,5 +42,5 @@ pub use transfer_size::{
 };
 pub use write_amplification::{WriteAmplification, command_write_amplification, write_amplification};
 
-/// What every probe returns.
+/// The result of every probe.
 pub type Result<T> = std::result::Result<T, Error>;

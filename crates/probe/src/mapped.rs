@@ -1,4 +1,4 @@
-//! Visits the files of a tree with their extent maps.
+//! Visits the files of a tree with their extents.
 
 use crate::census::Links;
 use crate::{Error, FileExtent, Result, file_extents};
@@ -8,8 +8,8 @@ use std::path::Path;
 use tree::{Entry, walk};
 
 /// Calls `visit` with each regular file below `root`, its size and its extents, in scan order; a file with several
-/// names once. Delayed data is written back first, so that all of it has a place; a file that is written to meanwhile is
-/// written back once more when its turn comes. Returns how many files could not be mapped: gone meanwhile, or access
+/// names once. Writes back delayed data first, so that all data has a location; a file that is written in the meantime is
+/// written back again when it is visited. Returns the number of files that could not be mapped, because they were deleted or access was
 /// denied.
 pub(crate) fn each_mapped(root: &Path, mut visit: impl FnMut(&Entry, u64, &[FileExtent])) -> Result<u64> {
     let fd = openat(CWD, root, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())

@@ -1,4 +1,4 @@
-//! Into how many pieces a new file falls: what the free space of a file system is worth (Kadekodi et al.
+//! Counts the fragments of a new file, a measure for the quality of free space (Kadekodi et al.
 //! 2017, Figure 3, copies in a file of 2 GB).
 
 use crate::incompressible::Incompressible;
@@ -10,31 +10,30 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What a new file came to.
+/// The result of writing a new file.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NewFile {
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Runs of blocks without a gap on disk that it fell into.
+    /// Its number of runs of contiguous blocks.
     pub fragments: u64,
-    /// Seconds it took to write it and make it durable.
+    /// Seconds to write and sync it.
     pub write_s: f64,
 }
 
-/// Bytes written at a time.
+/// Bytes per write.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The least size of a new file whose fragments say something about free space; a smaller one fits into any crumb.
+/// The minimum size of a new file; a smaller file fits into any gap, so its fragments say nothing about free space.
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// The size of a new file that suits a file system: 2 GB, or half of what is free if that is less. `None` where the free space is
-/// too small for any.
+/// A suitable size of a new file: 2 GB, or half of the free space if that is less. `None` if the free space is too small.
 pub fn new_file_bytes(free_bytes: u64) -> Option<u64> {
     Some((free_bytes / 2).min(2_000_000_000)).filter(|bytes| *bytes >= LEAST_BYTES)
 }
 
-/// Writes a file of `bytes` incompressible bytes below `root`, counts its fragments and removes it. An empty file has no fragments,
-/// which would read like the best of all results, so none is written.
+/// Writes a file of `bytes` incompressible bytes below `root`, counts its fragments and removes it. Rejects an empty file, because its 0
+/// fragments would look like the best possible result.
 pub fn new_file(root: &Path, bytes: u64) -> Result<NewFile> {
     if bytes == 0 {
         return Err(Error::cannot(
@@ -49,7 +48,7 @@ pub fn new_file(root: &Path, bytes: u64) -> Result<NewFile> {
         .create_new(true)
         .open(&path)
         .map_err(Error::io("creating", &path))?;
-    let made = Made(path);
+    let made = RemovedOnDrop(path);
     let doing = "writing a new file";
     let mut data = Incompressible::new(WRITE_BYTES)?;
     let start = Instant::now();
@@ -65,12 +64,12 @@ pub fn new_file(root: &Path, bytes: u64) -> Result<NewFile> {
     Ok(NewFile { bytes, fragments: pieces(&extents).len() as u64, write_s })
 }
 
-/// A file that is removed whatever happens.
-struct Made(PathBuf);
+/// A file that is removed on drop.
+struct RemovedOnDrop(PathBuf);
 
-impl Drop for Made {
+impl Drop for RemovedOnDrop {
     fn drop(&mut self) {
-        // An error changes no figure, and the one that led here is the one to report.
+        // A failure does not change the result, and an earlier error is more important.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_size_is_2_gb_or_half_of_what_is_free() {
+    fn default_size_is_2_gb_or_half_of_free_space() {
         assert_eq!(new_file_bytes(10_000_000), Some(5_000_000));
         assert_eq!(new_file_bytes(1 << 40), Some(2_000_000_000));
         assert_eq!(new_file_bytes(2 * LEAST_BYTES), Some(LEAST_BYTES));
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_is_no_measure() {
+    fn empty_file_is_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let message = new_file(dir.path(), 0).unwrap_err().to_string();
         assert!(message.ends_with("a file of 0 bytes has none; give a size"), "{message}");

@@ -1,16 +1,16 @@
-//! Extents of a file as runs of blocks.
+//! Merges the extents of a file into runs of blocks.
 
 use fiemap::FileExtent;
 use snapshot::Extent;
 
-/// Merges extents that follow each other both in the file and on disk, and leaves out those without blocks.
+/// Merges extents that are adjacent both in the file and on disk, and skips those without blocks.
 pub(crate) fn pieces(extents: &[FileExtent]) -> Vec<Extent> {
     let mut pieces = Vec::new();
     append_pieces(&mut pieces, extents);
     pieces
 }
 
-/// The same for one file of several whose pieces are in one list.
+/// Appends the runs of one file to a list that contains the runs of others.
 pub(crate) fn append_pieces(pieces: &mut Vec<Extent>, extents: &[FileExtent]) {
     let first = pieces.len();
     for extent in extents.iter().filter(|extent| extent.flags.has_blocks() && extent.len > 0) {

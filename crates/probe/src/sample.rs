@@ -3,23 +3,23 @@
 use serde::{Deserialize, Serialize};
 use snapshot::Extent;
 
-/// Most files a sample holds.
+/// Maximum number of files in a sample.
 const MAX_FILES: usize = 240;
 
-/// Most extents a sample holds.
+/// Maximum number of extents in a sample.
 const MAX_EXTENTS: usize = 20_000;
 
-/// Where one file lies.
+/// The extents of one file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileMap {
-    /// Size of the file.
+    /// Size of the file in bytes.
     pub size_bytes: u64,
-    /// Runs of (place in the file, place on disk, length), in bytes.
+    /// Runs of (offset in the file, offset on disk, length), in bytes.
     pub extents: Vec<(u64, u64, u64)>,
 }
 
-/// Picks files evenly from a sequence whose length is not known before its end: takes every `stride`-th, and
-/// each time that comes to too many, drops every second and doubles the stride.
+/// Picks files evenly from a sequence of unknown length: takes every `stride`-th file, and on overflow drops every second one and doubles
+/// the stride.
 pub(crate) struct Sample {
     stride: u64,
     seen: u64,
@@ -31,7 +31,7 @@ impl Sample {
         Sample { stride: 1, seen: 0, files: Vec::new() }
     }
 
-    /// Offers the next file, as runs without a gap.
+    /// Offers the next file, given as runs of contiguous blocks.
     pub(crate) fn offer(&mut self, size_bytes: u64, pieces: &[Extent]) {
         if self.seen.is_multiple_of(self.stride) {
             if self.files.len() == MAX_FILES {
@@ -44,11 +44,11 @@ impl Sample {
         self.seen += 1;
     }
 
-    /// The sample. Where the files hold too many extents, each keeps its first and every k-th after it.
+    /// Returns the sample. If it has too many extents, each file keeps its first and every k-th extent.
     pub(crate) fn finish(mut self) -> Vec<FileMap> {
         let extents: usize = self.files.iter().map(|file| file.extents.len()).sum();
         if extents > MAX_EXTENTS {
-            // Rounding up adds at most one extent a file.
+            // Rounding up adds at most one extent per file.
             let step = extents.div_ceil(MAX_EXTENTS - MAX_FILES);
             self.files.iter_mut().for_each(|file| every(&mut file.extents, step));
         }
@@ -56,7 +56,7 @@ impl Sample {
     }
 }
 
-/// Keeps the first and every `step`-th after it.
+/// Keeps the first item and every `step`-th after it.
 fn every<T>(items: &mut Vec<T>, step: usize) {
     let mut index = 0usize;
     items.retain(|_| {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn few_files_are_all_kept_whole() {
+    fn small_sample_keeps_all_files_and_extents() {
         let files = sample(240, 3);
         assert_eq!(files.len(), 240);
         assert_eq!(files[7], FileMap { size_bytes: 7, extents: vec![(0, 0, 1), (1, 2, 1), (2, 4, 1)] });
@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn many_are_thinned_evenly(files in 1u64..3000, extents in 1u64..300) {
+        fn large_sample_is_evenly_spaced(files in 1u64..3000, extents in 1u64..300) {
             let sample = sample(files, extents);
             prop_assert!(sample.len() <= MAX_FILES && sample.len() as u64 >= files.min(MAX_FILES as u64 / 2));
             prop_assert!(sample.iter().map(|file| file.extents.len()).sum::<usize>() <= MAX_EXTENTS);

@@ -1,4 +1,4 @@
-//! The scan: what reading every file of a tree costs (DESIGN §3; Conway et al. 2017, §3.2).
+//! The scan: the cost of reading every file of a tree (DESIGN §3; Conway et al. 2017, §3.2).
 
 use crate::{Census, Error, Result};
 use disk::MemoryLimit;
@@ -12,38 +12,38 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tree::walk;
 
-/// What reads the tree.
+/// The program that reads the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reader {
-    /// `grep -r` for a string that does not occur, as published. It takes the names of a directory in the
+    /// `grep -r` for a string that does not occur, as published. It visits the names of a directory in the
     /// order in which the file system lists them.
     Grep,
-    /// Reads each regular file whole, in scan order (see [`tree::walk`]), 1 MiB at a time.
+    /// Reads each regular file completely, in scan order (see [`tree::walk`]), 1 MiB at a time.
     Builtin,
 }
 
 /// The cost of reading a tree.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Scan {
-    /// What read it.
+    /// The reader.
     pub reader: Reader,
-    /// Seconds that passed.
+    /// Elapsed seconds.
     pub wall_s: f64,
-    /// Seconds of processor time the reader took, in itself and in the kernel on its behalf.
+    /// Seconds of processor time of the reader, user and system.
     pub cpu_s: f64,
     /// Regular files of the tree.
     pub files: u64,
-    /// Sum of their sizes.
+    /// Sum of their sizes in bytes.
     pub bytes: u64,
-    /// Sum of the space they take on disk.
+    /// Sum of their allocated space in bytes.
     pub allocated_bytes: u64,
-    /// The scan cost: seconds per allocated GiB; none where nothing is allocated.
+    /// The scan cost: seconds per allocated GiB; `None` if nothing is allocated.
     pub s_per_gib: Option<f64>,
 }
 
-/// Reads the tree below `root` and times it. The caller sees to cold caches; `census` counts the tree, and
-/// was taken before they were dropped.
+/// Reads the tree below `root` and measures the time. The caller drops the caches; `census` counts the tree and
+/// must be taken before that.
 pub fn scan(root: &Path, reader: Reader, census: &Census) -> Result<Scan> {
     let spent = match reader {
         Reader::Grep => grep(root, None)?,
@@ -52,8 +52,8 @@ pub fn scan(root: &Path, reader: Reader, census: &Census) -> Result<Scan> {
     Ok(Scan::of(reader, spent, census))
 }
 
-/// Reads the tree below `root` with `grep` within a limit on memory, and times it. The caller sees to what is cached
-/// and by whom, for what another process has read already is not counted against the limit.
+/// Reads the tree below `root` with `grep` within a memory limit, and measures the time. The caller controls the state of the
+/// caches: pages that another process has already read do not count against the limit.
 pub fn scan_limited(root: &Path, census: &Census, limit: &MemoryLimit) -> Result<Scan> {
     Ok(Scan::of(Reader::Grep, grep(root, Some(limit))?, census))
 }
@@ -74,7 +74,7 @@ impl Scan {
     }
 }
 
-/// Time that a reader took.
+/// The time used by a reader.
 struct Spent {
     wall: Duration,
     cpu: Duration,
@@ -95,7 +95,7 @@ fn grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
     }
     let begun = Instant::now();
     let child = command.spawn();
-    // Going into a group takes milliseconds, which are no part of reading.
+    // Joining the control group takes milliseconds, which are not part of the scan.
     let start = if limit.is_some() { Instant::now() } else { begun };
     let tried = || format!("running grep -r on {}", root.display());
     let mut child = child.map_err(|error| match error.kind() {
@@ -110,7 +110,7 @@ fn grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
     }
     let (status, cpu) = wait(child.id()).map_err(|error| Error::cannot(tried(), error.to_string()))?;
     let wall = start.elapsed();
-    // Exit status 1 says that nothing matched: all was read.
+    // Exit status 1 means no match: grep read everything.
     match (libc::WIFEXITED(status), libc::WEXITSTATUS(status), limit) {
         (true, 1, _) => Ok(Spent { wall, cpu }),
         (true, 0, _) => Err(Error::cannot(
@@ -127,13 +127,13 @@ fn grep(root: &Path, limit: Option<&MemoryLimit>) -> Result<Spent> {
     }
 }
 
-/// Waits for a child of ours; returns its wait status and the processor time it took.
+/// Waits for a child process; returns its wait status and processor time.
 fn wait(pid: u32) -> std::io::Result<(i32, Duration)> {
     let mut status = 0;
     // SAFETY: all bits zero is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are to live variables of the types that wait4 fills.
+        // SAFETY: both pointers refer to live variables of the types that wait4 fills.
         if unsafe { libc::wait4(pid as libc::pid_t, &mut status, 0, &mut usage) } >= 0 {
             let time = |t: libc::timeval| {
                 Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64)
@@ -147,7 +147,7 @@ fn wait(pid: u32) -> std::io::Result<(i32, Duration)> {
     }
 }
 
-/// 32 letters that no file holds but by a chance of 26⁻³².
+/// 32 random letters; a file contains them with a probability of 26⁻³² per position.
 fn random_string() -> Result<String> {
     let source = Path::new("/dev/urandom");
     let mut bytes = [0; 32];
@@ -157,7 +157,7 @@ fn random_string() -> Result<String> {
     Ok(bytes.iter().map(|byte| (b'a' + byte % 26) as char).collect())
 }
 
-/// Reads every regular file of the tree whole.
+/// Reads every regular file of the tree completely.
 fn read_all(root: &Path) -> Result<Spent> {
     let (start, cpu) = (Instant::now(), thread_cpu());
     let mut buffer = vec![0; 1 << 20];
@@ -171,7 +171,7 @@ fn read_all(root: &Path) -> Result<Spent> {
     Ok(Spent { wall: start.elapsed(), cpu: thread_cpu().saturating_sub(cpu) })
 }
 
-/// Processor time of this thread so far.
+/// The processor time of this thread.
 fn thread_cpu() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_is_not_there_fails_with_its_name() {
+    fn missing_tree_is_named() {
         for reader in [Reader::Grep, Reader::Builtin] {
             let error = scan(Path::new("/nonexistent/tree"), reader, &Census::default()).unwrap_err();
             assert!(error.to_string().contains("/nonexistent/tree"), "{error}");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_tree_has_no_cost_per_gib() {
+    fn empty_tree_has_no_cost_per_gib() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(scan(dir.path(), Reader::Grep, &Census::default()).unwrap().s_per_gib, None);
     }

@@ -1,7 +1,6 @@
 //! The sequential benchmark of Smith & Seltzer 1997 ("File System Aging — Increasing the Relevance of File System
-//! Benchmarks", §4; first in "A Comparison of FFS Disk Allocation Policies", USENIX 1996, by the same): many files of one size
-//! are created, and read in the order of their creation. Here is what the files are and what is done to them; who measures
-//! sees to a cold cache before each phase.
+//! Benchmarks", §4; first in "A Comparison of FFS Disk Allocation Policies", USENIX 1996, by the same authors): creates many files of one
+//! size and reads them in creation order. This module defines and accesses the files; the caller drops the caches before each phase.
 
 use crate::incompressible::Incompressible;
 use crate::transfer::{self, Transfer};
@@ -10,22 +9,22 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Which files are made.
+/// The parameters of the benchmark.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SequentialPlan {
-    /// Sizes of files, measured one after another.
+    /// File sizes, measured one after another.
     pub sizes_bytes: Vec<u64>,
-    /// Bytes of all files of one size, as nearly as whole files come to it from below.
+    /// Total bytes of the files of one size, rounded down to whole files.
     pub total_bytes: u64,
-    /// Most files in a directory.
+    /// Maximum files per directory.
     pub files_per_directory: u64,
-    /// Most bytes moved by one call.
+    /// Maximum bytes per call.
     pub unit_bytes: u64,
 }
 
 impl SequentialPlan {
-    /// As published: 32 MB of files of each size from 16 KB to 16 MB, 25 in a directory, moved 4 MB at a time. Between the ends
-    /// the sizes are powers of two, and 96 KB and 104 KB beside them, the last before and the first behind the indirect block
+    /// The published parameters: 32 MB of files of each size from 16 KB to 16 MB, 25 per directory, moved 4 MB at a time. In between
+    /// the sizes are powers of two, plus 96 KB and 104 KB, the last size before and the first size with the indirect block
     /// of the published file system; K and M are powers of two.
     pub fn published() -> SequentialPlan {
         let kib = [16, 32, 64, 96, 104, 128, 256, 512, 1024, 2048, 4096, 8192, 16384];
@@ -37,7 +36,7 @@ impl SequentialPlan {
         }
     }
 
-    /// The files of one size; an error if not one of them fits.
+    /// The files of one size; an error if not even one fits.
     pub fn files_of(&self, size_bytes: u64) -> Result<FileSet> {
         if size_bytes == 0 || size_bytes > self.total_bytes {
             let why = format!("a file must have 1 to {} bytes", self.total_bytes);
@@ -52,36 +51,36 @@ impl SequentialPlan {
     }
 }
 
-/// Files of one size, in directories of so many.
+/// Files of one size, with a maximum number per directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileSet {
-    /// The size of each.
+    /// Size of each file in bytes.
     pub size_bytes: u64,
-    /// How many.
+    /// Number of files.
     pub files: u64,
-    /// Most of them in a directory.
+    /// Maximum files per directory.
     pub files_per_directory: u64,
-    /// Most bytes moved by one call.
+    /// Maximum bytes per call.
     pub unit_bytes: u64,
 }
 
 impl FileSet {
-    /// Their directories.
+    /// Number of directories.
     pub fn directories(&self) -> u64 {
         self.files.div_ceil(self.files_per_directory)
     }
 
-    /// Bytes of all.
+    /// Total bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.files * self.size_bytes
     }
 
-    /// Creates them below `root`, where none of them is. The time ends when all is on disk.
+    /// Creates the files below `root`, where none of them may exist. The measured time includes the sync.
     pub fn create(&self, root: &Path) -> Result<Transfer> {
         let mut data = Incompressible::new(self.unit())?;
         Transfer::timed(|| {
             for number in 0..self.files {
-                transfer::go_on(root)?;
+                transfer::check_interrupted(root)?;
                 let directory = self.directory(root, number);
                 if number.is_multiple_of(self.files_per_directory) {
                     std::fs::create_dir(&directory)
@@ -96,12 +95,12 @@ impl FileSet {
         })
     }
 
-    /// Reads them in the order of their creation.
+    /// Reads the files in creation order.
     pub fn read(&self, root: &Path) -> Result<Transfer> {
         let mut unit = vec![0; self.unit()];
         Transfer::timed(|| {
             for number in 0..self.files {
-                transfer::go_on(root)?;
+                transfer::check_interrupted(root)?;
                 let path = file(&self.directory(root, number), number);
                 let mut file = File::open(&path).map_err(Error::io("opening", &path))?;
                 let bytes = transfer::read(&mut file, self.size_bytes, &mut unit, &path)?;
@@ -117,7 +116,7 @@ impl FileSet {
         })
     }
 
-    /// Deletes them, and has that on disk.
+    /// Deletes the files and syncs.
     pub fn delete(&self, root: &Path) -> Result<()> {
         for number in (0..self.files).step_by(self.files_per_directory as usize) {
             let directory = self.directory(root, number);
@@ -126,12 +125,12 @@ impl FileSet {
         transfer::make_durable(root)
     }
 
-    /// Where the file with this number lies.
+    /// The directory of the file with this number.
     fn directory(&self, root: &Path, number: u64) -> PathBuf {
         root.join(format!("d{:04}", number / self.files_per_directory))
     }
 
-    /// What one call moves at most.
+    /// Maximum bytes per call.
     fn unit(&self) -> usize {
         self.unit_bytes.min(self.size_bytes) as usize
     }
@@ -147,7 +146,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_published_plan_has_32_mb_of_each_size_in_directories_of_25() {
+    fn published_plan_has_32_mb_per_size_in_directories_of_25() {
         let plan = SequentialPlan::published();
         let counts = |kib: u64| {
             let set = plan.files_of(kib << 10).unwrap();
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_made_read_and_gone() {
+    fn files_are_created_read_and_deleted() {
         let dir = tempfile::tempdir_in("/dev/shm").unwrap();
         let plan = SequentialPlan {
             sizes_bytes: vec![5000],
@@ -182,7 +181,7 @@ mod tests {
         assert_eq!(first.len(), 5000);
         assert_ne!(first, std::fs::read(names[0].join("f000001")).unwrap());
         assert_eq!(set.read(dir.path()).unwrap().bytes, 290_000);
-        // What is no longer whole was not read whole.
+        // A truncated file is an error.
         File::options().write(true).open(names[2].join("f000050")).unwrap().set_len(9).unwrap();
         assert!(set.read(dir.path()).unwrap_err().to_string().contains("f000050"));
         set.delete(dir.path()).unwrap();
@@ -191,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn files_come_as_near_to_the_total_as_whole_ones_can(size in 1u64..200_000, total in 1u64..10_000_000) {
+        fn total_is_rounded_down_to_whole_files(size in 1u64..200_000, total in 1u64..10_000_000) {
             let plan = SequentialPlan { total_bytes: total, ..SequentialPlan::published() };
             match plan.files_of(size) {
                 Ok(set) => {

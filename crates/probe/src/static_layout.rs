@@ -1,4 +1,4 @@
-//! The static layout of a tree: how its files lie on disk, from their extent maps alone (DESIGN §3; the
+//! The static layout of a tree: the on-disk layout of its files, computed from their extent maps alone (DESIGN §3; the
 //! layout score is from Smith & Seltzer 1997).
 
 use crate::free_space::{Bins, ExtentBin};
@@ -12,49 +12,49 @@ use snapshot::layout::{Chain, Layout};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How the files of a tree lie on disk.
+/// The on-disk layout of the files of a tree.
 ///
-/// Inline data has no blocks, holes are stepped over, unwritten extents count, and a file with several names
-/// counts once. Compressed extents are taken at their length in the file, so their scores are too low.
+/// Inline data has no blocks, holes are skipped, unwritten extents count, and a file with several names
+/// counts once. Compressed extents count with their length in the file, so their scores are too low.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StaticLayout {
-    /// Size of the blocks that the scores count.
+    /// Block size that the scores use.
     pub block_bytes: u64,
-    /// Regular files that were mapped.
+    /// Mapped regular files.
     pub files: u64,
-    /// Those among them that have blocks.
+    /// Mapped files with blocks.
     pub files_with_blocks: u64,
-    /// Extents: runs without a gap in the file or on disk, those longer than the file system's longest
-    /// extent counted as the several that they must be.
+    /// Extents: runs without a gap in the file or on disk. A run longer than the file system's longest
+    /// extent counts as the minimum number of extents it needs.
     pub extents: u64,
     /// Blocks.
     pub blocks: u64,
-    /// Share of the blocks 2…n of the files that lie directly behind their predecessor; none where no file
-    /// has two.
+    /// Share of the blocks 2…n of the files that directly follow their predecessor; `None` if no file
+    /// has two blocks.
     pub layout_score: Option<f64>,
-    /// Extents over the least number the file system could have used; none without extents.
+    /// Extents over the least number the file system could have used; `None` without extents.
     pub degree_of_fragmentation: Option<f64>,
     /// The layout score of all blocks of all files as one chain, in scan order.
     pub scan_layout_score: Option<f64>,
-    /// The same figures for files by size, classes without files left out.
+    /// The same figures by file size, without empty classes.
     pub by_size: Vec<SizeClass>,
-    /// Extents of files by length, each a run without a gap in the file or on disk. Layouts of earlier versions have none.
+    /// Extents by length, each a run without a gap in the file or on disk. Empty in layouts of earlier versions.
     #[serde(default)]
     pub extents_by_length: Vec<ExtentBin>,
-    /// Files that could not be mapped: gone meanwhile, or access denied.
+    /// Files that could not be mapped, because they were deleted or access was denied.
     pub skipped: u64,
-    /// Some files, evenly picked in scan order: at most 240 with 20,000 extents together.
+    /// A sample of the files, evenly spaced in scan order: at most 240 files with 20,000 extents in total.
     pub block_map: Vec<FileMap>,
-    /// What a scan reads from disk, in order; for [`disk::model::price_extents`].
+    /// The extents that a scan reads from disk, in order; for [`disk::model::price_extents`].
     pub scan_extents: Vec<Extent>,
 }
 
-/// The layout of the files of one size class: up to `upper_bytes`, more than half of that.
+/// The layout of the files of one size class: more than half of `upper_bytes`, up to `upper_bytes`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SizeClass {
-    /// The largest size, a power of two; the first class is 4 KiB and holds all that is smaller.
+    /// The largest size, a power of two; the first class is 4 KiB and contains all smaller files.
     pub upper_bytes: u64,
-    /// Files.
+    /// Number of files.
     pub files: u64,
     /// Their extents.
     pub extents: u64,
@@ -64,7 +64,7 @@ pub struct SizeClass {
     pub degree_of_fragmentation: Option<f64>,
 }
 
-/// Maps every file below `root`. Delayed data is written back first, so that all of it has a place.
+/// Maps every file below `root`. Writes back delayed data first, so that all data has a location.
 /// `max_extent_bytes` is the longest extent the file system can make (128 MiB on ext4 with 4 KiB blocks).
 pub fn static_layout(root: &Path, block_bytes: u64, max_extent_bytes: u64) -> Result<StaticLayout> {
     let mut survey = Survey::new(block_bytes, max_extent_bytes);
@@ -72,7 +72,7 @@ pub fn static_layout(root: &Path, block_bytes: u64, max_extent_bytes: u64) -> Re
     Ok(survey.finish(skipped))
 }
 
-/// The layout of a tree while its files come in.
+/// Accumulates the layout of a tree file by file.
 pub(crate) struct Survey {
     block_bytes: u64,
     max_extent_bytes: u64,
@@ -100,7 +100,7 @@ impl Survey {
         }
     }
 
-    /// Takes in the next file in scan order.
+    /// Adds the next file in scan order.
     pub(crate) fn add(&mut self, size_bytes: u64, extents: &[FileExtent]) {
         let pieces = pieces(extents);
         let sums = Layout::of_file(&pieces, self.block_bytes, self.max_extent_bytes);
@@ -121,7 +121,7 @@ impl Survey {
         }
     }
 
-    /// The figures of all that came in.
+    /// Computes the final figures.
     pub(crate) fn finish(self, skipped: u64) -> StaticLayout {
         let class = |(upper_bytes, sums): (u64, Layout)| SizeClass {
             upper_bytes,
@@ -155,7 +155,7 @@ mod tests {
 
     const BLOCK: u64 = 4096;
 
-    /// An extent of blocks: place in the file, place on disk, length.
+    /// An extent in blocks: offset in the file, offset on disk, length.
     fn extent(logical: u64, physical: u64, len: u64) -> FileExtent {
         let flags = ExtentFlags::default();
         FileExtent { logical: logical * BLOCK, physical: physical * BLOCK, len: len * BLOCK, flags }
@@ -187,23 +187,23 @@ mod tests {
     }
 
     #[test]
-    fn the_aggregate_is_a_sum_and_not_a_mean() {
-        // 9 of 9 and 0 of 1: 9 of 10, where the mean of the scores were one half.
+    fn aggregate_is_a_sum_not_a_mean() {
+        // 9 of 9 and 0 of 1 make 9 of 10; the mean of the scores would be 0.5.
         let both = layout(32768, &[&[extent(0, 0, 10)], &[extent(0, 50, 1), extent(1, 40, 1)]]);
         assert_eq!((both.layout_score, both.degree_of_fragmentation), (Some(0.9), Some(1.5)));
-        // In one chain of 12 blocks, two joints are broken.
+        // As one chain of 12 blocks, two of 11 joints are discontiguous.
         assert_eq!(both.scan_layout_score, Some(9.0 / 11.0));
     }
 
     #[test]
-    fn holes_are_stepped_over_and_count_as_no_fragmentation() {
+    fn holes_are_not_fragmentation() {
         let sparse = layout(32768, &[&[extent(0, 100, 2), extent(10, 102, 2), extent(20, 300, 1)]]);
         assert_eq!((sparse.layout_score, sparse.degree_of_fragmentation), (Some(3.0 / 4.0), Some(1.0)));
         assert_eq!(sparse.scan_extents.len(), 2);
     }
 
     #[test]
-    fn written_and_unwritten_neighbours_are_one_extent() {
+    fn adjacent_written_and_unwritten_extents_merge() {
         let unwritten = flagged(ExtentFlags::UNWRITTEN, extent(5, 105, 5));
         let layout = layout(32768, &[&[extent(0, 100, 5), unwritten]]);
         assert_eq!((layout.extents, layout.blocks), (1, 10));
@@ -220,8 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn extents_can_be_no_longer_than_the_longest() {
-        // 25 blocks in extents of 10 at most: 3 at least, however long the run on disk.
+    fn long_runs_count_as_several_extents() {
+        // 25 blocks in extents of at most 10 need at least 3, however long the run on disk.
         let whole = layout(10, &[&[extent(0, 0, 25)]]);
         assert_eq!((whole.extents, whole.degree_of_fragmentation), (3, Some(1.0)));
         let torn = layout(10, &[&[extent(0, 0, 15), extent(15, 50, 10)]]);

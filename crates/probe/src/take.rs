@@ -1,9 +1,9 @@
-//! Takes a snapshot of a live tree: per name what Smith and Seltzer recorded (File System Aging, 1997, §3.1), and what
-//! file systems tell today: time of birth, extents, names.
+//! Takes a snapshot of a live tree: for each name the attributes that Smith and Seltzer recorded (File System Aging, 1997, §3.1), and what
+//! current file systems provide in addition: birth time, extents, names.
 //!
-//! A tree in use changes while it is walked. What is said of one file is said by the file itself, opened once, or by its
-//! inode on disk, read once, where the file system gives facts in bulk; between files nothing
-//! is promised but the two times within which all was seen. What vanishes meanwhile is counted and left out.
+//! The tree may change during the walk. The attributes of one file are consistent: they are read from the file, opened once, or from its
+//! inode on disk, read once, if the file system supports bulk reads. There is no consistency between files, except that
+//! all were read between two recorded times. Files that vanish during the walk are counted and left out.
 
 mod assemble;
 mod bulk;
@@ -18,19 +18,19 @@ use rustix::time::{ClockId, clock_gettime};
 use snapshot::{Info, Key, Snapshot};
 use std::path::Path;
 
-/// Takes a snapshot of the tree below `root`, of one file system only, with `threads` threads; names as hashes under
-/// `key`, if there is one. `tool` is the program to be named as its taker.
+/// Takes a snapshot of the tree below `root`, without other file systems, using `threads` threads. With a `key`, names are stored as
+/// hashes. `tool` is recorded as the program that took it.
 ///
-/// Delayed data is written back first, so that it has a place on disk.
+/// Writes back delayed data first, so that it has a location on disk.
 ///
 /// # Errors
-/// A directory that cannot be read, for lack of permission for instance: what it holds would look deleted. Files that cannot
-/// be opened are counted as unmapped instead, for all but their extents and generation is known.
+/// A directory that cannot be read, for example for lack of permission, because its contents would look deleted. A file that cannot
+/// be opened is counted as unmapped instead: only its extents and generation are missing.
 pub fn snapshot(root: &Path, tool: &str, threads: usize, key: Option<&Key>) -> Result<Snapshot> {
     take(root, tool, threads, key, true)
 }
 
-/// The same by calls for each file alone, for tests.
+/// Like [`snapshot`], but with system calls only, for tests.
 ///
 /// # Errors
 /// As [`snapshot`].

@@ -1,4 +1,4 @@
-//! Files read or written whole, a large unit at a time, as both benchmarks of Smith & Seltzer 1997 do.
+//! Reads or writes files completely, in large units, as both benchmarks of Smith & Seltzer 1997 do.
 
 use crate::incompressible::Incompressible;
 use crate::{Error, Result};
@@ -8,17 +8,17 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
-/// Bytes that were read or written, and the time that it took.
+/// The bytes moved and the time taken.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Transfer {
     /// Bytes of files.
     pub bytes: u64,
-    /// Seconds that passed.
+    /// Elapsed seconds.
     pub wall_s: f64,
 }
 
 impl Transfer {
-    /// Times `work`, which tells how many bytes it moved.
+    /// Measures the time of `work`, which returns the number of bytes moved.
     pub(crate) fn timed(work: impl FnOnce() -> Result<u64>) -> Result<Transfer> {
         let begun = Instant::now();
         let bytes = work()?;
@@ -26,7 +26,7 @@ impl Transfer {
     }
 }
 
-/// Reads `bytes` of a file, or up to its end, `unit.len()` at a time; how many they were.
+/// Reads `bytes` of a file, or up to its end, in units of `unit.len()`; returns the number of bytes read.
 pub(crate) fn read(file: &mut File, bytes: u64, unit: &mut [u8], path: &Path) -> Result<u64> {
     let mut done = 0;
     while done < bytes {
@@ -39,7 +39,7 @@ pub(crate) fn read(file: &mut File, bytes: u64, unit: &mut [u8], path: &Path) ->
     Ok(done)
 }
 
-/// Writes `bytes` to a file from where it stands, at most `unit_bytes` at a time.
+/// Writes `bytes` to a file at its current position, in units of at most `unit_bytes`.
 pub(crate) fn write(
     file: &mut File,
     bytes: u64,
@@ -56,15 +56,15 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Has all on disk that was written to the file system of `root`.
+/// Syncs the file system of `root`.
 pub(crate) fn make_durable(root: &Path) -> Result<()> {
     let doing = "syncing the file system of";
     let opened = File::open(root).map_err(Error::io(doing, root))?;
     syncfs(opened).map_err(Error::io(doing, root))
 }
 
-/// An error if we are asked to end.
-pub(crate) fn go_on(root: &Path) -> Result<()> {
+/// Returns an error if this process was interrupted.
+pub(crate) fn check_interrupted(root: &Path) -> Result<()> {
     if disk::interrupted() {
         return Err(Error::cannot(format!("copying files in {}", root.display()), "interrupted"));
     }

@@ -1,4 +1,4 @@
-//! How the bandwidth of a disk grows with the size of the reads: what scattered data costs on it (DESIGN §3; Conway
+//! Measures how the bandwidth of a disk depends on the read size, which is the cost of scattered data (DESIGN §3; Conway
 //! et al. 2017, Figure 1, random reads of each size).
 
 use crate::{Error, Result};
@@ -16,19 +16,19 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// Direct I/O takes memory, sizes and places in multiples of the disk's blocks; no disk has larger ones.
+/// Direct I/O needs addresses, sizes and offsets in multiples of the disk's block size; no disk has larger blocks.
 const ALIGN_BYTES: u64 = 4096;
 
-/// What is to be read.
+/// The parameters of the measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransferPlan {
-    /// The sizes of the reads, multiples of 4 KiB; those larger than the disk are left out.
+    /// The read sizes, multiples of 4 KiB; sizes larger than the disk are skipped.
     pub sizes_bytes: Vec<u64>,
-    /// Decides the places.
+    /// The seed of the offsets.
     pub seed: u64,
-    /// Most reads of each size; no place is read twice at one size.
+    /// Maximum reads per size; no offset is read twice at one size.
     pub reads: u64,
-    /// Time after which no further read of a size begins.
+    /// Time after which no further read of a size starts.
     pub time: Duration,
 }
 
@@ -43,19 +43,19 @@ impl TransferPlan {
 /// The bandwidth of a disk at each read size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TransferSize {
-    /// Size of the disk: a seek is the longer the more of it was there to seek over.
+    /// Size of the disk: the seek distance grows with it.
     pub disk_bytes: u64,
-    /// For an image, the bytes of it that are not holes: reading a hole reaches no disk.
+    /// For an image, the bytes outside holes: reading a hole reaches no disk.
     pub allocated_bytes: Option<u64>,
-    /// The seed of the places.
+    /// The seed of the offsets.
     pub seed: u64,
-    /// One a size, as planned.
+    /// One point per size, in the order of the plan.
     pub points: Vec<TransferPoint>,
     /// The best bandwidth of all sizes.
     pub best_bytes_per_s: Option<f64>,
     /// The smallest read size that reaches 50 % of the best bandwidth: the natural transfer size.
     pub natural_50_bytes: Option<u64>,
-    /// The smallest that reaches 90 %.
+    /// The smallest read size that reaches 90 %.
     pub natural_90_bytes: Option<u64>,
 }
 
@@ -64,19 +64,19 @@ pub struct TransferSize {
 pub struct TransferPoint {
     /// Size of each read.
     pub read_bytes: u64,
-    /// How many were made.
+    /// Number of reads.
     pub reads: u64,
-    /// Seconds that they took, one after another.
+    /// Total seconds of the reads, which are sequential.
     pub elapsed_s: f64,
-    /// Bytes read a second; none if the clock did not move.
+    /// Bytes per second; `None` if the clock did not advance.
     pub bytes_per_s: Option<f64>,
 }
 
-/// What time it is, after the read that was just made, if any: by the wall, by the clock of a modelled disk, or by a
-/// model that is told of each read.
+/// Returns the current time, after the read that just completed, if any: wall time, the clock of a modelled disk, or a
+/// model that receives each read.
 pub type Clock<'a> = dyn FnMut(Option<&Request>) -> Duration + 'a;
 
-/// Reads a modelled disk, which is served meanwhile, by its own clock.
+/// Measures a modelled disk, which is attached, with its own clock.
 pub fn transfer_size_of_modelled(
     disk: &ModelledDisk,
     plan: &TransferPlan,
@@ -92,8 +92,8 @@ pub fn transfer_size_of_modelled(
     measured
 }
 
-/// Reads the disk at `path`, a block device or an image, past all caches of the kernel, and never writes. `clock`
-/// says what time it is. `seen` is told each point at once.
+/// Measures the disk at `path`, a block device or an image, with direct I/O, and never writes. `clock`
+/// returns the current time. `seen` receives each point as soon as it is measured.
 pub fn transfer_size(
     path: &Path,
     plan: &TransferPlan,
@@ -113,7 +113,7 @@ pub fn transfer_size(
     let Some(largest) = sizes.iter().max() else {
         return Err(Error::cannot(what(), "it is smaller than all read sizes; use smaller sizes"));
     };
-    // The reads of one size begin at the first address in the buffer that direct I/O takes.
+    // The buffer part for reads starts at the first address that direct I/O accepts.
     let mut buffer = vec![0; (largest + ALIGN_BYTES) as usize];
     let first = buffer.as_ptr().align_offset(ALIGN_BYTES as usize);
     let mut points = Vec::with_capacity(sizes.len());
@@ -157,14 +157,14 @@ fn best(points: &[TransferPoint]) -> Option<f64> {
     points.iter().filter_map(|point| point.bytes_per_s).max_by(f64::total_cmp)
 }
 
-/// The smallest read size that reaches this share of the best bandwidth.
+/// The smallest read size that reaches `share` of the best bandwidth.
 fn natural_bytes(points: &[TransferPoint], share: f64) -> Option<u64> {
     let enough = share * best(points)?;
     let reaching = points.iter().filter(|point| point.bytes_per_s.is_some_and(|rate| rate >= enough));
     reaching.map(|point| point.read_bytes).min()
 }
 
-/// Opens a disk for direct reads; with its size and, for a file, the bytes that are not holes.
+/// Opens a disk for direct reads; returns its size and, for a file, the bytes outside holes.
 fn open(path: &Path) -> Result<(File, u64, Option<u64>)> {
     let what = || format!("reading {} with direct I/O", path.display());
     let metadata = std::fs::metadata(path).map_err(Error::io("checking", path))?;
@@ -189,8 +189,8 @@ fn open(path: &Path) -> Result<(File, u64, Option<u64>)> {
     Ok((disk, disk_bytes, allocated_bytes))
 }
 
-/// At most `reads` of the numbers below `slots`, each once, in a random order that the seed decides. Each read size has
-/// an order of its own, so that no size goes where the one before has just been.
+/// At most `reads` distinct numbers below `slots`, in a random order determined by the seed. Each read size has
+/// its own order, so that no size repeats the offsets of the previous one.
 fn places(seed: u64, read_bytes: u64, slots: u64, reads: u64) -> impl Iterator<Item = u64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(read_bytes);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn natural_sizes_are_the_smallest_that_reach_the_share() {
+    fn natural_size_is_smallest_that_reaches_the_share() {
         let points = [point(4096, 1.0), point(8192, 49.0), point(16384, 50.0), point(32768, 89.9)];
         let more = [point(65536, 90.0), point(131_072, 100.0), point(262_144, 99.0)];
         let points = [&points[..], &more].concat();
@@ -227,15 +227,15 @@ mod tests {
         assert_eq!(natural_bytes(&[timeless, point(8192, 3.0)], 0.9), Some(8192));
     }
 
-    /// An image of bytes that are there.
+    /// An image without holes.
     fn image(bytes: usize) -> tempfile::NamedTempFile {
         let mut image = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::io::Write::write_all(&mut image, &vec![7; bytes]).unwrap();
         image
     }
 
-    /// 1 ms a read passes on the clock, which is asked once before the reads of a size and once after each.
-    fn a_ms_a_read() -> impl FnMut(Option<&Request>) -> Duration {
+    /// A clock that advances by 1 ms per call; it is called once before the reads of a size and once after each.
+    fn one_ms_per_read() -> impl FnMut(Option<&Request>) -> Duration {
         let mut asked = 0;
         move |_| {
             asked += 1;
@@ -244,15 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn bandwidth_is_bytes_over_the_time_of_the_clock() {
+    fn bandwidth_is_bytes_over_clock_time() {
         let image = image((1 << 20) + 4096);
         let before = std::fs::metadata(image.path()).unwrap().modified().unwrap();
         let mut plan = TransferPlan { reads: 20, ..TransferPlan::usual(1) };
         let mut seen = Vec::new();
         let mut see = |point: &TransferPoint| seen.push(*point);
-        let measured = transfer_size(image.path(), &plan, &mut a_ms_a_read(), &mut see).unwrap();
+        let measured = transfer_size(image.path(), &plan, &mut one_ms_per_read(), &mut see).unwrap();
         assert_eq!(seen, measured.points);
-        // From 4 KiB to the 1 MiB that fit once; 128 KiB fit 8 times.
+        // From 4 KiB to 1 MiB, which fits once; 128 KiB fits 8 times.
         let reads: Vec<_> = measured.points.iter().map(|p| (p.read_bytes >> 10, p.reads)).collect();
         let expected =
             [(4, 20), (8, 20), (16, 20), (32, 20), (64, 16), (128, 8), (256, 4), (512, 2), (1024, 1)];
@@ -266,14 +266,14 @@ mod tests {
         assert_eq!(std::fs::metadata(image.path()).unwrap().modified().unwrap(), before);
 
         plan.time = Duration::from_millis(3);
-        let short = transfer_size(image.path(), &plan, &mut a_ms_a_read(), &mut |_| ()).unwrap();
+        let short = transfer_size(image.path(), &plan, &mut one_ms_per_read(), &mut |_| ()).unwrap();
         assert!(short.points.iter().all(|p| p.reads <= 3) && short.points[0].reads == 3);
         let still = transfer_size(image.path(), &plan, &mut |_| Duration::ZERO, &mut |_| ()).unwrap();
         assert_eq!((still.best_bytes_per_s, still.natural_50_bytes), (None, None));
     }
 
     #[test]
-    fn what_cannot_be_measured_says_why() {
+    fn invalid_disk_or_size_is_reported() {
         let image = image(8192);
         let refusal = |path: &Path, sizes: &[u64]| {
             let plan = TransferPlan { sizes_bytes: sizes.to_vec(), ..TransferPlan::usual(1) };
@@ -287,14 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn the_places_of_a_seed_stay_the_same() {
+    fn offsets_of_a_seed_are_stable() {
         let places = |read_bytes| places(42, read_bytes, 1000, 5).collect::<Vec<_>>();
         assert_eq!((places(4096), places(8192)), (vec![291, 298, 3, 236, 942], vec![375, 536, 211, 784, 14]));
     }
 
     proptest! {
         #[test]
-        fn no_place_is_read_twice(seed: u64, slots in 1u64..2000, reads in 0u64..2000) {
+        fn offsets_are_distinct(seed: u64, slots in 1u64..2000, reads in 0u64..2000) {
             let places: Vec<u64> = places(seed, 4096, slots, reads).collect();
             prop_assert_eq!(places.len() as u64, reads.min(slots));
             prop_assert!(places.iter().all(|place| *place < slots));

@@ -1,4 +1,4 @@
-//! Write amplification: bytes written to the device over bytes that the workload changed (DESIGN §3; Conway et al.
+//! Write amplification: bytes written to the device over bytes changed by the workload (DESIGN §3; Conway et al.
 //! 2017, Figure 8, blocks written by Btrfs with nodes of several sizes).
 
 use crate::{Error, Result};
@@ -16,22 +16,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// How often a running command is looked at; nothing is timed.
+/// Polling interval for a running command; no time is measured.
 const POLL: Duration = Duration::from_millis(5);
 
-/// What a workload wrote, as it saw it and as the device saw it.
+/// The bytes written by a workload, at the system call level and at the device.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WriteAmplification {
-    /// Bytes that the workload changed.
+    /// Bytes changed by the workload.
     pub changed_bytes: u64,
-    /// Bytes that were written to the device.
+    /// Bytes written to the device.
     pub written_bytes: u64,
-    /// The second over the first; none if nothing was changed.
+    /// `written_bytes` over `changed_bytes`; `None` if nothing was changed.
     pub write_amplification: Option<f64>,
 }
 
 impl WriteAmplification {
-    /// Of counts, however they were taken.
+    /// Computes the ratio of two counts.
     pub fn of(changed_bytes: u64, written_bytes: u64) -> WriteAmplification {
         let write_amplification = (changed_bytes > 0).then(|| written_bytes as f64 / changed_bytes as f64);
         WriteAmplification { changed_bytes, written_bytes, write_amplification }
@@ -45,12 +45,12 @@ pub fn write_amplification(changed_bytes: u64, requests: &[Request]) -> WriteAmp
     WriteAmplification::of(changed_bytes, written_bytes)
 }
 
-/// Runs `command` and measures its write amplification on the file system that holds `root`.
+/// Runs `command` and measures its write amplification on the file system that contains `root`.
 ///
-/// Changed is what its processes passed to `write` and its kin, on this file system or elsewhere, pipes and
-/// terminals included; what they changed through mappings or io_uring is not in it, nor what was written by
-/// processes whose parent did not wait for them. Written is what the devices below took in meanwhile, from whomever;
-/// what was delayed before the command is written back before it, and what the command delayed after it.
+/// Changed bytes are those passed to `write` and similar calls by its processes, on this file system or elsewhere, including pipes and
+/// terminals; excluded are changes through mappings or io_uring, and writes of processes whose parent did not wait for them. Written
+/// bytes are those of the underlying devices in the meantime, from all sources; data delayed before the command is written back before
+/// it, and data delayed by the command after it.
 pub fn command_write_amplification(root: &Path, command: &mut Command) -> Result<WriteAmplification> {
     let devices = devices_below(root)?;
     let file_system = File::open(root).map_err(Error::io("opening", root))?;
@@ -65,7 +65,7 @@ pub fn command_write_amplification(root: &Path, command: &mut Command) -> Result
     Ok(WriteAmplification::of(changed_bytes, written()?.saturating_sub(before)))
 }
 
-/// Runs a command to its end; the bytes that it and the processes below it passed to `write`.
+/// Runs a command to completion; returns the bytes that it and its child processes passed to `write`.
 fn run(command: &mut Command) -> Result<u64> {
     let program = command.get_program().to_string_lossy().into_owned();
     let cannot = |why: String| Error::cannot(format!("running {program}"), why);
@@ -75,8 +75,8 @@ fn run(command: &mut Command) -> Result<u64> {
         ErrorKind::NotFound => cannot("no such program".to_owned()),
         _ => cannot(error.to_string()),
     })?;
-    // Dead but not yet buried it has its counts, and those of all the processes that were waited for.
-    let counted = dead(&child).and_then(|()| written_by(&child));
+    // As a zombie it still has its counters, including those of all children that were waited for.
+    let counted = wait_for_exit(&child).and_then(|()| written_by(&child));
     let status = child.wait().map_err(|error| cannot(error.to_string()))?;
     if !status.success() {
         return Err(cannot(format!("it ended with {status}; it must succeed for a valid measurement")));
@@ -84,8 +84,8 @@ fn run(command: &mut Command) -> Result<u64> {
     counted.map_err(|error| cannot(format!("cannot count its writes: {error}")))
 }
 
-/// Waits until the process is dead, and ends it when we are asked to end.
-fn dead(child: &Child) -> std::io::Result<()> {
+/// Waits until the process has exited, and terminates it if this process is interrupted.
+fn wait_for_exit(child: &Child) -> std::io::Result<()> {
     let pid = Pid::from_child(child);
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     let mut asked = false;
@@ -104,12 +104,12 @@ fn written_by(child: &Child) -> std::io::Result<u64> {
     wchar(&text).ok_or_else(|| std::io::Error::new(ErrorKind::InvalidData, "no wchar in its io file"))
 }
 
-/// `wchar` of the text of `/proc/PID/io`.
+/// The value of `wchar` in the text of `/proc/PID/io`.
 fn wchar(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("wchar:"))?.trim().parse().ok()
 }
 
-/// The block devices that hold a file system, by number.
+/// The block devices of a file system, by number.
 fn devices_below(root: &Path) -> Result<Vec<(u32, u32)>> {
     let cannot = |why: String| Error::cannot(format!("finding the device below {}", root.display()), why);
     let root = std::fs::canonicalize(root).map_err(Error::io("opening", root))?;
@@ -117,7 +117,7 @@ fn devices_below(root: &Path) -> Result<Vec<(u32, u32)>> {
     if Path::new(&format!("/sys/dev/block/{}:{}", major(dev), minor(dev))).exists() {
         return Ok(vec![(major(dev), minor(dev))]);
     }
-    // Btrfs has numbers of its own; its mount names one of its devices.
+    // Btrfs has device numbers of its own; its mount names one of its devices.
     let Some(mount) = mount_holding(&root)?.filter(|mount| mount.source.starts_with("/dev")) else {
         return Err(cannot("it is not on a block device; name a directory on a disk".to_owned()));
     };
@@ -132,7 +132,7 @@ fn devices_below(root: &Path) -> Result<Vec<(u32, u32)>> {
     }
 }
 
-/// All devices of the Btrfs file system that has `device`, as sysfs lists them; none if there is no such.
+/// All devices of the Btrfs file system on `device`, from sysfs; empty if it has none.
 fn btrfs_devices(device: &Path) -> Vec<PathBuf> {
     let list = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten();
     let file_systems = list(PathBuf::from("/sys/fs/btrfs")).map(|entry| entry.path().join("devices"));
@@ -178,33 +178,33 @@ mod tests {
     }
 
     #[test]
-    fn the_writes_of_children_and_their_children_count() {
+    fn writes_of_descendants_count() {
         let script = "head -c 1000000 /dev/zero >/dev/null; sh -c 'head -c 234567 /dev/zero >/dev/null; :'";
         assert_eq!(run(&mut sh(script)).unwrap(), 1_234_567);
         assert_eq!(run(&mut sh(":")).unwrap(), 0);
     }
 
     #[test]
-    fn a_command_that_fails_is_no_measurement() {
+    fn failed_command_is_an_error() {
         let message = |command: &mut Command| run(command).unwrap_err().to_string();
         assert!(message(&mut sh("exit 3")).contains("exit status: 3"));
         assert!(message(&mut Command::new("/nonexistent/program")).contains("no such program"));
     }
 
     #[test]
-    fn what_no_device_holds_says_so() {
+    fn file_system_without_device_is_an_error() {
         let error = command_write_amplification(Path::new("/proc"), &mut sh(":")).unwrap_err().to_string();
         assert!(error.contains("it is not on a block device"), "{error}");
     }
 
     proptest! {
         #[test]
-        fn the_count_is_found_wherever_it_is(bytes: u64, before in "([a-z_]{1,9}: [0-9]{1,9}\n)*") {
+        fn wchar_is_found_on_any_line(bytes: u64, before in "([a-z_]{1,9}: [0-9]{1,9}\n)*") {
             prop_assert_eq!(wchar(&format!("{before}wchar: {bytes}\nsyscw: 3\n")), Some(bytes));
         }
 
         #[test]
-        fn any_text_is_survived(text in "(wchar:)?\\PC*") {
+        fn arbitrary_io_text_does_not_panic(text in "(wchar:)?\\PC*") {
             wchar(&text);
         }
     }

@@ -1,9 +1,9 @@
-//! By fanotify, in two groups on the whole file system. One names files by their handles, which are never used twice: it tells
-//! of creations, with the directory, and of the end of inodes, so that further names and renames need no thought. The other
-//! tells of files that were closed after writing by opening them, and so has their size even if they are deleted by then; the
-//! kernel keeps a deleted file for the moment until this is read.
+//! Watches with fanotify, using two groups on the whole file system. The first group identifies files by their handles, which are never
+//! reused. It reports creations, with the directory, and the end of inodes, so further names and renames need no handling. The second group
+//! reports files closed after writing as open descriptors, which give the size even of deleted files: the kernel keeps a deleted file until
+//! the event is read.
 
-use super::{Missed, Watches, look, now_ms, now_s};
+use super::{EventSource, Missed, examine, now_ms, now_s};
 use crate::{Error, Result};
 use activity::{Collected, Collector, FileNo};
 use rustix::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
@@ -14,26 +14,26 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Which handles there are: type and bytes.
+/// A file handle: type and bytes.
 type Handle = Box<[u8]>;
 
-/// Bytes of events that are read at once; each may bring an open file.
+/// Bytes of events per read; each event may contain an open file.
 const BUFFER: usize = 4096;
 
-/// Reads of a group before the other has its turn.
+/// Reads from one group before the other is read.
 const READS: usize = 64;
 
 pub struct Fanotify {
-    /// Tells of creations and ends.
-    lives: OwnedFd,
-    /// Tells of files that were written.
+    /// The group that reports creations and deletions.
+    life_cycle: OwnedFd,
+    /// The group that reports written files.
     written: OwnedFd,
     tree: OwnedFd,
     tree_path: PathBuf,
-    /// Whether a directory is in the tree, as far as that was asked.
+    /// Whether a directory is in the tree, for the directories looked up so far.
     inside: HashMap<Handle, bool>,
     files: HashMap<Handle, FileNo>,
-    /// Sizes of files whose creation was not read yet.
+    /// Sizes of files whose creation has not been read yet.
     sizes: HashMap<Handle, u64>,
     seen: Collector<Handle>,
     missed: Missed,
@@ -56,18 +56,19 @@ impl Fanotify {
                 format!("{why} ({error})"),
             )
         };
-        let lives = group(libc::FAN_REPORT_DFID_NAME_TARGET | libc::FAN_UNLIMITED_QUEUE).map_err(cannot)?;
+        let life_cycle =
+            group(libc::FAN_REPORT_DFID_NAME_TARGET | libc::FAN_UNLIMITED_QUEUE).map_err(cannot)?;
         let written = group(0).map_err(cannot)?;
         let ends = libc::FAN_DELETE_SELF | libc::FAN_MOVE_SELF;
         let since_s = now_s();
-        // Sizes first: no file may be created whose size is not told.
+        // The group of sizes first, so that no file is created without a report of its size.
         mark(&written, libc::FAN_CLOSE_WRITE, tree).map_err(cannot)?;
-        mark(&lives, libc::FAN_CREATE | ends | libc::FAN_ONDIR, tree).map_err(cannot)?;
+        mark(&life_cycle, libc::FAN_CREATE | ends | libc::FAN_ONDIR, tree).map_err(cannot)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(tree, flags, Mode::empty()).map_err(Error::io("opening", tree))?;
         let handle = handle_of(opened.as_fd()).map_err(cannot)?;
         Ok(Fanotify {
-            lives,
+            life_cycle,
             written,
             tree_path: path_of(opened.as_fd()).map_err(cannot)?,
             tree: opened,
@@ -80,15 +81,15 @@ impl Fanotify {
         })
     }
 
-    /// Takes in one event of the first group.
-    fn live(&mut self, event: Event, at_ms: i64) {
+    /// Handles an event of the first group.
+    fn handle_life_event(&mut self, event: Event, at_ms: i64) {
         if event.mask & libc::FAN_Q_OVERFLOW != 0 {
             self.missed.overflows += 1;
             return;
         }
         let on_dir = event.mask & libc::FAN_ONDIR != 0;
         if on_dir && event.mask & libc::FAN_MOVE_SELF != 0 {
-            // What lies below it may have come into the tree or gone.
+            // The directories below it may have entered or left the tree.
             self.inside.clear();
         }
         let Some(own) = event.own else { return };
@@ -116,8 +117,8 @@ impl Fanotify {
         }
     }
 
-    /// Whether a directory is in the tree. Those that were made while it was watched are known; one that was there before and
-    /// is gone by now is taken for outside.
+    /// Whether a directory is in the tree. Directories created during the recording are known; an older one that has been deleted counts
+    /// as outside.
     fn is_inside(&mut self, dir: &Handle) -> bool {
         if let Some(known) = self.inside.get(dir) {
             return *known;
@@ -128,14 +129,14 @@ impl Fanotify {
         inside
     }
 
-    /// False for symbolic links, pipes and further names of old files, unless they are gone again.
+    /// False for symbolic links, pipes and further names of old files, unless they were already deleted.
     fn may_be_new_file(&self, handle: &Handle) -> bool {
         let opened = open_handle(self.tree.as_fd(), handle);
-        let found = opened.and_then(|opened| Ok(look(opened.as_fd(), self.since_s)?));
+        let found = opened.and_then(|opened| Ok(examine(opened.as_fd(), self.since_s)?));
         found.map_or(true, |found| found.is_new_file)
     }
 
-    /// Takes in one event of the second group.
+    /// Handles an event of the second group.
     fn sized(&mut self, event: Event) {
         if event.mask & libc::FAN_Q_OVERFLOW != 0 {
             self.missed.overflows += 1;
@@ -155,24 +156,24 @@ impl Fanotify {
     }
 }
 
-impl Watches for Fanotify {
+impl EventSource for Fanotify {
     fn ready(&self) -> BorrowedFd<'_> {
-        self.lives.as_fd()
+        self.life_cycle.as_fd()
     }
 
     fn take(&mut self) -> Result<()> {
         let mut all = false;
         for _ in 0..READS {
-            let events = read(&self.lives)
+            let events = read(&self.life_cycle)
                 .map_err(|error| Error::cannot("reading events of fanotify", error.to_string()))?;
             all = events.is_empty();
             if all {
                 break;
             }
             let at_ms = now_ms();
-            events.into_iter().for_each(|event| self.live(event, at_ms));
+            events.into_iter().for_each(|event| self.handle_life_event(event, at_ms));
         }
-        // Sizes that are left are of files that were there before.
+        // The remaining sizes belong to files that existed before the recording.
         if all {
             self.sizes.clear();
         }
@@ -180,7 +181,7 @@ impl Watches for Fanotify {
             match read(&self.written) {
                 Ok(events) if events.is_empty() => break,
                 Ok(events) => events.into_iter().for_each(|event| self.sized(event)),
-                // The file of the event cannot be opened; the others can.
+                // This event's file cannot be opened; the others can.
                 Err(_) => self.missed.without_size += 1,
             }
         }
@@ -192,43 +193,43 @@ impl Watches for Fanotify {
     }
 }
 
-/// An event, decoded.
+/// A decoded event.
 struct Event {
     mask: u64,
-    /// The directory in which it happened.
+    /// The directory of the event.
     dir: Option<Handle>,
-    /// What it happened to.
+    /// The file of the event.
     own: Option<Handle>,
-    /// The same, opened.
+    /// The open file of the event.
     file: Option<OwnedFd>,
 }
 
 fn group(flags: libc::c_uint) -> io::Result<OwnedFd> {
     let flags = libc::FAN_CLASS_NOTIF | libc::FAN_CLOEXEC | libc::FAN_NONBLOCK | flags;
     let opens = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_LARGEFILE | libc::O_NOATIME;
-    // SAFETY: the call takes numbers alone.
+    // SAFETY: the call takes only numbers.
     let fd = unsafe { libc::fanotify_init(flags, opens as libc::c_uint) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has just made this descriptor.
+    // SAFETY: the call returned this new descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 fn mark(group: &OwnedFd, mask: u64, tree: &Path) -> io::Result<()> {
     let tree = CString::new(tree.as_os_str().as_bytes())?;
     let flags = libc::FAN_MARK_ADD | libc::FAN_MARK_FILESYSTEM;
-    // SAFETY: the path ends with a zero and outlives the call.
+    // SAFETY: the path is NUL-terminated and outlives the call.
     let done = unsafe { libc::fanotify_mark(group.as_raw_fd(), flags, mask, libc::AT_FDCWD, tree.as_ptr()) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The events that there are, some of them; none if there are none now.
+/// Reads some of the pending events; empty if none are pending.
 fn read(group: &OwnedFd) -> io::Result<Vec<Event>> {
     let mut buffer = [0u8; BUFFER];
     match rustix::io::read(group, &mut buffer) {
         Ok(length) => Ok(decode(&buffer[..length], |fd| {
-            // SAFETY: the kernel has opened it for us with this event, and nobody else has it.
+            // SAFETY: the kernel opened it for this event, and nothing else owns it.
             unsafe { OwnedFd::from_raw_fd(fd) }
         })),
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Vec::new()),
@@ -236,7 +237,7 @@ fn read(group: &OwnedFd) -> io::Result<Vec<Event>> {
     }
 }
 
-/// Takes events apart (fanotify(7)); `own` makes an open file of a descriptor. What is cut short is left out.
+/// Decodes events (fanotify(7)); `own` turns a descriptor into an open file. Skips truncated events.
 fn decode(mut bytes: &[u8], own: impl Fn(i32) -> OwnedFd) -> Vec<Event> {
     let mut events = Vec::new();
     while let Some(length) = u32_at(bytes, 0).map(|length| length as usize)
@@ -266,7 +267,7 @@ fn decode(mut bytes: &[u8], own: impl Fn(i32) -> OwnedFd) -> Vec<Event> {
     events
 }
 
-/// The handle in a record: behind its head and the number of the file system.
+/// The handle in an info record, behind the header and the file system ID.
 fn handle_in(record: &[u8]) -> Option<Handle> {
     let length = u32_at(record, 12)? as usize;
     Some(record.get(16..length.checked_add(20)?)?.into())
@@ -284,7 +285,7 @@ fn u64_at(bytes: &[u8], place: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(place..place + 8)?.try_into().ok()?))
 }
 
-/// A handle as the kernel takes and gives it: length, type, bytes.
+/// `struct file_handle` of the kernel: length, type, bytes.
 #[repr(C, align(8))]
 struct RawHandle {
     length: u32,
@@ -299,33 +300,33 @@ fn handle_of(file: BorrowedFd<'_>) -> io::Result<Handle> {
         let mut raw = RawHandle { length: bytes.len() as u32, kind: [0; 4], bytes };
         let mut mount = 0;
         let to = (&raw mut raw).cast();
-        // SAFETY: the path is empty and ends with a zero, and the handle says how many bytes it has room for.
+        // SAFETY: the path is empty and NUL-terminated, and the handle states its capacity.
         let done = unsafe { libc::name_to_handle_at(file.as_raw_fd(), c"".as_ptr(), to, &mut mount, flags) };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(raw) }
     };
-    // Before Linux 6.5 there was one kind of handle.
+    // Before Linux 6.5 there was only one type of handle.
     let raw = ask(libc::AT_EMPTY_PATH | libc::AT_HANDLE_FID).or_else(|_| ask(libc::AT_EMPTY_PATH))?;
     let bytes = &raw.bytes[..(raw.length as usize).min(raw.bytes.len())];
     Ok([&raw.kind[..], bytes].concat().into())
 }
 
-/// Opens what a handle stands for, only to look at it.
+/// Opens the file of a handle with `O_PATH`.
 fn open_handle(tree: BorrowedFd<'_>, handle: &Handle) -> io::Result<OwnedFd> {
     let (kind, bytes) = handle.split_first_chunk().ok_or(io::ErrorKind::InvalidInput)?;
     let mut raw =
         RawHandle { length: bytes.len() as u32, kind: *kind, bytes: [0; libc::MAX_HANDLE_SZ as usize] };
     raw.bytes.get_mut(..bytes.len()).ok_or(io::ErrorKind::InvalidInput)?.copy_from_slice(bytes);
     let flags = libc::O_PATH | libc::O_CLOEXEC;
-    // SAFETY: the handle says how many of its bytes count.
+    // SAFETY: the handle states how many of its bytes are valid.
     let fd = unsafe { libc::open_by_handle_at(tree.as_raw_fd(), (&raw mut raw).cast(), flags) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has just made this descriptor.
+    // SAFETY: the call returned this new descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Where an open directory is.
+/// The path of an open directory.
 fn path_of(dir: BorrowedFd<'_>) -> io::Result<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", dir.as_raw_fd()))
 }
@@ -357,7 +358,7 @@ mod tests {
         event
     }
 
-    fn some() -> Vec<u8> {
+    fn sample_events() -> Vec<u8> {
         let records = [record(2, b"directory", b"name\0\0\0"), record(1, b"its own.", b"")].concat();
         [event(libc::FAN_CREATE, &records), event(libc::FAN_Q_OVERFLOW, b"")].concat()
     }
@@ -367,8 +368,8 @@ mod tests {
     }
 
     #[test]
-    fn events_are_taken_apart() {
-        let events = decode(&some(), none);
+    fn events_are_decoded() {
+        let events = decode(&sample_events(), none);
         let [created, overflow] = &events[..] else { panic!() };
         assert_eq!(created.dir.as_deref(), Some(&b"\x01\0\0\0directory"[..]));
         assert_eq!(created.own.as_deref(), Some(&b"\x01\0\0\0its own."[..]));
@@ -377,11 +378,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_events_do_no_harm(
+        fn damaged_events_do_not_panic(
             edits in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 0..5),
             cut in any::<prop::sample::Index>(),
         ) {
-            let mut bytes = some();
+            let mut bytes = sample_events();
             for (place, byte) in edits {
                 let place = place.index(bytes.len());
                 bytes[place] = byte;

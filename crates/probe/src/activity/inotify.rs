@@ -1,9 +1,9 @@
-//! By inotify: a watch for each directory of the tree, on its file system, new directories as they appear.
+//! Watches with inotify: one watch per directory of the tree on its file system, including new directories.
 //!
-//! What is created in a new directory before it is watched is found by listing it, unless it is gone by then. A file is held
-//! open, only to look at it, from its creation on, so that its size is known when it is deleted; of many the newest.
+//! Files created in a new directory before its watch are found by listing it, unless they are already deleted. Each new file is held open
+//! with `O_PATH` so that its size is known when it is deleted; the number of held files is limited to the newest.
 
-use super::{Missed, Watches, look, now_ms, now_s};
+use super::{EventSource, Missed, examine, now_ms, now_s};
 use crate::{Error, Result};
 use activity::{Collected, Collector, FileNo};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -17,24 +17,24 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// How many files are held open.
+/// Maximum number of files held open.
 const HELD: usize = 512;
 
-/// A name in a watched directory.
+/// A watched directory and a name in it.
 type Name = (i32, Box<[u8]>);
 
 pub struct Inotify {
     queue: OwnedFd,
     tree: PathBuf,
     device: u64,
-    /// The directory of each watch, by its name; of the tree itself there is none.
+    /// The parent and name of each watched directory; `None` for the root of the tree.
     dirs: HashMap<i32, Option<Name>>,
     watches: HashMap<Name, i32>,
     files: HashMap<Name, File>,
-    /// Live files by inode, for further names.
+    /// Live files by inode, to recognize further names.
     inodes: HashMap<u64, FileNo>,
     held: VecDeque<Name>,
-    /// What was moved away and has not come yet, by what connects the two events.
+    /// Entries that were moved away and have not reappeared yet, by the cookie that connects the two events.
     moved: HashMap<u32, Moved>,
     seen: Collector<i32>,
     missed: Missed,
@@ -51,7 +51,7 @@ enum Moved {
     Dir(i32),
 }
 
-/// An event that is to be taken in.
+/// A decoded event.
 struct Event {
     watch: i32,
     what: ReadFlags,
@@ -103,8 +103,8 @@ impl Inotify {
         }
     }
 
-    /// Watches a directory and all below it: the tree, or the one of that name. If all below is new, `new_ms` is when.
-    /// Only a lack of watches, or of the tree itself, is an error; directories that are gone or closed to us are passed over.
+    /// Watches a directory and everything below it: the root of the tree, or the directory `name`. `new_ms` is the creation time if
+    /// everything below is new. Fails only if watches run out or the root is inaccessible; skips directories that are gone or inaccessible.
     fn add(&mut self, name: Option<Name>, new_ms: Option<i64>) -> std::result::Result<(), Errno> {
         let mut left = vec![name];
         while let Some(name) = left.pop() {
@@ -159,14 +159,14 @@ impl Inotify {
         names.iter().rev().fold(self.tree.clone(), |path, name| path.join(name))
     }
 
-    /// A file that was not seen before.
+    /// Records a file that was not known before.
     fn created(&mut self, at_ms: i64, name: Name) {
         if self.files.contains_key(&name) {
             return;
         }
         let held = self.open(&name);
-        let found = held.as_ref().and_then(|held| look(held.as_fd(), self.since_s).ok());
-        // An inode with one name may have been that of another file.
+        let found = held.as_ref().and_then(|held| examine(held.as_fd(), self.since_s).ok());
+        // The inode number of a file with one name may be reused.
         let known = found
             .as_ref()
             .filter(|found| found.is_linked)
@@ -194,13 +194,13 @@ impl Inotify {
         }
     }
 
-    /// Opens a file only to look at it.
+    /// Opens a file with `O_PATH`.
     fn open(&self, name: &Name) -> Option<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::open(self.path(Some(name)), flags, Mode::empty()).ok()
     }
 
-    /// Opens a file that had moved on when its creation was read.
+    /// Opens a file that had been moved before its creation event was read.
     fn hold(&mut self, name: Name) {
         let held = self.open(&name);
         if let Some(file) = self.files.get_mut(&name).filter(|_| held.is_some()) {
@@ -223,16 +223,16 @@ impl Inotify {
         self.seen.unlinked(at_ms, file.number);
     }
 
-    fn take_in(&mut self, event: Event, at_ms: i64) {
+    fn handle(&mut self, event: Event, at_ms: i64) {
         if event.what.contains(ReadFlags::QUEUE_OVERFLOW) {
             self.missed.overflows += 1;
-            // What is known may be wrong now, and there may be new directories.
+            // The known state may be wrong, and there may be new directories.
             for (_, file) in self.files.drain() {
                 self.seen.lost(file.number);
             }
             self.held.clear();
             self.inodes.clear();
-            self.add_later(None, None);
+            self.try_add(None, None);
             return;
         }
         if event.what.contains(ReadFlags::IGNORED) {
@@ -244,11 +244,11 @@ impl Inotify {
         let name = (event.watch, event.name);
         let on_dir = event.what.contains(ReadFlags::ISDIR);
         if event.what.contains(ReadFlags::CREATE) {
-            if on_dir { self.add_later(Some(name), Some(at_ms)) } else { self.created(at_ms, name) }
+            if on_dir { self.try_add(Some(name), Some(at_ms)) } else { self.created(at_ms, name) }
         } else if event.what.contains(ReadFlags::DELETE) && !on_dir {
             self.deleted(at_ms, &name);
         } else if event.what.contains(ReadFlags::CLOSE_WRITE) {
-            // Of a file that is held the size is known at its end.
+            // The size of a held file is read when it is deleted.
             if let Some(file) = self.files.get(&name).filter(|file| file.held.is_none())
                 && let Ok(found) = std::fs::symlink_metadata(self.path(Some(&name)))
             {
@@ -279,28 +279,28 @@ impl Inotify {
                         self.files.iter().filter(waits).map(|(name, _)| name.clone()).collect();
                     waiting.into_iter().for_each(|name| self.hold(name));
                 }
-                None if on_dir => self.add_later(Some(name), None),
+                None if on_dir => self.try_add(Some(name), None),
                 None => self.deleted(at_ms, &name),
             }
         }
     }
 
-    /// Watches a directory that has come while others were watched.
-    fn add_later(&mut self, name: Option<Name>, new_ms: Option<i64>) {
+    /// Watches a directory that appeared during the recording.
+    fn try_add(&mut self, name: Option<Name>, new_ms: Option<i64>) {
         if self.add(name, new_ms).is_err() {
             self.missed.unwatched += 1;
         }
     }
 
-    /// What was moved and has not come is out of the tree: it is not watched any more, and its files live on for us.
-    fn gone(&mut self, moved: Moved) {
+    /// Handles an entry that was moved out of the tree: ends its watches, and its files count as alive.
+    fn moved_out(&mut self, moved: Moved) {
         match moved {
             Moved::File(file) => self.seen.lost(file.number),
             Moved::Dir(top) => {
                 let below: Vec<i32> =
                     self.dirs.keys().copied().filter(|watch| self.is_below(*watch, top)).collect();
                 for watch in below {
-                    // It may be deleted, which ends the watch too.
+                    // The directory may have been deleted, which ends the watch too.
                     let _ = inotify::remove_watch(&self.queue, watch);
                     let files: Vec<Name> =
                         self.files.keys().filter(|(dir, _)| *dir == watch).cloned().collect();
@@ -328,13 +328,13 @@ impl Inotify {
     }
 }
 
-impl Watches for Inotify {
+impl EventSource for Inotify {
     fn ready(&self) -> BorrowedFd<'_> {
         self.queue.as_fd()
     }
 
     fn take(&mut self) -> Result<()> {
-        // The two events of a move stand beside each other, but a read may end between them.
+        // The two events of a move are adjacent, but a read may end between them.
         let waiting: Vec<u32> = self.moved.keys().copied().collect();
         let mut buffer = [MaybeUninit::uninit(); 64 << 10];
         loop {
@@ -357,7 +357,7 @@ impl Watches for Inotify {
             };
             let at_ms = now_ms();
             let none = events.is_empty();
-            events.into_iter().for_each(|event| self.take_in(event, at_ms));
+            events.into_iter().for_each(|event| self.handle(event, at_ms));
             ended.map_err(|error| Error::cannot("reading events of inotify", error.to_string()))?;
             if none {
                 break;
@@ -365,7 +365,7 @@ impl Watches for Inotify {
         }
         for cookie in waiting {
             if let Some(moved) = self.moved.remove(&cookie) {
-                self.gone(moved);
+                self.moved_out(moved);
             }
         }
         Ok(())

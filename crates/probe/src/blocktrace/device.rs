@@ -1,4 +1,4 @@
-//! The block device that is recorded: events name whole disks, so a partition is a range of one.
+//! The recorded block device. Events name whole disks, so a partition is a sector range of a disk.
 
 use crate::{Error, Result};
 use disk::Request;
@@ -7,7 +7,7 @@ use std::path::Path;
 /// A disk, or a partition of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Device {
-    /// The disk's number as the kernel holds it.
+    /// The disk's number in the kernel's encoding.
     pub(super) disk: u32,
     start_sector: u64,
     end_sector: u64,
@@ -48,8 +48,8 @@ impl Device {
         Ok(Device { disk: disk.0 << 20 | disk.1, start_sector, end_sector })
     }
 
-    /// The request with its address counted from the device's start, unless it is to another partition. Bare
-    /// flushes have no address and concern the whole disk.
+    /// Returns the request with an address relative to the device, or `None` if it is outside the partition. Bare
+    /// flushes have no address and apply to the whole disk.
     pub(super) fn own(&self, request: Request) -> Option<Request> {
         if request.sectors == 0 {
             return Some(request);
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_of_other_partitions_are_left_out() {
+    fn requests_of_other_partitions_are_filtered() {
         let device = Device { disk: 0, start_sector: 2048, end_sector: 4096 };
         let read = |sector, sectors| Request::read(sector, sectors);
         assert_eq!(device.own(read(2056, 8)), Some(read(8, 8)));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_there_is_named() {
+    fn missing_device_is_named() {
         let error = Device::find((4000, 7)).unwrap_err().to_string();
         assert!(error.contains("4000:7") && error.contains("no such device"), "{error}");
     }

@@ -1,13 +1,13 @@
-//! The fields of trace events, where the kernel's own descriptions say they lie.
+//! Decodes trace events with the field offsets from the kernel's format descriptions.
 
 use disk::{Request, RequestKind};
 
-/// Where a field lies in an event or page.
+/// The location of a field in an event or page.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Field {
-    /// Bytes before it.
+    /// Offset in bytes.
     pub(super) offset: usize,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub(super) size: usize,
 }
 
@@ -20,23 +20,23 @@ impl Field {
             let declared = declaration.split_whitespace().last()?.split('[').next()?;
             let offset = parts.next()?.strip_prefix("offset:")?.parse().ok()?;
             let size = parts.next()?.strip_prefix("size:")?.parse().ok()?;
-            // No field lies beyond 64 KiB; the bound keeps sums of the two from overflowing.
+            // No field is beyond 64 KiB; the bound prevents overflow of the sum.
             let sane = offset < 1 << 16 && size < 1 << 24;
             (declared == name && sane).then_some(Field { offset, size })
         })
     }
 
-    /// Whether it has the size of a number.
+    /// Whether its size is that of an integer.
     pub(super) fn is_number(&self) -> bool {
         matches!(self.size, 1 | 2 | 4 | 8)
     }
 
-    /// Its bytes, unless the event ends before.
+    /// Its bytes; `None` if the event is too short.
     fn bytes<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
         event.get(self.offset..self.offset + self.size)
     }
 
-    /// The number it holds.
+    /// Its value as an integer.
     pub(super) fn number(&self, event: &[u8]) -> Option<u64> {
         let bytes = self.bytes(event)?;
         match bytes.len() {
@@ -49,7 +49,7 @@ impl Field {
     }
 }
 
-/// Where the fields of `block_rq_issue` or `block_rq_complete` lie that make a request.
+/// The locations of the fields of `block_rq_issue` or `block_rq_complete` that describe a request.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct EventFormat {
     id: u64,
@@ -72,7 +72,7 @@ impl EventFormat {
         })
     }
 
-    /// The request that an event tells of; none for other events and for commands that move no data.
+    /// The request of an event; `None` for other events and for commands that transfer no data.
     pub(super) fn decode(&self, time_ns: u64, event: &[u8]) -> Result<Option<Request>, String> {
         self.try_decode(time_ns, event)
             .ok_or_else(|| format!("an event of {} bytes is shorter than its format says", event.len()))
@@ -98,23 +98,23 @@ impl EventFormat {
     }
 }
 
-/// What the kernel's letters for a request say: `F` if a flush comes first, then the operation, then flags.
+/// Decodes the kernel's letters for a request: `F` for a preceding flush, then the operation, then flags.
 fn kind(rwbs: &[u8], sectors: u32) -> Option<RequestKind> {
     match rwbs {
         [b'F', rest @ ..] if !rest.is_empty() => kind(rest, sectors),
         [b'F'] => Some(RequestKind::Flush),
         [b'R', ..] => Some(RequestKind::Read),
-        // Zeroing a range is a write to the kernel, in letters too; no data travels.
+        // The kernel marks zeroing as a write with flag `Z`, but it transfers no data.
         [b'W', b'Z', ..] => Some(RequestKind::Discard),
         [b'W', ..] | [b'Z', b'A', ..] => Some(RequestKind::Write),
         [b'D', ..] => Some(RequestKind::Discard),
-        // Kernels before 6.17 have no letter for zeroing; other commands without one have no sectors.
+        // Kernels before 6.17 have no letter for zeroing; other commands without a letter have no sectors.
         [b'N', ..] if sectors > 0 => Some(RequestKind::Discard),
         _ => None,
     }
 }
 
-/// The number of events that a CPU's `stats` file says were lost.
+/// The number of lost events in a CPU's `stats` file.
 pub(super) fn lost_events(stats: &str) -> u64 {
     let counts = ["overrun", "commit overrun", "dropped events"];
     let lines = stats.lines().filter_map(|line| line.split_once(':'));
@@ -154,7 +154,7 @@ format:
     }
 
     #[test]
-    fn a_read_is_read() {
+    fn read_request_is_decoded() {
         let expected = Request {
             time_ns: 9,
             kind: RequestKind::Read,
@@ -169,7 +169,7 @@ format:
     }
 
     #[test]
-    fn letters_say_what_is_asked() {
+    fn letters_select_request_kind() {
         use RequestKind::{Discard, Flush, Read, Write};
         for (rwbs, expected) in [
             ("R", Some(Read)),
@@ -189,7 +189,7 @@ format:
     }
 
     #[test]
-    fn a_format_without_a_field_is_refused() {
+    fn format_with_missing_field_is_rejected() {
         for field in ["common_type", "sector", "nr_sector", "rwbs", "ID"] {
             let without = FORMAT.replace(field, "x");
             assert_eq!(EventFormat::parse(&without), None, "{field}");
@@ -206,19 +206,19 @@ format:
 
     proptest! {
         #[test]
-        fn no_description_makes_it_panic(text in "(field:|ID:|offset:|size:|[a-z0-9_ ;:\\[\\]]|\n){0,60}") {
+        fn arbitrary_description_does_not_panic(text in "(field:|ID:|offset:|size:|[a-z0-9_ ;:\\[\\]]|\n){0,60}") {
             let _ = EventFormat::parse(&text);
             let _ = Field::find(&text, "sector");
             let _ = lost_events(&text);
         }
 
         #[test]
-        fn no_event_makes_it_panic(event in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn arbitrary_event_does_not_panic(event in proptest::collection::vec(any::<u8>(), 0..80)) {
             let _ = EventFormat::parse(FORMAT).unwrap().decode(0, &event);
         }
 
         #[test]
-        fn places_are_read_and_not_assumed(shift in 0usize..40, sector: u64) {
+        fn field_offsets_come_from_description(shift in 0usize..40, sector: u64) {
             let mut text = String::new();
             for line in FORMAT.lines() {
                 let moved = Field::find(line, "sector").map(|field| field.offset + shift + 64);

@@ -1,4 +1,4 @@
-//! An own instance of the kernel's tracing: buffers and events apart from those of other users.
+//! A tracefs instance of this process: its buffers and events are separate from those of other users.
 
 use crate::{Error, Result};
 use rustix::fs::{Mode, OFlags, openat};
@@ -9,18 +9,18 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the names of our instances begin with; the process id follows.
+/// The name prefix of our instances; the process ID follows.
 const PREFIX: &str = "senesce-";
 
-/// An instance, removed on drop.
+/// A tracefs instance, removed on drop.
 pub(super) struct Instance {
-    /// Its directory; below the descriptor of a mount that `_tracefs` keeps.
+    /// Its directory, below the mount descriptor in `_tracefs`.
     dir: PathBuf,
     _tracefs: OwnedFd,
 }
 
 impl Instance {
-    /// Makes an instance, and removes those that killed processes left behind.
+    /// Creates an instance, and removes those of killed processes.
     pub(super) fn create() -> Result<Instance> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let tracefs = tracefs()?;
@@ -41,8 +41,8 @@ impl Instance {
         self.dir.join(name)
     }
 
-    /// Reads one of its files. Some of them end after the first read, however little it took, so that one is
-    /// for more than any of them holds.
+    /// Reads one of its files. Some of these files end after the first read regardless of its length, so the single read
+    /// has a buffer larger than any of them.
     pub(super) fn read(&self, name: &str) -> Result<String> {
         let path = self.path(name);
         let mut text = vec![0; 64 << 10];
@@ -62,13 +62,13 @@ impl Instance {
         })
     }
 
-    /// Sets one of its files.
+    /// Writes one of its files.
     pub(super) fn write(&self, name: &str, value: &str) -> Result<()> {
         let path = self.path(name);
         std::fs::write(&path, value).map_err(Error::io("setting", &path))
     }
 
-    /// The names of the CPUs that it has buffers for.
+    /// The names of its per-CPU buffers.
     pub(super) fn cpus(&self) -> Result<Vec<String>> {
         let path = self.path("per_cpu");
         let names = std::fs::read_dir(&path)
@@ -80,13 +80,13 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next instance, once this process is gone.
+        // If this fails, the next instance removes it after this process has exited.
         let _ = std::fs::remove_dir(&self.dir);
     }
 }
 
-/// A mount of tracefs that nobody else sees and that goes with its descriptor, so that nothing has to be
-/// mounted before or unmounted after.
+/// Creates a private tracefs mount that ends with its descriptor, so that nothing has to be mounted before or unmounted
+/// after.
 fn tracefs() -> Result<OwnedFd> {
     let mount = || {
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -109,14 +109,14 @@ fn instances(tracefs: &OwnedFd) -> PathBuf {
     Path::new("/proc/self/fd").join(tracefs.as_raw_fd().to_string()).join("instances")
 }
 
-/// Removes the tracing instances of processes that were killed.
+/// Removes the tracing instances of killed processes.
 pub fn remove_stale() -> Result<()> {
     remove_stale_in(&instances(&tracefs()?));
     Ok(())
 }
 
-/// As far as they let themselves be removed: the kernel refuses while anyone holds one open, which also keeps
-/// those of a process that this process cannot see.
+/// Removes those that can be removed: the kernel refuses while an instance is open, which also protects
+/// instances of processes that this process cannot see.
 fn remove_stale_in(instances: &Path) {
     for entry in std::fs::read_dir(instances).into_iter().flatten().flatten() {
         let name = entry.file_name();

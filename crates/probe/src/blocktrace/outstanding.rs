@@ -1,18 +1,18 @@
-//! Which requests were outstanding at the same time: their issues and completions, put in order.
+//! Matches issue and completion events to find the outstanding requests and service times.
 
 use disk::Request;
 
-/// What an event says of a request.
+/// An issue or completion of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
-    /// It was issued to the driver.
+    /// The request was issued to the driver.
     Issued(Request),
-    /// It, or the part of it that is named, is done.
+    /// The request, or the given part of it, was completed.
     Completed(Request),
 }
 
 impl Event {
-    /// When, in nanoseconds, and issues before completions of the same time.
+    /// Sort key: the time in nanoseconds, with issues before completions at the same time.
     fn order(&self) -> (u64, bool) {
         match self {
             Event::Issued(request) => (request.time_ns, false),
@@ -21,17 +21,17 @@ impl Event {
     }
 }
 
-/// The issued requests in order of issue, each with how many were outstanding and how long it took. Completions of requests
-/// that were issued before the recording began are passed over; a request whose completion is missing took 0 ns.
+/// The issued requests in issue order, each with the number of outstanding requests and its service time. Ignores completions of requests
+/// issued before the recording; a request without a completion has a service time of 0 ns.
 pub(super) fn requests(mut events: Vec<Event>) -> Vec<Request> {
     events.sort_by_key(Event::order);
     let mut requests: Vec<Request> = Vec::new();
-    // What is left of each request that is not done, and its place in `requests`.
+    // The uncompleted rest of each outstanding request, and its index in `requests`.
     let mut outstanding: Vec<(Request, usize)> = Vec::new();
     for event in events {
         match event {
             Event::Issued(request) => {
-                // The driver may have sent it back; then it is issued again, and was not outstanding twice.
+                // The driver may have requeued it; a reissued request is outstanding only once.
                 outstanding
                     .retain(|(other, _)| !same_place(other, &request) || other.sectors != request.sectors);
                 outstanding.push((request, requests.len()));
@@ -68,12 +68,12 @@ mod tests {
         Request { time_ns, ..Request::read(sector, sectors) }
     }
 
-    fn told(events: Vec<Event>) -> Vec<(u64, u32, u64)> {
+    fn summary(events: Vec<Event>) -> Vec<(u64, u32, u64)> {
         requests(events).iter().map(|request| (request.sector, request.queue, request.service_ns)).collect()
     }
 
     #[test]
-    fn one_after_another_and_together_are_told_apart() {
+    fn queue_counts_overlapping_requests() {
         use Event::{Completed, Issued};
         let events = vec![
             Completed(at(40, 0, 8)),
@@ -84,19 +84,19 @@ mod tests {
             Completed(at(75, 8, 8)),
             Issued(at(80, 16, 8)),
         ];
-        assert_eq!(told(events), [(0, 1, 30), (8, 1, 25), (100, 2, 15), (16, 1, 0)]);
+        assert_eq!(summary(events), [(0, 1, 30), (8, 1, 25), (100, 2, 15), (16, 1, 0)]);
     }
 
     #[test]
-    fn a_request_done_in_parts_is_done_with_the_last() {
+    fn request_completes_with_its_last_part() {
         use Event::{Completed, Issued};
         let events =
             vec![Issued(at(0, 0, 24)), Completed(at(5, 0, 8)), Completed(at(9, 8, 16)), Issued(at(10, 0, 8))];
-        assert_eq!(told(events), [(0, 1, 9), (0, 1, 0)]);
+        assert_eq!(summary(events), [(0, 1, 9), (0, 1, 0)]);
     }
 
     #[test]
-    fn a_request_sent_back_and_issued_again_is_outstanding_once() {
+    fn requeued_request_is_outstanding_once() {
         use Event::{Completed, Issued};
         let events = vec![
             Completed(at(1, 7, 8)),
@@ -105,12 +105,12 @@ mod tests {
             Issued(at(5, 8, 8)),
             Completed(at(6, 0, 8)),
         ];
-        assert_eq!(told(events), [(0, 1, 0), (0, 1, 2), (8, 2, 0)]);
+        assert_eq!(summary(events), [(0, 1, 0), (0, 1, 2), (8, 2, 0)]);
     }
 
     proptest! {
         #[test]
-        fn any_events_make_as_many_requests_as_were_issued(
+        fn request_count_equals_issue_count(
             events in prop::collection::vec((any::<bool>(), 0..50u64, 0..6u64, 0..4u32), 0..60),
         ) {
             let issued = events.iter().filter(|(issued, ..)| *issued).count();

@@ -1,30 +1,30 @@
-//! Pages of the kernel's trace ring buffer, as `trace_pipe_raw` gives them.
+//! Parses pages of the kernel's trace ring buffer, as read from `trace_pipe_raw`.
 //!
-//! A page is a time, a word with the length of what follows and flags, and events. An event is a word, of
-//! which the low 5 bits are a type or length and the others the nanoseconds since the event before, and its
-//! payload, in words. Described in the kernel's `include/linux/ring_buffer.h`; where the parts of a page lie
+//! A page consists of a timestamp, a word with flags and the length of the events, and the events. An event is a word, whose
+//! low 5 bits are a type or length and whose other bits are the nanoseconds since the previous event, and a
+//! payload in words. The format is described in the kernel's `include/linux/ring_buffer.h`; the layout of a page
 //! is read from `events/header_page`.
 
 use super::format::Field;
 
-/// The event is padding: of its own length, or to the end of the page if no time passed.
+/// Padding, with its own length, or up to the end of the page if the time delta is 0.
 const PADDING: u32 = 29;
-/// The event carries the high bits of the time since the event before.
+/// The high bits of the time since the previous event.
 const TIME_EXTEND: u32 = 30;
-/// The event carries the time itself.
+/// An absolute timestamp.
 const TIME_STAMP: u32 = 31;
 
-/// Bits of time in the word of an event.
+/// Time bits in the word of an event.
 const TIME_BITS: u32 = 27;
-/// Bits of time in a `TIME_STAMP`; those above are taken from the time before.
+/// Time bits in a `TIME_STAMP`; the higher ones come from the previous time.
 const STAMP_BITS: u32 = 59;
 
-/// Flags beside the length of a page: events before it were missed, and their number is stored behind it.
+/// Flags in the length word of a page: events before it were lost, and their number is stored behind it.
 const MISSED: u64 = 0b11 << 30;
-/// The length of a page.
+/// Mask of the length.
 const LENGTH: u64 = (1 << 30) - 1;
 
-/// Where the parts of a page lie.
+/// The layout of a page.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct PageLayout {
     time: Field,
@@ -41,13 +41,13 @@ impl PageLayout {
         fits.then_some(layout)
     }
 
-    /// Length of a whole page.
+    /// Length of a whole page in bytes.
     pub(super) fn page_bytes(&self) -> usize {
         self.data.offset + self.data.size
     }
 }
 
-/// What a page holds.
+/// A parsed page.
 #[derive(PartialEq, Debug)]
 pub(super) struct Page<'a> {
     /// Whether events before it were lost.
@@ -59,7 +59,7 @@ pub(super) struct Page<'a> {
 /// An event of a page.
 #[derive(PartialEq, Debug)]
 pub(super) struct Event<'a> {
-    /// When, in nanoseconds of the clock of the trace.
+    /// Time in nanoseconds of the trace clock.
     pub(super) time_ns: u64,
     /// The fields that its format describes.
     pub(super) payload: &'a [u8],
@@ -85,7 +85,7 @@ pub(super) fn parse_page<'a>(page: &'a [u8], layout: &PageLayout) -> Result<Page
             _ => 4,
         };
         let long = if header == 8 { word_at(rest, 4)? } else { 0 };
-        // The length that an event states counts the word it is stated in.
+        // The stated length of an event includes its own word.
         let length = match kind {
             0 | PADDING => 4 + long as usize,
             TIME_EXTEND | TIME_STAMP => 8,
@@ -103,7 +103,7 @@ pub(super) fn parse_page<'a>(page: &'a [u8], layout: &PageLayout) -> Result<Page
         if !matches!(kind, PADDING | TIME_EXTEND | TIME_STAMP) {
             events.push(Event { time_ns: time, payload: &event[header..] });
         }
-        // Events begin at words; the length of a long one need not be a multiple of them.
+        // Events are aligned to words; the length of a long one may not be a multiple.
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or(&[]);
     }
     Ok(Page { missed: commit & MISSED != 0, events })
@@ -111,10 +111,10 @@ pub(super) fn parse_page<'a>(page: &'a [u8], layout: &PageLayout) -> Result<Page
 
 fn word_at(bytes: &[u8], offset: usize) -> Result<u32, String> {
     let word = bytes.get(offset..offset + 4).ok_or("an event of the trace is truncated")?;
-    Ok(u32::from_ne_bytes(word.try_into().expect("it has 4 bytes")))
+    Ok(u32::from_ne_bytes(word.try_into().expect("a word has 4 bytes")))
 }
 
-/// The full time of a stamp that lacks the highest bits, given the time before.
+/// The full time of a stamp without its highest bits, given the previous time.
 fn stamp(before: u64, stamp: u64) -> u64 {
     let low = (1 << STAMP_BITS) - 1;
     let time = (before & !low) | (stamp & low);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_as_long_as_the_kernel_says() {
+    fn page_length_comes_from_header_page() {
         assert_eq!(layout().page_bytes(), 4096);
     }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_sets_the_time_and_keeps_its_highest_bits() {
+    fn stamp_sets_time_and_keeps_highest_bits() {
         let event = [head(1, 1), vec![0; 4]].concat();
         let bytes = page(1000, 0, &[long(TIME_STAMP, 500, 3), event.clone()]);
         assert_eq!(times_and_payloads(&bytes)[0].0, (3 << 27) + 501);
@@ -189,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_event_states_its_length() {
+    fn long_event_has_explicit_length() {
         let event = [long(0, 4, 4 + 120), vec![6; 120]].concat();
         assert_eq!(times_and_payloads(&page(10, 0, &[event])), [(14, vec![6; 120])]);
     }
 
     #[test]
-    fn missed_events_are_told() {
+    fn missed_events_are_reported() {
         for flags in [1 << 31, 3 << 30] {
             assert!(parse_page(&page(0, flags, &[]), &layout()).unwrap().missed);
         }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_an_error() {
+    fn truncated_page_is_an_error() {
         assert!(parse_page(&[0; 15], &layout()).is_err());
         assert!(parse_page(&page(0, 0, &[head(3, 1)]), &layout()).is_err());
         assert!(parse_page(&page(0, 0, &[head(0, 1)]), &layout()).is_err());
@@ -213,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(
+        fn arbitrary_bytes_do_not_panic(
             time: u64,
             flags in 0u64..4,
             bytes in proptest::collection::vec(any::<u8>(), 0..4080),
@@ -225,7 +225,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(
+        fn events_round_trip(
             events in proptest::collection::vec(
                 (1u64..1 << 40, proptest::collection::vec(any::<u32>(), 1..28)), 0..20),
         ) {

@@ -1,13 +1,13 @@
-//! Puts what the threads of a walk have found into scan order, which does not depend on them.
+//! Sorts the results of a parallel walk into scan order, which is independent of the threads.
 
 use super::walk::{File, Part, Walked};
 use rayon::prelude::*;
 use snapshot::{Entry, Info, Key, Kind, ROOT, Snapshot, SnapshotBuilder};
 use std::collections::HashSet;
 
-/// Something in a directory.
+/// An entry of a directory.
 enum Child<'w> {
-    /// The directory with that number.
+    /// The directory with this number.
     Dir(u32, Vec<u8>),
     /// A file of a part.
     File(&'w Part, &'w File),
@@ -22,7 +22,7 @@ impl Child<'_> {
     }
 }
 
-/// Makes the snapshot.
+/// Creates the snapshot.
 pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
     let mut children: Vec<Vec<Child>> = walked.dirs.iter().map(|_| Vec::new()).collect();
     for part in &walked.parts {
@@ -37,13 +37,14 @@ pub fn assemble(info: Info, walked: Walked, key: Option<&Key>) -> Snapshot {
         children[dir.parent as usize].push(Child::Dir(number as u32, name));
     }
     children.par_iter_mut().for_each(|children| {
-        // They are in a few sorted runs, which a stable sort makes use of.
+        // They consist of a few sorted runs, which a stable sort exploits.
         children.sort_by(|a, b| a.name().cmp(b.name()));
-        // A name that comes and goes may be listed twice.
+        // A name that is deleted and created again may be listed twice.
         children.dedup_by(|a, b| a.name() == b.name());
     });
-    let entry =
-        |number: u32| walked.dirs[number as usize].entry.clone().expect("only directories that are there");
+    let entry = |number: u32| {
+        walked.dirs[number as usize].entry.clone().expect("only directories with an entry are added")
+    };
     let mut builder = SnapshotBuilder::new(info, entry(0));
     let mut linked = HashSet::new();
     let mut levels = vec![(ROOT, std::mem::take(&mut children[0]).into_iter())];

@@ -1,4 +1,4 @@
-//! Facts in bulk, where the file system gives them.
+//! Bulk inode reads, if the file system supports them.
 
 use disk::MountPoint;
 use rustix::fs::FileType;
@@ -9,26 +9,26 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use tree::Listed;
 
-/// Tells facts of files of the file system that is walked.
+/// Reads the metadata of many files of the walked file system at once.
 pub struct Bulk {
     facts: Box<dyn fs::Bulk>,
-    /// Names on which something is mounted somewhere: their inodes are those of what it hides.
+    /// Names of all mount points: the inode of such a name may be hidden by a mount.
     mounted_on: HashSet<Vec<u8>>,
 }
 
 impl Bulk {
-    /// That of the file system at `root`, which `mount` holds and whose number is `device`, if it gives facts in bulk.
-    /// Changes before `settled_ns` have been written back.
+    /// The bulk reader of the file system with number `device`, mounted by `mount`, if its type supports bulk reads.
+    /// All changes before `settled_ns` have been written back.
     pub fn of(mount: &MountPoint, device: (u32, u32), settled_ns: i64) -> Option<Bulk> {
-        // Of several mounts on one directory another may be meant.
+        // If several file systems are mounted on one directory, `mount` may be another one.
         let facts = fs::bulk(mount, settled_ns).filter(|_| mount.devno == device)?;
         let mounts = disk::mount_points("self").ok()?;
         let name = |dir: &Path| dir.file_name().map(|name| name.as_bytes().to_vec());
         Some(Bulk { facts, mounted_on: mounts.iter().filter_map(|mount| name(&mount.dir)).collect() })
     }
 
-    /// Calls `each` for each of `listed`, whose inodes ascend: with its place among them, and the facts of it unless calls must
-    /// tell them. A name's is given by `name`.
+    /// Calls `each` for each of `listed`, whose inodes are in ascending order, with its index, and its metadata or `None` if it must be read
+    /// by system calls. `name` returns the name of an entry.
     pub fn read<'n>(
         &self,
         listed: &[Listed],
@@ -45,7 +45,7 @@ impl Bulk {
     }
 }
 
-/// What directories call the kinds; none of a directory, and where they do not tell.
+/// Converts the type of a directory entry; `None` for directories and unknown types.
 fn kind(file_type: FileType) -> Option<Kind> {
     match file_type {
         FileType::RegularFile => Some(Kind::File),

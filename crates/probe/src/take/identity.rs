@@ -1,4 +1,4 @@
-//! Which file system a tree is on.
+//! Identifies the file system of a tree.
 
 use disk::MountPoint;
 use rustix::fs::{major, minor, stat};
@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Where the system lists file systems by their identifiers, each a link to its device.
+/// The system's list of file systems by UUID; each entry is a link to the device.
 const BY_UUID: &str = "/dev/disk/by-uuid";
 
 /// The kernel's `struct fsuuid2`.
@@ -18,30 +18,30 @@ struct FsUuid {
     uuid: [u8; 16],
 }
 
-/// Since Linux 6.9, but not on Btrfs.
+/// Supported since Linux 6.9, but not by Btrfs.
 const FS_IOC_GETFSUUID: Opcode = opcode::read::<FsUuid>(0x15, 0);
 
-/// The kernel's `struct btrfs_ioctl_fs_info_args`, in which the identifier lies there.
+/// The kernel's `struct btrfs_ioctl_fs_info_args`, and the range of the UUID in it.
 type BtrfsInfo = [u8; 1024];
 const BTRFS_FSID: Range<usize> = 16..32;
 const BTRFS_IOC_FS_INFO: Opcode = opcode::read::<BtrfsInfo>(0x94, 31);
 
-/// Which file system it is.
+/// The identity of a file system.
 pub struct Identity {
-    /// Its kind, as mount calls it.
+    /// Its type, as `mount` names it.
     pub fs: String,
-    /// Its UUID, where it has one that can be found.
+    /// Its UUID, if known.
     pub id: Option<String>,
 }
 
-/// That of the directory `fd`, which `mount` holds.
+/// The identity of the file system of the directory `fd`, mounted by `mount`.
 pub fn of(fd: &OwnedFd, mount: Option<MountPoint>) -> Identity {
-    let id = told(fd).or_else(|| listed(&mount.as_ref()?.source));
+    let id = from_kernel(fd).or_else(|| from_udev(&mount.as_ref()?.source));
     Identity { fs: mount.map_or_else(|| "unknown".to_owned(), |mount| mount.kind), id }
 }
 
-/// What the kernel tells.
-fn told(fd: &OwnedFd) -> Option<String> {
+/// The UUID from the kernel.
+fn from_kernel(fd: &OwnedFd) -> Option<String> {
     // SAFETY: the opcode writes a struct fsuuid2, which `FsUuid` is.
     let told = unsafe { ioctl(fd, Getter::<FS_IOC_GETFSUUID, FsUuid>::new()) };
     if let Ok(told) = told {
@@ -52,7 +52,7 @@ fn told(fd: &OwnedFd) -> Option<String> {
     uuid(&btrfs.ok()?[BTRFS_FSID])
 }
 
-/// How an identifier is written; none if it is all zeros.
+/// The text form of a UUID; `None` if it is all zeros.
 fn uuid(bytes: &[u8]) -> Option<String> {
     if bytes.iter().all(|byte| *byte == 0) {
         return None;
@@ -64,8 +64,8 @@ fn uuid(bytes: &[u8]) -> Option<String> {
     Some(text)
 }
 
-/// What udev has read from the device `source`.
-fn listed(source: &Path) -> Option<String> {
+/// The UUID that udev has read from the device `source`.
+fn from_udev(source: &Path) -> Option<String> {
     let number = |path: &Path| stat(path).ok().map(|stat| (major(stat.st_rdev), minor(stat.st_rdev)));
     let device = number(source).filter(|device| *device != (0, 0))?;
     let mut links = std::fs::read_dir(BY_UUID).ok()?.flatten();

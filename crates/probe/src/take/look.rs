@@ -1,5 +1,5 @@
-//! Looks at one name: what it stands for, when it changed, where it lies. Never follows a symbolic link, opens nothing but
-//! regular files and directories, and never waits for a pipe or a device that has taken the place of one.
+//! Examines one name: its inode, times and extents. Never follows a symbolic link, opens only regular files and directories, and never
+//! blocks on a pipe or device that has replaced one.
 
 use crate::FileExtent;
 use crate::pieces::append_pieces;
@@ -13,46 +13,46 @@ use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What a file system cannot tell, once it has said so: asking each file again would take most of the time.
+/// Features that the file system has reported as unsupported; asking again for each file would take most of the time.
 #[derive(Default)]
-pub struct Silent {
+pub struct Unsupported {
     generations: AtomicBool,
     extents: AtomicBool,
 }
 
-/// What a name stands for.
+/// The object behind a name.
 pub enum Found {
-    /// Something other than a directory. If it has blocks whose place could not be had, it is not mapped.
+    /// Not a directory. `mapped` is false if it has blocks but their location is unavailable.
     File {
         entry: Entry,
         mapped: bool,
     },
     Dir,
-    /// It, or what it is now, lies on another file system.
+    /// It is on another file system.
     OtherFs,
-    /// It is gone.
+    /// It was deleted.
     Gone,
 }
 
-/// Looks at files, one after another.
+/// Examines files one after another.
 #[derive(Default)]
-pub struct Looker {
+pub struct Examiner {
     extents: Vec<FileExtent>,
 }
 
-impl Looker {
-    /// Looks at `name` in `dir`, where it was listed as `listed`; appends its extents to `extents`. `device` is the
-    /// file system that is walked.
-    pub fn look(
+impl Examiner {
+    /// Examines `name` in `dir`, listed with type `listed`, and appends its extents to `extents`. `device` is the
+    /// walked file system.
+    pub fn examine(
         &mut self,
         dir: BorrowedFd<'_>,
         name: &CStr,
         listed: FileType,
         device: (u32, u32),
-        silent: &Silent,
+        unsupported: &Unsupported,
         extents: &mut Vec<Extent>,
     ) -> Result<Found, Errno> {
-        let wanted = !(silent.generations.load(Relaxed) && silent.extents.load(Relaxed));
+        let wanted = !(unsupported.generations.load(Relaxed) && unsupported.extents.load(Relaxed));
         let opened = match listed {
             FileType::RegularFile if wanted => open_file(dir, name)?,
             _ => None,
@@ -73,15 +73,15 @@ impl Looker {
             return Ok(Found::Dir);
         }
         let file = opened.filter(|_| kind == Kind::File);
-        let generation = file.as_ref().and_then(|file| generation(file, silent));
+        let generation = file.as_ref().and_then(|file| generation(file, unsupported));
         let mapped = kind != Kind::File
             || stat.stx_blocks == 0
-            || file.is_some_and(|file| self.map(&file, silent, extents));
+            || file.is_some_and(|file| self.map(&file, unsupported, extents));
         Ok(Found::File { entry: entry(&stat, kind, generation), mapped })
     }
 
-    fn map(&mut self, file: &OwnedFd, silent: &Silent, extents: &mut Vec<Extent>) -> bool {
-        if silent.extents.load(Relaxed) {
+    fn map(&mut self, file: &OwnedFd, unsupported: &Unsupported, extents: &mut Vec<Extent>) -> bool {
+        if unsupported.extents.load(Relaxed) {
             return false;
         }
         self.extents.clear();
@@ -92,7 +92,7 @@ impl Looker {
             }
             Err(error) => {
                 if matches!(error, Errno::OPNOTSUPP | Errno::NOTTY) {
-                    silent.extents.store(true, Relaxed);
+                    unsupported.extents.store(true, Relaxed);
                 }
                 false
             }
@@ -100,9 +100,9 @@ impl Looker {
     }
 }
 
-/// Opens a regular file; none if it cannot be opened, which leaves what its directory tells.
+/// Opens a regular file; `None` if it cannot be opened, so that only its attributes are known.
 fn open_file(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
-    // Asking where blocks lie reads nothing, so it leaves the time of access alone.
+    // Reading the extent map reads no data, so the access time does not change.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     match openat(dir, name, flags, Mode::empty()) {
         Ok(file) => Ok(Some(file)),
@@ -111,20 +111,20 @@ fn open_file(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<OwnedFd>, Errno>
     }
 }
 
-/// The entry of an open directory; none if it is on another file system than `device`.
-pub fn look_at_dir(
+/// The entry of an open directory; `None` if it is on another file system than `device`.
+pub fn examine_dir(
     dir: &OwnedFd,
     device: Option<(u32, u32)>,
-    silent: &Silent,
+    unsupported: &Unsupported,
 ) -> Result<Option<Entry>, Errno> {
     let stat = statx(dir, c"", AtFlags::EMPTY_PATH, wanted_facts())?;
     if device.is_some_and(|device| is_foreign(&stat, device)) {
         return Ok(None);
     }
-    Ok(Some(entry(&stat, Kind::Dir, generation(dir, silent))))
+    Ok(Some(entry(&stat, Kind::Dir, generation(dir, unsupported))))
 }
 
-/// The file system that an open directory is on.
+/// The file system of an open directory.
 pub fn device(dir: &OwnedFd) -> Result<(u32, u32), Errno> {
     let stat = statx(dir, c"", AtFlags::EMPTY_PATH, StatxFlags::TYPE)?;
     Ok((stat.stx_dev_major, stat.stx_dev_minor))
@@ -134,8 +134,8 @@ fn wanted_facts() -> StatxFlags {
     StatxFlags::BASIC_STATS | StatxFlags::BTIME
 }
 
-/// Whether it is of another file system, a subvolume of Btrfs included, whose inode numbers are its own; or of the same
-/// one, but mounted here once more.
+/// Whether it is on another file system, including a Btrfs subvolume, which has inode numbers of its own; or on the same
+/// one, but a further mount of it.
 fn is_foreign(stat: &Statx, device: (u32, u32)) -> bool {
     (stat.stx_dev_major, stat.stx_dev_minor) != device
         || stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
@@ -150,7 +150,7 @@ fn kind(stat: &Statx) -> Kind {
     }
 }
 
-/// The entry that `stat` tells of, in no directory yet.
+/// The entry from `stat`, without a parent directory.
 fn entry(stat: &Statx, kind: Kind, generation: Option<u32>) -> Entry {
     let has_birth = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
     Entry {
@@ -171,11 +171,11 @@ fn nanoseconds(time: &StatxTimestamp) -> i64 {
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.into())
 }
 
-/// `_IOR('v', 1, long)` in the kernel's headers, but it writes an `int`.
+/// `_IOR('v', 1, long)` in the kernel's headers, but the kernel writes an `int`.
 const FS_IOC_GETVERSION: Opcode = opcode::read::<libc::c_long>(b'v', 1);
 
-fn generation(file: &OwnedFd, silent: &Silent) -> Option<u32> {
-    if silent.generations.load(Relaxed) {
+fn generation(file: &OwnedFd, unsupported: &Unsupported) -> Option<u32> {
+    if unsupported.generations.load(Relaxed) {
         return None;
     }
     let mut answer = [0; 2];
@@ -184,7 +184,7 @@ fn generation(file: &OwnedFd, silent: &Silent) -> Option<u32> {
         Ok(()) => Some(answer[0]),
         Err(error) => {
             if matches!(error, Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) {
-                silent.generations.store(true, Relaxed);
+                unsupported.generations.store(true, Relaxed);
             }
             None
         }

@@ -1,7 +1,7 @@
-//! Looks at every name of a tree in parallel.
+//! Examines every name of a tree in parallel.
 
 use super::bulk::Bulk;
-use super::look::{Found, Looker, Silent, look_at_dir};
+use super::look::{Examiner, Found, Unsupported, examine_dir};
 use crate::{Error, Result};
 use rustix::io::Errno;
 use snapshot::{Entry, Extent, Key};
@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use tree::{Listed, Names, PerThread, Step, Visitor, open_dir, walk_parallel};
 
-/// What a walk has found.
+/// The result of a walk.
 pub struct Walked {
-    /// All directories; the first is the root.
+    /// All directories; the root is the first.
     pub dirs: Vec<Dir>,
-    /// What else there is, a part for each thread.
+    /// All other entries, one part per thread.
     pub parts: Vec<Part>,
     pub vanished: u64,
     pub unmapped: u64,
@@ -27,25 +27,25 @@ pub struct Walked {
 
 /// A directory.
 pub struct Dir {
-    /// The number of the one that it is in.
+    /// The number of its parent directory.
     pub parent: u32,
-    /// Its name there.
+    /// Its name in the parent.
     pub name: CString,
-    /// Absent if it was gone, or of another file system, when it was looked at.
+    /// `None` if it was deleted or on another file system when it was examined.
     pub entry: Option<Entry>,
 }
 
-/// What one thread has found, directories apart. All of it lies in three large pieces of memory: many small ones would be
-/// asked of the kernel page by page.
+/// The entries found by one thread, except directories. They are in three large allocations, because many small ones would be
+/// requested from the kernel page by page.
 #[derive(Default)]
 pub struct Part {
-    /// Those that were found in one task are in byte order of their names.
+    /// Sorted by name within each task.
     pub files: Vec<File>,
     names: Vec<u8>,
     extents: Vec<Extent>,
 }
 
-/// One of them.
+/// An entry of a part.
 pub struct File {
     /// The number of its directory.
     pub dir: u32,
@@ -55,12 +55,12 @@ pub struct File {
 }
 
 impl Part {
-    /// The name of one of its files, or the hash of it.
+    /// The name of a file, or its hash.
     pub fn name(&self, file: &File) -> &[u8] {
         &self.names[file.name.clone()]
     }
 
-    /// Adds a file of the directory `dir`, whose extents begin at `first_extent` and are the last so far.
+    /// Adds a file of the directory `dir`; its extents start at `first_extent` and are the last in `extents`.
     fn add(&mut self, dir: u32, entry: Entry, name: &CStr, key: Option<&Key>, first_extent: usize) {
         let first = self.names.len();
         match key {
@@ -71,7 +71,7 @@ impl Part {
         self.files.push(File { dir, entry, name, extents });
     }
 
-    /// Its extents.
+    /// The extents of a file.
     pub fn extents(&self, file: &File) -> &[Extent] {
         &self.extents[file.extents.clone()]
     }
@@ -92,7 +92,7 @@ pub fn walk(
         device,
         bulk,
         key,
-        silent: Silent::default(),
+        unsupported: Unsupported::default(),
         dirs: Mutex::new(vec![dir]),
         workers: PerThread::new(threads, Worker::default),
         failed: AtomicBool::new(false),
@@ -114,23 +114,23 @@ pub fn walk(
     Ok(walked)
 }
 
-/// What all tasks share.
+/// The state shared by all tasks.
 struct Walk<'k> {
-    /// The file system that is walked.
+    /// The walked file system.
     device: (u32, u32),
     bulk: Option<Bulk>,
     key: Option<&'k Key>,
-    silent: Silent,
+    unsupported: Unsupported,
     dirs: Mutex<Vec<Dir>>,
     workers: PerThread<Worker>,
     failed: AtomicBool,
     failure: Mutex<Option<Failure>>,
 }
 
-/// What a thread has found.
+/// The results of one thread.
 #[derive(Default)]
 struct Worker {
-    looker: Looker,
+    examiner: Examiner,
     part: Part,
     vanished: u64,
     unmapped: u64,
@@ -157,7 +157,7 @@ impl Walk<'_> {
     }
 }
 
-/// A directory is known by its number in the list of all.
+/// Identifies a directory by its index in the list of directories.
 impl Visitor for Walk<'_> {
     type Dir = u32;
 
@@ -169,9 +169,9 @@ impl Visitor for Walk<'_> {
     }
 
     fn directory(&self, &number: &u32, fd: &OwnedFd) -> bool {
-        // Only the root may be the root of a mount.
+        // Only the root may be a mount point.
         let device = (number != 0).then_some(self.device);
-        match look_at_dir(fd, device, &self.silent) {
+        match examine_dir(fd, device, &self.unsupported) {
             Ok(Some(entry)) => {
                 self.dirs()[number as usize].entry = Some(entry);
                 return true;
@@ -184,7 +184,7 @@ impl Visitor for Walk<'_> {
 
     fn failed(&self, &number: &u32, step: Step, errno: Errno) {
         match (step, errno) {
-            // Removed meanwhile, or no directory any more.
+            // Deleted in the meantime, or no longer a directory.
             (Step::Open, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::STALE) => {
                 self.workers.own().vanished += 1;
             }
@@ -197,11 +197,11 @@ impl Visitor for Walk<'_> {
         }
     }
 
-    /// Looks at the files in bulk where that is possible, by calls otherwise.
+    /// Examines the files in bulk if possible, otherwise by system calls.
     fn files(&self, &number: &u32, fd: BorrowedFd<'_>, names: &Names, listed: &[Listed]) -> Vec<CString> {
         let mut dirs = Vec::new();
         let mut locked = self.workers.own();
-        let Worker { looker, part, vanished, unmapped, other_fs } = &mut *locked;
+        let Worker { examiner, part, vanished, unmapped, other_fs } = &mut *locked;
         let first_file = part.files.len();
         let mut by_calls = Vec::new();
         match &self.bulk {
@@ -223,7 +223,7 @@ impl Visitor for Walk<'_> {
             let name = names.of(listed);
             let start = part.extents.len();
             let extents = &mut part.extents;
-            match looker.look(fd, name, listed.file_type, self.device, &self.silent, extents) {
+            match examiner.examine(fd, name, listed.file_type, self.device, &self.unsupported, extents) {
                 Ok(Found::File { entry, mapped }) => {
                     *unmapped += u64::from(!mapped);
                     *vanished += u64::from(is_another(listed.inode, entry.inode));
@@ -245,7 +245,7 @@ impl Visitor for Walk<'_> {
     }
 }
 
-/// Whether a name stands for another file than it did when it was listed. File systems in user space may list none.
+/// Whether a name refers to another file than when it was listed. File systems in user space may list no inode number.
 fn is_another(listed: u64, found: u64) -> bool {
     listed != found && !matches!(listed, 0 | 0xffff_ffff)
 }

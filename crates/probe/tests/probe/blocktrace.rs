@@ -1,4 +1,4 @@
-//! Recording the requests of a loop device.
+//! Records the requests of a loop device.
 
 use crate::common::{Loop, Mounted, run};
 use disk::{Request, RequestKind, SECTOR_BYTES};
@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Whether tests can record; skips if not.
+/// Whether block traces can be recorded; prints a skip otherwise.
 fn can_record() -> bool {
     if !testing::is_root() {
         return false;
@@ -29,7 +29,7 @@ fn data_bytes_read(requests: &[Request]) -> u64 {
 }
 
 #[test]
-fn a_file_is_read_once_from_where_it_lies() {
+fn file_is_read_once_from_its_extents() {
     if !can_record() {
         return;
     }
@@ -52,7 +52,7 @@ fn a_file_is_read_once_from_where_it_lies() {
 }
 
 #[test]
-fn both_readers_ask_the_disk_for_all_files() {
+fn both_readers_read_all_files_from_disk() {
     if !can_record() {
         return;
     }
@@ -71,7 +71,7 @@ fn both_readers_ask_the_disk_for_all_files() {
     }
 }
 
-/// Reads sectors from a device, past the page cache.
+/// Reads sectors from a device, bypassing the page cache.
 fn read_direct(device: &str, sectors: &[u64]) {
     let options = OFlags::DIRECT.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(options).open(device).unwrap();
@@ -84,7 +84,7 @@ fn read_direct(device: &str, sectors: &[u64]) {
 }
 
 #[test]
-fn every_request_is_there_in_order() {
+fn every_request_is_recorded_in_order() {
     if !can_record() {
         return;
     }
@@ -97,12 +97,12 @@ fn every_request_is_there_in_order() {
     assert_eq!(seen, sectors);
     let asked: Vec<_> = requests.iter().filter(|request| !request.readahead).collect();
     assert!(asked.iter().all(|request| request.service_ns > 0));
-    // Whoever opens the device may look at its first sectors meanwhile.
+    // Any program that opens the device may read its first sectors at the same time.
     assert!(asked.iter().filter(|request| request.queue == 1).count() > 19_900);
 }
 
 #[test]
-fn zeroing_and_writing_are_told_apart() {
+fn zeroing_is_recorded_as_discard() {
     if !can_record() {
         return;
     }
@@ -118,7 +118,7 @@ fn zeroing_and_writing_are_told_apart() {
 }
 
 #[test]
-fn a_partition_counts_from_its_own_start() {
+fn partition_addresses_start_at_zero() {
     if !can_record() {
         return;
     }
@@ -135,7 +135,7 @@ fn a_partition_counts_from_its_own_start() {
     assert_eq!(sectors, [80]);
 }
 
-/// The first partition of a loop device, which would outlive the device's being detached.
+/// The first partition of a loop device; it would remain after the device is detached.
 struct Partition<'a> {
     device: &'a str,
 }
@@ -143,7 +143,7 @@ struct Partition<'a> {
 impl<'a> Partition<'a> {
     fn new(device: &'a str) -> Self {
         let partition = Partition { device };
-        // One may be left from a test that was killed.
+        // A killed test may have left one.
         partition.remove();
         run("addpart", &[device, "1", "2048", "4096"]);
         partition
@@ -161,7 +161,7 @@ impl Drop for Partition<'_> {
 }
 
 #[test]
-fn several_recordings_at_once_stay_apart_and_leave_nothing() {
+fn concurrent_recordings_are_independent() {
     if !can_record() {
         return;
     }
@@ -178,7 +178,7 @@ fn several_recordings_at_once_stay_apart_and_leave_nothing() {
 }
 
 #[test]
-fn a_log_is_whole_or_an_error() {
+fn trace_is_complete_or_an_error() {
     if !can_record() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Snapshots in bulk say what calls say.
+//! Compares bulk snapshots with snapshots by system calls.
 
 use crate::common::{Loop, run, unmount};
 use senesce_probe::{snapshot, snapshot_by_calls};
@@ -11,16 +11,16 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Longer than what changes are taken for recent: two seconds, the step of the coarsest clock of a file system.
+/// Longer than the two seconds, the coarsest timestamp of a file system, in which a change counts as recent.
 const RECENT: Duration = Duration::from_millis(2300);
 
-/// Waits until no change made so far is recent.
-fn settle() {
+/// Waits until all changes made so far are no longer recent.
+fn wait_until_not_recent() {
     let begun = Instant::now();
     testing::wait_until("changes that are no longer recent", || begun.elapsed() > RECENT);
 }
 
-/// An ext4 of its own with options, unmounted in the end.
+/// A new ext4 with options, unmounted on drop.
 struct Ext4 {
     at: PathBuf,
     disk: Loop,
@@ -36,24 +36,24 @@ impl Ext4 {
         Ext4 { at: dir.path().to_owned(), disk, _dir: dir }
     }
 
-    /// How many of its files are told of in bulk, of how many.
-    fn told(&self, below: &str) -> (usize, usize) {
+    /// How many of its files the bulk reader returns, and how many there are.
+    fn bulk_count(&self, below: &str) -> (usize, usize) {
         let at = self.at.join(below);
         let mount = disk::mount_holding(&at.canonicalize().unwrap()).unwrap().unwrap();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
         let files = run("find", &[at.to_str().unwrap(), "!", "-type", "d", "-printf", "%i\n"]);
         let mut inodes: Vec<u64> = files.lines().map(|line| line.parse().unwrap()).collect();
         inodes.sort_unstable();
-        let mut told = 0;
+        let mut bulk_count = 0;
         if let Some(bulk) = fs::bulk(&mount, now) {
-            bulk.read(&inodes, &mut |_, facts| told += usize::from(facts.is_some()));
+            bulk.read(&inodes, &mut |_, facts| bulk_count += usize::from(facts.is_some()));
         }
-        (told, inodes.len())
+        (bulk_count, inodes.len())
     }
 }
 
 impl Ext4 {
-    /// Mounts it anew. For a moment after it was unmounted the kernel may still have it mounted for writing.
+    /// Mounts it read-only. For a moment after its unmount the kernel may still have it mounted for writing.
     fn mount_for_reading(&self) {
         testing::wait_until("a mount for reading", || {
             let mut mount = Command::new("mount");
@@ -74,18 +74,18 @@ fn make(path: &Path, bytes: usize) -> File {
     File::options().write(true).open(path).unwrap()
 }
 
-/// Allocates blocks of a file, where the file system can: it takes extents.
+/// Allocates blocks of a file, if the file system supports it, which takes extents.
 fn allocate(arguments: &[&str]) {
     Command::new("fallocate").args(arguments).stderr(std::process::Stdio::null()).status().unwrap();
 }
 
-/// Files of all sorts.
+/// Creates files of all types.
 fn fill(root: &Path) {
     std::fs::create_dir_all(root.join("dir/deeper")).unwrap();
     for (number, bytes) in [0, 1, 59, 60, 200, 4096, 5000, 40_000, 300_000].into_iter().enumerate() {
         make(&root.join(format!("plain{number}")), bytes);
     }
-    // More extents than the inode holds, then more than a block does, some of them never written.
+    // More extents than the inode can hold, then more than a block can hold, some of them unwritten.
     for (name, pieces) in [("few", 4), ("several", 9), ("many", 2000)] {
         let file = make(&root.join(name), 0);
         for piece in 0..pieces {
@@ -127,7 +127,7 @@ fn fill(root: &Path) {
     }
 }
 
-/// Says how two snapshots differ, in words that name the file.
+/// Asserts that two snapshots are equal and names the differing file.
 fn assert_same(bulk: &Snapshot, calls: &Snapshot, what: &str) {
     assert_eq!(bulk.entries().len(), calls.entries().len(), "{what}");
     for place in 0..calls.entries().len() as u32 {
@@ -147,11 +147,11 @@ fn compare(root: &Path, what: &str) {
 }
 
 #[test]
-fn facts_are_the_same_in_bulk_and_by_calls() {
+fn bulk_reads_match_system_calls() {
     if !testing::is_root() {
         return;
     }
-    // What mkfs is told, how it is mounted, and which part of the files is told of in bulk, in percent.
+    // Description, mkfs options, mount options, and the percentage of files that the bulk reader returns.
     let kinds: [(&str, &[&str], &str, RangeInclusive<usize>); 9] = [
         ("default", &["-b", "4096", "-O", "metadata_csum,64bit"], "rw", 99..=100),
         ("small blocks", &["-b", "1024", "-O", "metadata_csum,^64bit"], "rw", 99..=100),
@@ -166,17 +166,17 @@ fn facts_are_the_same_in_bulk_and_by_calls() {
     let made: Vec<_> = kinds.iter().map(|(_, mkfs, mount, _)| Ext4::new(mkfs, mount)).collect();
     for (ext4, (kind, ..)) in made.iter().zip(&kinds) {
         fill(&ext4.at.join("."));
-        // With all changed just now.
+        // While all changes are recent.
         compare(&ext4.at, kind);
     }
-    settle();
+    wait_until_not_recent();
     for (ext4, (kind, _, _, part)) in made.iter().zip(&kinds) {
         run("sync", &["-f", ext4.at.to_str().unwrap()]);
-        let (told, of) = ext4.told("");
-        assert!(part.contains(&(told * 100 / of)), "{kind}: {told} of {of}");
+        let (bulk_count, of) = ext4.bulk_count("");
+        assert!(part.contains(&(bulk_count * 100 / of)), "{kind}: {bulk_count} of {of}");
         compare(&ext4.at, kind);
         compare(&ext4.at.join("dir/deeper"), kind);
-        // Of what is on disk alone, too.
+        // From disk only, too.
         unmount(&ext4.at);
         ext4.mount_for_reading();
         compare(&ext4.at, kind);
@@ -184,7 +184,7 @@ fn facts_are_the_same_in_bulk_and_by_calls() {
 }
 
 #[test]
-fn what_is_hidden_by_a_mount_is_not_told_of() {
+fn files_hidden_by_a_mount_are_not_read() {
     if !testing::is_root() {
         return;
     }
@@ -193,7 +193,7 @@ fn what_is_hidden_by_a_mount_is_not_told_of() {
         make(&ext4.at.join(name), 10);
     }
     std::fs::create_dir(ext4.at.join("below")).unwrap();
-    settle();
+    wait_until_not_recent();
     let at = |name: &str| ext4.at.join(name).to_str().unwrap().to_owned();
     run("mount", &["--bind", &at("other"), &at("hidden")]);
     run("mount", &["-t", "tmpfs", "none", &at("below")]);
@@ -204,10 +204,10 @@ fn what_is_hidden_by_a_mount_is_not_told_of() {
     let taken = (taken.0.unwrap(), taken.1.unwrap());
     assert_same(&taken.0, &taken.1, "mounted on");
     assert_eq!(taken.0.info().other_fs, 2);
-    assert_eq!(ext4.told(""), (3, 3));
+    assert_eq!(ext4.bulk_count(""), (3, 3));
 }
 
-/// Ends a thread, whatever happens to the test.
+/// Ends a thread on drop, even if the test fails.
 struct End<'e>(&'e AtomicBool);
 
 impl Drop for End<'_> {
@@ -217,7 +217,7 @@ impl Drop for End<'_> {
 }
 
 #[test]
-fn files_in_use_are_told_of_as_they_are() {
+fn bulk_reads_are_consistent_while_files_change() {
     if !testing::is_root() {
         return;
     }
@@ -228,7 +228,7 @@ fn files_in_use_are_told_of_as_they_are() {
         make(&ext4.at.join(format!("still/{number}")), 5000);
         make(&ext4.at.join(format!("used/{number}")), 5000);
     }
-    settle();
+    wait_until_not_recent();
     let still = snapshot_by_calls(&ext4.at.join("still"), "test", 1, None).unwrap();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -250,12 +250,12 @@ fn files_in_use_are_told_of_as_they_are() {
         for _ in 0..8 {
             let all = snapshot(&ext4.at, "test", 3, None).unwrap();
             assert_eq!(diff(&all, &all), []);
-            // The neighbours of what changes stay what they are.
+            // Unchanged files next to changing ones keep their attributes.
             let taken = snapshot(&ext4.at.join("still"), "test", 3, None).unwrap();
             assert_same(&taken, &still, "still");
             assert_eq!(diff(&still, &taken), []);
         }
     });
-    settle();
+    wait_until_not_recent();
     compare(&ext4.at, "used");
 }

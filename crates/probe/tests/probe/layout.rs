@@ -1,4 +1,4 @@
-//! Layout figures of real files on real file systems, against values worked out by hand and `filefrag`.
+//! Compares layout figures of real files on real file systems with values calculated by hand and with `filefrag`.
 
 use crate::common::{Mounted, run};
 use rustix::fs::{FallocateFlags, fallocate};
@@ -23,7 +23,7 @@ fn layout(root: &Path) -> StaticLayout {
     static_layout(root, BLOCK, 128 << 20).unwrap()
 }
 
-/// (place in the file, place on disk, length) in blocks, of the extents that are not inline.
+/// (offset in the file, offset on disk, length) in blocks, of the extents that are not inline.
 fn filefrag(path: &Path) -> Vec<(u64, u64, u64)> {
     let text = run("filefrag", &["-v", "-b4096", path.to_str().unwrap()]);
     let extents = text.lines().filter_map(|line| {
@@ -36,7 +36,7 @@ fn filefrag(path: &Path) -> Vec<(u64, u64, u64)> {
     extents.collect()
 }
 
-/// The layout score block by block, as its definition reads.
+/// The layout score block by block, according to its definition.
 fn score_of(files: &[Vec<(u64, u64, u64)>]) -> Option<f64> {
     let (mut behind, mut of) = (0, 0);
     for file in files {
@@ -53,7 +53,7 @@ fn in_blocks(extents: &[FileExtent]) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn a_file_written_at_once_is_one_run() {
+fn file_written_at_once_is_one_run() {
     on_each(|kind, mounted| {
         let root = mounted.root();
         std::fs::write(root.join("whole"), vec![7; 1 << 20]).unwrap();
@@ -65,8 +65,8 @@ fn a_file_written_at_once_is_one_run() {
 }
 
 #[test]
-fn files_written_in_turns_score_as_their_blocks_lie() {
-    // ext4 sets blocks aside for small files by processor: on another one a file would go on elsewhere.
+fn interleaved_writes_score_as_filefrag() {
+    // ext4 preallocates blocks for small files per processor: on another processor a file would continue elsewhere.
     let mut one = rustix::thread::CpuSet::new();
     one.set(rustix::thread::sched_getcpu());
     rustix::thread::sched_setaffinity(None, &one).unwrap();
@@ -89,9 +89,9 @@ fn files_written_in_turns_score_as_their_blocks_lie() {
 }
 
 #[test]
-fn blocks_given_in_turns_lie_torn() {
+fn interleaved_allocations_are_fragmented() {
     on_each(|kind, mounted| {
-        // Of the 15 blocks of a file behind another, the 8 that are the second of a pair lie behind it.
+        // Of the 15 blocks with a predecessor in a file, the 8 that are second in a pair directly follow it.
         let root = mounted.root();
         let files = ["a", "b"].map(|name| File::create(root.join(name)).unwrap());
         for pair in 0..8 {
@@ -109,11 +109,11 @@ fn blocks_given_in_turns_lie_torn() {
 }
 
 #[test]
-fn holes_cost_nothing() {
+fn holes_do_not_lower_the_score() {
     on_each(|kind, mounted| {
         let root = mounted.root();
         let mut file = File::create(root.join("sparse")).unwrap();
-        // At its full size from the start, so that no file system sets blocks aside behind each write.
+        // With its full size from the start, so that no file system preallocates blocks behind each write.
         file.set_len(512 * BLOCK).unwrap();
         for start in [0, 64, 256] {
             file.seek(SeekFrom::Start(start * BLOCK)).unwrap();
@@ -141,12 +141,12 @@ fn small_files_have_no_score_and_inline_ones_no_blocks() {
 }
 
 #[test]
-fn extents_are_those_of_filefrag() {
+fn extents_match_filefrag() {
     on_each(|kind, mounted| {
         let path = mounted.root().join("holes");
         let file = File::create(&path).unwrap();
         file.set_len(2100 * BLOCK).unwrap();
-        // More extents than one call of the kernel returns here, and space that is never written.
+        // More extents than one system call returns here, and unwritten space.
         for block in 0..700 {
             file.write_all_at(&[9; BLOCK as usize], block * 3 * BLOCK).unwrap();
         }
@@ -162,7 +162,7 @@ fn extents_are_those_of_filefrag() {
 }
 
 #[test]
-fn a_new_file_falls_into_the_holes_that_are_free() {
+fn new_file_has_few_fragments_and_is_removed() {
     on_each(|kind, mounted| {
         let root = mounted.root();
         let fresh = new_file(&root, 8 << 20).unwrap();
@@ -172,7 +172,7 @@ fn a_new_file_falls_into_the_holes_that_are_free() {
 }
 
 #[test]
-fn a_file_system_without_extent_maps_is_refused() {
+fn file_system_without_extent_maps_is_refused() {
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();
     std::fs::write(dir.path().join("file"), "data").unwrap();
     let error = static_layout(dir.path(), BLOCK, 128 << 20).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Measures of real file systems and disks, against values worked out by hand and those of other programs.
+//! Measurements of real file systems and disks, compared with values calculated by hand and with other programs.
 
 mod blocktrace;
 mod bulk;

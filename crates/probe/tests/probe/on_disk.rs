@@ -1,4 +1,4 @@
-//! Measures of real disks: what they are sent, and what the kernel keeps of it.
+//! Measurements of real disks: the requests they receive, and the caches.
 
 use crate::common::{Loop, Mounted};
 use disk::{DeviceCounters, MemoryLimit, Session};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
 
-/// A limit on memory; skips where the kernel has none.
+/// Sets a memory limit; skips if the kernel does not support it.
 fn limit(bytes: u64) -> Option<MemoryLimit> {
     match MemoryLimit::new(&Session::begin().unwrap(), bytes) {
         Err(error @ disk::Error::NoMemoryController) => {
@@ -32,7 +32,7 @@ fn sh(script: &str, directory: &Path) -> Command {
 }
 
 #[test]
-fn a_disk_is_read_past_all_caches_and_never_written() {
+fn disk_is_read_uncached_and_not_written() {
     if !testing::is_root() {
         return;
     }
@@ -59,7 +59,7 @@ fn small_durable_writes_are_amplified_and_large_ones_are_not() {
     for kind in ["ext4", "xfs", "btrfs"] {
         let Some(mounted) = Mounted::new(kind) else { continue };
         let root = mounted.root();
-        // What was delayed before is not charged to the command.
+        // Data that was delayed before the command does not count for it.
         std::fs::write(root.join("before"), vec![1; 32 << 20]).unwrap();
         let large = sh("head -c 16777216 /dev/urandom >large", &root);
         let large = command_write_amplification(&root, &mut { large }).unwrap();
@@ -69,13 +69,13 @@ fn small_durable_writes_are_amplified_and_large_ones_are_not() {
         let script = "for i in 1 2 3 4 5 6 7 8; do head -c 4096 /dev/urandom >small$i; sync small$i; done";
         let small = command_write_amplification(&root, &mut sh(script, &root)).unwrap();
         assert_eq!(small.changed_bytes, 8 * 4096, "{kind}");
-        // XFS leaves the places of metadata for later and writes only its log.
+        // XFS delays metadata writes and writes only its log.
         assert!(small.write_amplification.unwrap() > 1.4, "{kind}: {small:?}");
     }
 }
 
 #[test]
-fn a_picture_shows_every_block_of_every_file() {
+fn picture_has_every_block_of_every_file() {
     let Some(mounted) = Mounted::new("xfs") else { return };
     let root = mounted.root();
     std::fs::create_dir(root.join("b")).unwrap();
@@ -98,7 +98,7 @@ fn a_picture_shows_every_block_of_every_file() {
         let mapped = file_extents(file).unwrap();
         let expected = mapped.iter().map(|extent| (extent.logical, extent.physical, extent.len)).collect();
         assert_eq!(blocks(drawn.extents.clone()), blocks(expected));
-        // A file system may have given more than was written yet.
+        // A file system may have allocated more than was written so far.
         assert!(drawn.extents.iter().map(|(_, _, len)| len).sum::<u64>() >= 81920);
     }
     assert!(picture[3].extents.is_empty());
@@ -106,12 +106,12 @@ fn a_picture_shows_every_block_of_every_file() {
 }
 
 #[test]
-fn too_little_memory_for_the_reader_is_said() {
+fn insufficient_memory_for_reader_is_reported() {
     if !testing::is_root() {
         return;
     }
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();
-    // One line that grep has to keep whole.
+    // One line, which grep must keep in memory.
     std::fs::write(dir.path().join("line"), vec![b'x'; 48 << 20]).unwrap();
     let Some(limit) = limit(16 * MIB) else { return };
     let census = census(dir.path()).unwrap();

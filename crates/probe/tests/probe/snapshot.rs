@@ -14,7 +14,7 @@ fn take(root: &Path, threads: usize) -> Snapshot {
     snapshot(root, "test", threads, None).unwrap()
 }
 
-/// Files of a few blocks in pieces, some with several names, one that is sparse, and names that are no text.
+/// Creates fragmented files of a few blocks, files with several names, a sparse file, and a name that is not UTF-8.
 fn fill(root: &Path) {
     std::fs::create_dir_all(root.join("dir/deeper")).unwrap();
     for turn in 0..30u8 {
@@ -32,7 +32,7 @@ fn fill(root: &Path) {
 }
 
 #[test]
-fn every_entry_is_as_the_system_tells_it() {
+fn entries_match_stat() {
     if !testing::is_root() {
         return;
     }
@@ -67,7 +67,7 @@ fn every_entry_is_as_the_system_tells_it() {
             }
         }
         assert_eq!((taken.entries().len(), seen), (10, 4), "{kind}");
-        // The first of its names in scan order has the extents.
+        // Only the first name in scan order has the extents.
         let of = |path: &[u8]| {
             let place = (0..10).find(|place| taken.path(*place) == path).unwrap();
             taken.extents(place).len()
@@ -81,7 +81,7 @@ fn every_entry_is_as_the_system_tells_it() {
 }
 
 #[test]
-fn neither_threads_nor_keys_change_what_happened() {
+fn threads_and_keys_do_not_change_the_diff() {
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();
     let root = dir.path().join("tree");
     std::fs::create_dir(&root).unwrap();
@@ -107,7 +107,7 @@ fn neither_threads_nor_keys_change_what_happened() {
 }
 
 #[test]
-fn a_number_used_again_is_another_file() {
+fn reused_inode_number_is_another_file() {
     if !testing::is_root() {
         return;
     }
@@ -118,14 +118,18 @@ fn a_number_used_again_is_another_file() {
     let inode = std::fs::metadata(&path).unwrap().ino();
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "new").unwrap();
-    assert_eq!(std::fs::metadata(&path).unwrap().ino(), inode, "ext4 gives the lowest number that is free");
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().ino(),
+        inode,
+        "ext4 must reuse the lowest free inode number"
+    );
     let after = take(&mounted.root(), 2);
     let changes = diff(&before, &after);
     assert_eq!(changes.iter().map(|change| change.what).collect::<Vec<_>>(), [What::Replaced]);
 }
 
 #[test]
-fn what_comes_and_goes_meanwhile_is_no_error() {
+fn files_that_vanish_during_the_walk_are_not_errors() {
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();
     let ended = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -135,7 +139,7 @@ fn what_comes_and_goes_meanwhile_is_no_error() {
                     return;
                 }
                 let path = dir.path().join((n % 100).to_string());
-                // Files, directories with files, and each in the place of the other.
+                // Files, directories with files, and replacements of one by the other.
                 let _ = match n % 3 {
                     0 => std::fs::write(&path, "x"),
                     1 => std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path)),

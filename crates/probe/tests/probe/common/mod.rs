@@ -1,10 +1,10 @@
-//! Small file systems on loop devices, taken down whatever happens to the test.
+//! Small file systems on loop devices, removed even if the test fails.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Runs a program; its output, if it succeeds.
+/// Runs a program, asserts that it succeeds, and returns its output.
 pub fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -12,7 +12,7 @@ pub fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Unmounts what is at `at`. Another test that starts a program holds copies of this one's descriptors for a moment.
+/// Unmounts `at`. Another test that starts a program briefly holds copies of this process's descriptors.
 pub fn unmount(at: &Path) {
     if std::thread::panicking() {
         let _ = Command::new("umount").arg("-l").arg(at).status();
@@ -57,7 +57,7 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Makes a file system of 512 MiB; skips for want of root or of its program.
+    /// Creates a file system of 512 MiB; skips without root or the mkfs program.
     pub fn new(kind: &str) -> Option<Mounted> {
         let mkfs = format!("mkfs.{kind}");
         if !testing::is_root() || !testing::has_tool(&mkfs) {
@@ -71,14 +71,14 @@ impl Mounted {
         Some(Mounted { at, disk })
     }
 
-    /// A directory for the test's files, as some file systems come with a directory of their own.
+    /// A directory for the test's files, because some file systems create a directory of their own.
     pub fn root(&self) -> PathBuf {
         let root = self.at.join("root");
         std::fs::create_dir_all(&root).unwrap();
         root
     }
 
-    /// Mounts it anew, so that nothing is cached.
+    /// Remounts it to drop its caches.
     pub fn chill(&self) {
         unmount(&self.at);
         run("mount", &[&self.disk.device, self.at.to_str().unwrap()]);
