@@ -1,7 +1,8 @@
-//! How near replay comes to the ceiling: the same system calls in a plain loop, with everything prepared.
+//! Compares replay with its upper limit: the same system calls in a plain loop, with everything prepared.
 //!
-//! Creates of 4 to 64 KiB with fallocate, deletes, and syncs, over 500 directories of a new file system in memory; replay and
-//! the plain loop take turns. Needs root. Interrupted or killed, it leaves nothing mounted and no image in memory. `cargo bench -p senesce-replay [-- ROUNDS FS...]`
+//! Creates of 4 to 64 KiB with fallocate, deletes, and syncs, in 500 directories of a new file system in memory; replay and
+//! the plain loop alternate. Needs root. Leaves no mount and no image in memory, even if interrupted or killed.
+//! `cargo bench -p senesce-replay [-- ROUNDS FS...]`
 
 #[path = "../tests/replay/common/churn.rs"]
 mod churn;
@@ -22,17 +23,17 @@ use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, mkdirat,
 use senesce_replay as replay;
 use trace::Op;
 
-/// How much of the plain loop's speed replay must reach.
+/// The minimum speed of replay relative to the plain loop.
 const LEAST: f64 = 0.85;
 const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
-/// As often as replay does.
+/// The sync interval of replay.
 const SYNC_BYTES: u64 = 32 << 20;
 const DIRS: u64 = 500;
 const LIVE: u64 = 20_000;
 const CHURN: u64 = 100_000;
 
 fn main() {
-    disk::isolate().expect("root may leave the mount namespace");
+    disk::isolate().expect("root can create a mount namespace");
     disk::catch_interrupts();
     let rounds = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(5);
     let trace = churn(DIRS, LIVE + CHURN, LIVE as usize, u64::MAX, |_, below| 4096 + below(60 << 10));
@@ -66,7 +67,7 @@ fn main() {
     }
 }
 
-/// Operations a second of a replay and of the plain loop, each on a file system of its own.
+/// Operations per second of a replay and of the plain loop, each on its own file system.
 fn turn(fs: &str, threads: usize, trace: &[Op], replay_first: bool) -> Option<(f64, f64)> {
     let replay = || {
         let image = Image::new(fs, 2048, &["-q"])?;
@@ -85,7 +86,7 @@ fn turn(fs: &str, threads: usize, trace: &[Op], replay_first: bool) -> Option<(f
     })
 }
 
-/// The rate of a run that nobody broke off.
+/// The rate of a run that was not interrupted.
 fn whole(rate: f64) -> Option<f64> {
     (!disk::interrupted()).then_some(rate)
 }
@@ -103,11 +104,11 @@ fn replay_into(root: Option<&Path>, trace: &[Op], threads: usize) {
     assert_eq!(replay.errors(), []);
 }
 
-/// A call with everything it needs.
+/// A prepared system call.
 struct Call {
     dir: usize,
     name: CString,
-    /// The size of a file to create; none is deleted.
+    /// The size of a file to create; `None` to delete it.
     size: Option<u64>,
 }
 
@@ -118,7 +119,8 @@ fn plain(root: &Path, trace: &[Op], threads: usize) -> f64 {
     for op in trace {
         let (parent, file, size) = match *op {
             Op::Mkdir { dir, .. } => {
-                mkdirat(&root, dir.to_string(), Mode::from_raw_mode(0o755)).expect("a directory can be made");
+                mkdirat(&root, dir.to_string(), Mode::from_raw_mode(0o755))
+                    .expect("a directory can be created");
                 dirs.push(open(&root, dir.to_string()));
                 continue;
             }
@@ -127,14 +129,16 @@ fn plain(root: &Path, trace: &[Op], threads: usize) -> f64 {
             _ => unreachable!("the trace has no other operations"),
         };
         let dir = parent.0 as usize - 1;
-        let name = CString::new(file.to_string()).expect("names have no zeros");
+        let name = CString::new(file.to_string()).expect("names contain no NUL");
         calls[dir % threads].push(Call { dir, name, size });
     }
-    let (sync, bytes) =
-        (openat(&root, ".", OFlags::RDONLY, Mode::empty()).expect("it is there"), AtomicU64::new(0));
+    let (sync, bytes) = (
+        openat(&root, ".", OFlags::RDONLY, Mode::empty()).expect("the root can be opened"),
+        AtomicU64::new(0),
+    );
     rate(trace.len(), || {
         thread::scope(|scope| {
-            let (here, others) = calls.split_first().expect("there is a thread");
+            let (here, others) = calls.split_first().expect("at least one thread");
             others.iter().for_each(|calls| drop(scope.spawn(|| make(&dirs, calls, &sync, &bytes))));
             make(&dirs, here, &sync, &bytes);
         })
@@ -147,24 +151,25 @@ fn make(dirs: &[OwnedFd], calls: &[Call], sync: &OwnedFd, bytes: &AtomicU64) {
         let dir = &dirs[call.dir];
         match call.size {
             Some(size) => {
-                let fd =
-                    openat(dir, &call.name, flags, Mode::from_raw_mode(0o644)).expect("a file can be made");
-                fallocate(&fd, FallocateFlags::empty(), 0, size).expect("there is room");
+                let fd = openat(dir, &call.name, flags, Mode::from_raw_mode(0o644))
+                    .expect("a file can be created");
+                fallocate(&fd, FallocateFlags::empty(), 0, size).expect("the file system has space");
                 let before = bytes.fetch_add(size, Relaxed);
                 if before / SYNC_BYTES != (before + size) / SYNC_BYTES {
                     if disk::interrupted() {
                         return;
                     }
-                    syncfs(sync).expect("memory can be synced");
+                    syncfs(sync).expect("the file system can be synced");
                 }
             }
-            None => unlinkat(dir, &call.name, AtFlags::empty()).expect("the file is there"),
+            None => unlinkat(dir, &call.name, AtFlags::empty()).expect("the file exists"),
         }
     }
 }
 
 fn open(dir: impl rustix::fd::AsFd, path: impl rustix::path::Arg) -> OwnedFd {
-    openat(dir, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).expect("it is there")
+    openat(dir, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .expect("the directory exists")
 }
 
 fn rate(operations: usize, work: impl FnOnce()) -> f64 {

@@ -1,35 +1,35 @@
-//! How fast a history of git is extracted, replayed and pulled: the repository that is named, or a sample.
+//! Measures how fast a Git history is extracted, replayed and pulled, for a given repository or a sample.
 //!
-//! `cargo bench -p senesce-replay --bench history [-- REPOSITORY]`. All trees are in /dev/shm, until it ends or is interrupted.
+//! `cargo bench -p senesce-replay --bench history [-- REPOSITORY]`. All trees are in /dev/shm and are removed at the end or on interruption.
 
 use ager::git::{ExtractOptions, Extracted, Gc, History, Live, LiveOptions, Order, sample};
 use senesce_replay::{Flow, Options, Replay};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Pulls that are done live, which takes a thousand times as long as extracting them.
+/// Number of live pulls; a live pull takes a thousand times as long as an extraction.
 const LIVE_PULLS: u64 = 200;
 
 fn main() {
     disk::catch_interrupts();
-    let memory = tempfile::tempdir_in("/dev/shm").expect("there is room in memory");
+    let memory = tempfile::tempdir_in("/dev/shm").expect("/dev/shm has space");
     let named = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
     let repository = named.unwrap_or_else(|| {
         let path = memory.path().join("sample");
-        sample::make(&path, 1000, 42).expect("git is installed");
+        sample::make(&path, 1000, 42).expect("Git is installed");
         path
     });
-    let history = History::open(&repository, Order::FirstParent).expect("it is a repository");
+    let history = History::open(&repository, Order::FirstParent).expect("the path is a Git repository");
     println!("{} pulls", history.count());
     let source = |pulls| Extracted::new(&history, ExtractOptions { pulls, ..ExtractOptions::default() });
     let replay = |replay: &mut Replay, source: &mut Extracted| {
         let mut go_on = |_: &_| if disk::interrupted() { Flow::Stop } else { Flow::Go };
-        let outcome = replay.run(source, None, &mut go_on).expect("the history is whole");
+        let outcome = replay.run(source, None, &mut go_on).expect("the history is complete");
         assert!(replay.errors().is_empty(), "{:?}", replay.errors());
         outcome.operations
     };
 
-    let mut extracted = source(None).expect("there are commits");
+    let mut extracted = source(None).expect("the history has commits");
     let report = time("extract, apply nothing", history.count());
     let operations = replay(&mut Replay::null(&Options::default()), &mut extracted);
     if disk::interrupted() {
@@ -39,10 +39,11 @@ fn main() {
     println!("{operations} operations");
 
     for threads in [1, 2] {
-        let mut extracted = source(None).expect("there are commits");
+        let mut extracted = source(None).expect("the history has commits");
         let options = Options { threads, ..Options::default() };
         let root = directory(memory.path(), &format!("replay{threads}"));
-        let mut labelled = Replay::labelled(&root, &options, extracted.labels()).expect("it was just made");
+        let mut labelled =
+            Replay::labelled(&root, &options, extracted.labels()).expect("the directory was just created");
         let report = time(&format!("extract and replay with contents, threads: {threads}"), history.count());
         replay(&mut labelled, &mut extracted);
         if disk::interrupted() {
@@ -53,18 +54,18 @@ fn main() {
 
     let pulls = LIVE_PULLS.min(history.count());
     let options = LiveOptions { gc: Gc::Off, scratch: memory.path().into() };
-    let mut live = Live::begin(&history, &memory.path().join("live"), &options).expect("git is installed");
+    let mut live = Live::begin(&history, &memory.path().join("live"), &options).expect("Git is installed");
     let report = time("pull live", pulls);
     for pull in 1..=pulls {
         if disk::interrupted() {
             return;
         }
-        live.pull(pull).expect("the history is whole");
+        live.pull(pull).expect("the history is complete");
     }
     report();
 }
 
-/// Begins to time `pulls` pulls; what it gives back ends and prints that.
+/// Starts timing `pulls` pulls; the returned function prints the rate.
 fn time(what: &str, pulls: u64) -> impl FnOnce() + use<> {
     let (what, start) = (what.to_owned(), Instant::now());
     move || {
@@ -75,6 +76,6 @@ fn time(what: &str, pulls: u64) -> impl FnOnce() + use<> {
 
 fn directory(above: &Path, name: &str) -> PathBuf {
     let path = above.join(name);
-    std::fs::create_dir(&path).expect("it was not there");
+    std::fs::create_dir(&path).expect("the directory is new");
     path
 }

@@ -1,4 +1,4 @@
-//! Giving files blocks without writing bytes.
+//! Allocates blocks without writing data.
 
 use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl, ftruncate};
@@ -6,25 +6,24 @@ use rustix::io::{self, Errno, retry_on_intr};
 
 use fiemap::{ExtentFlags, each_extent};
 
-/// Has the file system set blocks aside for `len` bytes at `offset`.
+/// Preallocates blocks for `len` bytes at `offset`.
 pub(crate) fn preallocate(fd: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
     retry_on_intr(|| fallocate(fd, FallocateFlags::empty(), offset, len))
 }
 
-/// Gives the new file `fd`, open for direct I/O, blocks of `block` bytes for its first `size` bytes, and says whether
-/// that can be had here; if not, the file is empty, and open for ordinary I/O.
+/// Allocates blocks of `block` bytes for the first `size` bytes of the new file `fd`, which is open for direct I/O. Returns false if this
+/// is unsupported here; the file is then empty and open for buffered I/O.
 ///
-/// A file system may ask its allocator for other blocks to preallocate than to write: ext4 serves small files that
-/// are written from stretches set aside for many of them, and preallocation from anywhere (`fallocate` passes
-/// `EXT4_GET_BLOCKS_NO_NORMALIZE`). A direct write allocates as writing does, and before it looks at the memory that
-/// it is to take the bytes from. There is none at the address given here, so the write fails after its blocks were
-/// allocated: they stay, unwritten.
+/// A file system may allocate differently for preallocation and for writes: ext4 takes the blocks of small written files from
+/// groups that are preallocated for many files, but preallocation takes them from anywhere (`fallocate` passes
+/// `EXT4_GET_BLOCKS_NO_NORMALIZE`). A direct write allocates like any write, before it accesses the memory with the
+/// data. The address passed here is unmapped, so the write fails after its blocks were allocated: they remain as unwritten blocks.
 ///
 /// Only unwritten extents count. Where the kernel turns a direct write into a buffered one (ext4 with block maps or with
-/// journalled data), the write that fails leaves zeros in memory, which are written back like any others: blocks that
-/// count as written, that [`crate::fill()`] passes by, and that do not hold what [`crate::verify()`] expects.
+/// journalled data), the failed write leaves zeros in the page cache, which are written back: their blocks
+/// count as written, [`crate::fill()`] skips them, and they do not match the contents that [`crate::verify()`] expects.
 pub(crate) fn allocate_as_written(fd: BorrowedFd<'_>, size: u64, block: u64) -> io::Result<bool> {
-    // Blocks beyond the end would be taken back when the write fails.
+    // Sets the size first: the failing write would free blocks beyond the end of the file.
     retry_on_intr(|| ftruncate(fd, size))?;
     let end = size.next_multiple_of(block);
     let mut at = 0;
@@ -38,7 +37,7 @@ pub(crate) fn allocate_as_written(fd: BorrowedFd<'_>, size: u64, block: u64) -> 
             Some(Errno::FAULT) => {}
             other => return Err(other.unwrap_or(Errno::IO)),
         }
-        // What was allocated lies together; there may be more to allocate behind it.
+        // The blocks allocated so far are contiguous; more may be needed behind them.
         let before = at;
         each_extent(fd, |extent| {
             if extent.flags.any(ExtentFlags::UNWRITTEN) && extent.logical <= at {
@@ -46,7 +45,7 @@ pub(crate) fn allocate_as_written(fd: BorrowedFd<'_>, size: u64, block: u64) -> 
             }
         })?;
         if at == before {
-            // Takes back the zeros, and the blocks of a beginning.
+            // Drops the zeros, and the blocks of a partial allocation.
             retry_on_intr(|| ftruncate(fd, 0))?;
             fcntl_setfl(fd, fcntl_getfl(fd)? - OFlags::DIRECT)?;
             return Ok(false);

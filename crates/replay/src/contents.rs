@@ -1,9 +1,9 @@
-//! The contents of files: bytes that no file system can compress, that can be made for any position at once, and
-//! that say which file they were written for.
+//! The contents of files: incompressible bytes that can be generated for any offset and
+//! that identify the file they were written for.
 //!
 //! Word i of a file (8 bytes, little-endian) is element i of the SplitMix64 sequence (Steele, Lea & Flood 2014) that
-//! starts at a key made of the seed and the file's number. Every step can be undone, so a word that is read back
-//! tells the number: [`owner`]. That is how renamed files are verified, whose names no longer tell it.
+//! starts at a key derived from the seed and the file number. Every step is invertible, so a word read back
+//! yields the file number: [`owner`]. This allows verification of renamed files, whose names differ from the number.
 
 use trace::FileId;
 
@@ -11,7 +11,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 const FIRST: u64 = 0xbf58_476d_1ce4_e5b9;
 const SECOND: u64 = 0x94d0_49bb_1331_11eb;
 
-/// Fills `buf` with the contents that `file` has from byte `offset` on.
+/// Fills `buf` with the contents of `file` from byte `offset`.
 pub fn contents(seed: u64, file: FileId, offset: u64, buf: &mut [u8]) {
     let key = key(seed, file);
     let mut index = offset / 8;
@@ -31,14 +31,14 @@ pub fn contents(seed: u64, file: FileId, offset: u64, buf: &mut [u8]) {
     tail.copy_from_slice(&word(key, index).to_le_bytes()[..tail.len()]);
 }
 
-/// The file that has `word` as word `index` of its contents. Every word gives some number: those that no trace
-/// reaches give away that the word is none of ours.
+/// The file with `word` as word `index` of its contents. Every word yields a number; a number that no trace
+/// reaches shows that a replay did not write the word.
 pub(crate) fn owner(seed: u64, index: u64, word: u64) -> FileId {
     let key = unmix(word).wrapping_sub(index.wrapping_mul(GOLDEN));
     FileId(unmix(key) ^ mix(seed))
 }
 
-/// A place in the contents of some file: all that tells how they go on, and neither the seed nor the file.
+/// A position in the contents of a file: determines the following bytes, without seed and file number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position(pub u64);
 
@@ -51,7 +51,7 @@ impl Position {
         Position(self.0.wrapping_add(words.wrapping_mul(GOLDEN)))
     }
 
-    /// Fills `buf` with the contents from here on.
+    /// Fills `buf` with the contents from this position.
     pub fn contents(self, buf: &mut [u8]) {
         let mut at = self;
         let mut words = buf.chunks_exact_mut(8);
@@ -63,7 +63,7 @@ impl Position {
         tail.copy_from_slice(&mix(at.0).to_le_bytes()[..tail.len()]);
     }
 
-    /// How many bytes at the start of `bytes` are the contents from here on.
+    /// The number of bytes at the start of `bytes` that match the contents from this position.
     fn follow(self, bytes: &[u8]) -> usize {
         let mut at = self;
         let mut same = 0;
@@ -80,12 +80,12 @@ impl Position {
     }
 }
 
-/// The first run of at least `least` bytes, and of two words at that, in `bytes` at or behind `from` that are contents of some
-/// file: where it starts, how long it is, and where in the contents it starts. Whatever the seed, for two words in a row
-/// tell that they are some, but for one in 2⁶⁴ pairs.
+/// The first run of contents in `bytes` at or behind `from`, with at least `least` bytes and at least two words: its offset, its
+/// length, and its position in the contents. Works for any seed, because two consecutive words
+/// identify contents, with a false positive for one in 2⁶⁴ pairs.
 pub fn find_contents(bytes: &[u8], from: usize, least: usize) -> Option<(usize, usize, Position)> {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    // What the words at the last eight places tell, so that each word is undone once.
+    // The positions of the words at the last eight offsets, so that each word is inverted once.
     let mut before = [Position(0); 8];
     for at in from..bytes.len().saturating_sub(7) {
         let here = Position::of(word(at));
@@ -116,14 +116,14 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Undoes [`mix`].
+/// Inverts [`mix`].
 fn unmix(mut x: u64) -> u64 {
     x = unshift(x, 31).wrapping_mul(const { inverse(SECOND) });
     x = unshift(x, 27).wrapping_mul(const { inverse(FIRST) });
     unshift(x, 30)
 }
 
-/// Undoes `x ^ (x >> by)`, for `by` of at least 22.
+/// Inverts `x ^ (x >> by)`, for `by` of at least 22.
 fn unshift(x: u64, by: u32) -> u64 {
     x ^ (x >> by) ^ (x >> (2 * by))
 }
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_part_equals_that_part_of_the_whole(seed: u64, file: u64, from in 0usize..600, len in 0usize..600) {
+        fn part_equals_part_of_whole(seed: u64, file: u64, from in 0usize..600, len in 0usize..600) {
             let mut whole = [0; 1200];
             contents(seed, FileId(file), 0, &mut whole);
             let mut part = vec![0; len];
@@ -156,7 +156,7 @@ mod tests {
         }
 
         #[test]
-        fn contents_are_found_wherever_they_lie(
+        fn contents_are_found_at_any_offset(
             seed: u64, file: u64, words in 0u64..1 << 40, len in 64usize..700,
             before in proptest::collection::vec(any::<u8>(), 0..100),
             after in proptest::collection::vec(any::<u8>(), 0..100),
@@ -173,12 +173,12 @@ mod tests {
         }
 
         #[test]
-        fn what_is_none_is_not_taken_for_some(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        fn arbitrary_bytes_are_not_contents(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
             prop_assert_eq!(find_contents(&bytes, 0, 16), None);
         }
 
         #[test]
-        fn a_word_tells_its_file(seed: u64, file: u64, index in 0..u64::MAX / 8) {
+        fn word_yields_its_file(seed: u64, file: u64, index in 0..u64::MAX / 8) {
             let mut bytes = [0; 8];
             contents(seed, FileId(file), index * 8, &mut bytes);
             prop_assert_eq!(owner(seed, index, u64::from_le_bytes(bytes)), FileId(file));

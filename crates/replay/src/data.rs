@@ -1,4 +1,4 @@
-//! How files get their bytes.
+//! Writes or allocates the data of files.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -10,39 +10,39 @@ use rustix::io::{self, Errno, pwrite, retry_on_intr};
 use trace::{Content, FileId};
 
 use crate::allocate::{allocate_as_written, preallocate};
-use crate::room::Room;
+use crate::free_space::FreeSpace;
 use crate::{Data, Options, contents};
 
-/// How much is made and written at once.
+/// Bytes generated and written per system call.
 const CHUNK: u64 = 256 << 10;
 
-/// How a file gets its first bytes.
+/// How a new file gets its data.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// It has no bytes, and is not opened in a special way.
+pub(crate) enum Strategy {
+    /// No data; opened without special flags.
     Empty,
-    /// It has a size and no blocks.
+    /// A size without blocks.
     Hole,
-    /// Bytes are written.
+    /// Data is written.
     Written,
     /// Blocks are preallocated.
     Preallocated,
-    /// Blocks are preallocated where that can be done, else bytes are written.
+    /// Blocks are preallocated if supported, otherwise data is written.
     PreallocatedOrWritten,
-    /// Blocks are allocated as if for writing, see [`allocate_as_written`], or else as above.
+    /// Blocks are allocated as for a write, see [`allocate_as_written`], or otherwise as in `PreallocatedOrWritten`.
     AsWritten,
 }
 
-impl Way {
-    /// What a file must be opened with besides.
+impl Strategy {
+    /// Additional open flags.
     pub fn open_flags(self) -> OFlags {
-        if self == Way::AsWritten { OFlags::DIRECT } else { OFlags::empty() }
+        if self == Strategy::AsWritten { OFlags::DIRECT } else { OFlags::empty() }
     }
 }
 
-/// What all writers of a replay share.
-pub(crate) struct Ways {
-    room: Room,
+/// State shared by all writers of a replay.
+pub(crate) struct SharedWriter {
+    space: FreeSpace,
     data: Data,
     inline_limit: u64,
     grouped_limit: u64,
@@ -54,12 +54,12 @@ pub(crate) struct Ways {
     cannot_allocate_as_written: AtomicBool,
 }
 
-impl Ways {
-    /// Ways for the file system that `root` is on.
+impl SharedWriter {
+    /// Creates the state for the file system of `root`.
     pub fn new(root: OwnedFd, options: &Options) -> Self {
         Self {
             block: fstatvfs(&root).map_or(4096, |numbers| numbers.f_bsize),
-            room: Room::of(root, Duration::from_millis(options.space_wait_ms)),
+            space: FreeSpace::of(root, Duration::from_millis(options.space_wait_ms)),
             data: options.data,
             inline_limit: options.inline_limit_bytes,
             grouped_limit: options.grouped_limit_bytes,
@@ -71,62 +71,62 @@ impl Ways {
         }
     }
 
-    /// How a file is made.
-    fn way(&self, asked: Content, size: u64) -> Way {
+    /// The strategy for a new file.
+    fn strategy(&self, asked: Content, size: u64) -> Strategy {
         match (asked, self.data) {
-            (Content::Symlink, _) => Way::Empty,
-            _ if size == 0 => Way::Empty,
-            (Content::Hole, _) => Way::Hole,
-            (Content::Written, _) | (Content::Auto, Data::Write) => Way::Written,
-            (Content::Preallocated, _) | (Content::Auto, Data::Fallocate) => Way::Preallocated,
-            (Content::Auto, Data::Auto) if size <= self.inline_limit => Way::Written,
-            (Content::Auto, Data::Auto) if self.cannot_preallocate.load(Relaxed) => Way::Written,
-            (Content::Auto, Data::Auto) if size > self.grouped_limit => Way::PreallocatedOrWritten,
+            (Content::Symlink, _) => Strategy::Empty,
+            _ if size == 0 => Strategy::Empty,
+            (Content::Hole, _) => Strategy::Hole,
+            (Content::Written, _) | (Content::Auto, Data::Write) => Strategy::Written,
+            (Content::Preallocated, _) | (Content::Auto, Data::Fallocate) => Strategy::Preallocated,
+            (Content::Auto, Data::Auto) if size <= self.inline_limit => Strategy::Written,
+            (Content::Auto, Data::Auto) if self.cannot_preallocate.load(Relaxed) => Strategy::Written,
+            (Content::Auto, Data::Auto) if size > self.grouped_limit => Strategy::PreallocatedOrWritten,
             (Content::Auto, Data::Auto) if self.cannot_allocate_as_written.load(Relaxed) => {
-                Way::PreallocatedOrWritten
+                Strategy::PreallocatedOrWritten
             }
-            (Content::Auto, Data::Auto) => Way::AsWritten,
+            (Content::Auto, Data::Auto) => Strategy::AsWritten,
         }
     }
 
-    /// Counts bytes, and forces all to disk when there were enough since that was last done.
+    /// Counts bytes, and syncs once every `write_back_bytes`.
     fn count(&self, len: u64) -> io::Result<()> {
         let before = self.written.fetch_add(len, Relaxed);
         match before / self.write_back_bytes == (before + len) / self.write_back_bytes {
             true => Ok(()),
-            false => self.room.sync(),
+            false => self.space.sync(),
         }
     }
 
-    /// Gives a new file its first bytes, once.
+    /// Writes or allocates the data of a new file, without retry.
     fn create(
         &self,
         filler: &mut Filler,
         fd: BorrowedFd<'_>,
         file: FileId,
         size: u64,
-        way: Way,
+        strategy: Strategy,
         given: Option<&[u8]>,
     ) -> io::Result<()> {
-        match way {
-            Way::Empty => Ok(()),
-            Way::Hole => retry_on_intr(|| ftruncate(fd, size)),
-            Way::Written => match given {
+        match strategy {
+            Strategy::Empty => Ok(()),
+            Strategy::Hole => retry_on_intr(|| ftruncate(fd, size)),
+            Strategy::Written => match given {
                 Some(bytes) => write_all(fd, bytes, 0).and_then(|()| self.count(size)),
                 None => self.write(filler, fd, file, 0, size),
             },
-            Way::Preallocated => preallocate(fd, 0, size).and_then(|()| self.count(size)),
-            Way::PreallocatedOrWritten => match preallocate(fd, 0, size) {
+            Strategy::Preallocated => preallocate(fd, 0, size).and_then(|()| self.count(size)),
+            Strategy::PreallocatedOrWritten => match preallocate(fd, 0, size) {
                 Err(Errno::OPNOTSUPP) => {
                     self.cannot_preallocate.store(true, Relaxed);
                     self.write(filler, fd, file, 0, size)
                 }
                 done => done.and_then(|()| self.count(size)),
             },
-            Way::AsWritten if allocate_as_written(fd, size, self.block)? => self.count(size),
-            Way::AsWritten => {
+            Strategy::AsWritten if allocate_as_written(fd, size, self.block)? => self.count(size),
+            Strategy::AsWritten => {
                 self.cannot_allocate_as_written.store(true, Relaxed);
-                self.create(filler, fd, file, size, Way::PreallocatedOrWritten, given)
+                self.create(filler, fd, file, size, Strategy::PreallocatedOrWritten, given)
             }
         }
     }
@@ -144,48 +144,48 @@ impl Ways {
     }
 }
 
-/// Gives files their bytes, for one thread.
+/// Writes the data of files; one per thread.
 pub(crate) struct Writer {
-    ways: Arc<Ways>,
+    shared: Arc<SharedWriter>,
     filler: Filler,
 }
 
 impl Writer {
-    pub fn new(ways: Arc<Ways>) -> Self {
-        Self { ways, filler: Filler::default() }
+    pub fn new(shared: Arc<SharedWriter>) -> Self {
+        Self { shared, filler: Filler::default() }
     }
 
-    /// How to make a file of that size.
-    pub fn way(&self, size: u64, asked: Content) -> Way {
-        self.ways.way(asked, size)
+    /// The strategy for a new file of this size.
+    pub fn strategy(&self, size: u64, asked: Content) -> Strategy {
+        self.shared.strategy(asked, size)
     }
 
-    /// The space that it writes to.
-    pub fn room(&self) -> &Room {
-        &self.ways.room
+    /// The space of the file system.
+    pub fn space(&self) -> &FreeSpace {
+        &self.shared.space
     }
 
-    /// Gives the new file `fd`, opened with [`Way::open_flags`], its first `size` bytes: what is `given`, if that is known,
-    /// else made up.
+    /// Gives the new file `fd`, opened with [`Strategy::open_flags`], its first `size` bytes: `given` if known, else generated
+    /// contents.
     pub fn create(
         &mut self,
         fd: BorrowedFd<'_>,
         file: FileId,
         size: u64,
-        way: Way,
+        strategy: Strategy,
         given: Option<&[u8]>,
     ) -> io::Result<()> {
-        let Self { ways, filler } = self;
-        ways.room.find(|| ways.create(filler, fd, file, size, way, given))
+        let Self { shared, filler } = self;
+        shared.space.retry(|| shared.create(filler, fd, file, size, strategy, given))
     }
 
-    /// Gives an existing file `len` bytes at `offset`.
+    /// Writes or allocates `len` bytes at `offset` of an existing file.
     pub fn update(&mut self, fd: BorrowedFd<'_>, file: FileId, offset: u64, len: u64) -> io::Result<()> {
-        let Self { ways, filler } = self;
-        ways.room.find(|| match ways.data {
+        let Self { shared, filler } = self;
+        shared.space.retry(|| match shared.data {
             _ if len == 0 => Ok(()),
-            Data::Fallocate => preallocate(fd, offset, len).and_then(|()| ways.count(len)),
-            Data::Auto | Data::Write => ways.write(filler, fd, file, offset, len),
+            Data::Fallocate => preallocate(fd, offset, len).and_then(|()| shared.count(len)),
+            Data::Auto | Data::Write => shared.write(filler, fd, file, offset, len),
         })
     }
 }
@@ -199,14 +199,14 @@ fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8], mut offset: u64) -> io::Resul
     Ok(())
 }
 
-/// Writes [`contents`], out of a buffer that is used again and again.
+/// Writes [`contents`], with a reused buffer.
 #[derive(Default)]
 pub(crate) struct Filler {
     buffer: Vec<u8>,
 }
 
 impl Filler {
-    /// Writes what `file` holds in the `len` bytes from `offset` on.
+    /// Writes the contents of `file` in the range of `len` bytes from `offset`.
     pub fn fill(
         &mut self,
         seed: u64,

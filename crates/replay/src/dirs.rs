@@ -1,4 +1,4 @@
-//! The open directories of one engine, as many as it may have, the least recently used giving way (CLOCK).
+//! A cache of open directories of one engine, with a fixed capacity and CLOCK replacement (approximate LRU).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,7 +16,7 @@ use crate::tree::Tree;
 pub(crate) struct Dirs {
     tree: Arc<Tree>,
     slots: Vec<Slot>,
-    places: HashMap<DirId, usize, BuildHasherDefault<Multiply>>,
+    places: HashMap<DirId, usize, BuildHasherDefault<FibonacciHasher>>,
     hand: usize,
     capacity: usize,
 }
@@ -28,12 +28,12 @@ struct Slot {
 }
 
 impl Dirs {
-    /// An empty cache for `capacity` directories of `tree`.
+    /// Creates an empty cache for `capacity` directories of `tree`.
     pub fn new(tree: Arc<Tree>, capacity: usize) -> Self {
         Self { tree, slots: Vec::new(), places: HashMap::default(), hand: 0, capacity: capacity.max(1) }
     }
 
-    /// The directory `dir`, open.
+    /// The open directory `dir`.
     pub fn open(&mut self, dir: DirId) -> Result<BorrowedFd<'_>, Trouble> {
         if dir == ROOT {
             return Ok(self.tree.root().as_fd());
@@ -46,7 +46,7 @@ impl Dirs {
         Ok(self.slots[place].fd.as_fd())
     }
 
-    /// Closes `dir`, which was removed, so that its number can be used again.
+    /// Closes `dir`, which was removed, so that its number can be reused.
     pub fn forget(&mut self, dir: DirId) {
         let Some(place) = self.places.remove(&dir) else { return };
         self.slots.swap_remove(place);
@@ -55,23 +55,23 @@ impl Dirs {
         }
     }
 
-    /// Opens all directories on the way to `dir` from the nearest open one.
+    /// Opens all directories on the path to `dir`, starting at the nearest open one.
     fn open_from_above(&mut self, dir: DirId) -> Result<usize, Trouble> {
-        let mut way = vec![dir];
+        let mut path = vec![dir];
         let mut above = self.tree.parent(dir)?;
         while above != ROOT && !self.places.contains_key(&above) {
-            way.push(above);
+            path.push(above);
             above = self.tree.parent(above)?;
         }
         let mut name = Vec::new();
         let mut place = None;
-        for &dir in way.iter().rev() {
+        for &dir in path.iter().rev() {
             self.tree.names().dir(dir, &mut name)?;
             let opened = open_path(self.open(above)?, &name)?;
             place = Some(self.keep(dir, opened));
             above = dir;
         }
-        Ok(place.expect("the way has at least one step"))
+        Ok(place.expect("the path has at least one step"))
     }
 
     fn keep(&mut self, dir: DirId, fd: OwnedFd) -> usize {
@@ -100,17 +100,17 @@ impl Dirs {
     }
 }
 
-/// Opens a directory as a place to work in and no more (`O_PATH`), which spares the file system the work.
+/// Opens a directory with `O_PATH`, which avoids work in the file system.
 fn open_path(parent: BorrowedFd<'_>, name: &[u8]) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     io::retry_on_intr(|| openat(parent, name, flags, Mode::empty()))
 }
 
-/// Fibonacci hashing: directories are numbers that no enemy chooses to collide, and one is looked up an operation.
+/// Fibonacci hashing: directory numbers are not adversarial, and every operation does a lookup.
 #[derive(Default)]
-struct Multiply(u64);
+struct FibonacciHasher(u64);
 
-impl Hasher for Multiply {
+impl Hasher for FibonacciHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -121,6 +121,6 @@ impl Hasher for Multiply {
     }
 
     fn write(&mut self, _: &[u8]) {
-        unreachable!("only numbers of directories are hashed");
+        unreachable!("only directory numbers are hashed");
     }
 }

@@ -1,28 +1,28 @@
-//! What a replay drives: one engine per thread.
+//! Engines, which apply the operations of a replay; one per thread.
 
 use rustix::io::Errno;
 use trace::{DirId, Op};
 
-/// Applies operations, one after the other. An engine belongs to one thread; those of one replay work on one tree.
+/// Applies operations sequentially. An engine belongs to one thread; the engines of a replay share a tree.
 pub trait Engine: Send {
-    /// Does what `op` says. After [`Op::Checkpoint`] all that was done before is on disk.
+    /// Applies `op`. After [`Op::Checkpoint`] all earlier operations are on disk.
     fn apply(&mut self, op: &Op) -> Result<(), Trouble>;
 
-    /// Another engine has removed `dir`: what this one holds of it is stale.
+    /// Drops cached state of `dir`, which another engine has removed.
     fn forget(&mut self, dir: DirId);
 }
 
-/// Why an operation was not done.
+/// Why an operation failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// The system refused.
+    /// A system call failed.
     Os(Errno),
-    /// The file or its directory could not be made earlier, so there is nothing to work on.
+    /// The file or its directory was never created, because of an earlier failure.
     NeverMade,
 }
 
 impl Trouble {
-    /// Whether there was no room.
+    /// Whether the file system was full.
     pub fn is_full(self) -> bool {
         matches!(self, Trouble::Os(Errno::NOSPC | Errno::DQUOT))
     }
@@ -34,7 +34,7 @@ impl From<Errno> for Trouble {
     }
 }
 
-/// The engine that does nothing: with it a replay takes the time of everything but the file system.
+/// An engine that does nothing, to measure the time of a replay without the file system.
 pub struct Null;
 
 impl Engine for Null {

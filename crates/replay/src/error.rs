@@ -1,9 +1,9 @@
-//! What ends a replay, a fill or a verification. What fails of single operations is counted instead.
+//! Errors that end a replay, a fill or a verification. Failures of single operations are counted instead.
 
 use std::io;
 use std::path::PathBuf;
 
-/// An error that leaves nothing to go on with.
+/// An error that prevents continuation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The work directory cannot be opened.
@@ -13,7 +13,7 @@ pub enum Error {
     Root {
         /// The directory.
         path: PathBuf,
-        /// What for.
+        /// The intended operation.
         purpose: &'static str,
         /// Why it failed.
         source: io::Error,
@@ -21,7 +21,7 @@ pub enum Error {
     /// The source of operations failed.
     #[error("reading operations to replay: {0}")]
     Source(#[from] trace::Error),
-    /// Several processes share the replay, and this operation needs their order.
+    /// Several processes share the replay, but this operation needs an order between them.
     #[error(
         "{op}: processes that share a trace cannot keep the order of this operation; replay it with one \
          process"
@@ -30,7 +30,7 @@ pub enum Error {
         /// The operation.
         op: String,
     },
-    /// Written data cannot be synced.
+    /// A sync failed.
     #[error("syncing {path}: {source}; see the kernel log for device errors")]
     Sync {
         /// The directory.

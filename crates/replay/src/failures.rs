@@ -1,4 +1,4 @@
-//! The ledger of what failed, by kind of operation and error.
+//! Counts failed operations by type of operation and error.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -9,20 +9,20 @@ use trace::Op;
 
 use crate::{OnFull, Trouble};
 
-/// Operations of one kind that failed for one reason.
+/// Operations of one type that failed for the same reason.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Failure {
-    /// The kind of operation, of [`Op::KINDS`].
+    /// The type of operation, one of [`Op::KINDS`].
     pub kind: String,
     /// The error, such as `ENOSPC`, or why the operation was skipped.
     pub error: String,
-    /// How many there were.
+    /// Number of failures.
     pub count: u64,
-    /// One of the first of them, in words.
+    /// The text of one of the first failed operations.
     pub first: String,
 }
 
-/// All failures of a replay. Failing is rare, so one lock serves all threads.
+/// All failures of a replay. Failures are rare, so one lock serves all threads.
 pub(crate) struct Ledger {
     entries: Mutex<Vec<(usize, Trouble, Failure)>>,
     errors: AtomicU64,
@@ -40,7 +40,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that `op` was not done.
+    /// Records that `op` failed.
     #[cold]
     pub fn record(&self, op: &Op, trouble: Trouble) {
         if trouble != Trouble::NeverMade {
@@ -49,7 +49,7 @@ impl Ledger {
         if trouble.is_full() && self.stop_when_full {
             self.full.store(true, Relaxed);
         }
-        let mut entries = self.entries.lock().expect("no thread panics while it counts");
+        let mut entries = self.entries.lock().expect("no thread panics with the lock");
         match entries.iter_mut().find(|(kind, why, _)| *kind == op.kind() && *why == trouble) {
             Some((.., failure)) => failure.count += 1,
             None => {
@@ -59,29 +59,29 @@ impl Ledger {
         }
     }
 
-    /// How many operations the system refused, those skipped in consequence not counted.
+    /// Number of operations that failed in a system call, without those skipped as a consequence.
     pub fn errors(&self) -> u64 {
         self.errors.load(Relaxed)
     }
 
-    /// Whether the file system is full and the run is to end for it.
+    /// Whether the file system is full and the run must stop.
     pub fn is_full(&self) -> bool {
         self.full.load(Relaxed)
     }
 
-    /// A new run begins: perhaps there is room again.
+    /// Clears the full state at the start of a new run, because space may have been freed.
     pub fn try_again(&self) {
         self.full.store(false, Relaxed);
     }
 
-    /// All failures, in the order in which the first of each came.
+    /// All failures, ordered by their first occurrence.
     pub fn failures(&self) -> Vec<Failure> {
-        let entries = self.entries.lock().expect("no thread panics while it counts");
+        let entries = self.entries.lock().expect("no thread panics with the lock");
         entries.iter().map(|(.., failure)| failure.clone()).collect()
     }
 }
 
-/// The error's name in `errno.h`, for those a file system gives.
+/// The error's name in `errno.h`, for errors of file systems.
 fn name(trouble: Trouble) -> String {
     let Trouble::Os(errno) = trouble else {
         return "skipped: file was never made".into();

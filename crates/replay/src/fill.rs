@@ -1,4 +1,4 @@
-//! Gives aged files their contents: writes what was only preallocated, in place, so that no block moves.
+//! Writes the contents of aged files into their preallocated ranges, in place, so that no block moves.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -17,33 +17,33 @@ use crate::data::Filler;
 use crate::walk::{self, Directory, Walk};
 use crate::{Error, Flow, Result, Share};
 
-/// What [`fill()`] did.
+/// The result of [`fill()`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Filled {
-    /// Files that were looked at.
+    /// Number of files examined.
     pub files: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Files and directories that could not be read, or written to the end.
+    /// Number of files and directories that could not be read, or not written completely.
     pub errors: u64,
 }
 
-/// How many files travel to a thread together.
+/// Number of files per work item.
 const LOAD: usize = 64;
-/// How often the watch is asked while all threads are busy.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Interval of the calls of `watch` while all threads are busy.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Writes [`crate::contents()`] to the unwritten ranges, and to no others, of all files below `root` that a replay
-/// made; then forces all to disk. Directories and files come in ascending order of their numbers. It may be stopped
-/// by `watch`, which is told the bytes written so far, and be run again to do the rest.
+/// Writes [`crate::contents()`] to the unwritten ranges, and only to those, of all files below `root` that a replay
+/// created; then syncs. Visits directories and files in ascending order of their numbers. `watch` receives the number of
+/// bytes written so far and can stop the fill; another call does the rest.
 ///
-/// Blocks keep their places, except those that a snapshot shares. The memory it takes is bounded by the largest
+/// Blocks keep their locations, except those shared with a snapshot. Memory use is bounded by the largest
 /// directory and the deepest path.
 pub fn fill(root: &Path, seed: u64, threads: usize, watch: &mut dyn FnMut(u64) -> Flow) -> Result<Filled> {
     fill_share(root, seed, threads, Share::WHOLE, watch)
 }
 
-/// As [`fill`], but only the files that are in the share of this process.
+/// Like [`fill`], but only for the files in the share of this process.
 pub fn fill_share(
     root: &Path,
     seed: u64,
@@ -60,7 +60,7 @@ pub fn fill_share(
             scope.spawn(move || work(&loads, seed, tally));
         }
         drop(loads);
-        Giver { to, tally: &tally, share, watch }.give(walk);
+        Distributor { to, tally: &tally, share, watch }.distribute(walk);
     });
     syncfs(&opened).map_err(|errno| Error::Sync { path: root.into(), source: errno.into() })?;
     let count = |counter: &AtomicU64| counter.load(Relaxed);
@@ -80,17 +80,17 @@ struct Tally {
     linked: Mutex<()>,
 }
 
-/// Goes through the tree and gives out files.
-struct Giver<'g> {
+/// Walks the tree and distributes files to the threads.
+struct Distributor<'g> {
     to: Sender<Load>,
     tally: &'g Tally,
     share: Share,
     watch: &'g mut dyn FnMut(u64) -> Flow,
 }
 
-impl Giver<'_> {
-    /// Gives out all files.
-    fn give(&mut self, walk: Walk) {
+impl Distributor<'_> {
+    /// Distributes all files.
+    fn distribute(&mut self, walk: Walk) {
         for directory in walk {
             let Ok(Directory { fd, number, files, .. }) = directory else {
                 self.tally.errors.fetch_add(1, Relaxed);
@@ -111,11 +111,11 @@ impl Giver<'_> {
             if (self.watch)(self.tally.bytes.load(Relaxed)) == Flow::Stop {
                 return Flow::Stop;
             }
-            match self.to.send_timeout(load, PATIENCE) {
+            match self.to.send_timeout(load, POLL_INTERVAL) {
                 Ok(()) => return Flow::Go,
                 Err(SendTimeoutError::Timeout(back)) => load = back,
                 Err(SendTimeoutError::Disconnected(_)) => {
-                    unreachable!("threads take files until there are none")
+                    unreachable!("threads take files until the channel closes")
                 }
             }
         }
@@ -142,7 +142,7 @@ fn fill_file(dir: &OwnedFd, file: FileId, seed: u64, filler: &mut Filler, tally:
     let fd = openat(dir, file.to_string(), flags, Mode::empty())?;
     let stat = fstat(&fd)?;
     let _one = (stat.st_nlink > 1).then(|| tally.linked.lock());
-    // First all that is unwritten, then the writing, which changes the map that is being read.
+    // Collects all unwritten ranges first, because writing changes the extent map.
     let size = stat.st_size as u64;
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let mapped = each_extent(&fd, |extent| {
@@ -152,7 +152,7 @@ fn fill_file(dir: &OwnedFd, file: FileId, seed: u64, filler: &mut Filler, tally:
         }
     });
     match mapped {
-        // Without extent maps (tmpfs) it is not known what is unwritten, and writing all again gives the same.
+        // Without extent maps (tmpfs) the unwritten ranges are unknown; writing everything again gives the same contents.
         Err(Errno::OPNOTSUPP | Errno::NOTTY) => ranges.extend((stat.st_blocks > 0).then_some((0, size))),
         mapped => mapped?,
     }

@@ -1,27 +1,27 @@
-//! Tells contents that a replay has written from contents that something else has spoilt.
+//! Distinguishes contents written by a replay from corrupted contents.
 //!
-//! A file's bytes need not all be those of its name: after a rename the old name's are there, and what is appended
-//! then is the new one's. But each word of contents tells the number it was made for ([`owner`]), and almost no spoilt
-//! word tells a number that a trace could have.
+//! The bytes of a file need not all belong to its name: after a rename it still has the contents of the old name, and later appends have
+//! those of the new one. But each word of contents yields the file number it was generated for ([`owner`]), and almost no corrupted
+//! word yields a number that a trace could have.
 
 use trace::FileId;
 
 use crate::contents::{contents, owner};
 
-/// Numbers of files are below this: spoilt words pass for ours once in 2²⁴.
+/// File numbers are below this; one in 2²⁴ corrupted words passes as valid.
 const NUMBERS: u64 = 1 << 40;
 
-/// Where bytes come from.
+/// The origin of bytes.
 #[derive(Clone, Copy)]
 enum Origin {
     /// Contents of this file.
     File(FileId),
-    /// Nobody wrote them: a part of a block behind the end, or around what was cut out.
+    /// Not written: the part of a block behind the end of the file, or around a punched hole.
     Zeros,
 }
 
-/// Says which of `bytes`, which stand at `offset` (a multiple of 8) in the file called `file`, is the first wrong one.
-/// Fewer than 8 bytes in all pass: they may be any file's.
+/// The index of the first wrong byte in `bytes`, which are at `offset` (a multiple of 8) in the file named `file`.
+/// Fewer than 8 bytes in total always pass, because they could be contents of any file.
 pub(crate) fn first_wrong(seed: u64, file: FileId, offset: u64, bytes: &[u8]) -> Option<usize> {
     let judge = Judge { seed, first: offset / 8, bytes };
     let mut before = Origin::File(file);
@@ -37,13 +37,13 @@ pub(crate) fn first_wrong(seed: u64, file: FileId, offset: u64, bytes: &[u8]) ->
 
 struct Judge<'b> {
     seed: u64,
-    /// Which word of the file the first one is.
+    /// The word index of `bytes` in the file.
     first: u64,
     bytes: &'b [u8],
 }
 
 impl Judge<'_> {
-    /// Where a whole word comes from, if from one origin.
+    /// The origin of a whole word, if it has only one.
     fn origin(&self, index: usize) -> Option<Origin> {
         let word = u64::from_le_bytes(self.bytes.get(index * 8..index * 8 + 8)?.try_into().ok()?);
         let file = owner(self.seed, self.first + index as u64, word);
@@ -53,7 +53,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether each byte of a word comes from what is before it, from what is behind it, is the file's own or zero.
+    /// Whether each byte of a word continues the origin before it or behind it, belongs to the file itself, or is zero.
     fn is_seam(&self, index: usize, before: Origin, file: FileId) -> bool {
         let behind = self.origin(index + 1).unwrap_or(before);
         let made = [before, behind, Origin::File(file), Origin::Zeros].map(|origin| {
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Contents as appends under changing names leave them.
+    /// Contents after appends under changing names.
     fn appended(seed: u64, parts: &[(u64, usize)]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for &(file, len) in parts {
@@ -97,13 +97,13 @@ mod tests {
         }
 
         #[test]
-        fn a_spoilt_byte_is_found(
+        fn corrupted_byte_is_found(
             seed: u64, file in 0u64..1 << 40, len in 8usize..100, at: prop::sample::Index, spoil in 1u8..,
         ) {
             let mut bytes = appended(seed, &[(file, len)]);
             let at = at.index(len);
             bytes[at] ^= spoil;
-            // Zeros may be what was left over between two pieces.
+            // A zero may be a gap between two pieces.
             let found = first_wrong(seed, FileId(file), 0, &bytes);
             prop_assert!(found == Some(at / 8 * 8) || bytes[at] == 0, "byte {} of {}: {:?}", at, len, found);
         }

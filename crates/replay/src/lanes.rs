@@ -1,4 +1,4 @@
-//! The threads that apply operations, and how operations get to them.
+//! The threads that apply operations, and the queues that feed them.
 
 use std::thread::Scope;
 
@@ -9,24 +9,24 @@ use crate::Engine;
 use crate::failures::Ledger;
 use crate::route::{Route, Router};
 
-/// How many operations travel to a lane together.
+/// Number of operations per queue item.
 const LOAD: usize = 256;
-/// How many loads a lane may be behind. With [`LOAD`] it bounds how far operations drift apart in time.
+/// Queue length of a lane in items. With [`LOAD`] it bounds how far lanes drift apart.
 const LOADS: usize = 4;
 
-/// What a run gives operations to.
-pub(crate) trait Crew {
-    /// Takes operations, the next ones of the trace, and says how many: all, unless the run has to end.
+/// The executor of a run.
+pub(crate) trait WorkerPool {
+    /// Accepts the next operations of the trace and returns their number: all, unless the run must end.
     fn take(&mut self, ops: &[Op], ledger: &Ledger) -> usize;
 
-    /// Returns when all that was taken is done.
+    /// Waits until all accepted operations are done.
     fn finish(&mut self);
 }
 
-/// One engine that works while its caller waits.
-pub(crate) struct Alone<'e>(pub &'e mut dyn Engine);
+/// A single engine on the calling thread.
+pub(crate) struct SingleEngine<'e>(pub &'e mut dyn Engine);
 
-impl Crew for Alone<'_> {
+impl WorkerPool for SingleEngine<'_> {
     fn take(&mut self, ops: &[Op], ledger: &Ledger) -> usize {
         for (index, op) in ops.iter().enumerate() {
             work(self.0, op, ledger);
@@ -40,15 +40,15 @@ impl Crew for Alone<'_> {
     fn finish(&mut self) {}
 }
 
-/// Engines with a thread each, and one for what cannot be done beside anything else.
+/// Engines with a thread each, and one engine for operations that must run exclusively.
 pub(crate) struct Lanes<'e> {
-    foreman: &'e mut dyn Engine,
+    exclusive: &'e mut dyn Engine,
     router: &'e mut Router,
     lanes: Vec<Lane>,
 }
 
-/// The near end of a lane. Buffers go round, so that none is allocated an operation and a lane that is behind makes
-/// the caller wait.
+/// The sending side of a lane. Buffers are recycled, so operations cause no allocations and the caller waits for a lane
+/// that is behind.
 struct Lane {
     load: Vec<Op>,
     to: Sender<Vec<Op>>,
@@ -57,7 +57,7 @@ struct Lane {
 }
 
 impl<'e> Lanes<'e> {
-    /// Starts a thread for each of `engines` but the last.
+    /// Starts a thread for each of `engines` except the last.
     pub fn start<'s>(
         scope: &'s Scope<'s, '_>,
         engines: &'e mut [Box<dyn Engine>],
@@ -67,7 +67,8 @@ impl<'e> Lanes<'e> {
     where
         'e: 's,
     {
-        let (foreman, engines) = engines.split_last_mut().expect("there is an engine for what runs alone");
+        let (exclusive, engines) =
+            engines.split_last_mut().expect("an engine for exclusive operations exists");
         let start = |engine: &'e mut Box<dyn Engine>| {
             let (to, loads) = bounded::<Vec<Op>>(LOADS);
             let (done, back) = bounded(LOADS);
@@ -75,7 +76,7 @@ impl<'e> Lanes<'e> {
                 for load in loads {
                     for op in &load {
                         match *op {
-                            // It was removed alone; a lane only forgets it.
+                            // The directory was removed exclusively; a lane only drops its cached state.
                             Op::Rmdir { dir, .. } => engine.forget(dir),
                             _ => work(engine.as_mut(), op, ledger),
                         }
@@ -88,19 +89,19 @@ impl<'e> Lanes<'e> {
             let empty = (1..LOADS).map(|_| Vec::with_capacity(LOAD)).collect();
             Lane { load: Vec::with_capacity(LOAD), to, back, empty }
         };
-        Self { foreman: foreman.as_mut(), router, lanes: engines.iter_mut().map(start).collect() }
+        Self { exclusive: exclusive.as_mut(), router, lanes: engines.iter_mut().map(start).collect() }
     }
 }
 
-impl Crew for Lanes<'_> {
+impl WorkerPool for Lanes<'_> {
     fn take(&mut self, ops: &[Op], ledger: &Ledger) -> usize {
         for op in ops {
             match self.router.route(op) {
                 Route::Lane(lane) => self.lanes[lane].push(*op),
-                Route::Now => work(self.foreman, op, ledger),
-                Route::Alone => {
+                Route::Now => work(self.exclusive, op, ledger),
+                Route::Exclusive => {
                     self.finish();
-                    work(self.foreman, op, ledger);
+                    work(self.exclusive, op, ledger);
                     if let Op::Rmdir { .. } = op {
                         self.lanes.iter_mut().for_each(|lane| lane.push(*op));
                     }
@@ -124,7 +125,7 @@ impl Lane {
         }
     }
 
-    /// Sends what has gathered on its way.
+    /// Sends the collected operations.
     fn send(&mut self) {
         if self.load.is_empty() {
             return;
@@ -134,7 +135,7 @@ impl Lane {
         self.load.clear();
     }
 
-    /// Returns when all that was sent is done.
+    /// Waits until all sent operations are done.
     fn wait(&mut self) {
         while self.empty.len() < LOADS - 1 {
             self.empty.push(self.back.recv().expect(GONE));
@@ -144,7 +145,7 @@ impl Lane {
 
 const GONE: &str = "a lane ends before its caller only by panicking";
 
-/// Applies one operation, or counts that it failed.
+/// Applies one operation and records a failure.
 fn work(engine: &mut dyn Engine, op: &Op, ledger: &Ledger) {
     if let Err(trouble) = engine.apply(op) {
         ledger.record(op, trouble);

@@ -1,8 +1,8 @@
-//! Replay: applies a trace of operations to a file system, in parallel and yet with one outcome.
+//! Replay: applies a trace of operations to a file system, in parallel and with a deterministic result.
 //!
-//! [`Replay`] reads operations from a [`trace::Source`], deals them out to lanes (one thread and one [`Engine`]
-//! each) so that no operation overtakes one it depends on, and counts what failed. [`fill()`] then gives the
-//! survivors their contents without moving a block, and [`verify()`] reads them back.
+//! [`Replay`] reads operations from a [`trace::Source`], distributes them to lanes (one thread and one [`Engine`]
+//! each) so that no operation overtakes one it depends on, and counts failures. [`fill()`] then writes the contents of the
+//! remaining files without moving a block, and [`verify()`] reads them back.
 
 mod allocate;
 mod contents;
@@ -12,6 +12,7 @@ mod engine;
 mod error;
 mod failures;
 mod fill;
+mod free_space;
 mod judge;
 mod lanes;
 mod limits;
@@ -20,7 +21,6 @@ mod names;
 mod options;
 mod posix;
 mod replay;
-mod room;
 mod route;
 mod share;
 mod tree;
@@ -39,5 +39,5 @@ pub use share::Share;
 pub use tree::Directories;
 pub use verify::{Verified, verify};
 
-/// What this crate's functions return.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

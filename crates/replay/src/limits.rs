@@ -1,13 +1,13 @@
-//! How many directories may be open at once.
+//! The limit of open directories.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// No more than this: beyond it an open directory saves less than it costs the kernel in memory.
+/// Upper limit: more open directories cost the kernel more memory than they save time.
 const MOST: u64 = 4096;
-/// Left to the rest of the program.
+/// Descriptors reserved for the rest of the program.
 const SLACK: u64 = 128;
 
-/// Raises the limit of open files as far as allowed and says how many directories may be open.
+/// Raises the limit of open files to the maximum and returns how many directories may be open.
 pub(crate) fn open_directories() -> usize {
     let now = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: now.maximum, maximum: now.maximum };
@@ -15,7 +15,7 @@ pub(crate) fn open_directories() -> usize {
         Ok(()) => now.maximum,
         Err(_) => now.current,
     };
-    // No limit is as good as a high one; of a low one half is left to the rest.
+    // Of a low limit, half is reserved for the rest of the program.
     let limit = limit.unwrap_or(u64::MAX);
     (limit - SLACK.min(limit / 2)).min(MOST) as usize
 }

@@ -1,4 +1,4 @@
-//! What files and directories are called: by their labels, where the trace has some, else by their numbers.
+//! Names of files and directories: their labels if the trace has some, otherwise their numbers.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ impl Names {
         Self(labels)
     }
 
-    /// Writes the name of a file into `name`, which it clears.
+    /// Replaces `name` by the name of a file.
     pub fn file(&self, file: FileId, name: &mut Vec<u8>) -> io::Result<()> {
         match self.label(file) {
-            Some(label) => take(label.name, name),
+            Some(label) => check_label(label.name, name),
             None => {
                 file_name(file, name);
                 Ok(())
@@ -25,10 +25,10 @@ impl Names {
         }
     }
 
-    /// Writes the name of a directory into `name`, which it clears.
+    /// Replaces `name` by the name of a directory.
     pub fn dir(&self, dir: DirId, name: &mut Vec<u8>) -> io::Result<()> {
         match self.0.as_ref().and_then(|labels| labels.dir(dir)) {
-            Some(label) => take(label, name),
+            Some(label) => check_label(label, name),
             None => {
                 dir_name(dir, name);
                 Ok(())
@@ -36,12 +36,12 @@ impl Names {
         }
     }
 
-    /// What is known of a file beyond its number.
+    /// The label of a file, if any.
     pub fn label(&self, file: FileId) -> Option<FileLabel> {
         self.0.as_ref().and_then(|labels| labels.file(file))
     }
 
-    /// The contents of a file of `size` bytes, if they are known.
+    /// The contents of a file of `size` bytes, if known.
     pub fn contents(&self, label: Option<&FileLabel>, size: u64) -> io::Result<Option<Vec<u8>>> {
         let blob = label.and_then(|label| label.blob);
         let (Some(labels), Some(blob)) = (&self.0, blob) else { return Ok(None) };
@@ -53,8 +53,8 @@ impl Names {
     }
 }
 
-/// No label leads out of the directory that it is for, whoever made it.
-fn take(label: Vec<u8>, name: &mut Vec<u8>) -> io::Result<()> {
+/// Checks the label, so that none leads out of its directory.
+fn check_label(label: Vec<u8>, name: &mut Vec<u8>) -> io::Result<()> {
     *name = label;
     if is_name(name) { Ok(()) } else { Err(Errno::INVAL) }
 }

@@ -1,4 +1,4 @@
-//! What a replay can be told.
+//! The options of a replay.
 
 use std::str::FromStr;
 
@@ -6,43 +6,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::Share;
 
-/// What [`Options::write_back_bytes`] is unless told.
+/// The default of [`Options::write_back_bytes`].
 const WRITE_BACK_BYTES: u64 = 32 << 20;
-/// What [`Options::space_wait_ms`] is unless told.
+/// The default of [`Options::space_wait_ms`].
 const SPACE_WAIT_MS: u64 = 5000;
 
 /// How a trace is replayed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// How many threads apply operations. With one, nothing runs beside the caller.
+    /// Number of threads that apply operations. With one, all work runs on the calling thread.
     pub threads: usize,
-    /// How files get their blocks where the trace leaves it open ([`trace::Content::Auto`]).
+    /// How files get their blocks if the trace leaves it open ([`trace::Content::Auto`]).
     pub data: Data,
-    /// Up to this size [`Data::Auto`] writes files, because the file system may keep them inside their inode
-    /// (Btrfs does) and preallocation would give them blocks instead. Larger ones are preallocated.
+    /// Maximum size of files that [`Data::Auto`] writes, because the file system may store them inside their inode
+    /// (Btrfs does), whereas preallocation would give them blocks. Larger files are preallocated.
     pub inline_limit_bytes: u64,
-    /// Up to this size [`Data::Auto`] has files allocated as if they were written, because the file system may serve
-    /// small written files in another way than preallocated ones (ext4 does, up to 16 blocks).
+    /// Maximum size of files that [`Data::Auto`] allocates as if they were written, because the file system may allocate
+    /// small written files differently from preallocated ones (ext4 does, up to 16 blocks).
     pub grouped_limit_bytes: u64,
     /// What to do when the file system is full.
     pub on_full: OnFull,
-    /// How long an operation that finds no space is retried, in milliseconds, before it counts as failed: space that was
-    /// freed may not be available yet, because the file system frees in the background (XFS does, inodes too) or because
-    /// another thread is behind, and far behind on a busy machine. Once the file system is known to be full, each
+    /// How long an operation that finds no space is retried, in milliseconds, before it counts as failed. Freed space may not be
+    /// available yet, because the file system frees space and inodes in the background (XFS does) or because
+    /// another thread is behind, especially on a busy machine. Once the file system is known to be full, each
     /// operation is retried once, without waiting.
     pub space_wait_ms: u64,
-    /// After this many bytes written or preallocated all is forced to disk. The kernel would leave data in memory, and
-    /// freed blocks out of use, for many seconds, in which a replay does what took months: files would be deleted before
-    /// they had been given blocks, and the blocks of those that had would not be there to be used again.
+    /// Bytes written or preallocated between two syncs. Without syncs the kernel would keep data in memory, and
+    /// freed blocks unavailable, for many seconds, in which a replay does the work of months: files would be deleted before
+    /// they got blocks, and freed blocks could not be reused.
     pub write_back_bytes: u64,
-    /// What the contents of files are made from, see [`crate::contents()`].
+    /// The seed of the file contents, see [`crate::contents()`].
     pub seed: u64,
-    /// This many operations at the start may have been applied before, by a replay that was cut short: what they
-    /// would do may be done already. All comes out right if every file they work on is created by one of them. Of a
-    /// file from before them, appends may be done twice, and it may be lost by a rename if its number is used again.
+    /// The first operations that an interrupted replay may already have applied. The result is correct
+    /// if every file they use is created by one of them. For an older file,
+    /// appends may be applied twice, and a rename may lose it if its number is reused.
     pub redo_first: u64,
-    /// What of the trace this process applies. [`OnFull::Stop`] is for one process: others would not know.
+    /// The part of the trace that this process applies. [`OnFull::Stop`] needs a single process, because others would not notice.
     pub share: Share,
 }
 
@@ -67,15 +67,15 @@ impl Default for Options {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Data {
-    /// Whatever is fastest and gives a created file the layout of a written one: preallocation; up to
-    /// [`Options::grouped_limit_bytes`] allocation by a write that fails on purpose; up to
-    /// [`Options::inline_limit_bytes`], and where nothing can be preallocated, writing. Writes and appends are written, because
+    /// The fastest method that gives a created file the layout of a written one: preallocation; up to
+    /// [`Options::grouped_limit_bytes`] allocation by a deliberately failing write; up to
+    /// [`Options::inline_limit_bytes`], and if preallocation is unsupported, writing. Writes and appends are written, because
     /// a file system may move blocks that are overwritten.
     Auto,
-    /// Blocks are preallocated, by creates, writes and appends alike, and no byte is written. All is forced to disk
-    /// every [`Options::write_back_bytes`], lest the file system hold back the blocks that deletions have freed.
+    /// Creates, writes and appends preallocate blocks and write no data. Syncs
+    /// every [`Options::write_back_bytes`], so that the file system does not hold back blocks freed by deletions.
     Fallocate,
-    /// Bytes are written, and forced to disk every [`Options::write_back_bytes`], lest files be deleted before they get blocks.
+    /// Data is written, and synced every [`Options::write_back_bytes`], so that files get blocks before they are deleted.
     Write,
 }
 
@@ -96,7 +96,7 @@ impl FromStr for Data {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFull {
-    /// Leave out the file that does not fit, with all that the trace does to it later, and go on.
+    /// Skip the file that does not fit, with all later operations on it, and continue.
     Skip,
     /// End the run.
     Stop,

@@ -1,4 +1,4 @@
-//! The replay of a trace: reads operations, has them applied, and knows how far it is.
+//! The replay of a trace: reads operations, applies them and reports progress.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,39 +10,39 @@ use serde::{Deserialize, Serialize};
 use trace::{Labels, Op, Source};
 
 use crate::failures::Ledger;
-use crate::lanes::{Alone, Crew, Lanes};
+use crate::lanes::{Lanes, SingleEngine, WorkerPool};
 use crate::names::Names;
 use crate::route::Router;
 use crate::tree::{Directories, Tree};
 use crate::{Engine, Failure, Null, Options, Posix, Result, Share};
 
-/// How many operations are taken between two looks at the watch: few enough that it sees even slow ones often.
+/// Number of operations between two calls of `watch`: small enough that it is called often even if operations are slow.
 const STEP: usize = 256;
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// Operations of this run that were taken; with several threads the last of them may not be done yet.
+    /// Operations taken in this run; with several threads the last of them may not be done yet.
     pub operations: u64,
-    /// Operations of the whole replay that failed.
+    /// Failed operations of the whole replay.
     pub errors: u64,
-    /// Since this run began.
+    /// Time since the start of this run.
     pub elapsed: Duration,
 }
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
-    /// Go on.
+    /// Continue.
     Go,
-    /// Come to an end.
+    /// Stop.
     Stop,
 }
 
-/// How a run went.
+/// The result of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// Operations of this run: so many of the source, and none after them, were applied or counted as failures.
+    /// Operations of this run: exactly this many of the source were applied or counted as failures.
     pub operations: u64,
     /// Why it ended.
     pub ended: Ended,
@@ -54,56 +54,56 @@ pub struct Outcome {
 pub enum Ended {
     /// The source has no more operations.
     Source,
-    /// As many as were wanted are applied.
+    /// The requested number of operations was applied.
     Most,
-    /// The watch said so.
+    /// `watch` stopped the run.
     Watch,
-    /// The file system is full, and the run was to stop then.
+    /// The file system is full, and [`OnFull::Stop`](crate::OnFull::Stop) is set.
     Full,
 }
 
-/// A trace being replayed, in one run or several.
+/// A trace being replayed, in one or several runs.
 ///
-/// The same trace gives the same tree with any number of threads, unless operations fail: which of them do, when a
-/// file system is full, depends on how the threads happened to share the room.
+/// The same trace gives the same tree with any number of threads, unless operations fail: which operations fail on a full
+/// file system depends on the timing of the threads.
 pub struct Replay {
     engines: Vec<Box<dyn Engine>>,
     router: Router,
     ledger: Ledger,
     failures: Vec<Failure>,
-    /// Read from the source and not applied yet, from `next` on.
+    /// Operations read from the source and not applied yet, starting at `next`.
     batch: Vec<Op>,
     next: usize,
     redo: Redo,
     share: Share,
-    /// What of the operations at hand is in the share, if that is not all.
+    /// The operations that belong to the share of this process, if that is not the whole.
     picked: Vec<Op>,
-    /// The tree that engines work on together, if they do.
+    /// The tree shared by the engines, if any.
     tree: Option<Arc<Tree>>,
 }
 
-/// How many operations to come may have been done before, and whether engines have to reckon with it.
+/// How many of the next operations may already have been applied, and whether engines must allow for it.
 struct Redo {
     left: u64,
     on: Arc<AtomicBool>,
 }
 
 impl Replay {
-    /// A replay into the directory `root`.
+    /// Creates a replay into the directory `root`.
     pub fn posix(root: &Path, options: &Options) -> Result<Replay> {
         Self::begin(root, options, None, Directories::default())
     }
 
-    /// A replay into the directory `root` that gives files and directories the names, the permission to execute and
-    /// the contents that `labels` have for them. Contents are written, whatever [`Options::data`] says.
+    /// Creates a replay into the directory `root` that gives files and directories the names, the execute permission and
+    /// the contents of `labels`. Contents are written, regardless of [`Options::data`].
     ///
-    /// Files are not told by their names then: [`crate::fill()`] and [`crate::verify()`] pass them by, and a replay
-    /// goes on after another one only if it [is told](Replay::labelled_after) which directories that one made.
+    /// Names then do not identify files: [`crate::fill()`] and [`crate::verify()`] skip them, and a replay
+    /// can continue another one only if it [receives](Replay::labelled_after) the directories which that one created.
     pub fn labelled(root: &Path, options: &Options, labels: Arc<dyn Labels>) -> Result<Replay> {
         Self::begin(root, options, Some(labels), Directories::default())
     }
 
-    /// As [`Replay::labelled`], where another replay has [made](Replay::close) directories already.
+    /// Like [`Replay::labelled`], but with the directories that another replay [created](Replay::close).
     pub fn labelled_after(
         root: &Path,
         options: &Options,
@@ -121,12 +121,13 @@ impl Replay {
     ) -> Result<Replay> {
         let labelled = labels.is_some();
         let redo = Redo { left: options.redo_first, on: Arc::new(AtomicBool::new(options.redo_first > 0)) };
-        let (crew, tree) = Posix::crew(root, options, size(options), &redo.on, Names::new(labels), made)?;
-        let engines = crew.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect();
+        let (engines, tree) =
+            Posix::engines(root, options, size(options), &redo.on, Names::new(labels), made)?;
+        let engines = engines.into_iter().map(|engine| Box::new(engine) as Box<dyn Engine>).collect();
         Ok(Self { tree: Some(tree), ..Self::new(engines, options, redo, labelled) })
     }
 
-    /// A replay into nothing, which shows how fast operations can be made and dealt out.
+    /// Creates a replay without a file system, to measure how fast operations are generated and distributed.
     pub fn null(options: &Options) -> Replay {
         let redo = Redo { left: 0, on: Arc::default() };
         Self::new(
@@ -152,16 +153,16 @@ impl Replay {
         }
     }
 
-    /// Closes all that is open below the root, so that the file system can be unmounted, and says which directories
-    /// there are.
+    /// Closes everything below the root, so that the file system can be unmounted, and returns the known
+    /// directories.
     pub fn close(self) -> Directories {
         self.tree.map(|tree| tree.directories()).unwrap_or_default()
     }
 
-    /// Applies what `source` gives, until it ends, `most_operations` are applied, or `watch` stops it, which is asked
-    /// every few hundred operations. When this returns, all operations counted in the outcome are applied and none
-    /// after them; another run on the same source goes on from there. The source is read ahead of what is applied,
-    /// so it should not be used for anything else between the runs.
+    /// Applies operations from `source` until it ends, `most_operations` are applied, or `watch`, which is called
+    /// every few hundred operations, stops the run. On return, all operations counted in the outcome are applied and no
+    /// later ones; another run on the same source continues from there. The source is read ahead,
+    /// so it must not be used for anything else between the runs.
     pub fn run(
         &mut self,
         source: &mut dyn Source,
@@ -173,7 +174,7 @@ impl Replay {
         let most = most_operations.unwrap_or(u64::MAX);
         let mut run = Run { source, most, batch, next, redo, share: *share, picked, ledger };
         let outcome = match engines.as_mut_slice() {
-            [engine] => run.go(&mut Alone(engine.as_mut()), watch),
+            [engine] => run.go(&mut SingleEngine(engine.as_mut()), watch),
             engines => {
                 thread::scope(|scope| run.go(&mut Lanes::start(scope, engines, router, ledger), watch))
             }
@@ -182,13 +183,13 @@ impl Replay {
         outcome
     }
 
-    /// What failed so far, by kind of operation and reason.
+    /// The failures so far, by type of operation and reason.
     pub fn errors(&self) -> &[Failure] {
         &self.failures
     }
 }
 
-/// Several threads need one engine more, for what cannot be done beside anything else.
+/// Several threads need an additional engine for operations that must run exclusively.
 fn size(options: &Options) -> usize {
     if options.threads > 1 { options.threads + 1 } else { 1 }
 }
@@ -206,7 +207,11 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn go(&mut self, crew: &mut impl Crew, watch: &mut dyn FnMut(&Progress) -> Flow) -> Result<Outcome> {
+    fn go(
+        &mut self,
+        pool: &mut impl WorkerPool,
+        watch: &mut dyn FnMut(&Progress) -> Flow,
+    ) -> Result<Outcome> {
         let started = Instant::now();
         let mut operations = 0;
         let ended = loop {
@@ -216,11 +221,11 @@ impl Run<'_> {
             if operations == self.most {
                 break Ended::Most;
             }
-            match self.step(crew, self.most - operations) {
+            match self.step(pool, self.most - operations) {
                 Ok(0) => break Ended::Source,
                 Ok(taken) => operations += taken,
                 Err(error) => {
-                    crew.finish();
+                    pool.finish();
                     return Err(error);
                 }
             }
@@ -229,12 +234,12 @@ impl Run<'_> {
                 break Ended::Watch;
             }
         };
-        crew.finish();
+        pool.finish();
         Ok(Outcome { operations, ended: if self.ledger.is_full() { Ended::Full } else { ended } })
     }
 
-    /// Has the next few operations applied and says how many; none are left if 0.
-    fn step(&mut self, crew: &mut impl Crew, most: u64) -> Result<u64> {
+    /// Applies the next few operations and returns their number; 0 at the end.
+    fn step(&mut self, pool: &mut impl WorkerPool, most: u64) -> Result<u64> {
         if *self.next == self.batch.len() {
             *self.next = 0;
             self.batch.clear();
@@ -244,17 +249,17 @@ impl Run<'_> {
         let most = if self.redo.left > 0 { most.min(self.redo.left) } else { most };
         ops = &ops[..ops.len().min(STEP).min(usize::try_from(most).unwrap_or(STEP))];
         let taken = if self.share == Share::WHOLE {
-            crew.take(ops, self.ledger)
+            pool.take(ops, self.ledger)
         } else {
             self.share.pick(ops, self.picked)?;
-            crew.take(self.picked, self.ledger);
+            pool.take(self.picked, self.ledger);
             ops.len()
         };
         *self.next += taken;
         if self.redo.left > 0 {
             self.redo.left -= taken as u64;
             if self.redo.left == 0 {
-                crew.finish();
+                pool.finish();
                 self.redo.on.store(false, Relaxed);
             }
         }

@@ -1,52 +1,52 @@
-//! Which operations may run side by side.
+//! Decides which operations may run in parallel.
 //!
-//! Operations on one name are done by one lane, in their order. So are those on one directory, once there are many
-//! directories, because the kernel lets only one thread at a time change a directory: two lanes would wait for each
-//! other. An operation that ties lanes together runs alone.
+//! Operations on one name run in one lane, in order. With many directories the same holds for operations on one directory,
+//! because the kernel lets only one thread at a time change a directory, so that two lanes would wait for each
+//! other. An operation that connects lanes runs exclusively.
 
 use std::collections::HashSet;
 
 use trace::{DirId, FileId, Op};
 
-/// From this many directories a lane on, each directory has a lane.
+/// Directories per lane from which each directory is assigned to a lane.
 const DIRS_PER_LANE: usize = 8;
 
-/// Where an operation is to run.
+/// Where an operation runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Route {
-    /// In its turn in a lane.
+    /// In a lane, in order.
     Lane(usize),
-    /// At once: it depends on nothing that could be waiting in a lane.
+    /// Immediately: it depends on no queued operation.
     Now,
-    /// When all lanes are empty.
-    Alone,
+    /// After all lanes are empty.
+    Exclusive,
 }
 
-/// Deals out the operations of a trace, in their order.
+/// Distributes the operations of a trace, in order.
 pub(crate) struct Router {
     lanes: usize,
     dirs: usize,
     by_dir: bool,
-    /// Names come from labels, so that one may be taken again under another number.
+    /// Names come from labels, so a name may be reused under another number.
     labelled: bool,
-    /// Names of files that have, or had, several. They share a lane, because what is done under one name is seen
+    /// Names of files that have, or had, several names. They share a lane, because changes under one name are visible
     /// under the others.
     linked: HashSet<(DirId, FileId)>,
-    /// Those of them that are gone once the lanes are empty.
+    /// The `linked` names that no longer exist once the lanes are empty.
     unlinked: Vec<(DirId, FileId)>,
 }
 
 impl Router {
     pub fn new(lanes: usize, labelled: bool) -> Self {
-        // A file whose name was another's must not overtake its deletion: one directory is one lane from the start.
+        // A file that reuses a name must not overtake the deletion of the former file: each directory has one lane from the start.
         let by_dir = labelled;
         Self { lanes, dirs: 0, by_dir, labelled, linked: HashSet::new(), unlinked: Vec::new() }
     }
 
-    /// Where `op` is to run. If alone, the caller empties the lanes before anything else.
+    /// The route of `op`. For [`Route::Exclusive`], the caller empties the lanes first.
     pub fn route(&mut self, op: &Op) -> Route {
         let route = self.find(op);
-        if route == Route::Alone {
+        if route == Route::Exclusive {
             for name in self.unlinked.drain(..) {
                 self.linked.remove(&name);
             }
@@ -72,20 +72,20 @@ impl Router {
             Op::Rename { file, parent, to_file, to_parent } => {
                 let (from, to) = (self.lane(parent, file), self.lane(to_parent, to_file));
                 let linked = self.is_linked(parent, file) || self.is_linked(to_parent, to_file);
-                if from == to && !linked { Route::Lane(from) } else { Route::Alone }
+                if from == to && !linked { Route::Lane(from) } else { Route::Exclusive }
             }
-            // Its name may be that of a file whose deletion is still waiting.
-            Op::Mkdir { .. } if self.labelled => Route::Alone,
+            // Its name may be that of a file whose deletion is still queued.
+            Op::Mkdir { .. } if self.labelled => Route::Exclusive,
             Op::Mkdir { .. } => {
                 self.dirs += 1;
                 let many = self.dirs >= DIRS_PER_LANE * self.lanes;
-                if many && !self.by_dir { Route::Alone } else { Route::Now }
+                if many && !self.by_dir { Route::Exclusive } else { Route::Now }
             }
-            Op::Rmdir { .. } | Op::Link { .. } | Op::Checkpoint { .. } => Route::Alone,
+            Op::Rmdir { .. } | Op::Link { .. } | Op::Checkpoint { .. } => Route::Exclusive,
         }
     }
 
-    /// Takes note of what an operation that runs alone changes for those after it.
+    /// Updates the state after an operation that runs exclusively.
     fn follow(&mut self, op: &Op) {
         match *op {
             Op::Mkdir { .. } => self.by_dir = true,
@@ -114,7 +114,7 @@ impl Router {
         }
         let number = if self.by_dir { u64::from(parent.0) } else { file.0 };
         // Numbers follow the order of creation, in which file systems spread directories over their allocation groups:
-        // taken in turn, lanes stay out of each other's groups as far as that goes.
+        // round-robin assignment keeps lanes in different groups as far as possible.
         (number % self.lanes as u64) as usize
     }
 }
@@ -131,10 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn many_directories_have_a_lane_each() {
+    fn many_directories_are_assigned_to_lanes() {
         let mut router = Router::new(2, false);
         for dir in 1..=16 {
-            let expected = if dir == 16 { Route::Alone } else { Route::Now };
+            let expected = if dir == 16 { Route::Exclusive } else { Route::Now };
             assert_eq!(router.route(&Op::Mkdir { dir: DirId(dir), parent: DirId(0) }), expected);
         }
         let lane = |router: &mut Router, dir: u64| router.route(&fsync(FileId(dir * 7), DirId(dir as u32)));
@@ -144,12 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn names_of_one_file_share_a_lane_until_they_are_gone() {
+    fn names_of_one_file_share_a_lane_until_deleted() {
         let mut router = Router::new(64, false);
         let (to_file, to_parent) = (FileId(2), DirId(2));
         assert_ne!(router.route(&fsync(FILE, PARENT)), Route::Lane(0));
         let link = Op::Link { file: FILE, parent: PARENT, to_file, to_parent };
-        assert_eq!(router.route(&link), Route::Alone);
+        assert_eq!(router.route(&link), Route::Exclusive);
         assert_eq!(router.route(&fsync(FILE, PARENT)), Route::Lane(0));
         assert_eq!(router.route(&fsync(to_file, to_parent)), Route::Lane(0));
         assert_eq!(router.route(&Op::Delete { file: FILE, parent: PARENT }), Route::Lane(0));
@@ -158,7 +158,7 @@ mod tests {
             Route::Lane(0),
             "its deletion may still be waiting there"
         );
-        assert_eq!(router.route(&Op::Checkpoint { number: 1 }), Route::Alone);
+        assert_eq!(router.route(&Op::Checkpoint { number: 1 }), Route::Exclusive);
         assert_ne!(router.route(&fsync(FILE, PARENT)), Route::Lane(0));
     }
 }

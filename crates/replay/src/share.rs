@@ -1,38 +1,38 @@
-//! The share of a trace that one of several processes applies, on machines that see one file system.
+//! Divides a trace between several processes, on machines that share one file system.
 //!
-//! A directory's files are all of one process, so that their operations keep their order without any process asking
-//! another. Directories are made by one of them; a run that makes some ends before any process works in them.
+//! All files of a directory belong to one process, so their operations keep their order without communication. One process
+//! creates the directories; a run that creates some ends before any process works in them.
 
 use serde::{Deserialize, Serialize};
 use trace::{DirId, Op};
 
 use crate::Error;
 
-/// Which of several processes this is.
+/// The share of one of several processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Share {
-    /// Its number, from 0.
+    /// Its number, starting at 0.
     pub part: u32,
-    /// How many processes there are.
+    /// Number of processes.
     pub parts: u32,
 }
 
 impl Share {
-    /// There is one process.
+    /// The share of a single process.
     pub const WHOLE: Share = Share { part: 0, parts: 1 };
 
-    /// Whether the files of a directory are this process's.
+    /// Whether the files of a directory belong to this process.
     pub fn has(self, dir: DirId) -> bool {
         // Mixed (Fibonacci hashing), because the threads of a process take the numbers in turn.
         (dir.0.wrapping_mul(0x9e37_79b9) >> 16) % self.parts == self.part
     }
 
-    /// Whether this process makes the directories; the others only take note of them.
+    /// Whether this process creates the directories; the others only record them.
     pub(crate) fn makes_directories(self) -> bool {
         self.part == 0
     }
 
-    /// Puts what this process is to do of `ops` into `picked`, which it clears.
+    /// Replaces `picked` by the operations of `ops` that belong to this process.
     pub(crate) fn pick(self, ops: &[Op], picked: &mut Vec<Op>) -> crate::Result<()> {
         picked.clear();
         for op in ops {
@@ -68,7 +68,7 @@ mod tests {
     use trace::FileId;
 
     #[test]
-    fn each_directory_has_one_process_and_they_have_about_as_many() {
+    fn directories_are_distributed_evenly() {
         for parts in [1, 2, 3, 7] {
             let mut counts = vec![0; parts as usize];
             for dir in (0..7000).map(DirId) {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_several_directories_is_refused() {
+    fn operations_on_several_directories_are_rejected() {
         let (file, to_file) = (FileId(1), FileId(2));
         let rename = |to_parent| Op::Rename { file, parent: DirId(1), to_file, to_parent };
         let mut picked = Vec::new();

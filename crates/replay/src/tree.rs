@@ -1,4 +1,4 @@
-//! Which directory lies in which.
+//! The parent of each directory.
 
 use std::collections::HashMap;
 use std::sync::RwLock;
@@ -12,16 +12,16 @@ use crate::Trouble;
 use crate::names::Names;
 use crate::walk::{Directory, Walk};
 
-/// The directories that a replay knows, for one that goes on after it: with labels their names do not tell which is which.
+/// The directories known to a replay, for a later replay: with labels, names do not identify directories.
 #[derive(Default)]
 pub struct Directories(HashMap<DirId, Option<DirId>>);
 
-/// The parents of all live directories, known to all engines of a replay. They are asked for only when a directory
-/// has to be opened, so that a lock does no harm.
+/// The parents of all live directories, shared by all engines of a replay. They are needed only when a directory
+/// is opened, so a lock is fast enough.
 pub(crate) struct Tree {
     root: OwnedFd,
     names: Names,
-    /// `None` for a directory that could not be made.
+    /// `None` for a directory that could not be created.
     parents: RwLock<HashMap<DirId, Option<DirId>>>,
     searched: AtomicBool,
 }
@@ -31,21 +31,21 @@ impl Tree {
         Self { root, names, parents: RwLock::new(made.0), searched: AtomicBool::new(false) }
     }
 
-    /// What is known of directories.
+    /// The known directories.
     pub fn directories(&self) -> Directories {
-        Directories(self.parents.read().expect("no thread panics while it holds the parents").clone())
+        Directories(self.parents.read().expect("no thread panics with the lock").clone())
     }
 
     pub fn root(&self) -> &OwnedFd {
         &self.root
     }
 
-    /// What files and directories are called.
+    /// The names of files and directories.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The directory that holds `dir`. One that is not known was made by an earlier replay: then the tree is
+    /// The parent of `dir`. An unknown directory was created by an earlier replay: then the tree is
     /// searched, once.
     pub fn parent(&self, dir: DirId) -> Result<DirId, Trouble> {
         if let Some(parent) = self.known(dir) {
@@ -57,23 +57,23 @@ impl Tree {
         self.known(dir).ok_or(Trouble::Os(Errno::NOENT))?.ok_or(Trouble::NeverMade)
     }
 
-    /// Takes note of a directory, or that it could not be made if `parent` is `None`.
+    /// Records a directory, or with `parent` `None` that it could not be created.
     pub fn insert(&self, dir: DirId, parent: Option<DirId>) {
-        self.parents.write().expect("no thread panics while it holds the parents").insert(dir, parent);
+        self.parents.write().expect("no thread panics with the lock").insert(dir, parent);
     }
 
-    /// Forgets a directory.
+    /// Removes a directory.
     pub fn remove(&self, dir: DirId) {
-        self.parents.write().expect("no thread panics while it holds the parents").remove(&dir);
+        self.parents.write().expect("no thread panics with the lock").remove(&dir);
     }
 
-    /// Whether there is a directory `dir`, as far as is known without a search.
+    /// The parent of `dir`, if known without a search.
     pub fn known(&self, dir: DirId) -> Option<Option<DirId>> {
-        self.parents.read().expect("no thread panics while it holds the parents").get(&dir).copied()
+        self.parents.read().expect("no thread panics with the lock").get(&dir).copied()
     }
 
     fn search(&self) -> io::Result<()> {
-        let mut parents = self.parents.write().expect("no thread panics while it holds the parents");
+        let mut parents = self.parents.write().expect("no thread panics with the lock");
         for found in Walk::new(&self.root)?.skip(1) {
             let Directory { number, parent, .. } = found?;
             parents.entry(number).or_insert(Some(parent));

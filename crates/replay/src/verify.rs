@@ -1,4 +1,4 @@
-//! Reads back what a replay or a fill has written.
+//! Reads back and compares the data written by a replay or a fill.
 
 use std::path::Path;
 
@@ -12,36 +12,37 @@ use crate::judge::first_wrong;
 use crate::walk;
 use crate::{Result, contents};
 
-/// What [`verify()`] found.
+/// The result of [`verify()`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Verified {
-    /// Files that were looked at.
+    /// Number of files examined.
     pub files: u64,
-    /// Bytes that were read and compared.
+    /// Bytes read and compared.
     pub bytes: u64,
-    /// Bytes within the files that were not compared, because their blocks are preallocated.
+    /// Bytes in files that were not compared, because their blocks are preallocated.
     pub unwritten: u64,
-    /// Bytes within the files that were not compared, because they lie in no extent.
+    /// Bytes in files that were not compared, because they are in no extent.
     pub holes: u64,
-    /// Files with a wrong byte, and files and directories that could not be read.
+    /// Number of files with a wrong byte, and of files and directories that could not be read.
     pub wrong: u64,
-    /// Where the first wrong byte is, or why the first of them could not be read.
+    /// The location of the first wrong byte, or the first read error.
     pub first_wrong: Option<String>,
 }
 
-/// How much is read and compared at once.
+/// Bytes read and compared at once.
 const CHUNK: usize = 256 << 10;
-/// Zeros that fill so much, aligned, are not left over at the edge of something written.
+/// An aligned block of zeros of this size is not the remainder of a partly written block.
 const BLOCK: usize = 4096;
-/// The type of file system that Btrfs says it is.
+/// The file system type of Btrfs in `statfs`.
 const BTRFS: u64 = 0x9123_683e;
 
-/// Compares the written ranges of all files below `root` that a replay made with [`contents()`] of the same seed.
+/// Compares the written ranges of all files below `root` that a replay created with [`contents()`] of the same seed.
 ///
-/// Holes and preallocated ranges hold nothing to compare. Where a file system does not tell them apart from written
-/// ones (tmpfs), or writes preallocated blocks that are cut in part (Btrfs), whole blocks of zeros pass. What was written under an earlier name of a file is known by itself, so two
-/// files whose blocks have changed places would not be noticed; and pieces of less than 15 bytes written under an
-/// earlier name cannot be known, and count as wrong where something else follows them.
+/// Holes and preallocated ranges have nothing to compare. If a file system does not distinguish them from written
+/// ranges (tmpfs), or writes zeros into partly truncated or punched preallocated blocks (Btrfs), whole blocks of zeros pass. Data written under an
+/// earlier name of a file is recognized by its contents, so two files with swapped blocks
+/// are not detected; and pieces of less than 15 bytes written under an
+/// earlier name cannot be recognized, and count as wrong if something else follows them.
 pub fn verify(root: &Path, seed: u64) -> Result<Verified> {
     let (opened, mut walk) = walk::begin(root, "verify its files")?;
     let mut verified = Verified::default();
@@ -81,13 +82,13 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads the written ranges of a file and says where the first wrong byte is.
+    /// Reads the written ranges of a file and returns the offset of the first wrong byte.
     fn check(&mut self, dir: &OwnedFd, file: FileId, verified: &mut Verified) -> io::Result<Option<u64>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(dir, file.to_string(), flags, Mode::empty())?;
         let size = fstat(&fd)?.st_size as u64;
         let (mut written, mut unwritten, mut holes, mut reached) = (Vec::new(), 0, 0, 0);
-        // Delayed data is written back first, so what is in no extent was not written.
+        // FIEMAP writes back delayed data first, so ranges outside extents were never written.
         let mapped = each_extent(&fd, |extent| {
             let (start, end) = (extent.logical.min(size), extent.logical_end().min(size));
             holes += start.saturating_sub(reached);
@@ -123,7 +124,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Says where in the `len` bytes that were read at `start` the first wrong one is.
+    /// The index of the first wrong byte among the `len` bytes read at `start`.
     fn compare(&mut self, file: FileId, start: u64, len: usize, zeros_pass: bool) -> Option<usize> {
         let (read, expected) = (&self.read[..len], &mut self.expected[..len]);
         contents(self.seed, file, start, expected);

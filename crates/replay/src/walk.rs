@@ -1,4 +1,4 @@
-//! Reading the directories that a replay made.
+//! Reads the directories created by a replay.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use trace::{DirId, FileId, ROOT, dir_name, file_name};
 
 use crate::Error;
 
-/// A directory that a replay made, and the files it made in there in ascending order of number.
+/// A directory created by a replay, and its files in ascending order of number.
 pub(crate) struct Directory {
     pub fd: OwnedFd,
     pub number: DirId,
@@ -17,13 +17,13 @@ pub(crate) struct Directory {
     pub files: Vec<FileId>,
 }
 
-/// Opens the directory that a trace was or will be replayed into.
+/// Opens the root directory of a replay.
 pub(crate) fn open_root(path: &Path, purpose: &'static str) -> crate::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty()).map_err(|errno| error(path, purpose, errno))
 }
 
-/// Opens the directory that a trace was replayed into, to walk through it.
+/// Opens the root directory of a replay for a walk.
 pub(crate) fn begin(path: &Path, purpose: &'static str) -> crate::Result<(OwnedFd, Walk)> {
     let root = open_root(path, purpose)?;
     let walk = Walk::new(&root).map_err(|errno| error(path, purpose, errno))?;
@@ -34,31 +34,31 @@ fn error(path: &Path, purpose: &'static str, errno: io::Errno) -> Error {
     Error::Root { path: path.into(), purpose, source: errno.into() }
 }
 
-/// All directories from `root` down, each before those in it, siblings in ascending order of number. One that cannot
-/// be read gives an error, and the walk goes on behind it. What no replay makes is passed by. However deep it goes,
-/// it holds one directory open.
+/// Iterates over all directories from `root` down, parents before children, siblings in ascending order of number. A directory that
+/// cannot be read yields an error, and the walk continues behind it. Ignores entries that a replay does not create. Holds one
+/// directory open at any depth.
 pub(crate) struct Walk {
-    /// The directory at the end of the way.
+    /// The current directory.
     at: OwnedFd,
-    way: Vec<Level>,
+    levels: Vec<Level>,
     begun: bool,
 }
 
-/// A directory on the way down.
+/// A directory on the current path.
 struct Level {
     number: DirId,
-    /// The directories in it that are still to visit, the next one last.
+    /// Its subdirectories still to visit, in reverse order.
     left: Vec<DirId>,
 }
 
 impl Walk {
     pub fn new(root: &OwnedFd) -> io::Result<Self> {
-        Ok(Self { at: reopen(root)?, way: Vec::new(), begun: false })
+        Ok(Self { at: reopen(root)?, levels: Vec::new(), begun: false })
     }
 
-    /// The path of the directory that was given last, from the root.
+    /// The path of the last returned directory, relative to the root.
     pub fn path(&self) -> String {
-        self.way.iter().skip(1).map(|level| format!("{}/", level.number)).collect()
+        self.levels.iter().skip(1).map(|level| format!("{}/", level.number)).collect()
     }
 
     fn enter(&mut self, number: DirId, parent: DirId) -> io::Result<Directory> {
@@ -72,7 +72,7 @@ impl Walk {
         }
         files.sort_unstable();
         left.sort_unstable_by(|a, b| b.cmp(a));
-        self.way.push(Level { number, left });
+        self.levels.push(Level { number, left });
         Ok(Directory { fd: reopen(&self.at)?, number, parent, files })
     }
 
@@ -81,17 +81,17 @@ impl Walk {
             self.begun = true;
             return self.enter(ROOT, ROOT).map(Some);
         }
-        while let Some(level) = self.way.last_mut() {
+        while let Some(level) = self.levels.last_mut() {
             let parent = level.number;
             if let Some(dir) = level.left.pop() {
                 let below = open(&self.at, dir_path(dir))?;
                 let above = std::mem::replace(&mut self.at, below);
                 return self.enter(dir, parent).map(Some).inspect_err(|_| self.at = above);
             }
-            self.way.pop();
-            if !self.way.is_empty() {
-                // Nobody moves directories, so that the way up is the way down. If not, that was it.
-                self.at = open(&self.at, "..".into()).inspect_err(|_| self.way.clear())?;
+            self.levels.pop();
+            if !self.levels.is_empty() {
+                // Directories are not moved, so `..` leads back. If it fails, the walk ends.
+                self.at = open(&self.at, "..".into()).inspect_err(|_| self.levels.clear())?;
             }
         }
         Ok(None)
@@ -127,7 +127,7 @@ enum Name {
     Dir(DirId),
 }
 
-/// Reads a name as [`file_name`] and [`dir_name`] write them, and in no other spelling.
+/// Parses a name in the exact form of [`file_name`] and [`dir_name`].
 fn parse(name: &[u8]) -> Option<Name> {
     let (kind, digits) = std::str::from_utf8(name).ok()?.split_at_checked(1)?;
     let mut canonical = Vec::new();
@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_are_read_back(file: u64, dir: u32) {
+        fn names_round_trip(file: u64, dir: u32) {
             let mut name = Vec::new();
             file_name(FileId(file), &mut name);
             prop_assert_eq!(parse(&name), Some(Name::File(FileId(file))));
@@ -164,7 +164,7 @@ mod tests {
         }
 
         #[test]
-        fn only_names_of_ours_are_read(name in "[fd]?[-+0-9a-fA-F]{0,18}|.{0,8}") {
+        fn only_canonical_names_are_parsed(name in "[fd]?[-+0-9a-fA-F]{0,18}|.{0,8}") {
             if let Some(parsed) = parse(name.as_bytes()) {
                 let ours = match parsed {
                     Name::File(file) => file.to_string(),

@@ -1,4 +1,4 @@
-//! The engine that works on a mounted file system, with system calls relative to open directories.
+//! The engine for a mounted file system, with system calls relative to open directories.
 
 mod names;
 
@@ -12,9 +12,9 @@ use rustix::io::{Errno, retry_on_intr};
 use trace::{DirId, Op};
 
 use self::names::Name;
-use crate::data::{Ways, Writer};
+use crate::data::{SharedWriter, Writer};
 use crate::dirs::Dirs;
-use crate::lost::Lost;
+use crate::lost::LostFiles;
 use crate::names::Names;
 use crate::tree::{Directories, Tree};
 use crate::{Engine, Error, Options, Share, Trouble, limits, walk};
@@ -28,18 +28,18 @@ pub struct Posix {
     to_name: Name,
 }
 
-/// What the engines of one replay have in common.
+/// State shared by the engines of a replay.
 struct Shared {
     tree: Arc<Tree>,
-    lost: Lost,
+    lost: LostFiles,
     redo: Arc<AtomicBool>,
     share: Share,
 }
 
 impl Posix {
-    /// As many engines as asked for, working together below `root`. While `redo` is set, what is done already
-    /// does not count as an error. Directories that were `made` before are known by their numbers.
-    pub(crate) fn crew(
+    /// Creates `size` engines that work together below `root`. While `redo` is set, operations that were already applied
+    /// are not errors. The directories in `made` already exist under their numbers.
+    pub(crate) fn engines(
         root: &Path,
         options: &Options,
         size: usize,
@@ -51,15 +51,15 @@ impl Posix {
         let opened = walk::open_root(root, purpose)?;
         let again =
             opened.try_clone().map_err(|source| Error::Root { path: root.into(), purpose, source })?;
-        let ways = Arc::new(Ways::new(again, options));
+        let shared_writer = Arc::new(SharedWriter::new(again, options));
         let tree = Arc::new(Tree::new(opened, names, made));
-        let (lost, redo, share) = (Lost::default(), redo.clone(), options.share);
+        let (lost, redo, share) = (LostFiles::default(), redo.clone(), options.share);
         let shared = Arc::new(Shared { tree: tree.clone(), lost, redo, share });
         let capacity = limits::open_directories() / size;
         let engine = |_| Posix {
             shared: shared.clone(),
             dirs: Dirs::new(tree.clone(), capacity),
-            writer: Writer::new(ways.clone()),
+            writer: Writer::new(shared_writer.clone()),
             name: Name::default(),
             to_name: Name::default(),
         };
@@ -107,7 +107,7 @@ impl Posix {
         Ok(())
     }
 
-    /// Whether what is being applied may have been applied before.
+    /// Whether the current operation may already have been applied.
     fn redoes(&self) -> bool {
         self.shared.redo.load(Relaxed)
     }
@@ -116,8 +116,8 @@ impl Posix {
 impl Engine for Posix {
     fn apply(&mut self, op: &Op) -> Result<(), Trouble> {
         match self.attempt(op) {
-            // This was done before, or a later operation was that took away what this one needs.
-            // With labels a later one may also have made a directory of a file, or a file of a directory.
+            // It was applied before, or a later operation was applied that removed what this one needs.
+            // With labels, a later operation may also have replaced a file by a directory or vice versa.
             Err(Trouble::Os(Errno::NOENT | Errno::ISDIR | Errno::NOTDIR)) if self.redoes() => Ok(()),
             done => done,
         }

@@ -1,4 +1,4 @@
-//! Operations that make, move and take away names, and what becomes of the names when they fail.
+//! Operations that create, move and remove names, and the handling of names after failures.
 
 use std::ffi::CStr;
 
@@ -9,16 +9,16 @@ use trace::{Content, DirId, FileId, FileLabel, ROOT};
 
 use super::Posix;
 use crate::Trouble;
-use crate::data::Way;
+use crate::data::Strategy;
 use crate::names::Names;
 
-/// The longest target that Linux takes for a symbolic link, in bytes.
+/// The maximum length of a symbolic link target in Linux, in bytes.
 const LONGEST_TARGET: u64 = 4095;
 
-type Done<T = ()> = Result<T, Trouble>;
+type OpResult<T = ()> = Result<T, Trouble>;
 type Place = (DirId, FileId);
 
-/// Scratch space for a name, so that none is allocated an operation.
+/// A reusable buffer for a name, to avoid an allocation per operation.
 #[derive(Default)]
 pub(super) struct Name(Vec<u8>);
 
@@ -35,12 +35,12 @@ impl Name {
 
     fn terminated(&mut self) -> &CStr {
         self.0.push(0);
-        CStr::from_bytes_with_nul(&self.0).expect("no name has a zero in it")
+        CStr::from_bytes_with_nul(&self.0).expect("names contain no NUL")
     }
 }
 
 impl Posix {
-    pub(super) fn mkdir(&mut self, dir: DirId, parent: DirId) -> Done {
+    pub(super) fn mkdir(&mut self, dir: DirId, parent: DirId) -> OpResult {
         if !self.shared.share.makes_directories() {
             self.shared.tree.insert(dir, Some(parent));
             return Ok(());
@@ -49,7 +49,7 @@ impl Posix {
         match made {
             Ok(()) => self.shared.tree.insert(dir, Some(parent)),
             Err(Trouble::Os(Errno::EXIST)) if self.redoes() => {
-                // If it is known to be elsewhere, that is where a later operation has made it again.
+                // If it is known with another parent, a later operation has created it there again.
                 if self.shared.tree.known(dir).is_none() {
                     self.shared.tree.insert(dir, Some(parent));
                 }
@@ -62,17 +62,17 @@ impl Posix {
         made
     }
 
-    fn try_mkdir(&mut self, dir: DirId, parent: DirId) -> Done {
-        // One number for two directories, one perhaps inside the other, would have paths run in circles.
+    fn try_mkdir(&mut self, dir: DirId, parent: DirId) -> OpResult {
+        // One number for two directories, possibly nested, would create cyclic paths.
         if dir == ROOT || matches!(self.shared.tree.known(dir), Some(Some(known)) if known != parent) {
             return Err(Errno::EXIST.into());
         }
         let above = self.dirs.open(parent)?;
         let name = self.name.dir(dir, self.shared.tree.names())?;
-        Ok(self.writer.room().find(|| mkdirat(above, name, Mode::from_raw_mode(0o755)))?)
+        Ok(self.writer.space().retry(|| mkdirat(above, name, Mode::from_raw_mode(0o755)))?)
     }
 
-    pub(super) fn rmdir(&mut self, dir: DirId, parent: DirId) -> Done {
+    pub(super) fn rmdir(&mut self, dir: DirId, parent: DirId) -> OpResult {
         if self.shared.tree.known(dir) == Some(None) {
             self.shared.tree.remove(dir);
             return Err(Trouble::NeverMade);
@@ -84,7 +84,7 @@ impl Posix {
             self.name.dir(dir, self.shared.tree.names())?,
             AtFlags::REMOVEDIR,
         ) {
-            // It was made again and put to use since.
+            // A later operation created it again and used it.
             Err(Errno::NOTEMPTY | Errno::NOENT) if redo => {}
             removed => removed?,
         }
@@ -92,9 +92,9 @@ impl Posix {
         Ok(())
     }
 
-    pub(super) fn create(&mut self, file: FileId, parent: DirId, size: u64, content: Content) -> Done {
+    pub(super) fn create(&mut self, file: FileId, parent: DirId, size: u64, content: Content) -> OpResult {
         match self.try_create(file, parent, size, content) {
-            // Somebody else's file is neither taken away nor taken for one that is missing.
+            // A foreign file is neither removed nor recorded as missing.
             Err(trouble @ (Trouble::Os(Errno::EXIST) | Trouble::NeverMade)) => Err(trouble),
             Err(Trouble::Os(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR)) if self.redoes() => Ok(()),
             Err(trouble) => {
@@ -105,7 +105,7 @@ impl Posix {
         }
     }
 
-    fn try_create(&mut self, file: FileId, parent: DirId, size: u64, content: Content) -> Done {
+    fn try_create(&mut self, file: FileId, parent: DirId, size: u64, content: Content) -> OpResult {
         let names = self.shared.tree.names();
         let label = names.label(file);
         let given = names.contents(label.as_ref(), size)?;
@@ -116,31 +116,31 @@ impl Posix {
             let target = given.unwrap_or_else(|| vec![b'x'; size as usize]);
             return self.make((parent, file), |dir, name| symlinkat(&target[..], dir, name));
         }
-        let way = if given.is_some() { Way::Written } else { self.writer.way(size, content) };
+        let strategy = if given.is_some() { Strategy::Written } else { self.writer.strategy(size, content) };
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let flags = flags | way.open_flags();
+        let flags = flags | strategy.open_flags();
         let mode = Mode::from_raw_mode(if is_executable(label.as_ref()) { 0o755 } else { 0o644 });
         let fd = self.make((parent, file), |dir, name| retry_on_intr(|| openat(dir, name, flags, mode)))?;
-        Ok(self.writer.create(fd.as_fd(), file, size, way, given.as_deref())?)
+        Ok(self.writer.create(fd.as_fd(), file, size, strategy, given.as_deref())?)
     }
 
-    /// Calls `make` for a name that must be new, or that of something that is done already.
+    /// Calls `make` for a new name; in redo mode it replaces an existing entry.
     fn make<T>(
         &mut self,
         (parent, file): Place,
         make: impl Fn(BorrowedFd<'_>, &CStr) -> rustix::io::Result<T>,
-    ) -> Done<T> {
+    ) -> OpResult<T> {
         let redo = self.redoes();
         let dir = self.dirs.open(parent)?;
         let name = self.name.file(file, self.shared.tree.names())?;
-        Ok(self.writer.room().find(|| match make(dir, name) {
+        Ok(self.writer.space().retry(|| match make(dir, name) {
             Err(Errno::EXIST) if redo => unlinkat(dir, name, AtFlags::empty()).and_then(|()| make(dir, name)),
             made => made,
         })?)
     }
 
-    /// Opens a file to change it.
-    pub(super) fn open(&mut self, file: FileId, parent: DirId) -> Done<OwnedFd> {
+    /// Opens a file for writing.
+    pub(super) fn open(&mut self, file: FileId, parent: DirId) -> OpResult<OwnedFd> {
         if self.shared.lost.contains(parent, file) {
             return Err(Trouble::NeverMade);
         }
@@ -150,7 +150,7 @@ impl Posix {
         Ok(retry_on_intr(|| openat(dir, name, flags, Mode::empty()))?)
     }
 
-    pub(super) fn delete(&mut self, file: FileId, parent: DirId) -> Done {
+    pub(super) fn delete(&mut self, file: FileId, parent: DirId) -> OpResult {
         if self.shared.lost.remove(parent, file) {
             return Err(Trouble::NeverMade);
         }
@@ -161,20 +161,20 @@ impl Posix {
         )?)
     }
 
-    pub(super) fn rename(&mut self, from: Place, to: Place) -> Done {
+    pub(super) fn rename(&mut self, from: Place, to: Place) -> OpResult {
         if self.shared.lost.remove(from.0, from.1) {
-            // The trace goes on with a file that is missing in place of the one it thinks replaced.
+            // The trace continues with a missing file in place of the replaced one.
             self.lose(to);
             return Err(Trouble::NeverMade);
         }
-        let renamed = self.at_both(from, to, |from_dir, from_name, to_dir, to_name| {
+        let renamed = self.with_both_dirs(from, to, |from_dir, from_name, to_dir, to_name| {
             renameat(from_dir, from_name, to_dir, to_name)
         });
         match renamed {
             Ok(()) => {
                 self.shared.lost.remove(to.0, to.1);
             }
-            // No room for the new name, or no directory: the trace has nothing under the old name any more.
+            // No space for the new name, or no directory: in the trace the old name no longer exists.
             Err(trouble) if trouble.is_full() || trouble == Trouble::NeverMade => {
                 self.unlink(from);
                 self.lose(to);
@@ -184,13 +184,13 @@ impl Posix {
         renamed
     }
 
-    pub(super) fn link(&mut self, from: Place, to: Place) -> Done {
+    pub(super) fn link(&mut self, from: Place, to: Place) -> OpResult {
         if self.shared.lost.contains(from.0, from.1) {
             self.shared.lost.insert(to.0, to.1);
             return Err(Trouble::NeverMade);
         }
         let redo = self.redoes();
-        let linked = self.at_both(from, to, |from_dir, from_name, to_dir, to_name| {
+        let linked = self.with_both_dirs(from, to, |from_dir, from_name, to_dir, to_name| {
             let link = || linkat(from_dir, from_name, to_dir, to_name, AtFlags::empty());
             match link() {
                 Err(Errno::EXIST) if redo => {
@@ -206,32 +206,32 @@ impl Posix {
         linked
     }
 
-    /// Calls `act` with two names and their directories, again if there was no space.
-    fn at_both(
+    /// Calls `act` with two names and their directories, and retries it if there was no space.
+    fn with_both_dirs(
         &mut self,
         from: Place,
         to: Place,
         act: impl Fn(BorrowedFd<'_>, &CStr, BorrowedFd<'_>, &CStr) -> rustix::io::Result<()>,
-    ) -> Done {
+    ) -> OpResult {
         let names = self.shared.tree.names();
         let (from_name, to_name) = (self.name.file(from.1, names)?, self.to_name.file(to.1, names)?);
         let from_dir = self.dirs.open(from.0)?;
         if from.0 == to.0 {
-            return Ok(self.writer.room().find(|| act(from_dir, from_name, from_dir, to_name))?);
+            return Ok(self.writer.space().retry(|| act(from_dir, from_name, from_dir, to_name))?);
         }
         // Opening the second directory may close the first.
         let from_dir = rustix::io::fcntl_dupfd_cloexec(from_dir, 0)?;
         let to_dir = self.dirs.open(to.0)?;
-        Ok(self.writer.room().find(|| act(from_dir.as_fd(), from_name, to_dir, to_name))?)
+        Ok(self.writer.space().retry(|| act(from_dir.as_fd(), from_name, to_dir, to_name))?)
     }
 
-    /// Sees to it that a file is missing, and remembers that it is.
+    /// Removes a file and records it as lost.
     fn lose(&mut self, (parent, file): Place) {
         self.unlink((parent, file));
         self.shared.lost.insert(parent, file);
     }
 
-    /// Takes a name away, if it is there: of one that stays, the trace's next operation on it will tell.
+    /// Removes a name if it exists; a failure shows in the next operation on it.
     fn unlink(&mut self, (parent, file): Place) {
         let Ok(dir) = self.dirs.open(parent) else { return };
         if let Ok(name) = self.name.file(file, self.shared.tree.names()) {

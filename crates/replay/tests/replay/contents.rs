@@ -1,4 +1,4 @@
-//! Filling aged files in place and reading them back, on real file systems in images.
+//! Fills aged files in place and reads them back, on real file systems in images.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -12,10 +12,10 @@ use senesce_replay::{Data, Flow, Options, contents, fill, verify};
 use trace::{Content, DirId, FileId, Op, ROOT};
 
 const SEED: u64 = 42;
-/// The smallest block of the three; ext4 takes it on small images.
+/// The smallest block size of the three; ext4 uses it on small images.
 const BLOCK: u64 = 1024;
 
-/// A mix of small and large files with gaps between, many of them preallocated.
+/// Small and large files with gaps in between, many of them preallocated.
 fn churn() -> Vec<Op> {
     let mut ops: Vec<Op> = (1..=4).map(|dir| Op::Mkdir { dir: DirId(dir), parent: DirId(dir / 2) }).collect();
     for number in 0..600u64 {
@@ -46,7 +46,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where every block of every file lies.
+/// The location of every block of every file.
 fn blocks(root: &Path) -> BTreeMap<(PathBuf, u64), u64> {
     let mut blocks = BTreeMap::new();
     for path in files(root) {
@@ -61,7 +61,7 @@ fn blocks(root: &Path) -> BTreeMap<(PathBuf, u64), u64> {
 }
 
 #[test]
-fn filling_moves_no_block_and_leaves_nothing_unwritten() {
+fn fill_moves_no_block_and_leaves_nothing_unwritten() {
     for fs in ["ext4", "xfs", "btrfs"] {
         for data in [Data::Fallocate, Data::Auto] {
             let Some(image) = Image::new(fs, 320, &["-q"]) else { continue };
@@ -78,7 +78,7 @@ fn filling_moves_no_block_and_leaves_nothing_unwritten() {
             assert!(before == blocks(&root), "{fs}: blocks have moved");
 
             let again = fill(&root, SEED, 1, &mut |_| Flow::Go).unwrap();
-            assert_eq!(again.bytes, 0, "{fs}: what is filled is not filled again");
+            assert_eq!(again.bytes, 0, "{fs}: filled ranges are not filled again");
             let verified = verify(&root, SEED).unwrap();
             assert_eq!((verified.wrong, verified.first_wrong.as_deref()), (0, None), "{fs}");
             assert!(verified.bytes >= filled.bytes, "{fs}: {verified:?}");
@@ -97,7 +97,7 @@ fn filling_moves_no_block_and_leaves_nothing_unwritten() {
 }
 
 #[test]
-fn filling_can_be_stopped_and_taken_up_again() {
+fn fill_can_be_stopped_and_continued() {
     let Some(image) = Image::new("ext4", 320, &["-q"]) else { return };
     let root = image.root();
     replay(&root, &Options::default(), &creates(0, 3000, ROOT, 50_000).collect::<Vec<_>>());
@@ -108,7 +108,7 @@ fn filling_can_be_stopped_and_taken_up_again() {
 }
 
 #[test]
-fn written_files_hold_their_contents() {
+fn written_files_have_their_contents() {
     let root = dir();
     let options = Options { data: Data::Write, seed: SEED, ..Options::default() };
     let mut ops: Vec<Op> = creates(5, 1, ROOT, 1000).collect();
@@ -120,7 +120,7 @@ fn written_files_hold_their_contents() {
 }
 
 #[test]
-fn renamed_files_verify_and_spoilt_ones_do_not() {
+fn renamed_files_verify_and_corrupted_ones_do_not() {
     let root = dir();
     let options = Options { data: Data::Write, seed: SEED, ..Options::default() };
     let mut ops: Vec<Op> = creates(5, 1, ROOT, 1001).collect();
@@ -135,7 +135,7 @@ fn renamed_files_verify_and_spoilt_ones_do_not() {
 }
 
 #[test]
-fn others_files_are_left_alone() {
+fn foreign_files_are_ignored() {
     let root = dir();
     fs::write(root.path().join("README"), "not ours").unwrap();
     fs::create_dir(root.path().join("docs")).unwrap();

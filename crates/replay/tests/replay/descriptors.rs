@@ -1,4 +1,4 @@
-//! A replay keeps within the limit of open files. The limit is that of a process, so the test runs in one of its own.
+//! A replay stays within the limit of open files. The limit applies to a process, so the test runs in its own process.
 
 use crate::common::{creates, dir};
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -14,7 +14,7 @@ fn thousands_of_directories_need_few_descriptors() {
     testing::in_own_process(|| {
         let root = dir();
         setrlimit(Resource::Nofile, Rlimit { current: Some(32), maximum: Some(LIMIT) }).unwrap();
-        // A chain whose path is longer than the kernel would take at once, and a wide directory.
+        // A chain with a path longer than one system call accepts, and a wide directory.
         let mut ops: Vec<Op> =
             (1..=DEEP).map(|dir| Op::Mkdir { dir: DirId(dir), parent: DirId(dir - 1) }).collect();
         ops.extend((1..=WIDE).map(|dir| Op::Mkdir { dir: DirId(DEEP + dir), parent: ROOT }));
@@ -46,7 +46,7 @@ fn thousands_of_directories_need_few_descriptors() {
     });
 }
 
-/// The standard library would open every directory on the way down.
+/// The standard library would open every directory on the path down.
 fn remove(root: &std::path::Path) {
     let status = std::process::Command::new("find").arg(root).args(["-mindepth", "1", "-delete"]).status();
     assert!(status.unwrap().success());

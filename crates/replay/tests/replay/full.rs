@@ -1,4 +1,4 @@
-//! What happens when there is no room, no support, or no device any more: on real file systems in images.
+//! Replays without space, without support for an operation, or after the loss of the device, on real file systems in images.
 
 use crate::common::image::Image;
 use crate::common::{creates, dir, replay, tree};
@@ -9,22 +9,22 @@ use trace::{Content, DirId, FileId, Op, ROOT};
 const MIB: u64 = 1 << 20;
 const DIR: DirId = DirId(1);
 
-/// Nothing frees space in the background here, but for the write-back that every retry forces.
+/// Nothing frees space in the background here, except the sync before each retry.
 const SPACE_WAIT_MS: u64 = 100;
-/// A file system whose files have block maps, in which nothing can be preallocated.
+/// A file system whose files have block maps, which cannot be preallocated.
 const BLOCK_MAPS: [&str; 3] = ["-q", "-O", "^extents,^64bit,^metadata_csum"];
 
 fn options(threads: usize, data: Data) -> Options {
     Options { threads, data, space_wait_ms: SPACE_WAIT_MS, ..Options::default() }
 }
 
-/// How many operations of a kind failed with an error.
+/// The number of operations of a type that failed with an error.
 fn count(replay: &senesce_replay::Replay, kind: &str, error: &str) -> u64 {
     replay.errors().iter().filter(|e| e.kind == kind && e.error == error).map(|e| e.count).sum()
 }
 
 #[test]
-fn a_file_that_does_not_fit_is_left_out_with_all_that_follows_on_it() {
+fn file_that_does_not_fit_is_skipped_with_later_operations() {
     for (threads, data) in [(1, Data::Fallocate), (2, Data::Fallocate), (2, Data::Write), (1, Data::Auto)] {
         let Some(image) = Image::new("ext4", 32, &["-q"]) else { return };
         let mut ops = vec![Op::Mkdir { dir: DIR, parent: ROOT }];
@@ -57,7 +57,7 @@ fn a_file_that_does_not_fit_is_left_out_with_all_that_follows_on_it() {
 }
 
 #[test]
-fn a_run_can_stop_where_the_file_system_is_full() {
+fn run_stops_on_full_file_system() {
     for threads in [1, 2] {
         let Some(image) = Image::new("ext4", 32, &["-q"]) else { return };
         let ops: Vec<Op> = creates(0, 5000, ROOT, 64 << 10).collect();
@@ -69,7 +69,7 @@ fn a_run_can_stop_where_the_file_system_is_full() {
         assert_eq!(tree(&image.root()).len() as u64, outcome.operations - failed);
         assert!(outcome.operations < 3000, "{outcome:?}");
 
-        // With room again, the same replay goes on.
+        // With free space again, the same replay continues.
         (0..100).for_each(|file| drop(std::fs::remove_file(image.root().join(format!("f{file:x}")))));
         let more: Vec<Op> = creates(9000, 20, ROOT, 64 << 10).collect();
         let again = first.run(&mut more.into_iter(), Some(20), &mut |_| Flow::Go).unwrap();
@@ -78,26 +78,26 @@ fn a_run_can_stop_where_the_file_system_is_full() {
 }
 
 #[test]
-fn auto_writes_where_nothing_can_be_preallocated() {
+fn auto_writes_without_preallocation() {
     let Some(image) = Image::new("ext4", 32, &BLOCK_MAPS) else { return };
     for (first, grouped_limit_bytes) in [(0, 0), (10, 64 << 10)] {
         let ops: Vec<Op> = creates(first, 10, ROOT, 10_001).collect();
         let (_, auto) = replay(&image.root(), &Options { grouped_limit_bytes, ..Options::default() }, &ops);
         assert_eq!(auto.errors(), []);
-        assert_eq!(verify(&image.root(), 0).unwrap(), all_right(first + 10, (first + 10) * 10_001));
+        assert_eq!(verify(&image.root(), 0).unwrap(), all_verified(first + 10, (first + 10) * 10_001));
     }
     let ops: Vec<Op> = creates(20, 10, ROOT, 10_000).collect();
     let (_, asked) = replay(&image.root(), &Options { data: Data::Fallocate, ..Options::default() }, &ops);
     assert_eq!(count(&asked, "create", "EOPNOTSUPP"), 10);
-    assert_eq!(tree(&image.root()).len(), 20, "files that cannot be made as asked are not made");
+    assert_eq!(tree(&image.root()).len(), 20, "files that cannot be preallocated are not created");
 }
 
-/// A direct write that fails leaves zeros behind where the kernel makes a buffered one of it.
+/// A failing direct write leaves zeros if the kernel turns it into a buffered one.
 #[test]
-fn auto_writes_where_direct_writes_go_through_memory() {
+fn auto_writes_where_direct_writes_are_buffered() {
     for (mkfs, mount) in [(&BLOCK_MAPS[..], "loop"), (&["-q", "-b", "1024"], "loop,data=journal")] {
         let Some(image) = Image::mounted("ext4", 32, mkfs, mount) else { return };
-        // More than a block, than a page, and than the twelve blocks that an inode maps itself.
+        // More than a block, than a page, and than the twelve direct blocks of an inode.
         let sizes = [1, 1023, 1024, 4096, 4097, 8193, 10_001, 12_289, 65_536];
         let ops: Vec<Op> = (0..).zip(sizes).flat_map(|(file, size)| creates(file, 1, ROOT, size)).collect();
         let grouped = Options { inline_limit_bytes: 0, grouped_limit_bytes: 64 << 10, ..Options::default() };
@@ -106,17 +106,17 @@ fn auto_writes_where_direct_writes_go_through_memory() {
         let filled = fill(&image.root(), 0, 1, &mut |_| Flow::Go).unwrap();
         assert_eq!((filled.files, filled.errors), (sizes.len() as u64, 0));
         let verified = verify(&image.root(), 0).unwrap();
-        assert_eq!(verified, all_right(sizes.len() as u64, sizes.iter().sum()), "{mkfs:?}, {mount}");
+        assert_eq!(verified, all_verified(sizes.len() as u64, sizes.iter().sum()), "{mkfs:?}, {mount}");
     }
 }
 
-/// What is said of so many files, all of whose bytes were written and compared.
-fn all_right(files: u64, bytes: u64) -> Verified {
+/// The result for files whose bytes were all written and compared.
+fn all_verified(files: u64, bytes: u64) -> Verified {
     Verified { files, bytes, ..Verified::default() }
 }
 
 #[test]
-fn what_is_not_compared_is_counted() {
+fn ranges_not_compared_are_counted() {
     let Some(image) = Image::new("ext4", 32, &["-q", "-b", "1024"]) else { return };
     let mut ops: Vec<Op> = creates(1, 1, ROOT, 10_000).collect();
     ops.push(Op::Create { file: FileId(2), parent: ROOT, size: 5000, content: Content::Preallocated });
@@ -126,14 +126,14 @@ fn what_is_not_compared_is_counted() {
     let (_, replay) = replay(&image.root(), &Options { data: Data::Write, ..Options::default() }, &ops);
     assert_eq!(replay.errors(), []);
     let verified = verify(&image.root(), 0).unwrap();
-    // The last block of the first file is written whole.
+    // The last block of the first file is written completely.
     let (bytes, unwritten, holes) = (10 * 1024 - 2048, 5000, 2048 + 20_000 - 10 * 1024 + 3000);
-    let told = (verified.files, verified.bytes, verified.unwritten, verified.holes);
-    assert_eq!(told, (3, bytes, unwritten, holes), "{verified:?}");
+    let counts = (verified.files, verified.bytes, verified.unwritten, verified.holes);
+    assert_eq!(counts, (3, bytes, unwritten, holes), "{verified:?}");
 }
 
 #[test]
-fn a_dead_device_is_counted_and_nothing_panics() {
+fn lost_device_is_counted_without_panic() {
     for fs in ["ext4", "xfs"] {
         let Some(image) = Image::new(fs, 320, &["-q"]) else { continue };
         let first: Vec<Op> = creates(0, 10, ROOT, 10_000).collect();
@@ -148,7 +148,7 @@ fn a_dead_device_is_counted_and_nothing_panics() {
     }
 }
 
-/// Has the file system behave as if its device were gone.
+/// Shuts the file system down, as if its device were lost.
 fn shut_down(image: &Image) {
     const SHUTDOWN: rustix::ioctl::Opcode = opcode::read::<u32>(b'X', 125);
     const DROP_THE_LOG: u32 = 2;
@@ -158,7 +158,7 @@ fn shut_down(image: &Image) {
 }
 
 #[test]
-fn a_file_that_was_there_already_stays_as_it_is() {
+fn existing_file_is_kept() {
     let root = dir();
     std::fs::write(root.path().join("f1"), "mine").unwrap();
     let (_, replay) = replay(root.path(), &Options::default(), &creates(1, 1, ROOT, 10).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Pulling a history with real git and replaying what was extracted from it give the same working tree.
+//! Pulling a history with Git and replaying its extracted trace give the same working tree.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,21 +12,21 @@ use ager::git::{
 use senesce_replay::{Ended, Flow, Options, Replay};
 use trace::{SavedLabels, Source, TraceInfo, TraceReader, save_labelled};
 
-/// A sample repository of so many commits.
+/// A sample repository with this number of commits.
 fn sample_repository(commits: u64, seed: u64) -> tempfile::TempDir {
     let dir = testing::dir_in_memory();
     sample::make(dir.path(), commits, seed).unwrap();
     dir
 }
 
-/// Applies all that `source` gives now.
+/// Applies all operations that `source` currently has.
 fn apply(replay: &mut Replay, source: &mut dyn Source) {
     let outcome = replay.run(source, None, &mut |_| Flow::Go).unwrap();
     assert_eq!(outcome.ended, Ended::Source);
     assert_eq!(replay.errors(), [], "operations failed");
 }
 
-/// Pulls `pulls` commits both ways and compares the trees after every `every` of them.
+/// Pulls `pulls` commits both ways and compares the trees after every `every` commits.
 fn compare(repository: &Path, order: Order, pulls: u64, every: u64, threads: usize, gc: Gc) {
     let history = History::open(repository, order).unwrap();
     let (live_dir, replay_dir, scratch) =
@@ -54,7 +54,7 @@ fn compare(repository: &Path, order: Order, pulls: u64, every: u64, threads: usi
     );
 }
 
-/// What `diff` says of two trees.
+/// The output of `diff` for two trees.
 fn difference(one: &Path, other: &Path) -> String {
     let output =
         Command::new("diff").args(["-rq", "--no-dereference", "-x", ".git"]).args([one, other]).output();
@@ -62,25 +62,25 @@ fn difference(one: &Path, other: &Path) -> String {
 }
 
 #[test]
-fn live_and_extracted_give_one_working_tree() {
+fn live_and_extracted_give_same_working_tree() {
     let repository = sample_repository(150, 1);
     compare(repository.path(), Order::FirstParent, 120, 10, 2, Gc::Off);
 }
 
 #[test]
-fn also_in_full_order_and_while_git_cleans_up() {
+fn working_trees_match_in_full_order_with_git_gc() {
     let repository = sample_repository(80, 2);
     compare(repository.path(), Order::Full, 80, 8, 1, Gc::Every(40));
 }
 
 #[test]
-fn also_after_every_single_pull() {
+fn working_trees_match_after_every_pull() {
     let repository = sample_repository(50, 3);
     compare(repository.path(), Order::FirstParent, 40, 1, 3, Gc::Auto);
 }
 
 #[test]
-fn below_git_there_are_as_many_objects_as_git_writes() {
+fn git_directory_has_the_objects_that_git_writes() {
     let repository = sample_repository(60, 4);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let (live_dir, replay_dir) = (testing::dir_in_memory(), testing::dir_in_memory());
@@ -95,16 +95,16 @@ fn below_git_there_are_as_many_objects_as_git_writes() {
     apply(&mut replay, &mut trace::Checked::new(&mut extracted));
     let (real, made) = (below_git(live_dir.path()), below_git(replay_dir.path()));
     assert_eq!(real.loose.keys().collect::<Vec<_>>(), made.loose.keys().collect::<Vec<_>>());
-    // Another implementation of the same compression differs by a few bytes an object.
+    // Another implementation of the same compression differs by a few bytes per object.
     let bytes = |side: &BelowGit| side.loose.values().sum::<u64>() as f64;
     let ratio = bytes(&made) / bytes(&real);
     assert!((0.9..1.1).contains(&ratio), "{ratio} times the bytes that git writes");
     assert_eq!(real.index_bytes, made.index_bytes);
     assert_eq!(real.packs, made.packs);
-    assert!(real.packs > 0 && !real.loose.is_empty(), "the sample has fetches of both kinds");
+    assert!(real.packs > 0 && !real.loose.is_empty(), "the sample must have fetches of both kinds");
 }
 
-/// What is below `.git`.
+/// The contents of `.git`.
 struct BelowGit {
     loose: BTreeMap<String, u64>,
     packs: usize,
@@ -131,7 +131,7 @@ fn below_git(root: &Path) -> BelowGit {
 }
 
 #[test]
-fn a_saved_history_replays_without_its_repository() {
+fn saved_history_replays_without_its_repository() {
     let dir = testing::dir_in_memory();
     let path = dir.path().join("history.parquet");
     let info = TraceInfo {
@@ -154,7 +154,7 @@ fn a_saved_history_replays_without_its_repository() {
         apply(&mut replay, &mut source);
     }
     let mut reader = TraceReader::open(&path).unwrap();
-    let labels = SavedLabels::beside(&path, &reader.summary().sha256).unwrap().expect("there are labels");
+    let labels = SavedLabels::beside(&path, &reader.summary().sha256).unwrap().expect("the trace has labels");
     assert!(labels.has_contents());
     let options = Options { threads: 2, ..Options::default() };
     let mut replay = Replay::labelled(trees[1].path(), &options, Arc::new(labels)).unwrap();
@@ -164,7 +164,7 @@ fn a_saved_history_replays_without_its_repository() {
 }
 
 #[test]
-fn without_labels_files_have_numbers_and_the_same_sizes() {
+fn unlabelled_files_have_numbers_and_same_sizes() {
     let repository = sample_repository(40, 6);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let extracted = || Extracted::new(&history, ExtractOptions::default()).unwrap();
@@ -194,7 +194,7 @@ fn without_labels_files_have_numbers_and_the_same_sizes() {
 }
 
 #[test]
-fn a_replay_that_was_cut_short_is_done_again() {
+fn interrupted_replay_can_be_redone() {
     let repository = sample_repository(60, 7);
     let history = History::open(repository.path(), Order::FirstParent).unwrap();
     let extracted = || Extracted::new(&history, ExtractOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Where files come to lie: `auto` must not show in the layout, on real file systems in images.
+//! The layout of replayed files: `auto` must give the layout of written files, on real file systems in images.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,7 +10,7 @@ use fiemap::each_extent;
 use senesce_replay::{Data, Options};
 use trace::Op;
 
-/// Extents a file, counting those that lie behind each other as one.
+/// Extents per file, with adjacent ones counted as one.
 fn extents_per_file(root: &Path) -> f64 {
     let (mut files, mut pieces) = (0, 0);
     for dir in fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()) {
@@ -27,7 +27,7 @@ fn extents_per_file(root: &Path) -> f64 {
     pieces as f64 / f64::from(files)
 }
 
-/// Extents a file on a new file system after a replay of `trace`; none where there is no such file system here.
+/// Extents per file on a new file system after a replay of `trace`; `None` if the file system is unavailable.
 fn aged(fs: &str, mebibytes: u64, options: &Options, trace: &[Op]) -> Option<f64> {
     let mkfs: &[&str] = if fs == "ext4" { &["-q", "-b", "4096", "-N", "20000"] } else { &["-q"] };
     let image = Image::new(fs, mebibytes, mkfs)?;
@@ -36,9 +36,9 @@ fn aged(fs: &str, mebibytes: u64, options: &Options, trace: &[Op]) -> Option<f64
     Some(extents_per_file(&image.root()))
 }
 
-/// On a fresh file system nothing forces a file apart, however it gets its blocks.
+/// On a fresh file system nothing fragments a file, whichever way it gets its blocks.
 #[test]
-fn auto_and_writing_give_files_of_a_fresh_file_system_one_extent() {
+fn fresh_file_system_gives_one_extent_per_file() {
     let trace = churn(4, 400, usize::MAX, u64::MAX, |_, below| 4096 + below(60 << 10));
     for (fs, inline_limit_bytes, grouped_limit_bytes) in
         [("ext4", 0, 64 << 10), ("xfs", 0, 0), ("btrfs", 2048, 0)]
@@ -46,7 +46,7 @@ fn auto_and_writing_give_files_of_a_fresh_file_system_one_extent() {
         for data in [Data::Write, Data::Auto, Data::Fallocate] {
             let options = Options { data, inline_limit_bytes, grouped_limit_bytes, ..Options::default() };
             let Some(extents) = aged(fs, 320, &options, &trace) else { continue };
-            // A few lie across the end of a stretch that ext4 set aside for many small files.
+            // A few files cross the end of a group that ext4 preallocated for many small files.
             assert!((1.0..1.1).contains(&extents), "{fs}, {data:?}: {extents}");
         }
     }
@@ -55,7 +55,7 @@ fn auto_and_writing_give_files_of_a_fresh_file_system_one_extent() {
 mod soak {
     use super::*;
 
-    /// Makes 192 MiB of files of mostly 1 to 64 KiB, then deletes and creates in turn.
+    /// Creates 192 MiB of files of mostly 1 to 64 KiB, then alternates deletions and creations.
     fn trace() -> Vec<Op> {
         let size = |number: u64, below: &mut dyn FnMut(u64) -> u64| match number % 50 {
             0 => 300_000,
@@ -64,7 +64,7 @@ mod soak {
         churn(40, 24_000, usize::MAX, 192 << 20, size)
     }
 
-    /// On a file system of that size, `auto` gives about as many extents a file as writing does.
+    /// On a file system of this size, `auto` gives about as many extents per file as writing does.
     fn auto_lays_out_as_written(fs: &str, mebibytes: u64, inline_limit_bytes: u64, grouped_limit_bytes: u64) {
         let aged = |data| {
             let options = Options { data, inline_limit_bytes, grouped_limit_bytes, ..Options::default() };
@@ -87,7 +87,7 @@ mod soak {
         auto_lays_out_as_written("xfs", 320, 0, 0);
     }
 
-    /// Btrfs keeps half of a small image for metadata. Nearly full, it breaks preallocated files more than written ones.
+    /// Btrfs reserves half of a small image for metadata. When it is nearly full, it fragments preallocated files more than written ones.
     #[test]
     #[ignore = "soak: statistical, and long"]
     fn auto_gives_files_the_layout_of_written_ones_on_btrfs() {

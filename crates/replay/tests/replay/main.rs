@@ -1,4 +1,4 @@
-//! What a replay leaves on file systems, of real traces and of made-up ones.
+//! The results of replays on file systems, with real and with generated traces.
 
 mod common;
 mod contents;

@@ -1,4 +1,4 @@
-//! The tree that a replay makes depends on the trace alone.
+//! The tree created by a replay depends only on the trace.
 
 use crate::common::{creates, dir, replay, traces, tree};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn options(threads: usize) -> Options {
     Options { threads, seed: 7, data: Data::Write, ..Options::default() }
 }
 
-/// The operation with every position and length a multiple of 8.
+/// The operation with all offsets and lengths rounded down to multiples of 8.
 fn in_words(mut op: Op) -> Op {
     match &mut op {
         Op::Create { size, .. } | Op::Truncate { size, .. } => *size -= *size % 8,
@@ -27,7 +27,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_number_of_threads_makes_the_same_tree(ops in traces(400)) {
+    fn tree_is_independent_of_threads(ops in traces(400)) {
         let alone = dir();
         let (outcome, first) = replay(alone.path(), &options(1), &ops);
         prop_assert_eq!(outcome, Outcome { operations: ops.len() as u64, ended: Ended::Source });
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_under_one_name_verifies(ops in traces(300)) {
+    fn data_written_under_one_name_verifies(ops in traces(300)) {
         let root = dir();
         let named_once = |op: &Op| !matches!(op, Op::Rename { .. } | Op::Link { .. });
         replay(root.path(), &options(2), &ops.into_iter().filter(named_once).collect::<Vec<_>>());
@@ -50,14 +50,14 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_under_several_names_verifies_unless_in_tiny_pieces(ops in traces(300)) {
+    fn word_sized_data_written_under_several_names_verifies(ops in traces(300)) {
         let root = dir();
         replay(root.path(), &options(2), &ops.into_iter().map(in_words).collect::<Vec<_>>());
         prop_assert_eq!(verify(root.path(), 7).unwrap().first_wrong, None);
     }
 
     #[test]
-    fn several_runs_make_the_tree_of_one(ops in traces(300), cuts in prop::collection::vec(0u64..99, 0..6)) {
+    fn several_runs_give_the_tree_of_one(ops in traces(300), cuts in prop::collection::vec(0u64..99, 0..6)) {
         let (whole, parts) = (dir(), dir());
         replay(whole.path(), &options(1), &ops);
         let mut replay = Replay::posix(parts.path(), &options(2)).unwrap();
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_done_before_a_crash_may_be_done_again(ops in traces(300), cut: prop::sample::Index) {
+    fn operations_applied_before_a_crash_can_be_redone(ops in traces(300), cut: prop::sample::Index) {
         let (whole, twice) = (dir(), dir());
         replay(whole.path(), &options(1), &ops);
         let cut = cut.index(ops.len() + 1);
@@ -88,7 +88,7 @@ proptest! {
 }
 
 #[test]
-fn a_new_replay_goes_on_in_directories_of_an_earlier_one() {
+fn new_replay_continues_in_directories_of_earlier_one() {
     let root = dir();
     let nested: Vec<Op> = (1..9).map(|dir| Op::Mkdir { dir: DirId(dir), parent: DirId(dir - 1) }).collect();
     replay(root.path(), &options(1), &nested);
@@ -98,7 +98,7 @@ fn a_new_replay_goes_on_in_directories_of_an_earlier_one() {
 }
 
 #[test]
-fn the_watch_sees_progress_and_can_stop() {
+fn watch_sees_progress_and_can_stop() {
     let root = dir();
     let ops: Vec<Op> = creates(0, 5000, ROOT, 0).collect();
     for threads in [1, 4] {
@@ -119,7 +119,7 @@ fn the_watch_sees_progress_and_can_stop() {
 }
 
 #[test]
-fn what_cannot_be_done_is_counted_and_the_rest_goes_on() {
+fn failed_operations_are_counted_and_the_rest_continues() {
     let root = dir();
     let file = FileId(0xabc);
     let mut ops = vec![Op::Delete { file, parent: ROOT }; 3];
@@ -143,13 +143,13 @@ fn what_cannot_be_done_is_counted_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_root_that_is_not_there_is_named() {
+fn missing_root_is_named() {
     let error = Replay::posix("/nonexistent/here".as_ref(), &Options::default()).err().unwrap().to_string();
     assert!(error.contains("/nonexistent/here") && error.contains("No such file"), "{error}");
 }
 
 #[test]
-fn options_are_read_in_words() {
+fn options_are_parsed_from_words() {
     let options: Options =
         serde_json::from_str(r#"{"threads": 4, "data": "fallocate", "on_full": "stop"}"#).unwrap();
     assert_eq!((options.threads, options.data, options.on_full), (4, Data::Fallocate, OnFull::Stop));
@@ -158,7 +158,7 @@ fn options_are_read_in_words() {
 }
 
 #[test]
-fn the_null_engine_counts_and_does_nothing() {
+fn null_engine_only_counts() {
     let mut replay = Replay::null(&options(2));
     let ops: Vec<Op> = creates(0, 10_000, DirId(3), 5).collect();
     let outcome = replay.run(&mut ops.into_iter(), Some(9_000), &mut |_| Flow::Go).unwrap();

@@ -1,9 +1,9 @@
-//! Traces that fill directories, then delete and create in turn.
+//! Traces that fill directories, then alternate deletions and creations.
 
 use trace::{Content, DirId, FileId, Op, ROOT};
 
-/// `count` creations in `dirs` directories, of the sizes that `size` makes of a file's number and of random numbers
-/// below a bound. As soon as a file would make them more than `live` files or `live_bytes` bytes, others are deleted.
+/// `count` creations in `dirs` directories, with the sizes that `size` computes from a file's number and random numbers
+/// below a bound. When a new file would exceed `live` files or `live_bytes` bytes, other files are deleted.
 pub fn churn(
     dirs: u64,
     count: u64,

@@ -1,20 +1,20 @@
-//! A file system of its own for a test: an image in memory if there is room, mounted through a loop device.
+//! A new file system for a test: an image in memory if it fits, mounted through a loop device.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A mounted image. Dropping it unmounts it, also when a test panics. Its file has no name, so that its memory goes with the mount.
+/// A mounted image. Dropping it unmounts it, even if a test panics. The image file is unlinked, so the unmount frees its memory.
 pub struct Image {
     dir: tempfile::TempDir,
 }
 
 impl Image {
-    /// Makes and mounts a file system with `mkfs.<fs>` and its `options`; skips for want of root or of that program.
+    /// Creates and mounts a file system with `mkfs.<fs>` and its `options`; skips without root or the program.
     pub fn new(fs: &str, mebibytes: u64, options: &[&str]) -> Option<Image> {
         Image::mounted(fs, mebibytes, options, "loop")
     }
 
-    /// The same, mounted with options, of which `loop` is one.
+    /// Like `new`, with the mount options `mount`, which must include `loop`.
     pub fn mounted(fs: &str, mebibytes: u64, options: &[&str], mount: &str) -> Option<Image> {
         let mkfs = format!("mkfs.{fs}");
         if !testing::is_root() || !testing::has_tool(&mkfs) {
@@ -31,7 +31,7 @@ impl Image {
         Some(Image { dir })
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn root(&self) -> PathBuf {
         self.dir.path().join("root")
     }

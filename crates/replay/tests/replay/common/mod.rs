@@ -1,4 +1,4 @@
-//! What the tests share: valid traces, trees to compare, file systems of their own.
+//! Shared test code: valid traces, comparable trees, new file systems.
 
 pub mod churn;
 pub mod image;
@@ -13,7 +13,7 @@ use senesce_replay::{Flow, Options, Outcome, Replay};
 use tempfile::TempDir;
 use trace::{Checked, Content, DirId, FileId, Op, ROOT};
 
-/// A directory to replay into, in memory if possible: traces force all to disk often.
+/// A directory for a replay, in memory if possible, because traces sync often.
 pub fn dir() -> TempDir {
     testing::dir_in_memory()
 }
@@ -26,15 +26,15 @@ pub fn replay(root: &Path, options: &Options, ops: &[Op]) -> (Outcome, Replay) {
     (outcome, replay)
 }
 
-/// All that a user can see below a directory: of a file its names in common with others, and its bytes.
+/// A visible entry below a directory: for a file, the first name of its inode and its bytes.
 #[derive(PartialEq, Debug)]
-pub enum Seen {
+pub enum Node {
     Dir,
-    File { one_with: String, bytes: Vec<u8> },
+    File { first_name: String, bytes: Vec<u8> },
 }
 
-/// Everything below `root` by path.
-pub fn tree(root: &Path) -> BTreeMap<String, Seen> {
+/// Everything below `root`, by path.
+pub fn tree(root: &Path) -> BTreeMap<String, Node> {
     let mut seen = BTreeMap::new();
     let mut firsts = BTreeMap::new();
     let mut left = vec![root.to_path_buf()];
@@ -46,25 +46,25 @@ pub fn tree(root: &Path) -> BTreeMap<String, Seen> {
             let meta = fs::symlink_metadata(&path).unwrap();
             if meta.is_dir() {
                 if name != "lost+found" {
-                    seen.insert(name, Seen::Dir);
+                    seen.insert(name, Node::Dir);
                     left.push(path);
                 }
             } else {
-                let one_with = firsts.entry(meta.ino()).or_insert(name.clone()).clone();
-                seen.insert(name, Seen::File { one_with, bytes: fs::read(path).unwrap() });
+                let first_name = firsts.entry(meta.ino()).or_insert(name.clone()).clone();
+                seen.insert(name, Node::File { first_name, bytes: fs::read(path).unwrap() });
             }
         }
     }
     seen
 }
 
-/// Makes `count` files of `size` bytes in directory `parent`, from number `first` on.
+/// Creates `count` files of `size` bytes in directory `parent`, starting with number `first`.
 pub fn creates(first: u64, count: u64, parent: DirId, size: u64) -> impl Iterator<Item = Op> {
     let content = Content::Auto;
     (first..first + count).map(move |file| Op::Create { file: FileId(file), parent, size, content })
 }
 
-/// Any trace that can be done, of up to `most` operations.
+/// Arbitrary valid traces of up to `most` operations.
 pub fn traces(most: usize) -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0u8..40, any::<u16>(), any::<u16>(), 0u64..20_000, 0u64..9_000), 0..most).prop_map(
         |dice| {
@@ -81,7 +81,7 @@ pub fn traces(most: usize) -> impl Strategy<Value = Vec<Op>> {
     )
 }
 
-/// The names that exist, and numbers that may be used again.
+/// The existing names, and numbers that may be reused.
 #[derive(Default)]
 struct Model {
     dirs: Vec<(DirId, DirId)>,
@@ -153,7 +153,7 @@ impl Model {
         })
     }
 
-    /// A number for a file: a new one, or one that was deleted.
+    /// A number for a file: a new one, or that of a deleted file.
     fn name(&mut self, a: u16) -> FileId {
         self.old_files.pop().filter(|_| a.is_multiple_of(2)).unwrap_or(FileId(self.numbers.into()))
     }
