@@ -1,7 +1,7 @@
-//! How fast a live tree is captured, against the fastest walkers that look at every file as well.
+//! Measures how fast a live tree is captured, compared with the fastest tree walkers that also stat every file.
 //!
-//! All take turns over one tree in the page cache: one of 320 000 files made in memory, and the trees named. Walkers
-//! that are not on the path are left out.
+//! All walkers alternate on the same tree in the page cache: a tree of 320 000 files created in memory, and the trees given as
+//! arguments. Skips walkers that are not on the PATH.
 //! `cargo bench -p senesce-profile --bench capture [-- TREE …]`
 
 use senesce_profile::{AgeBy, capture};
@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Turns that each walker has, after one to warm the cache.
+/// Rounds per walker, after one to warm the cache.
 const ROUNDS: usize = 7;
 
-/// Capture may take so many times as long as the fastest other walker.
+/// Maximum time of a capture relative to the fastest other walker.
 const LIMIT: f64 = 1.5;
 
-/// The word that marks the process of one capture.
+/// The first argument of a process that runs one capture.
 const CAPTURE: &str = "--capture";
 
-/// Threads a processor that capture is tried with.
+/// Threads per processor for the captures.
 const THREADS: [usize; 3] = [1, 2, 4];
 
-/// Commands that look at every file, hidden and ignored ones too, and print little. The tree is their last word.
+/// Commands that stat every file, including hidden and ignored ones, and print little. The tree is the last argument.
 const PEERS: &[&[&str]] = &[
     &["fd", "--unrestricted", "--size", "+999ti", "."],
     &["dust", "-d", "0"],
@@ -38,19 +38,19 @@ fn main() {
     if let [mark, threads, tree] = &words[..]
         && mark == CAPTURE
     {
-        capture(tree.as_ref(), "bench", AgeBy::Birth, threads.parse().expect("threads are a number"))
+        capture(tree.as_ref(), "bench", AgeBy::Birth, threads.parse().expect("the thread count is a number"))
             .expect("the tree can be captured");
         return;
     }
-    let made = Made::new();
-    race("in memory", &made.0);
+    let temp_tree = TempTree::new();
+    compare_walkers("in memory", &temp_tree.0);
     for tree in words.iter().filter(|w| !w.starts_with("--")) {
-        race(tree, tree.as_ref());
+        compare_walkers(tree, tree.as_ref());
     }
 }
 
-/// Lets all walkers take turns over a tree and prints the table.
-fn race(label: &str, tree: &Path) {
+/// Runs all walkers in turn on a tree and prints the table.
+fn compare_walkers(label: &str, tree: &Path) {
     let program = std::env::current_exe().expect("a running program has a path");
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut walkers: Vec<(String, Vec<String>)> = THREADS
@@ -69,7 +69,7 @@ fn race(label: &str, tree: &Path) {
     for round in 0..ROUNDS {
         for i in 0..walkers.len() {
             let i = (i + round) % walkers.len();
-            taken[i].push(seconds(&walkers[i].1, tree).expect("what ran once runs again"));
+            taken[i].push(seconds(&walkers[i].1, tree).expect("a walker that ran before runs again"));
         }
     }
     let median: Vec<f64> = taken.iter_mut().map(|t| median(t)).collect();
@@ -88,7 +88,7 @@ fn race(label: &str, tree: &Path) {
     println!("{} over the fastest other: {ratio:.2}, limit {LIMIT}  {verdict}", walkers[1].0);
 }
 
-/// How long a command takes; `None` if it is not there or does not do it.
+/// The elapsed time of a command; `None` if it is not installed or fails.
 fn seconds(words: &[String], tree: &Path) -> Option<f64> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).arg(tree).stdout(Stdio::null()).stderr(Stdio::null());
@@ -102,27 +102,27 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// A tree in memory that is removed at the end.
-struct Made(PathBuf);
+/// A tree in memory, removed on drop.
+struct TempTree(PathBuf);
 
-impl Made {
-    /// 20 × 20 × 20 directories with 40 files each.
-    fn new() -> Made {
-        let made = Made(Path::new("/dev/shm").join(format!("senesce-bench-{}", std::process::id())));
+impl TempTree {
+    /// Creates 20 × 20 × 20 directories with 40 files each.
+    fn new() -> TempTree {
+        let temp_tree = TempTree(Path::new("/dev/shm").join(format!("senesce-bench-{}", std::process::id())));
         for i in 0..8000 {
-            let dir = made.0.join(format!("{}/{}/{}", i / 400, i / 20 % 20, i % 20));
-            std::fs::create_dir_all(&dir).expect("a directory can be made in /dev/shm");
+            let dir = temp_tree.0.join(format!("{}/{}/{}", i / 400, i / 20 % 20, i % 20));
+            std::fs::create_dir_all(&dir).expect("a directory can be created in /dev/shm");
             for file in 0..40 {
-                std::fs::write(dir.join(file.to_string()), []).expect("a file can be made in /dev/shm");
+                std::fs::write(dir.join(file.to_string()), []).expect("a file can be created in /dev/shm");
             }
         }
-        made
+        temp_tree
     }
 }
 
-impl Drop for Made {
+impl Drop for TempTree {
     fn drop(&mut self) {
-        // What cannot be removed is in memory only.
+        // A failure leaves files in memory only.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

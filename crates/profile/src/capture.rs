@@ -1,4 +1,4 @@
-//! A profile of a live tree: histograms only, no name leaves the machine.
+//! Captures the profile of a live tree: histograms only, without names.
 
 mod tally;
 mod walk;
@@ -7,48 +7,48 @@ use crate::{AgeHistogram, DepthHistogram, Error, Profile, SizeHistogram};
 use std::path::{Path, PathBuf};
 use tally::Tally;
 
-/// What a file's age is counted from.
+/// The timestamp from which the age of a file is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgeBy {
-    /// Its creation, or its last change of contents where the file system keeps no time of creation.
+    /// Its birth time, or its modification time if the file system has no birth time.
     Birth,
-    /// Its last change of contents. For trees that were copied here with their times.
+    /// Its modification time. For trees that were copied to this machine with their timestamps.
     Modification,
 }
 
-/// A captured profile and what could not be seen.
+/// A captured profile and the totals of the walk.
 #[derive(Clone, Debug)]
 pub struct Captured {
     /// The profile.
     pub profile: Profile,
-    /// Regular files, hard links counted once.
+    /// Regular files; hard links count once.
     pub files: u64,
-    /// Directories, the root included.
+    /// Directories, including the root.
     pub directories: u64,
-    /// Sum of the files' sizes in bytes.
+    /// Sum of the file sizes in bytes.
     pub bytes: u64,
-    /// Further names of files that have several.
+    /// Number of further names of files with several names.
     pub hard_links: u64,
-    /// Symbolic links, devices, sockets and pipes, which a profile does not hold.
+    /// Symbolic links, devices, sockets and pipes, which a profile does not include.
     pub other: u64,
-    /// Files without a time of creation, whose age is counted from their last change instead.
+    /// Files without a birth time, whose age is counted from their modification time instead.
     pub without_birth: u64,
     /// Directories of other file systems, which were not entered.
     pub other_file_systems: u64,
-    /// Entries that could not be looked at.
+    /// Entries that could not be examined.
     pub unreadable: u64,
-    /// The first of them, with the reason.
+    /// The first of these entries, with the reason.
     pub unreadable_examples: Vec<(PathBuf, String)>,
-    /// How many of the youngest age bins were merged into one to keep the bound at 100
-    /// operations a file.
+    /// Number of the youngest age bins that were merged into one to keep the bound at 100
+    /// operations per file.
     pub merged_ages: usize,
 }
 
-/// The most operations a file that a captured profile may ask for. A file made a second ago in a tree of ten
-/// years would ask for hundreds of millions; the youngest bins are merged until the bound is at most this.
+/// The maximum number of operations per file that a captured profile may need. A file created a second ago in a tree that is ten
+/// years old would need hundreds of millions; the youngest bins are merged until the bound is met.
 pub const MOST_OPERATIONS: f64 = 100.0;
 
-/// Walks the tree at `path` with `threads` threads and makes its profile, named `name`.
+/// Walks the tree at `path` with `threads` threads and creates its profile, named `name`.
 pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result<Captured, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
@@ -87,14 +87,14 @@ pub fn capture(path: &Path, name: &str, age_by: AgeBy, threads: usize) -> Result
     })
 }
 
-/// Ages by powers of two of a second; the last edge is the oldest file's age.
+/// Ages in bins of powers of two of a second; the last edge is the age of the oldest file.
 fn ages(tally: &Tally) -> (AgeHistogram, usize) {
     let oldest = tally.oldest.max(1) as f64;
     let last = tally.age.iter().rposition(|&n| n > 0).unwrap_or(0);
     let mut upper: Vec<f64> = (0..=last).map(|k| 2f64.powi(k as i32)).collect();
     let mut weight: Vec<f64> = tally.age[..=last].iter().map(|&n| n as f64).collect();
     upper[last] = oldest;
-    // A last bin much narrower than its neighbour would make the bound large for no gain.
+    // A last bin much narrower than its neighbour would raise the bound without benefit.
     if last > 0 && oldest < 1.25 * upper[last - 1] {
         upper.remove(last - 1);
         let narrow = weight.remove(last);
@@ -129,7 +129,7 @@ fn bound(age: &AgeHistogram) -> f64 {
     profile.bound_operations_per_file()
 }
 
-/// Sizes by powers of two of a byte, empty files apart.
+/// Sizes in bins of powers of two of a byte, with a separate bin for empty files.
 fn sizes(tally: &Tally) -> SizeHistogram {
     let last = tally.size.iter().rposition(|&n| n > 0).unwrap_or(0);
     SizeHistogram {
@@ -148,7 +148,7 @@ fn depths(tally: &Tally) -> DepthHistogram {
     }
 }
 
-/// The year of a time in seconds since 1970, by the mean length of a Gregorian year: good to a day.
+/// The year of a time in seconds since 1970, from the mean length of a Gregorian year: accurate to a day.
 fn year(seconds: i64) -> u16 {
     (1970 + seconds / 31_556_952).clamp(0, i64::from(u16::MAX)) as u16
 }

@@ -1,18 +1,18 @@
-//! Whether a profile makes sense, and what it costs to age like it.
+//! Validates profiles, and calculates the cost of aging with them.
 
 use crate::{Error, Profile};
 
-/// The most bins that a histogram may have; more would be a mistake.
+/// Maximum number of bins of a histogram; more bins indicate a mistake.
 const MOST_BINS: usize = 4096;
 
-/// The deepest directory that a profile may have: the names of the whole path must fit the kernel's limit.
+/// Maximum directory depth of a profile: the path must fit the kernel's limit.
 const DEEPEST: u32 = 256;
 
-/// The largest weight. Weights count files, or are shares; with larger ones, sums of them lose the small ones.
+/// Maximum weight. Weights are counts of files or shares; with larger ones, sums lose the precision of small ones.
 const MOST_WEIGHT: f64 = 1e15;
 
-/// The most operations a live file that a profile may take; the published ones take at most a few hundred. With more, one of its bins of age
-/// is too narrow for what it is to hold.
+/// Maximum operations per live file of a profile; the published profiles need at most a few thousand. With more, an age bin
+/// is too narrow for its weight.
 const MOST_OPERATIONS_A_FILE: f64 = 1e9;
 
 /// Weights as shares of their sum.
@@ -22,7 +22,7 @@ pub fn shares(weights: &[f64]) -> Vec<f64> {
 }
 
 impl Profile {
-    /// Checks that every histogram has rising edges and weights that can be shares.
+    /// Checks that every histogram has ascending edges and valid weights, and that `fullness` is valid.
     pub fn check(&self) -> Result<(), Error> {
         self.check_age().map_err(|why| self.wrong("age", why))?;
         self.check_size().map_err(|why| self.wrong("size", why))?;
@@ -79,7 +79,7 @@ impl Profile {
         check_weights("depth", depth.len(), &self.depth.weight)
     }
 
-    /// T/K: the least number of operations (creations and deletions) a live file that can meet the age
+    /// T/K: the minimum number of operations (creations and deletions) per live file that can meet the age
     /// histogram, max(2·max_{b<B} g_b/s_b, 1/s_B) (DESIGN §4).
     pub fn bound_operations_per_file(&self) -> f64 {
         let oldest = self.age.upper[self.age.upper.len() - 1];
@@ -94,8 +94,8 @@ impl Profile {
         bound
     }
 
-    /// The bytes created over capacity that go with the bound at the given fullness, when sizes are churned as
-    /// they are distributed: half of what follows the filling are creations.
+    /// The bytes created over capacity that correspond to the bound at the given fullness, if churn keeps the
+    /// size distribution: half of the operations after the fill are creations.
     pub fn bound_overwrites(&self, fullness: f64) -> f64 {
         fullness * (self.bound_operations_per_file() + 1.0) / 2.0
     }

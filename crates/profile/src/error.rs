@@ -1,44 +1,44 @@
-//! What can go wrong with a profile. Each message says what was tried, on what, why it failed and what to do.
+//! Errors of profiles. Each message says what failed, on what, why, and what to do.
 
 use std::path::PathBuf;
 
-/// An error of loading, checking or capturing a profile.
+/// An error from loading, checking or capturing a profile.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No built-in profile has this name, and it is no file.
+    /// No built-in profile has this name, and no file has this path.
     #[error(
         "no profile named {name:?}, and no such file; `senesce profile list` shows the built-in ones ({known})"
     )]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The built-in ones.
+        /// The names of the built-in profiles.
         known: String,
     },
-    /// The file could not be read.
+    /// A file or directory could not be read.
     #[error("reading {}: {source}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// Why it failed.
         source: std::io::Error,
     },
     /// The text is not a profile.
     #[error("{place} is not a profile: {why}")]
     Syntax {
-        /// The file, or what else the text came from.
+        /// The file or other origin of the text.
         place: String,
-        /// Where in it and what is wrong.
+        /// The position and the problem.
         why: String,
     },
-    /// A histogram makes no sense.
+    /// A histogram is invalid.
     #[error("profile {profile}: [{section}] {why}")]
     Histogram {
-        /// The profile.
+        /// The profile's name.
         profile: String,
         /// `age`, `size` or `depth`.
         section: &'static str,
-        /// What is wrong and how it should be.
+        /// The problem and the requirement.
         why: String,
     },
     /// The tree contains no files.

@@ -1,4 +1,4 @@
-//! What a file system looks like: histograms of relative age, file size and directory depth (geriatrix17).
+//! Profiles of file systems: histograms of relative age, file size and directory depth (geriatrix17).
 
 mod capture;
 mod check;
@@ -18,25 +18,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Short name, the one given to `--profile`.
+    /// Short name, as used with `--profile`.
     pub name: String,
-    /// One line that says what was looked at.
+    /// A one-line description of the observed file systems.
     pub title: String,
-    /// Publication or command that the figures come from.
+    /// Publication or command that is the source of the figures.
     pub source: String,
     /// Year of the observation.
     pub year: u16,
-    /// Live files of the observed file system, where known; directory counts are scaled by it.
+    /// Live files of the observed file system, if known; directory counts are scaled by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Share of its capacity that was in use, where known.
+    /// Share of the capacity in use, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fullness: Option<f64>,
     /// Relative age of the live files.
     pub age: AgeHistogram,
     /// Size of the live files.
     pub size: SizeHistogram,
-    /// Depth of the directories that hold the files.
+    /// Depth of the directories that contain the files.
     pub depth: DepthHistogram,
 }
 
@@ -44,17 +44,17 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgeHistogram {
-    /// Upper edge of each bin, rising.
+    /// Upper edge of each bin, ascending.
     pub upper: Vec<f64>,
     /// Weight of each bin: its share of the files, up to a common factor.
     pub weight: Vec<f64>,
 }
 
-/// Histogram of file size: bin i holds sizes above the edge before it up to and including its own.
+/// Histogram of file size: bin i contains sizes above the previous edge, up to and including its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeHistogram {
-    /// Upper edge of each bin in bytes, inclusive, rising. A first edge of 0 holds exactly the empty files.
+    /// Upper edge of each bin in bytes, inclusive, ascending. A first edge of 0 contains exactly the empty files.
     pub upper_bytes: Vec<u64>,
     /// Weight of each bin.
     pub weight: Vec<f64>,
@@ -64,10 +64,10 @@ pub struct SizeHistogram {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DepthHistogram {
-    /// Depth of the directory that holds the files, rising.
+    /// Depth of the directory that contains the files, ascending.
     pub depth: Vec<u32>,
-    /// Weight of each depth: the share of the files whose directory lies at it.
+    /// Weight of each depth: the share of the files whose directory is at this depth.
     pub weight: Vec<f64>,
-    /// Directories whose parent lies at this depth, in the whole tree.
+    /// Number of directories in the whole tree whose parent is at this depth.
     pub subdirectories: Vec<u64>,
 }

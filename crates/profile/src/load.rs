@@ -1,9 +1,9 @@
-//! Finding profiles: built in, or in a TOML file.
+//! Loads profiles: built-in ones, or from a TOML file.
 
 use crate::{Error, Profile};
 use std::path::Path;
 
-/// The built-in profiles: one line each.
+/// The built-in profiles, one per line.
 const BUILTIN: [(&str, &str); 8] = [
     ("agrawal", include_str!("../../../profiles/agrawal.toml")),
     ("dabre", include_str!("../../../profiles/dabre.toml")),
@@ -20,7 +20,7 @@ pub fn builtin() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().map(|(name, _)| *name)
 }
 
-/// The built-in profile of that name, or the one in the file of that path.
+/// Loads the built-in profile with this name, or the file with this path.
 pub fn load(name_or_path: &str) -> Result<Profile, Error> {
     if let Some((name, text)) = BUILTIN.iter().find(|(name, _)| *name == name_or_path) {
         return Profile::parse(text, name);
@@ -37,7 +37,7 @@ pub fn load(name_or_path: &str) -> Result<Profile, Error> {
 }
 
 impl Profile {
-    /// Reads a profile from TOML and checks it. `place` says in errors where the text came from.
+    /// Parses a profile from TOML and checks it. `place` names the origin of the text in errors.
     pub fn parse(text: &str, place: &str) -> Result<Profile, Error> {
         let profile: Profile = toml::from_str(text)
             .map_err(|e| Error::Syntax { place: place.to_owned(), why: one_line(&e, text) })?;
@@ -45,13 +45,13 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The profile as TOML that [`Profile::parse`] reads back the same.
+    /// The profile as TOML; [`Profile::parse`] reads back the same profile.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a profile is plain data")
     }
 }
 
-/// The error with its line number, without the excerpt that the TOML library draws over several lines.
+/// The error with its line number, without the TOML library's multi-line excerpt.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let message = error.message().replace('\n', " ");

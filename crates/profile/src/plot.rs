@@ -1,4 +1,4 @@
-//! A profile as bars in a terminal.
+//! Plots a profile as bars in a terminal.
 
 use crate::{Profile, shares};
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 /// Width of the longest bar in characters.
 const WIDTH: usize = 50;
 
-/// The three histograms as text, one bar a bin.
+/// The three histograms as text, one bar per bin.
 pub fn plot(profile: &Profile) -> String {
     let mut out = String::new();
     let oldest = profile.age.upper[profile.age.upper.len() - 1];
@@ -32,7 +32,7 @@ fn bars(out: &mut String, title: &str, labels: impl Iterator<Item = String>, wei
     }
 }
 
-/// A number of bytes in the largest binary unit that leaves it whole, or with one decimal.
+/// A number of bytes in the largest binary unit with a value of at least 1, with one decimal if needed.
 fn bytes(n: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = (0..UNITS.len()).rev().find(|&u| n >> (10 * u) > 0).unwrap_or(0);

@@ -1,16 +1,16 @@
-//! What one thread of a walk has counted.
+//! The counts of one thread of a walk.
 
 use std::path::PathBuf;
 
-/// How many unreadable entries are named.
+/// Number of unreadable entries that are listed.
 const EXAMPLES: usize = 5;
 
-/// Counts by bin. Threads count apart and are added up at the end.
+/// Counts per bin. Each thread has its own; they are added at the end.
 #[derive(Clone)]
 pub struct Tally {
-    /// Bin k holds ages above 2^(k−1) up to 2^k seconds, bin 0 all up to one second.
+    /// Bin k counts ages above 2^(k−1) up to 2^k seconds; bin 0 all ages up to one second.
     pub age: [u64; 64],
-    /// Bin 0 holds empty files, bin i sizes above 2^(i−2) up to 2^(i−1) bytes.
+    /// Bin 0 counts empty files; bin i counts sizes above 2^(i−2) up to 2^(i−1) bytes.
     pub size: [u64; 65],
     pub depth: Vec<u64>,
     pub subdirectories: Vec<u64>,
@@ -47,7 +47,7 @@ impl Tally {
         }
     }
 
-    /// Counts a file `age` seconds old.
+    /// Counts a file that is `age` seconds old.
     pub fn file(&mut self, depth: usize, size: u64, age: u64) {
         self.files += 1;
         self.bytes += size;
@@ -62,14 +62,14 @@ impl Tally {
         *slot(&mut self.depth, depth) += 1;
     }
 
-    /// Counts a directory whose parent is at `depth`; the root has none.
+    /// Counts a directory whose parent is at `depth`; the root has no parent.
     pub fn subdirectory_of(&mut self, depth: Option<usize>) {
         if let Some(depth) = depth {
             *slot(&mut self.subdirectories, depth) += 1;
         }
     }
 
-    /// Counts an entry that could not be looked at.
+    /// Counts an entry that could not be examined.
     pub fn unreadable(&mut self, path: PathBuf, why: rustix::io::Errno) {
         self.unreadable += 1;
         if self.unreadable_examples.len() < EXAMPLES {

@@ -23,7 +23,7 @@ struct Count {
     linked: Mutex<HashSet<u64>>,
 }
 
-/// A directory. The names up to the root make its path for messages.
+/// A directory. The names up to the root form its path for messages.
 struct Dir {
     name: CString,
     depth: usize,
@@ -72,7 +72,7 @@ impl Visitor for Count {
 
     fn failed(&self, dir: &Arc<Dir>, step: Step, errno: Errno) {
         let mut tally = self.tally();
-        // The directory exists, though its contents are not known.
+        // The directory exists, but its contents are unknown.
         if step == Step::Open {
             tally.subdirectory_of(dir.parent.as_deref().map(|parent| parent.depth));
         }
@@ -119,7 +119,7 @@ impl Count {
         };
         let mut tally = self.tally();
         tally.without_birth += u64::from(self.age_by == AgeBy::Birth && !has_birth);
-        // A time in the future is as young as can be.
+        // A time in the future counts as age 0.
         tally.file(depth, stat.stx_size, (self.now - since).max(0) as u64);
     }
 }

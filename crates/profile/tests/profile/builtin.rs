@@ -1,4 +1,4 @@
-//! The built-in profiles against the published table, and what is refused.
+//! Compares the built-in profiles with the published table, and checks that invalid profiles are rejected.
 
 use proptest::prelude::*;
 use senesce_profile::{Profile, builtin, load, plot};
@@ -16,7 +16,7 @@ const BOUNDS: [(&str, f64, f64); 8] = [
 ];
 
 #[test]
-fn bounds_are_the_published_ones() {
+fn bounds_match_the_published_ones() {
     for (name, operations, overwrites) in BOUNDS {
         let profile = load(name).unwrap();
         let (t, o) = (profile.bound_operations_per_file(), profile.bound_overwrites(0.8));
@@ -27,7 +27,7 @@ fn bounds_are_the_published_ones() {
 }
 
 #[test]
-fn every_profile_says_where_it_is_from_and_can_be_drawn() {
+fn every_profile_has_a_source_and_can_be_plotted() {
     for name in builtin() {
         let profile = load(name).unwrap();
         assert_eq!(profile.name, name);
@@ -40,7 +40,7 @@ fn every_profile_says_where_it_is_from_and_can_be_drawn() {
 }
 
 #[test]
-fn a_profile_survives_its_toml() {
+fn profile_toml_round_trips() {
     for name in builtin() {
         let profile = load(name).unwrap();
         assert_eq!(Profile::parse(&profile.to_toml(), "copy").unwrap(), profile);
@@ -48,7 +48,7 @@ fn a_profile_survives_its_toml() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_one_line() {
+fn invalid_profile_is_rejected_in_one_line() {
     let good = load("agrawal").unwrap().to_toml();
     let cases = [
         (good.replace("year = 2004", "year = \"old\""), "line 4"),
@@ -65,7 +65,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         ("\0\u{1b}[".to_owned(), "line 1"),
     ];
     for (text, expected) in cases {
-        assert_ne!(text, good, "the case changes something: {expected}");
+        assert_ne!(text, good, "the case must change something: {expected}");
         let error = Profile::parse(&text, "test.toml").unwrap_err().to_string();
         assert!(error.contains(expected), "{expected}: {error}");
         assert!(!error.contains('\n'), "{error}");
@@ -95,7 +95,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
 }
 
 #[test]
-fn unknown_names_are_told_the_known_ones() {
+fn unknown_name_error_lists_known_names() {
     let error = load("agrawaal").unwrap_err().to_string();
     assert!(error.contains("no profile named \"agrawaal\"") && error.contains("wang_os"), "{error}");
     assert!(load("/").unwrap_err().to_string().contains("reading /"));
@@ -103,12 +103,12 @@ fn unknown_names_are_told_the_known_ones() {
 
 proptest! {
     #[test]
-    fn parsing_never_panics(text in "\\PC*") {
+    fn parsing_does_not_panic(text in "\\PC*") {
         let _ = Profile::parse(&text, "random");
     }
 
     #[test]
-    fn parsing_a_damaged_profile_never_panics(at in 0usize..600, with in any::<char>()) {
+    fn parsing_a_damaged_profile_does_not_panic(at in 0usize..600, with in any::<char>()) {
         let mut text: Vec<char> = load("wang_os").unwrap().to_toml().chars().collect();
         let at = at % text.len();
         text[at] = with;

@@ -1,4 +1,4 @@
-//! Captured profiles against trees whose histograms are known.
+//! Captures profiles of trees with known histograms.
 
 use senesce_profile::{AgeBy, Profile, capture, load};
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 #[test]
-fn sizes_depths_and_directories_are_those_of_the_tree() {
+fn sizes_depths_and_directories_match_the_tree() {
     let root = tempfile::tempdir().unwrap();
     let deep = root.path().join("a/b/c");
     fs::create_dir_all(&deep).unwrap();
@@ -39,7 +39,7 @@ fn sizes_depths_and_directories_are_those_of_the_tree() {
     };
     assert_eq!([0, 1, 2, 4, 8, 4096, 8192].map(in_bin), [1.0; 7]);
     assert_eq!(profile.size.weight.iter().sum::<f64>(), 7.0);
-    // "one" is counted where the walk met it first: at depth 0 or at depth 3.
+    // "one" is counted where the walk finds it first: at depth 0 or at depth 3.
     assert_eq!(profile.depth.weight.iter().sum::<f64>(), 7.0);
     assert_eq!(profile.depth.weight[1..3], [1.0, 0.0]);
     assert_eq!(profile.depth.subdirectories, [2, 1, 1, 0]);
@@ -48,13 +48,13 @@ fn sizes_depths_and_directories_are_those_of_the_tree() {
     let toml = profile.to_toml();
     assert!(
         !toml.contains("three") && !toml.contains(root.path().to_str().unwrap()),
-        "no name leaves the machine"
+        "the profile must contain no names"
     );
     assert_eq!(Profile::parse(&toml, "captured").unwrap(), *profile);
 }
 
 #[test]
-fn ages_are_counted_and_the_bound_is_kept_in_hand() {
+fn ages_are_counted_and_the_bound_is_limited() {
     let root = tempfile::tempdir().unwrap();
     let now = SystemTime::now();
     let day = 86_400;
@@ -68,7 +68,7 @@ fn ages_are_counted_and_the_bound_is_kept_in_hand() {
     assert!((last - 1000.0 * day as f64).abs() < 60.0);
     assert_eq!(age.weight.iter().sum::<f64>(), 5.0);
     assert!(captured.profile.bound_operations_per_file() <= 100.0);
-    assert!(captured.merged_ages > 1, "a file just made would ask for millions of operations");
+    assert!(captured.merged_ages > 1, "a new file would need millions of operations");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn many_files_in_one_directory_are_all_counted() {
     }
 }
 
-/// A file system in memory, unmounted whatever happens to the test.
+/// A tmpfs, unmounted on drop even if the test fails.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -132,7 +132,7 @@ mod soak {
 }
 
 #[test]
-fn a_tree_without_files_or_no_tree_at_all_is_refused() {
+fn empty_or_missing_tree_is_rejected() {
     let root = tempfile::tempdir().unwrap();
     assert!(
         capture(root.path(), "mine", AgeBy::Birth, 1)

@@ -1,4 +1,4 @@
-//! Profiles: those that are built in, and captured ones.
+//! Tests of built-in and captured profiles.
 
 mod builtin;
 mod capture;
