@@ -1,4 +1,4 @@
-//! Aged images: saved, restored, verified, compared, signed and fetched.
+//! Tests of `senesce image`: save, restore, verify, diff, sign and fetch.
 
 use crate::common::{Lab, Mounted, text};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Ages a small file system, and gives its image.
+/// Ages a small file system and returns the path of its image.
 pub fn aged(lab: &Lab, fs: &str, size: &str, more: &str) -> PathBuf {
     lab.run(&format!("age --fs {fs} --size {size} --profile wang_os --seed 3 --name a --work work {more}"));
     lab.work().join("a.img")
@@ -23,14 +23,14 @@ pub fn sha256(path: &Path) -> String {
     text(&output.stdout)[..64].to_owned()
 }
 
-/// What probing tells of an image: extents, free space, files.
+/// Probe results of an image: layout and free space.
 fn probed(lab: &Lab, image: &Path) -> [Value; 2] {
     ["layout", "free-space"].map(|probe| lab.json(&format!("probe {probe} {}", image.display())))
 }
 
-fn comes_back(fs: &str, size: &str) {
+fn round_trip(fs: &str, size: &str) {
     let lab = Lab::new();
-    // A small Btrfs that is fuller has no room for its unaged copy, and a small XFS waits for space again and again.
+    // A fuller small Btrfs has no space for its unaged copy, and a fuller small XFS repeatedly waits for space.
     let more =
         if ["btrfs", "xfs"].contains(&fs) { "--fullness 0.6 --overwrites 1" } else { "--overwrites 1" };
     let image = aged(&lab, fs, size, more);
@@ -40,12 +40,12 @@ fn comes_back(fs: &str, size: &str) {
     let file_bytes = std::fs::metadata(&file).unwrap().len();
     println!("{fs}: {file_bytes} bytes of {} on disk: {}", allocated(&image), saved["contents"]);
     assert_eq!(saved["file_bytes"], file_bytes);
-    assert!(file_bytes * 10 < allocated(&image), "data is made again, not stored: {saved}");
+    assert!(file_bytes * 10 < allocated(&image), "data must be generated, not stored: {saved}");
 
     let restored = lab.json("image restore a --work other");
     let back = lab.path().join("other/a.img");
     assert_eq!(restored["image"], back.to_str().unwrap());
-    assert!(allocated(&back) <= allocated(&image), "what is not in use is gone");
+    assert!(allocated(&back) <= allocated(&image), "unused blocks must not be restored");
     let same = if fs == "betreefs" {
         lab.json(&format!("betreefs stat {}", back.display()))
             == lab.json(&format!("betreefs stat {}", image.display()))
@@ -53,7 +53,7 @@ fn comes_back(fs: &str, size: &str) {
         assert_eq!(lab.list(&back), lab.list(&image));
         probed(&lab, &back) == probed(&lab, &image)
     };
-    assert!(same, "the same extents, and the same free space");
+    assert!(same, "extents and free space must be equal");
     assert_eq!(lab.json("image verify a")["deep"], Value::Null);
     let deep = lab.json(&format!("image verify a --deep --scratch {}", lab.path().display()));
     assert!(deep["deep"]["checker"].as_str().unwrap().len() > 5, "{deep}");
@@ -62,13 +62,16 @@ fn comes_back(fs: &str, size: &str) {
     lab.json("image show a");
     assert!(lab.run("image show a").contains("layout score") || fs == "betreefs");
     let manifest: Value = serde_json::from_str(&lab.run("image show a --manifest")).unwrap();
-    assert_eq!(manifest["about"]["aged"]["made"]["home"]["image"], "a.img", "no path is passed on");
+    assert_eq!(
+        manifest["about"]["aged"]["made"]["home"]["image"], "a.img",
+        "the manifest must contain no path"
+    );
     assert!(!manifest.to_string().contains(lab.path().to_str().unwrap()));
-    // Saved again, it is the same to the byte.
+    // Saving it again gives an identical image.
     lab.run("image save a --work other --to again.aged");
     let difference = lab.json("image diff a again.aged");
     assert_eq!((&difference["same"], &difference["blocks"]["differ"]), (&true.into(), &0.into()));
-    // Other commands take it for what it is.
+    // Other commands accept the restored image.
     let compared = lab.json("compare --work other --repeat 1 --no-new-file");
     let pair = &compared["pairs"][0];
     assert_eq!((&pair["name"], &pair["fs"]), (&"a".into(), &fs.into()));
@@ -78,32 +81,32 @@ fn comes_back(fs: &str, size: &str) {
 }
 
 #[test]
-fn an_aged_ext4_comes_back() {
+fn aged_ext4_round_trips() {
     needs!("ext4");
-    comes_back("ext4", "256MiB");
+    round_trip("ext4", "256MiB");
 }
 
 #[test]
-fn an_aged_xfs_comes_back() {
+fn aged_xfs_round_trips() {
     needs!("xfs");
-    comes_back("xfs", "320MiB");
+    round_trip("xfs", "320MiB");
 }
 
 #[test]
-fn an_aged_btrfs_comes_back() {
+fn aged_btrfs_round_trips() {
     needs!("btrfs");
-    comes_back("btrfs", "256MiB");
+    round_trip("btrfs", "256MiB");
 }
 
 #[test]
-fn an_aged_betreefs_comes_back() {
+fn aged_betreefs_round_trips() {
     needs!("betreefs");
-    comes_back("betreefs", "256MiB");
+    round_trip("betreefs", "256MiB");
 }
 
-/// Data that is restored is read, by everyone who can read it.
+/// Reads the restored data through the mounted file system.
 #[test]
-fn what_was_made_again_is_what_was_written() {
+fn restored_files_have_their_original_contents() {
     needs!("ext4");
     needs!("btrfs");
     for fs in ["ext4", "btrfs"] {
@@ -127,10 +130,10 @@ fn what_was_made_again_is_what_was_written() {
 }
 
 #[test]
-fn what_was_churned_is_not_stored() {
+fn deleted_data_is_not_stored() {
     needs!("ext4");
     let lab = Lab::new();
-    // Much is written and deleted: the image holds it, the file system does not.
+    // The aging writes and deletes much data, which remains in the image but not in the file system.
     let image = aged(&lab, "ext4", "128MiB", "--data write --overwrites 3 --fullness 0.3");
     let saved = lab.json("image save a --work work");
     let (kept, made) = (&saved["contents"]["kept_bytes"], &saved["contents"]["made_bytes"]);
@@ -140,7 +143,7 @@ fn what_was_churned_is_not_stored() {
 }
 
 #[test]
-fn a_flipped_byte_is_found() {
+fn flipped_byte_is_detected() {
     needs!("ext4");
     let lab = Lab::new();
     aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
@@ -152,7 +155,7 @@ fn a_flipped_byte_is_found() {
         flipped[at] ^= 4;
         std::fs::write(&file, &flipped).unwrap();
         lab.refused("image verify a", "a.aged");
-        // Nothing that is damaged gets a name.
+        // A damaged image is never restored to its final name.
         lab.refused("image restore a --to back.img", "a.aged");
     }
     std::fs::write(&file, &whole[..whole.len() - 100]).unwrap();
@@ -168,7 +171,7 @@ fn a_flipped_byte_is_found() {
 }
 
 #[test]
-fn only_what_was_signed_is_taken() {
+fn only_signed_images_are_accepted() {
     needs!("ext4");
     let lab = Lab::new();
     aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
@@ -186,7 +189,7 @@ fn only_what_was_signed_is_taken() {
     lab.refused("image restore a --to other.img --key other.pub", "do not trust it");
     lab.refused("image verify a --key nonsense", "not a minisign public key");
 
-    // Another image, as whole as this one, under its name: the signature is not of it.
+    // Another valid image with the same name: the signature does not match.
     std::fs::remove_dir_all(lab.work()).unwrap();
     lab.run(
         "age --fs ext4 --size 64MiB --profile wang_os --fullness 0.5 --overwrites 1 --seed 4 --no-fill --name a --work work",
@@ -197,7 +200,7 @@ fn only_what_was_signed_is_taken() {
     lab.refused("image verify a --key mine.pub", "do not trust it");
 }
 
-/// Serves the files of a directory, so many requests. What is asked for as `away/NAME` is said to be at NAME.
+/// Serves the files of a directory for a number of requests. A request for `away/NAME` is redirected to NAME.
 pub fn serve(dir: PathBuf, requests: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -229,7 +232,7 @@ pub fn serve(dir: PathBuf, requests: usize) -> String {
 }
 
 #[test]
-fn a_catalogue_names_what_is_fetched_and_checked() {
+fn catalogue_images_are_fetched_and_verified() {
     needs!("ext4");
     let lab = Lab::new();
     aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
@@ -280,14 +283,14 @@ fn a_catalogue_names_what_is_fetched_and_checked() {
 }
 
 #[test]
-fn killed_at_any_moment_nothing_half_has_a_name() {
+fn killed_save_or_restore_leaves_no_partial_file() {
     needs!("ext4");
     let lab = Lab::new();
     aged(&lab, "ext4", "256MiB", "--overwrites 1");
     let save = "image save a --work work --to s.aged";
     let (saved, restored) = (lab.path().join("s.aged"), lab.path().join("r.img"));
     lab.run("image save a --work work");
-    // As it begins, and on its way.
+    // At the start, and in between.
     for done in [1, 100 << 20, 200 << 20] {
         for (line, step, file) in
             [(save, "saving", &saved), ("image restore a --to r.img", "restoring", &restored)]
@@ -299,13 +302,13 @@ fn killed_at_any_moment_nothing_half_has_a_name() {
             assert!(left.is_empty(), "{left:?}");
         }
     }
-    // Asked to end it leaves nothing either.
+    // An interruption leaves no file either.
     lab.interrupted(save, "saving@1");
     assert!(!saved.exists());
 }
 
 #[test]
-fn where_no_space_is_left_nothing_is_made() {
+fn save_and_restore_without_space_leave_no_file() {
     needs!("ext4");
     let lab = Lab::new();
     aged(&lab, "ext4", "128MiB", "--overwrites 1");
@@ -325,7 +328,7 @@ fn where_no_space_is_left_nothing_is_made() {
 }
 
 #[test]
-fn what_has_no_file_system_of_its_own_cannot_be_saved() {
+fn aged_directory_cannot_be_saved() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("place")).unwrap();
     lab.run("age --dir place --size 64MiB --profile wang_os --overwrites 1 --name d --work work");
@@ -333,7 +336,7 @@ fn what_has_no_file_system_of_its_own_cannot_be_saved() {
 }
 
 #[test]
-fn what_lies_on_a_modelled_disk_is_saved_as_an_image() {
+fn modelled_disk_is_saved_as_an_image() {
     needs!("ext4");
     needs!("FUSE");
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! `senesce snapshot import` of what the programs list that it reads.
+//! Tests of `senesce snapshot import` with listings of the supported programs.
 
 use crate::common::{Lab, text};
 use crate::snapshots::{Volume, fill};
@@ -6,7 +6,7 @@ use snapshot::{Kind, Snapshot};
 use std::path::Path;
 use std::process::Command;
 
-/// What a shell prints, in a file of the lab; none, with a word why, if a program is not here.
+/// Writes the output of a shell script to a file of the lab; `None`, with a skip message, if a program is not installed.
 fn list(lab: &Lab, program: &str, script: &str, at: &Path) -> Option<()> {
     if !testing::has_tool(program) {
         return None;
@@ -21,13 +21,13 @@ fn load(lab: &Lab, name: &str) -> Snapshot {
     Snapshot::load(&lab.path().join(name)).unwrap()
 }
 
-/// The paths with what `fact` says of each.
+/// The paths of all entries with the value of `fact` for each.
 fn paths<T>(snapshot: &Snapshot, fact: impl Fn(&snapshot::Entry) -> T) -> Vec<(Vec<u8>, T)> {
     snapshot.entries().iter().zip(0..).map(|(entry, place)| (snapshot.path(place), fact(entry))).collect()
 }
 
 #[test]
-fn find_lists_what_is_taken() {
+fn find_listing_matches_snapshot() {
     let lab = Lab::new();
     let tree = lab.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
@@ -44,14 +44,14 @@ fn find_lists_what_is_taken() {
     let all = |entry: &snapshot::Entry| (entry.parent, entry.links, entry.allocated);
     let (listed, taken) = (load(&lab, "a.parquet"), load(&lab, "b.parquet"));
     assert_eq!(paths(&listed, all), paths(&taken, all));
-    // Some file systems tell times of birth to some versions of find.
+    // Some versions of find report birth times on some file systems.
     for (listed, taken) in listed.entries().iter().zip(taken.entries()) {
         assert!(listed.born_ns.is_none_or(|born| taken.born_ns == Some(born)), "{listed:?}, {taken:?}");
     }
 }
 
 #[test]
-fn rsync_lists_the_names_and_sizes_that_are_taken() {
+fn rsync_listing_matches_names_and_sizes_of_snapshot() {
     let lab = Lab::new();
     let tree = lab.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
@@ -70,7 +70,7 @@ fn rsync_lists_the_names_and_sizes_that_are_taken() {
 }
 
 #[test]
-fn btrfs_lists_what_is_taken_whole_and_in_increments() {
+fn btrfs_streams_match_snapshots_full_and_incremental() {
     needs!("btrfs");
     let lab = Lab::new();
     let volume = Volume::new("btrfs");
@@ -91,7 +91,7 @@ fn btrfs_lists_what_is_taken_whole_and_in_increments() {
         let (imported, taken) = (load(&lab, imported), load(&lab, &format!("{subvolume}.parquet")));
         let known = |entry: &snapshot::Entry| {
             let is_file = entry.kind == Kind::File;
-            // Of directories the stream has no sizes, and of the root nothing but times.
+            // For directories the stream has no sizes, and for the root only times.
             let generation = entry.generation.filter(|_| is_file);
             let (links, size) = if is_file { (entry.links, entry.size) } else { (0, 0) };
             (entry.kind, entry.inode, generation, links, size, entry.modified_ns.div_euclid(1_000_000_000))
@@ -105,7 +105,7 @@ fn btrfs_lists_what_is_taken_whole_and_in_increments() {
     lab.refused("snapshot import --from btrfs listing b.parquet", "--base");
     lab.run("snapshot import --from btrfs listing b.parquet --base a.parquet");
     same("b.parquet", "two");
-    // The snapshots of one subvolume go together.
+    // The snapshots of one subvolume can be compared.
     let diff = lab.json("snapshot diff one.parquet two.parquet");
     assert_eq!((&diff["modified"]["files"], &diff["deleted"]["files"]), (&1.into(), &1.into()), "{diff:#}");
     assert_eq!((&diff["created"]["files"], &diff["linked"]["files"]), (&1.into(), &1.into()), "{diff:#}");

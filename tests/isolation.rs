@@ -1,4 +1,4 @@
-//! Mounts of others during a run: they can be unmounted, and then their disks are free, whether the run uses them or not.
+//! Mounts of other users during a run: they can be unmounted, and their disks are then free, whether the run uses them or not.
 
 use crate::common::{Lab, Mounted, Running, signal};
 use rustix::process::Signal;
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use testing::wait_until;
 
-/// An image of ext4 that this test mounts, to be written to.
-fn stranger(lab: &Lab, name: &str) -> Mounted {
+/// Mounts a new ext4 image for writing, on behalf of another user.
+fn foreign_mount(lab: &Lab, name: &str) -> Mounted {
     let image = lab.path().join(format!("{name}.img"));
     std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     succeeds(Command::new("mkfs.ext4").arg("-q").arg(&image));
     let dir = lab.path().join(name);
     std::fs::create_dir(&dir).unwrap();
     succeeds(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&dir));
-    // systemd shares all mounts, and then the kernel does all of this by itself; in a container it does not.
+    // systemd makes all mounts shared, so the kernel propagates an unmount itself; in a container it does not.
     succeeds(Command::new("mount").arg("--make-private").arg(&dir));
     Mounted { dir }
 }
@@ -24,57 +24,57 @@ fn succeeds(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A long aging that has begun; its working directory is `at`.
+/// Starts a long aging with the working directory `at`, and waits until it has begun.
 fn long_aging(lab: &Lab, at: &Path) -> Child {
     let line = "age --fs ext4 --size 256MiB --profile agrawal --overwrites 200 --seed 9 --name a --work";
     let mut command = lab.command(line.split_whitespace());
     command.arg(lab.work()).current_dir(at).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    wait_until("the image that is aged", || {
+    wait_until("the image of the aging", || {
         assert!(child.try_wait().unwrap().is_none(), "the aging has ended");
         lab.loops().iter().any(|device| device.contains("/work/a.img"))
     });
     child
 }
 
-/// What a process has mounted there.
-fn sees(process: &Child, dir: &Path) -> bool {
+/// Whether a process has a mount at this directory.
+fn has_mount(process: &Child, dir: &Path) -> bool {
     let table = std::fs::read_to_string(format!("/proc/{}/mountinfo", process.id())).unwrap();
     table.contains(&format!(" {} ", dir.display()))
 }
 
-fn end(mut aging: Child) {
-    assert!(aging.try_wait().unwrap().is_none(), "the aging was still at it");
+fn interrupt(mut aging: Child) {
+    assert!(aging.try_wait().unwrap().is_none(), "the aging must still run");
     signal(&aging, Signal::INT);
     assert_eq!(aging.wait().unwrap().code(), Some(1));
 }
 
-/// Unmounts it. Its loop device is free when no copy of the mount is left.
-fn unmounts(lab: &Lab, mounted: Mounted, name: &str) {
+/// Unmounts it and waits for its loop device, which is free when no copy of the mount is left.
+fn unmount_and_wait(lab: &Lab, mounted: Mounted, name: &str) {
     succeeds(Command::new("umount").arg(&mounted.dir));
     let is_attached = || lab.loops().iter().any(|device| device.contains(&format!("/{name}.img")));
     wait_until("the loop device of an unmounted image", || !is_attached());
 }
 
 #[test]
-fn an_image_that_is_unmounted_during_a_run_is_free() {
+fn image_unmounted_during_a_run_is_free() {
     needs!("ext4");
     let lab = Lab::new();
-    let mounted = stranger(&lab, "strange disk");
+    let mounted = foreign_mount(&lab, "strange disk");
     let aging = long_aging(&lab, lab.path());
-    unmounts(&lab, mounted, "strange disk");
-    // It was written back, for nothing holds it any longer.
+    unmount_and_wait(&lab, mounted, "strange disk");
+    // It was written back, because no process holds it any longer.
     succeeds(Command::new("e2fsck").args(["-f", "-n"]).arg(lab.path().join("strange disk.img")));
-    end(aging);
+    interrupt(aging);
     lab.nothing_left();
 }
 
 #[test]
-fn one_that_the_run_may_need_is_free_when_it_is_unmounted() {
+fn image_used_by_a_run_is_free_after_unmount() {
     needs!("ext4");
     let lab = Lab::new();
-    let (named, hidden) = (stranger(&lab, "named"), stranger(&lab, "hidden"));
-    // The path of one is in the environment, and the other is mounted read-only.
+    let (named, hidden) = (foreign_mount(&lab, "named"), foreign_mount(&lab, "hidden"));
+    // The path of one is in the arguments, and the other is mounted read-only.
     succeeds(Command::new("mount").args(["-o", "remount,ro"]).arg(&hidden.dir));
     let line = "bench metadata --root named/o --data-sets 3 --precreate 40 --iterations 20 --repeats 1000000";
     let mut command = lab.command(line.split_whitespace());
@@ -83,30 +83,34 @@ fn one_that_the_run_may_need_is_free_when_it_is_unmounted() {
         assert!(running.try_wait().unwrap().is_none(), "the benchmark has ended");
         named.dir.join("o").is_dir()
     });
-    assert!(sees(&running, &named.dir) && sees(&running, &hidden.dir));
-    unmounts(&lab, hidden, "hidden");
-    assert!(sees(&running, &named.dir), "only what is unmounted goes");
+    assert!(has_mount(&running, &named.dir) && has_mount(&running, &hidden.dir));
+    unmount_and_wait(&lab, hidden, "hidden");
+    assert!(has_mount(&running, &named.dir), "only the unmounted image is released");
     signal(&running, Signal::KILL);
     running.wait().unwrap();
-    unmounts(&lab, named, "named");
+    unmount_and_wait(&lab, named, "named");
     lab.clean_up();
 }
 
 #[test]
-fn a_directory_on_an_image_of_the_users_is_aged_and_probed() {
+fn directory_on_a_user_image_is_aged_and_probed() {
     needs!("ext4");
     let lab = Lab::new();
-    let mounted = stranger(&lab, "disk");
+    let mounted = foreign_mount(&lab, "disk");
     std::fs::create_dir(mounted.dir.join("place")).unwrap();
     lab.run("age --dir disk/place --size 32MiB --profile wang_os --overwrites 2 --name d --work work");
-    assert_eq!(std::fs::read_dir(mounted.dir.join("place")).unwrap().count(), 1, "a subdirectory of its own");
+    assert_eq!(
+        std::fs::read_dir(mounted.dir.join("place")).unwrap().count(),
+        1,
+        "the aging must create one subdirectory"
+    );
     let link = lab.path().join("link");
     std::os::unix::fs::symlink(&mounted.dir, &link).unwrap();
     let files = |line: &str| lab.json(line)["files"].as_u64().unwrap();
     let at = files("probe layout disk/place");
     assert!(at > 0);
     assert_eq!(files("probe layout link/place"), at);
-    // Its processes are told where through a pipe, and not by their command lines.
+    // Its processes get the path through a pipe, not through their command lines.
     let bench = "bench metadata --root link/o --data-sets 3 --precreate 40 --iterations 20 --ranks 2";
     for how in ["--processes", "--memory 64MiB"] {
         if how == "--processes" || disk::MemoryLimit::available().is_ok() {
@@ -117,14 +121,14 @@ fn a_directory_on_an_image_of_the_users_is_aged_and_probed() {
             );
         }
     }
-    unmounts(&lab, mounted, "disk");
+    unmount_and_wait(&lab, mounted, "disk");
     lab.nothing_left();
 }
 
-/// In a chroot the paths of what is mounted, started and attached differ from those of the mount namespace. It is the root directory again, but
-/// for /mnt, which is the lab's.
+/// In a chroot the paths of mounts, programs and loop devices differ from those of the mount namespace. The chroot is a copy of the root
+/// directory, except for /mnt, which is a directory of the lab.
 #[test]
-fn in_a_chroot_all_is_found_where_its_paths_lead_there() {
+fn paths_are_resolved_in_a_chroot() {
     needs!("ext4");
     needs!("FUSE");
     let lab = Lab::new();
@@ -175,7 +179,7 @@ y = "modelled_s_per_gib"
 axis = { label = "cost", unit = "s/GiB" }
 "#;
 
-/// The directories in which a process keeps images of an experiment.
+/// The directories in which a process stores images of an experiment.
 fn cells(lab: &Lab, process: u32) -> Vec<PathBuf> {
     let names = [PathBuf::from("/dev/shm"), lab.work()]
         .into_iter()
@@ -192,7 +196,7 @@ fn stopped(lab: &Lab) -> Running {
 }
 
 #[test]
-fn what_a_killed_experiment_left_goes_when_it_goes_on_and_what_a_living_one_has_stays() {
+fn resume_removes_images_of_a_killed_experiment_only() {
     needs!("ext4");
     let (lab, other) = (Lab::new(), Lab::new());
     let (living, killed) = (stopped(&other), stopped(&lab));
@@ -201,11 +205,11 @@ fn what_a_killed_experiment_left_goes_when_it_goes_on_and_what_a_living_one_has_
     let left = cells(&lab, killed_id);
     assert!(left.len() == 1 && left[0].join("aged.img").exists(), "{left:?}");
     let resumed = lab.try_run("run one.toml --work work --resume");
-    let told = String::from_utf8_lossy(&resumed.stderr).into_owned();
-    assert!(resumed.status.success(), "{told}");
-    assert!(told.contains(&format!("removed {}", left[0].display())), "{told}");
+    let messages = String::from_utf8_lossy(&resumed.stderr).into_owned();
+    assert!(resumed.status.success(), "{messages}");
+    assert!(messages.contains(&format!("removed {}", left[0].display())), "{messages}");
     assert_eq!(cells(&lab, killed_id), [] as [PathBuf; 0]);
-    assert_eq!(cells(&other, living_id).len(), 1, "a process that lives has it");
+    assert_eq!(cells(&other, living_id).len(), 1, "a running process keeps its images");
     other.interrupts(living);
     assert_eq!(cells(&other, living_id), [] as [PathBuf; 0]);
     lab.nothing_left();

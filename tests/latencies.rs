@@ -1,9 +1,9 @@
-//! What the metadata benchmark keeps of latencies, and what the page shows of them.
+//! Tests of the latencies that the metadata benchmark saves, and of their report.
 
 use crate::common::Lab;
 
 #[test]
-fn every_latency_is_kept_and_the_page_shows_the_run() {
+fn every_latency_is_saved_and_the_report_shows_the_run() {
     let lab = Lab::new();
     let line = "bench metadata --root objects --ranks 2 --processes --data-sets 2 --precreate 20 --iterations 10 --repeats 2 \
                 --work work --latencies all.parquet";
@@ -20,7 +20,10 @@ fn every_latency_is_kept_and_the_page_shows_the_run() {
     let kept = std::fs::read(lab.path().join("all.parquet")).unwrap();
     assert!(kept.starts_with(b"PAR1") && kept.ends_with(b"PAR1"));
     let names = std::fs::read_dir(lab.path()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(!names.into_iter().any(|name| name.to_string_lossy().contains("rank-")), "parts are left");
+    assert!(
+        !names.into_iter().any(|name| name.to_string_lossy().contains("rank-")),
+        "per-rank files must be removed"
+    );
 
     lab.run("report posix --work work -o page.html");
     let page = std::fs::read_to_string(lab.path().join("page.html")).unwrap();

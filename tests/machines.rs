@@ -1,11 +1,11 @@
-//! File systems that this kernel lacks, in a virtual machine: aged, killed, resumed, compared, interrupted, refused.
+//! File systems that this kernel lacks, in a virtual machine: age, kill, resume, compare, interrupt, and refused commands.
 
 use crate::common::{Lab, text};
 
 const AGE: &str = "age --fs f2fs --size 128MiB --overwrites 1 --name a --work work";
 
 #[test]
-fn one_of_several_devices_of_bcachefs_is_refused() {
+fn bcachefs_on_several_devices_is_refused() {
     let lab = Lab::new();
     let mut image = vec![0; 16 << 10];
     image[0x1018..0x1028]
@@ -16,7 +16,7 @@ fn one_of_several_devices_of_bcachefs_is_refused() {
 }
 
 #[test]
-fn what_only_a_virtual_machine_has_is_planned_without_one() {
+fn planning_needs_no_virtual_machine() {
     let lab = Lab::new();
     let planned = lab.json("age --fs f2fs --size 128MiB --overwrites 1 --plan-only");
     assert_eq!((&planned["fs"], &planned["errors"]), (&"f2fs".into(), &0.into()));
@@ -25,7 +25,7 @@ fn what_only_a_virtual_machine_has_is_planned_without_one() {
 }
 
 #[test]
-fn what_a_machine_lacks_is_named() {
+fn missing_vm_kernel_is_named() {
     let lab = Lab::new();
     let empty = lab.path().to_str().unwrap();
     let lacks = |fs: &str, expected: &str| {
@@ -48,7 +48,7 @@ mod soak {
     use super::AGE;
     use crate::common::{Lab, child_named, has, text, wait_for_end};
 
-    /// Whether F2FS needs a virtual machine here and gets one; skips if not.
+    /// Whether F2FS needs a virtual machine here and one is available; prints a skip otherwise.
     fn works() -> bool {
         if fs::in_kernel(fs::find("f2fs").unwrap()) {
             testing::skip("virtual machines", "this kernel has F2FS");
@@ -84,12 +84,12 @@ mod soak {
             assert!(aged < unaged, "{score} {aged} aged, {unaged} unaged");
         }
         assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
-        assert!(pair["aged"]["free_extents"].is_null(), "nothing tells them: {pair}");
+        assert!(pair["aged"]["free_extents"].is_null(), "free extents are not reported: {pair}");
         assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{pair}");
-        assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy is taken away");
+        assert!(!lab.work().join("a.unaged.img").exists(), "the unaged copy must be removed");
         assert!(
             lab.run("export --work work").contains("dynamic_layout_score"),
-            "results are in the store outside"
+            "results must be in the store of the host"
         );
         lab.nothing_left();
     }
@@ -121,7 +121,7 @@ mod soak {
         needs!("bcachefs");
         let lab = Lab::new();
         let aged = lab.json("age --fs bcachefs --size 128MiB --overwrites 2 --name a --work work");
-        assert_eq!(aged["errors"], 0, "what it is filled to fits: {aged}");
+        assert_eq!(aged["errors"], 0, "the data must fit: {aged}");
         let compared = lab.json("compare a --work work --repeat 1");
         let pair = &compared["pairs"][0];
         assert_eq!(pair["fs"], "bcachefs");
@@ -131,7 +131,7 @@ mod soak {
             assert!(aged < unaged, "{score} {aged} aged, {unaged} unaged");
         }
         assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
-        assert!(pair["aged"]["free_extents"].is_null(), "nothing tells them: {pair}");
+        assert!(pair["aged"]["free_extents"].is_null(), "free extents are not reported: {pair}");
         assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 1.0, "{pair}");
 
         lab.run("image save a --work work");
@@ -161,12 +161,12 @@ mod soak {
         let [aged, unaged] = both("free_extents");
         assert!(aged > unaged, "{pair}");
         for measure in ["dynamic_layout_score", "modelled_hdd_s_per_gib"] {
-            assert!(pair["aged"][measure].is_null(), "{measure} of no request: {pair}");
+            assert!(pair["aged"][measure].is_null(), "{measure} without requests: {pair}");
         }
         lab.run("report --work work -o report.html");
         let page = std::fs::read_to_string(lab.path().join("report.html")).unwrap();
-        assert!(page.contains("dax=always"), "how the kernel had mounted it");
-        // What lies in the image outside is an ext4, and this kernel finds it whole.
+        assert!(page.contains("dax=always"), "the report must show the mount options");
+        // The image is a plain ext4 on the host, and this kernel can read it.
         let layout = lab.json("probe layout work/a.img");
         assert_eq!(layout["files"].as_f64(), pair["aged"]["files"].as_f64());
         lab.nothing_left();
@@ -188,7 +188,7 @@ mod soak {
         lab.refused("bench metadata --on work/a.img", here);
     }
 
-    /// The kernels that `scripts/setup vm` has unpacked.
+    /// The kernels unpacked by `scripts/setup vm`.
     fn kernels() -> Vec<String> {
         let roots = std::fs::read_dir(vm::kernels_dir()).into_iter().flatten().flatten();
         let boots = roots
@@ -223,7 +223,7 @@ mod soak {
         let files = |pair: &serde_json::Value| pair["aged"]["files"].as_f64().unwrap();
         assert!(
             files(&pairs[0]) > 0.0 && files(&pairs[0]) == files(&pairs[1]),
-            "the same aging on both: {compared}"
+            "both kernels must have the same aging: {compared}"
         );
         for pair in pairs {
             assert!(pair["aged"]["dynamic_layout_score"].is_f64(), "{pair}");

@@ -1,9 +1,9 @@
-//! Mail as a user asks for it: a trace of what a server does, without a server.
+//! Tests of mail traces, which need no mail server.
 
 use crate::common::Lab;
 
 #[test]
-fn what_a_mail_server_does_becomes_a_trace() {
+fn mail_workload_is_extracted_as_a_trace() {
     let lab = Lab::new();
     let mail = "trace extract-mail --users 2 --mailboxes 3 --messages 10 --operations 50 --days 2";
     lab.run(&format!("{mail} --seed 7 -o mail.parquet"));
@@ -20,7 +20,7 @@ fn what_a_mail_server_does_becomes_a_trace() {
 }
 
 #[test]
-fn mail_that_cannot_be_is_refused() {
+fn invalid_mail_options_are_refused() {
     let lab = Lab::new();
     for (line, expected) in [
         ("--users 0", "users"),

@@ -1,4 +1,4 @@
-//! Modelled disks, through the program: aged and compared on, snapshot and rolled back, logged, broken, killed.
+//! Tests of the program on modelled disks: age, compare, snapshot, rollback, log, faults, killed processes.
 
 use crate::common::{Lab, Mounted, Running, has};
 use disk::modelled::ModelledDisk;
@@ -12,12 +12,12 @@ use testing::wait_until;
 
 const AGE: &str = "age --fs ext4 --size 200MiB --profile meyer --overwrites 4 --seed 3 --name a --work work --disk hdd-7200";
 
-/// Whether FUSE works; skips if not.
-fn works() -> bool {
+/// Whether FUSE works; prints a skip otherwise.
+fn has_fuse() -> bool {
     has("FUSE")
 }
 
-/// `senesce disk mount`, and the path that it printed.
+/// Runs `senesce disk mount` and returns the path that it prints.
 fn mount(lab: &Lab, line: &str) -> (Running, PathBuf) {
     let mut child = Running::new(lab.command(line.split_whitespace()).stdout(Stdio::piped()));
     let mut path = String::new();
@@ -26,7 +26,7 @@ fn mount(lab: &Lab, line: &str) -> (Running, PathBuf) {
     (child, PathBuf::from(path.trim_end()))
 }
 
-/// Whether a server of a store in this lab's directory lives.
+/// Whether a server of a store in the lab's directory is running.
 fn is_served(lab: &Lab) -> bool {
     let here = lab.path().to_str().unwrap();
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
@@ -37,9 +37,9 @@ fn is_served(lab: &Lab) -> bool {
 }
 
 #[test]
-fn an_aging_on_a_modelled_disk_is_compared_in_modelled_time() {
+fn aging_on_a_modelled_disk_is_compared_in_modelled_time() {
     needs!("ext4");
-    if !works() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
@@ -53,23 +53,23 @@ fn an_aging_on_a_modelled_disk_is_compared_in_modelled_time() {
             (&"ext4".into(), &"hdd-7200".into(), &0.into())
         );
         assert!(side["modelled_s_per_gib"].as_f64().unwrap() > 1.0, "{side}");
-        // What passed by the clock of the disk itself is told beside it.
+        // The time of the disk's own clock is reported as well.
         assert!(side["disk_clock_s_per_gib"].as_f64().unwrap() > 1.0, "{side}");
         assert!(side["dynamic_layout_score"].as_f64().is_some(), "{side}");
     }
     let (modelled, priced) = (&pair["modelled_aging_ratio"], &pair["modelled_hdd_aging_ratio"]);
     assert!(modelled.as_f64().unwrap() > 1.3, "{pair}");
     assert!(pair["aging_ratio"].as_f64().is_some());
-    // The disk is one of this model.
+    // The disk has this model.
     assert_eq!(modelled, priced);
     let costs = repetitions(&lab, "aged", "modelled_s_per_gib");
     assert_eq!(costs.len(), 3);
     if probe::blocktrace::available().is_ok() {
-        // Not so by the disk's clock, which depends on how many requests happened to wait.
+        // This does not hold for the disk's clock, which depends on the number of queued requests.
         let (least, most) = costs.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
         assert!(most / least < 1.02, "the same scan costs the same: {costs:?}");
     }
-    // A store is probed as an image is.
+    // A store can be probed like an image.
     let scan = lab.json("probe scan work/a.disk --reader builtin");
     assert!(scan["scans"][0]["scan"]["wall_s"].as_f64().is_some());
     assert!(!lab.work().join("a.unaged.disk").exists());
@@ -77,7 +77,7 @@ fn an_aging_on_a_modelled_disk_is_compared_in_modelled_time() {
     assert!(!is_served(&lab));
 }
 
-/// All values of a measure of one side, from the export.
+/// All values of a measure of one subject, from the export.
 fn repetitions(lab: &Lab, subject: &str, measure: &str) -> Vec<f64> {
     let rows: Vec<serde_json::Value> =
         serde_json::from_str(&lab.run("export --work work --format json")).unwrap();
@@ -86,9 +86,9 @@ fn repetitions(lab: &Lab, subject: &str, measure: &str) -> Vec<f64> {
 }
 
 #[test]
-fn the_unaged_copy_lies_on_a_disk_of_the_model_that_was_aged_on() {
+fn unaged_copy_uses_the_same_disk_model() {
     needs!("ext4");
-    if !works() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
@@ -99,7 +99,7 @@ fn the_unaged_copy_lies_on_a_disk_of_the_model_that_was_aged_on() {
         "age --fs ext4 --size 64MiB --profile meyer --overwrites 1 --name a --work work --disk mine.toml",
     );
     assert_eq!(lab.json("disk list work/a.disk")["disk"]["model"], "mine");
-    // Since then the file has become something else.
+    // The model file changes afterwards.
     std::fs::write(&mine, "name = \"other\"").unwrap();
     let pair = &lab.json("compare --work work --repeat 1 --no-new-file")["pairs"][0];
     assert_eq!(pair["modelled_disk"], "mine");
@@ -110,9 +110,9 @@ fn the_unaged_copy_lies_on_a_disk_of_the_model_that_was_aged_on() {
 }
 
 #[test]
-fn two_runs_of_a_seed_give_the_same_tree_and_one_disk_the_same_log() {
+fn runs_with_one_seed_give_the_same_tree_and_similar_requests() {
     needs!("ext4");
-    if !works() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
@@ -132,12 +132,12 @@ fn two_runs_of_a_seed_give_the_same_tree_and_one_disk_the_same_log() {
     });
     let [(tree_a, blocks_a), (tree_b, blocks_b)] = &runs;
     assert!(tree_a.len() > 10 && tree_a == tree_b, "{} and {} files", tree_a.len(), tree_b.len());
-    // Into how many requests they fall depends on where they lie, and so on when the kernel wrote them back.
+    // The number of requests depends on the layout, and thus on when the kernel wrote the files back.
     assert!((blocks_a / blocks_b - 1.0).abs() < 0.01, "{blocks_a} and {blocks_b} blocks are read");
     lab.nothing_left();
 }
 
-/// Every file of what is on a device, with its content.
+/// All files of the file system on a device, with their contents.
 fn tree(lab: &Lab, device: &std::path::Path) -> Vec<(PathBuf, Vec<u8>)> {
     let dir = lab.path().join("mnt-tree");
     std::fs::create_dir_all(&dir).unwrap();
@@ -161,10 +161,10 @@ fn tree(lab: &Lab, device: &std::path::Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn without_fuse_nothing_is_made_and_it_is_said_why() {
+fn missing_fuse_is_reported_and_nothing_is_created() {
     needs!("ext4");
     let lab = Lab::new();
-    // All that is needed below /dev, but for FUSE.
+    // A /dev with everything needed except FUSE.
     let without_fuse = "set -e; mount -t tmpfs none newdev; mkdir newdev/shm; mount --rbind /dev/shm newdev/shm; \
                         for n in null zero urandom random loop-control; do : > newdev/$n; mount --bind /dev/$n newdev/$n; \
                         done; mount --move newdev /dev; exec \"$@\"";
@@ -182,7 +182,7 @@ fn without_fuse_nothing_is_made_and_it_is_said_why() {
         assert_eq!(output.status.code(), Some(1), "{line}: {err}");
         assert!(err.contains("it needs FUSE") && err.contains("modprobe fuse"), "{line}: {err}");
         if line.starts_with("age") {
-            assert_eq!(lab.entries(), before, "{line} made something");
+            assert_eq!(lab.entries(), before, "{line} created a file");
         }
         lab.nothing_left();
     }
@@ -190,9 +190,9 @@ fn without_fuse_nothing_is_made_and_it_is_said_why() {
 }
 
 #[test]
-fn a_backing_store_that_fills_up_ends_an_aging_which_goes_on_when_there_is_room() {
+fn full_backing_store_ends_an_aging_that_can_be_resumed() {
     needs!("ext4");
-    if !works() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
@@ -203,7 +203,7 @@ fn a_backing_store_that_fills_up_ends_an_aging_which_goes_on_when_there_is_room(
     assert!(status.unwrap().success());
     let line = "age --fs ext4 --size 128MiB --profile agrawal --overwrites 3 --name a --work work --image-dir small --disk ideal";
     let mut child = lab.start(line);
-    // Somebody else takes all the room that there is, once the file system is there.
+    // Another process uses up all space after the file system was created.
     let (mounts, run) = (format!("/proc/{}/mounts", child.id()), lab.path().join("run"));
     let is_aged = |mount: &str| mount.contains(run.to_str().unwrap()) && mount.contains(" ext4 ");
     child.until("the mount", || std::fs::read_to_string(&mounts).is_ok_and(|all| all.lines().any(is_aged)));
@@ -224,8 +224,8 @@ fn a_backing_store_that_fills_up_ends_an_aging_which_goes_on_when_there_is_room(
 }
 
 #[test]
-fn with_a_real_clock_a_read_takes_its_modelled_time() {
-    if !works() {
+fn real_clock_delays_reads_by_their_modelled_time() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
@@ -239,7 +239,7 @@ fn with_a_real_clock_a_read_takes_its_modelled_time() {
     let took_s = begun.elapsed().as_secs_f64();
     lab.run("disk log d -o log.parquet");
     let priced_s = lab.json("disk price log.parquet --model hdd-7200")["total_s"].as_f64().unwrap();
-    // The head turns on while the program between two reads asks for nothing, so waits differ by a turn or less.
+    // The disk rotates between two reads of the program, so waits differ by up to one revolution.
     assert!(priced_s > 0.04 && took_s > 0.6 * priced_s, "{took_s} s for {priced_s} s modelled");
     drop(file);
     assert_eq!(child.end_by(Signal::INT), Some(0));
@@ -247,13 +247,13 @@ fn with_a_real_clock_a_read_takes_its_modelled_time() {
 }
 
 #[test]
-fn a_target_on_a_modelled_disk_rolls_back() {
+fn target_on_a_modelled_disk_rolls_back() {
     needs!("xfs");
-    if !works() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
-    // With a run directory of its own.
+    // With its own run directory.
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "modelled::target_that_rolls_back", "--ignored", "--nocapture"]);
     command.env("SENESCE_RUN_DIR", lab.path().join("run")).current_dir(lab.path());
@@ -265,7 +265,7 @@ fn a_target_on_a_modelled_disk_rolls_back() {
 }
 
 #[test]
-#[ignore = "run by the one above, with a run directory of its own"]
+#[ignore = "run by the test above, with its own run directory"]
 fn target_that_rolls_back() {
     ModelledDisk::served_by(std::path::Path::new(env!("CARGO_BIN_EXE_senesce")));
     let session = disk::Session::begin().unwrap();
@@ -290,7 +290,7 @@ fn target_that_rolls_back() {
     assert!(target.check().unwrap().unwrap().clean);
     target.close().unwrap();
     drop(session);
-    // It is there when it is opened again.
+    // The restored state persists after reopening.
     let session = disk::Session::begin().unwrap();
     let target = fs::open(&session, &spec).unwrap();
     assert_eq!(std::fs::read(target.root().join("kept")).unwrap(), b"kept");
@@ -298,9 +298,9 @@ fn target_that_rolls_back() {
 }
 
 #[test]
-fn killed_in_the_middle_it_leaves_nothing_and_goes_on() {
+fn killed_aging_leaves_nothing_and_can_be_resumed() {
     needs!("ext4");
-    if !works() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
@@ -314,8 +314,8 @@ fn killed_in_the_middle_it_leaves_nothing_and_goes_on() {
 }
 
 #[test]
-fn a_disk_is_made_mounted_kept_rolled_back_and_broken() {
-    if !works() {
+fn disk_commands_create_mount_snapshot_rollback_and_fault() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
@@ -353,7 +353,7 @@ fn a_disk_is_made_mounted_kept_rolled_back_and_broken() {
     drop(disk);
     assert_eq!(child.end_by(Signal::INT), Some(0));
     lab.nothing_left();
-    // What was flushed is there, what was not is lost, and what was kept comes back.
+    // Flushed data persists, unflushed data is lost, and the snapshot restores its state.
     for expected in [2, 1] {
         let (mut child, device) = mount(&lab, "disk mount d --loop");
         let disk = std::fs::File::open(device).unwrap();
@@ -368,15 +368,15 @@ fn a_disk_is_made_mounted_kept_rolled_back_and_broken() {
 }
 
 #[test]
-fn what_a_killed_mount_leaves_cleanup_takes_down() {
-    if !works() {
+fn cleanup_removes_what_a_killed_mount_left() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();
     lab.run("disk create d --size 64MiB --model ideal");
     let (mut child, file) = mount(&lab, "disk mount d --loop");
     child.end_by(Signal::KILL);
-    // Others may be using it, so it stays until it is said to go.
+    // Other processes may use it, so it stays until cleanup.
     assert!(is_served(&lab), "{}", file.display());
     let again = lab.try_run("disk mount d");
     assert!(String::from_utf8_lossy(&again.stderr).contains("another process serves it"), "{again:?}");
@@ -386,8 +386,8 @@ fn what_a_killed_mount_leaves_cleanup_takes_down() {
 }
 
 #[test]
-fn nonsense_is_refused() {
-    if !works() {
+fn invalid_disk_options_are_refused() {
+    if !has_fuse() {
         return;
     }
     let lab = Lab::new();

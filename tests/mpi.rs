@@ -1,16 +1,16 @@
-//! Ranks that mpirun starts: they do what threads and processes do, and none goes on alone.
+//! Ranks started by mpirun: they do the same as threads and processes, and stop together.
 //!
-//! The program must be built with the feature `mpi` for most of these, which `make soak` does.
+//! Most of these tests need a program built with the feature `mpi`; `make soak` builds it.
 
 use crate::common::{Lab, text};
 
-/// Started by hand with the variables of a launcher, as its ranks are.
+/// Runs the program with the environment variables of a launcher, like its ranks.
 fn as_rank(lab: &Lab, line: &str) -> std::process::Output {
     lab.command(line.split_whitespace()).env("OMPI_COMM_WORLD_SIZE", "4").output().unwrap()
 }
 
 #[test]
-fn work_of_one_process_is_refused_to_several() {
+fn single_process_commands_are_refused_for_several_ranks() {
     let lab = Lab::new();
     for line in ["compare --work work", "demo", "probe scan ."] {
         let output = as_rank(&lab, line);
@@ -18,12 +18,12 @@ fn work_of_one_process_is_refused_to_several() {
         let expected = "4 copies of this program were started";
         assert!(text(&output.stderr).contains(expected), "{line}: {}", text(&output.stderr));
     }
-    assert_eq!(lab.entries(), Vec::<String>::new(), "something was made");
+    assert_eq!(lab.entries(), Vec::<String>::new(), "no file must be created");
 }
 
 #[cfg(not(feature = "mpi"))]
 #[test]
-fn without_mpi_several_copies_do_not_fight_over_one_directory() {
+fn several_ranks_without_mpi_are_refused() {
     let lab = Lab::new();
     for line in ["bench metadata --root out", "bench metadata --interface null", "age --dir . --size 64MiB"] {
         let output = as_rank(&lab, line);
@@ -32,8 +32,8 @@ fn without_mpi_several_copies_do_not_fight_over_one_directory() {
         assert!(said.contains("built without MPI: rebuild it with `--features mpi`"), "{line}: {said}");
         assert!(output.stdout.is_empty());
     }
-    assert_eq!(lab.entries(), Vec::<String>::new(), "something was made");
-    // One copy is none too many.
+    assert_eq!(lab.entries(), Vec::<String>::new(), "no file must be created");
+    // A single copy is accepted.
     let mut alone =
         lab.command(["bench", "metadata", "--interface", "null", "--precreate", "9", "--iterations", "9"]);
     assert!(alone.env("OMPI_COMM_WORLD_SIZE", "1").status().unwrap().success());
@@ -71,14 +71,14 @@ mod ranks {
         command
     }
 
-    /// What rank 0 printed, which must be one JSON document.
+    /// Runs it with mpirun and returns the JSON document that rank 0 printed.
     fn json(lab: &Lab, ranks: u32, line: &str) -> Value {
         let output = mpirun(lab, ranks, &format!("{line} --json")).output().unwrap();
         assert!(output.status.success(), "{ranks} ranks of senesce {line}\n{}", text(&output.stderr));
         document(line, &output)
     }
 
-    /// All below a directory: files with their bytes.
+    /// Everything below a directory: files with their bytes.
     fn tree(root: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
         let mut seen = BTreeMap::new();
         let mut left = vec![root.to_owned()];
@@ -95,7 +95,7 @@ mod ranks {
         seen
     }
 
-    /// What each phase of a run of the benchmark counted.
+    /// The counts of each phase of a benchmark run.
     fn counts(outcome: &Value) -> Vec<String> {
         let phases = outcome["phases"].as_array().unwrap();
         let of = |phase: &Value| {
@@ -110,7 +110,7 @@ mod ranks {
     }
 
     #[test]
-    fn threads_processes_and_ranks_of_mpi_do_the_same() {
+    fn threads_processes_and_mpi_ranks_do_the_same() {
         needs_mpirun!();
         let line = "bench metadata --data-sets 2 --precreate 12 --iterations 6 --repeats 2 --root out";
         for ranks in [1, 2, 4] {
@@ -137,13 +137,13 @@ mod ranks {
                 seen.push((way, phases));
             }
             for other in &seen[1..] {
-                assert!(other.1 == seen[0].1, "{ranks} {} do what threads do", other.0);
+                assert!(other.1 == seen[0].1, "{ranks} {} must do what threads do", other.0);
             }
         }
     }
 
     #[test]
-    fn an_aging_that_ranks_share_gives_the_tree_of_one() {
+    fn aging_shared_by_ranks_gives_the_tree_of_one() {
         needs_mpirun!();
         let line =
             "age --dir place --size 48MiB --profile dabre --fullness 0.5 --overwrites 2 --seed 5 --work work";
@@ -172,12 +172,12 @@ mod ranks {
             seen.push((figures.map(|name| aged[name].clone()), files));
         }
         for (ranks, other) in seen.iter().enumerate().skip(1) {
-            assert!(*other == seen[0], "{ranks} ranks age as one process does");
+            assert!(*other == seen[0], "{ranks} ranks must age like one process");
         }
     }
 
     #[test]
-    fn what_does_not_fit_is_counted_over_all_ranks() {
+    fn failures_are_counted_over_all_ranks() {
         needs_mpirun!();
         if !is_root() {
             return;
@@ -185,7 +185,7 @@ mod ranks {
         let lab = Lab::new();
         let place = lab.path().join("place");
         std::fs::create_dir(&place).unwrap();
-        // Room for the data, which is looked at beforehand, but not for so many files.
+        // Enough space for the data, which is checked in advance, but not for so many files.
         let tmpfs = ["-t", "tmpfs", "-o", "nr_inodes=500", "tmpfs"];
         assert!(Command::new("mount").args(tmpfs).arg(&place).status().unwrap().success());
         let mounted = Mounted { dir: place };
@@ -207,7 +207,7 @@ mod ranks {
     }
 
     #[test]
-    fn what_ranks_cannot_share_is_refused() {
+    fn options_that_ranks_cannot_share_are_refused() {
         needs_mpirun!();
         let lab = Lab::new();
         for (line, expected) in [
@@ -223,19 +223,19 @@ mod ranks {
             let said = text(&output.stderr);
             assert!(said.contains(expected), "{line}: {said}");
         }
-        assert_eq!(lab.entries(), Vec::<String>::new(), "something was made");
+        assert_eq!(lab.entries(), Vec::<String>::new(), "no file must be created");
     }
 
-    /// Starts ranks, and gives the process of one of them when `busy` is there.
+    /// Starts ranks, waits until the file `busy` exists, and returns the process of one rank.
     fn started(lab: &Lab, ranks: u32, line: &str, victim: u32, busy: &str) -> (Running, Pid) {
         let mut child = Running::new(&mut mpirun(lab, ranks, line));
         child.until(busy, || lab.path().join(busy).exists());
         let rank = format!("OMPI_COMM_WORLD_RANK={victim}");
         let found = ranks_of(lab).into_iter().find(|(_, environ)| environ.split('\0').any(|v| v == rank));
-        (child, Pid::from_raw(found.expect("the rank runs").0).unwrap())
+        (child, Pid::from_raw(found.expect("the rank is running").0).unwrap())
     }
 
-    /// The processes that work in this directory, with their environment.
+    /// The processes that work in the lab's directory, with their environment.
     fn ranks_of(lab: &Lab) -> Vec<(i32, String)> {
         let here = format!("SENESCE_RUN_DIR={}", lab.path().join("run").display());
         let mut found = Vec::new();
@@ -250,17 +250,17 @@ mod ranks {
         found
     }
 
-    /// Waits for the end, which must leave nothing behind. By itself the run would go on for hours.
+    /// Waits for the end of a run that would otherwise take hours, and checks that no rank is left.
     fn ended(lab: &Lab, child: Running) -> Output {
         let output = child.wait();
         assert!(!output.status.success());
-        // The launcher does not wait until all it killed are gone.
+        // The launcher does not wait for the processes it killed.
         testing::wait_until("the end of all ranks", || ranks_of(lab).is_empty());
         output
     }
 
     #[test]
-    fn a_killed_rank_is_named_and_ends_the_run() {
+    fn killed_rank_is_named_and_ends_the_run() {
         needs_mpirun!();
         let lab = Lab::new();
         let line = "bench metadata --root out --data-sets 3 --precreate 10000000 --iterations 1";
@@ -271,7 +271,7 @@ mod ranks {
     }
 
     #[test]
-    fn an_interrupted_run_ends_and_says_so() {
+    fn interrupted_run_ends() {
         needs_mpirun!();
         let lab = Lab::new();
         let line = "bench metadata --root out --data-sets 3 --precreate 10000000 --iterations 1";
@@ -281,7 +281,7 @@ mod ranks {
     }
 
     #[test]
-    fn an_interrupted_rank_ends_the_others() {
+    fn interrupted_rank_ends_the_others() {
         needs_mpirun!();
         let lab = Lab::new();
         let line = "bench metadata --root out --data-sets 3 --precreate 10000000 --iterations 1";
@@ -292,12 +292,12 @@ mod ranks {
     }
 
     #[test]
-    fn a_shared_aging_whose_rank_is_killed_goes_on_as_if_it_had_not() {
+    fn shared_aging_resumes_after_a_rank_is_killed() {
         needs_mpirun!();
         let lab = Lab::new();
         std::fs::create_dir(lab.path().join("place")).unwrap();
         let line = "age --dir place --size 1GiB --profile agrawal --fullness 0.02 --overwrites 0.5 --seed 5 --no-fill --work work --name a --data write";
-        // Beside the root there are directories as soon as files are made.
+        // Directories other than the root exist as soon as files are created.
         let (child, rank) = started(&lab, 3, line, 1, "place/senesce-0001/tree/d1");
         kill_process(rank, Signal::KILL).unwrap();
         ended(&lab, child);
@@ -306,6 +306,6 @@ mod ranks {
         let whole = lab.json(&line.replace("--work work", "--work other"));
         assert_eq!(resumed["trace_sha256"], whole["trace_sha256"]);
         let tree = |number: u32| tree(&lab.path().join(format!("place/senesce-000{number}/tree")));
-        assert!(tree(1) == tree(2), "the tree is that of an aging that was not killed");
+        assert!(tree(1) == tree(2), "the tree must match an aging that was not killed");
     }
 }

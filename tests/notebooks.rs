@@ -1,4 +1,4 @@
-//! The notebook and the R script that read the store, run as their readers run them.
+//! Runs the notebook and the R script that read the store, like their users.
 
 use crate::common::{Lab, text};
 use lab::{Measurement, NewRun, Store};
@@ -10,7 +10,7 @@ fn notebooks() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../notebooks")
 }
 
-/// A store with a comparison of six repetitions, an older one of the same name, and a checkpoint.
+/// Creates a store with a comparison of six repetitions, an older comparison of the same name, and a checkpoint.
 fn store(lab: &Lab) -> PathBuf {
     let path = lab.path().join("senesce.db");
     let store = Store::open(&path).unwrap();
@@ -36,7 +36,7 @@ fn store(lab: &Lab) -> PathBuf {
 }
 
 #[test]
-fn the_python_notebook_reads_the_store() {
+fn python_notebook_reads_the_store() {
     let lab = Lab::new();
     let store = store(&lab);
     let notebook = std::fs::read_to_string(notebooks().join("store.ipynb")).unwrap();
@@ -47,7 +47,7 @@ fn the_python_notebook_reads_the_store() {
         assert_eq!(
             (&cell["outputs"], &cell["execution_count"]),
             (&json!([]), &Value::Null),
-            "outputs are not kept"
+            "the notebook must be stored without outputs"
         );
         program.extend(cell["source"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()));
         program.push('\n');
@@ -62,7 +62,7 @@ fn the_python_notebook_reads_the_store() {
 }
 
 #[test]
-fn the_r_script_reads_the_store() {
+fn r_script_reads_the_store() {
     let loaded = Command::new("Rscript").args(["-e", "library(RSQLite)"]).output();
     if !loaded.is_ok_and(|loaded| loaded.status.success()) {
         return testing::skip("R with RSQLite", "Rscript cannot load it; scripts/setup installs it");

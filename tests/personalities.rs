@@ -1,4 +1,4 @@
-//! Personalities and job files of fio: what they print and keep, and that what they ran on is afterwards what it was.
+//! Tests of personalities and fio job files: their output, their stored results, and that the target is restored afterwards.
 
 use crate::common::{Lab, LoopDevice, Running, document, text};
 use rustix::process::Signal;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A personality that takes a moment.
+/// A personality that runs for a moment.
 const TINY: &str = r#"
 name = "tiny"
 title = "a little of all"
@@ -45,7 +45,7 @@ fn digest(path: &Path) -> String {
 }
 
 #[test]
-fn in_a_directory_it_does_what_its_loop_says_and_leaves_nothing() {
+fn personality_in_a_directory_runs_its_loop_and_cleans_up() {
     let lab = Lab::new();
     tiny(&lab);
     std::fs::create_dir(lab.path().join("d")).unwrap();
@@ -56,7 +56,7 @@ fn in_a_directory_it_does_what_its_loop_says_and_leaves_nothing() {
     let side = &outcome["sides"]["alone"];
     assert_eq!(side["operations_per_s"]["n"], 2);
     for run in side["runs"].as_array().unwrap() {
-        // Sixteen operations make a loop.
+        // Sixteen operations per loop.
         assert_eq!(run["operations"], 1600, "{run}");
         let done = |kind: &str| run["of"][kind]["done"].as_u64().unwrap();
         let counts =
@@ -75,7 +75,7 @@ fn in_a_directory_it_does_what_its_loop_says_and_leaves_nothing() {
 }
 
 #[test]
-fn on_an_aged_image_it_is_compared_and_the_image_stays_what_it_was() {
+fn personality_on_an_aged_image_is_compared_and_image_is_unchanged() {
     needs!("ext4");
     let lab = Lab::new();
     tiny(&lab);
@@ -86,7 +86,10 @@ fn on_an_aged_image_it_is_compared_and_the_image_stays_what_it_was() {
     assert_eq!((&outcome["kept"], &outcome["sha256"]), (&"copied".into(), &before.clone().into()));
     assert_eq!(digest(&image), before);
     let ratio = &outcome["ratio"];
-    assert!(ratio["operations_per_s"]["low"].as_f64().unwrap() > 0.0, "six repetitions have an interval");
+    assert!(
+        ratio["operations_per_s"]["low"].as_f64().unwrap() > 0.0,
+        "six repetitions must have an interval"
+    );
     assert!(ratio["latency"]["read"]["max"]["median"].as_f64().unwrap() > 0.0);
     for side in ["aged", "unaged"] {
         let runs = outcome["sides"][side]["runs"].as_array().unwrap();
@@ -111,15 +114,15 @@ fn on_an_aged_image_it_is_compared_and_the_image_stays_what_it_was() {
     lab.nothing_left();
 }
 
-/// Starts it, and waits until its threads have written to the files: the log grows beyond what it is made with.
+/// Starts a run, and waits until its threads have written to the files: the log grows beyond its initial size.
 fn running(lab: &Lab, line: &str) -> Running {
     let mut child = lab.start(line);
     let pid = child.id();
-    child.until("a log that grows", || log_bytes(lab, pid).is_some_and(|bytes| bytes > 20_000));
+    child.until("growth of the log", || log_bytes(lab, pid).is_some_and(|bytes| bytes > 20_000));
     child
 }
 
-/// How long the log is, where the process has mounted what it works on.
+/// The size of the log in the mount of the process.
 fn log_bytes(lab: &Lab, pid: u32) -> Option<u64> {
     let mounts = std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).ok()?;
     let here = lab.path().to_str().unwrap();
@@ -142,22 +145,22 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Waits for its end, which is a failure, and gives what it said.
+/// Waits for the end of a run that must fail, and returns its error output.
 fn failed(child: Running) -> String {
     let output = child.wait();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert_eq!(said.matches("senesce: ").count(), 1, "one error is told: {said}");
+    assert_eq!(said.matches("senesce: ").count(), 1, "one error must be reported: {said}");
     said
 }
 
-/// What lies in the work directory that a benchmark has made and not removed.
+/// Files of benchmarks that were not removed.
 fn made_by_benchmarks(lab: &Lab) -> Vec<String> {
     lab.entries().into_iter().filter(|name| name.contains("benchmark") || name.contains("unaged")).collect()
 }
 
 #[test]
-fn what_a_killed_benchmark_left_is_told_and_rolled_back() {
+fn state_of_a_killed_benchmark_is_reported_and_rolled_back() {
     needs!("ext4");
     let lab = Lab::new();
     tiny(&lab);
@@ -184,12 +187,12 @@ fn what_a_killed_benchmark_left_is_told_and_rolled_back() {
     assert_eq!(after["sha256"], before["sha256"]);
     assert!(!lab.work().join("a.benchmark").exists());
     let disk = lab.json(&format!("disk list {}", image.display()));
-    assert_eq!(disk["snapshots"], Value::Array(Vec::new()), "snapshots of benchmarks go");
+    assert_eq!(disk["snapshots"], Value::Array(Vec::new()), "snapshots of benchmarks must be removed");
     lab.clean_up();
 }
 
 #[test]
-fn an_image_stays_what_it_was_however_a_benchmark_ends() {
+fn image_is_unchanged_however_a_benchmark_ends() {
     needs!("ext4");
     let lab = Lab::new();
     tiny(&lab);
@@ -207,7 +210,7 @@ fn an_image_stays_what_it_was_however_a_benchmark_ends() {
     child.signal(Signal::INT);
     let said = failed(child);
     assert!(said.contains("a is unchanged") && said.contains(&before), "{said}");
-    // A log that has no end fills the file system.
+    // A log without limit fills the file system.
     std::fs::write(
         lab.path().join("full.toml"),
         TINY.replace("append 1KiB to log", "append 1MiB to log").replace("most_bytes", "# "),
@@ -224,7 +227,7 @@ fn an_image_stays_what_it_was_however_a_benchmark_ends() {
 }
 
 #[test]
-fn a_modelled_disk_is_rolled_back_however_a_benchmark_ends() {
+fn modelled_disk_is_rolled_back_however_a_benchmark_ends() {
     needs!("ext4");
     let lab = Lab::new();
     tiny(&lab);
@@ -248,7 +251,7 @@ fn a_modelled_disk_is_rolled_back_however_a_benchmark_ends() {
 }
 
 #[test]
-fn a_device_is_restored_block_by_block() {
+fn device_is_restored_block_by_block() {
     needs!("ext4");
     let lab = Lab::new();
     tiny(&lab);
@@ -275,7 +278,7 @@ fn a_device_is_restored_block_by_block() {
 }
 
 #[test]
-fn a_device_that_is_not_ours_is_refused() {
+fn foreign_device_is_refused() {
     needs!("ext4");
     let lab = Lab::new();
     tiny(&lab);
@@ -298,7 +301,7 @@ fn a_device_that_is_not_ours_is_refused() {
 }
 
 #[test]
-fn fio_that_is_missing_is_named_with_its_package() {
+fn missing_fio_is_named_with_its_package() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("d")).unwrap();
     std::fs::write(lab.path().join("job.fio"), "[j]\nrw=write\nsize=1m\n").unwrap();
@@ -388,9 +391,9 @@ fn bad_personalities_are_refused() {
     }
 }
 
-/// A figure of personalities at a size that takes a moment.
+/// A figure of personalities at a size that runs for a moment.
 #[test]
-fn an_experiment_runs_personalities_on_aged_file_systems() {
+fn experiment_runs_personalities_on_aged_file_systems() {
     needs!("ext4");
     let lab = Lab::new();
     tiny(&lab);
@@ -429,6 +432,9 @@ rule = { ranking_changes = true }
         assert!(aged[measure].as_f64().is_some_and(|value| value > 0.0), "{measure} in {aged}");
     }
     let again = lab.json("run mine.toml --work w --resume");
-    assert_eq!(again["checkpoints"], outcome["checkpoints"], "nothing is measured again");
+    assert_eq!(
+        again["checkpoints"], outcome["checkpoints"],
+        "a resumed experiment must measure nothing again"
+    );
     lab.nothing_left();
 }

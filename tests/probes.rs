@@ -1,10 +1,10 @@
-//! The probes of disks and caches, as a user runs them.
+//! Tests of the probe commands for disks and caches.
 
 use crate::common::{Lab, Mounted, document, text};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// An ext4 image with files of 1 MiB.
+/// Creates an ext4 image with files of 1 MiB.
 fn image(lab: &Lab, files: usize) -> PathBuf {
     let tree = lab.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
@@ -18,14 +18,14 @@ fn image(lab: &Lab, files: usize) -> PathBuf {
     image
 }
 
-/// Control groups of a process.
+/// The control groups of a process.
 fn groups(pid: u32) -> String {
     let found = Command::new("find").args(["/sys/fs/cgroup", "-name", &format!("senesce-{pid}-*")]).output();
     text(&found.unwrap().stdout)
 }
 
 #[test]
-fn the_transfer_size_of_an_image_is_measured_without_writing_to_it() {
+fn transfer_size_of_an_image_is_measured_without_writes() {
     needs!("ext4");
     let lab = Lab::new();
     let image = image(&lab, 1);
@@ -33,7 +33,7 @@ fn the_transfer_size_of_an_image_is_measured_without_writing_to_it() {
     let line = "probe transfer-size a.img --sizes 4KiB,64KiB,1MiB,1GiB --reads 5 --time 1s --seed 3";
     let measured = lab.json(line);
     let sizes: Vec<_> = measured["points"].as_array().unwrap().iter().map(|p| &p["read_bytes"]).collect();
-    assert_eq!(sizes, [4096, 65536, 1 << 20], "sizes larger than the disk are left out");
+    assert_eq!(sizes, [4096, 65536, 1 << 20], "sizes larger than the disk must be skipped");
     assert!(measured["points"].as_array().unwrap().iter().all(|p| p["reads"] == 5));
     let natural = |name: &str| measured[name].as_u64().unwrap();
     assert!(natural("natural_50_bytes") <= natural("natural_90_bytes"));
@@ -46,7 +46,7 @@ fn the_transfer_size_of_an_image_is_measured_without_writing_to_it() {
 }
 
 #[test]
-fn a_copy_of_a_mounted_xfs_is_probed() {
+fn copy_of_a_mounted_xfs_is_probed() {
     needs!("xfs");
     let lab = Lab::new();
     let (original, copy) = (lab.path().join("a.img"), lab.path().join("b.img"));
@@ -60,7 +60,7 @@ fn a_copy_of_a_mounted_xfs_is_probed() {
 }
 
 #[test]
-fn what_is_read_is_priced_on_the_disks_that_are_named() {
+fn reads_are_priced_on_the_given_disks() {
     needs!("ext4");
     let lab = Lab::new();
     image(&lab, 8);
@@ -79,14 +79,14 @@ fn what_is_read_is_priced_on_the_disks_that_are_named() {
     lab.run("disk create d --size 32MiB --model hdd-7200");
     let own = lab.json("probe transfer-size d --sizes 4KiB --reads 5");
     assert_eq!(own["clock"], "hdd-7200");
-    // A modelled disk is served by the same model, so that a lone read costs there what it costs when it is priced.
+    // A modelled disk uses the same model, so a single read has the cost of a priced read.
     assert!(own["points"][0]["bytes_per_s"].as_f64().unwrap() < 2e6, "{own}");
     lab.refused("probe scan a.img --disk drum", "no device model named");
     lab.nothing_left();
 }
 
 #[test]
-fn what_a_command_writes_is_told_apart_from_what_the_device_gets() {
+fn write_amplification_compares_command_and_device_writes() {
     needs!("ext4");
     let lab = Lab::new();
     let image = image(&lab, 1);
@@ -96,7 +96,7 @@ fn what_a_command_writes_is_told_apart_from_what_the_device_gets() {
     assert!(mounted.success());
     let mounted = Mounted { dir };
     let probe = ["probe", "write-amplification", "mnt", "--json", "--", "sh", "-c"];
-    // What the command prints is no part of the document, and the ten bytes are written like others.
+    // The command's output is not part of the document, but its ten bytes count as written.
     let script = "head -c 4194304 /dev/urandom > mnt/new; echo 123456789";
     let output = lab.command(probe.iter().chain([&script])).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -113,7 +113,7 @@ fn what_a_command_writes_is_told_apart_from_what_the_device_gets() {
 }
 
 #[test]
-fn warm_scans_read_again_what_does_not_fit() {
+fn warm_scans_reread_data_that_does_not_fit() {
     needs!("ext4");
     let lab = Lab::new();
     image(&lab, 48);
@@ -136,7 +136,7 @@ fn warm_scans_read_again_what_does_not_fit() {
     assert!(measured["limits"][0]["cold"]["s_per_gib"].as_f64().unwrap() > 0.0);
     lab.nothing_left();
 
-    // Killed in the middle it leaves an empty group, which cleanup removes.
+    // A killed probe leaves an empty group, which cleanup removes.
     let line = "probe warm-scan a.img --memory 16MiB --repeat 1000";
     let mut child = lab.start(line);
     let pid = child.id();

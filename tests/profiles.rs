@@ -1,10 +1,10 @@
-//! `senesce profile`, and what is made from the table of arguments.
+//! Tests of `senesce profile`, and of the output generated from the argument table.
 
 use crate::common::Lab;
 use std::time::{Duration, SystemTime};
 
 #[test]
-fn profiles_are_listed_shown_and_drawn() {
+fn profiles_are_listed_shown_and_plotted() {
     let lab = Lab::new();
     let list = lab.json("profile list");
     assert_eq!(list.as_array().unwrap().len(), 8);
@@ -15,7 +15,7 @@ fn profiles_are_listed_shown_and_drawn() {
 }
 
 #[test]
-fn a_captured_profile_ages() {
+fn captured_profile_can_be_aged() {
     let lab = Lab::new();
     let tree = lab.path().join("tree/deep/deeper");
     std::fs::create_dir_all(&tree).unwrap();

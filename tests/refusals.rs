@@ -1,4 +1,4 @@
-//! Bad input: one clear line, a status that says so, nothing made.
+//! Invalid input: a one-line error, a non-zero exit status, and no files created.
 
 use crate::common::{Lab, LoopDevice, is_root, text};
 use std::process::Command;
@@ -56,14 +56,14 @@ fn bad_profiles_are_refused() {
 }
 
 #[test]
-fn data_that_would_not_fit_is_told_before_anything_is_made() {
+fn data_that_does_not_fit_is_reported_before_anything_is_created() {
     needs!("ext4");
     Lab::new()
         .refused("age --fs ext4 --size 1TiB --profile wang_lanl --fullness 0.9 --work work", "--no-fill");
 }
 
 #[test]
-fn what_only_a_virtual_machine_has_is_refused_where_this_kernel_runs() {
+fn vm_only_file_system_is_refused_by_host_commands() {
     needs!("ext4");
     let lab = Lab::new();
     let experiment = |name: &str, what: &str| {
@@ -80,7 +80,7 @@ fn what_only_a_virtual_machine_has_is_refused_where_this_kernel_runs() {
 }
 
 #[test]
-fn a_missing_mkfs_is_told() {
+fn missing_mkfs_is_reported() {
     needs!("xfs");
     let lab = Lab::new();
     let empty = lab.path().join("bin");
@@ -93,15 +93,15 @@ fn a_missing_mkfs_is_told() {
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("mkfs.xfs") && err.contains("xfsprogs"), "{err}");
-    assert!(!lab.work().exists(), "nothing made");
+    assert!(!lab.work().exists(), "no file must be created");
 }
 
 #[test]
-fn without_root_it_says_what_works() {
+fn missing_root_is_reported_and_directories_work_without() {
     if !is_root() || !testing::has_tool("setpriv") {
         return;
     }
-    // Where somebody else can enter and the program can be run.
+    // A directory that other users can enter and from which they can run the program.
     let dir = tempfile::Builder::new().prefix("senesce-test").tempdir_in("/tmp").unwrap();
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -121,7 +121,7 @@ fn without_root_it_says_what_works() {
     let err = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{err}");
     assert!(err.contains("root"), "{err}");
-    assert!(!dir.path().join("work").exists(), "nothing made");
+    assert!(!dir.path().join("work").exists(), "no file must be created");
     let place = dir.path().join("place");
     std::fs::create_dir(&place).unwrap();
     std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -132,7 +132,7 @@ fn without_root_it_says_what_works() {
 }
 
 #[test]
-fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
+fn mounted_or_formatted_devices_are_refused() {
     needs!("ext4");
     let lab = Lab::new();
     let image = lab.path().join("disk.img");
@@ -170,11 +170,11 @@ fn a_mounted_device_and_a_device_with_a_file_system_are_refused() {
     assert!(!lab.work().join("ext4-wang_os-42.json").exists());
 }
 
-/// Where mounts are not shared, a run of another test that began before the unmounting keeps the device until it ends.
+/// If mounts are private, a run of another test that began before the unmount keeps the device in use until it ends.
 fn wait_until_free(device: &str) {
     use std::os::unix::fs::OpenOptionsExt;
     let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
-    testing::wait_until("a device that nobody uses", || {
+    testing::wait_until("an unused device", || {
         std::fs::File::options().read(true).custom_flags(exclusive).open(device).is_ok()
     });
 }

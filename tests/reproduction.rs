@@ -1,9 +1,9 @@
-//! All figures together: the list, how far each has come, parts of the whole on several machines, and stores brought together.
+//! Tests of `senesce reproduce`: the list, the status of each figure, shards on several machines, and merged stores.
 
 use crate::common::{Lab, document, text};
 use serde_json::Value;
 
-/// The figures that are built in, as the list has them.
+/// The built-in figures of the list.
 fn built_in(lab: &Lab) -> Vec<Value> {
     let list = lab.json("reproduce --list");
     let figures = list["figures"].as_array().unwrap();
@@ -11,32 +11,32 @@ fn built_in(lab: &Lab) -> Vec<Value> {
     figures.iter().filter(|figure| figure["built_in"] == true).cloned().collect()
 }
 
-/// The part of all that is the k-th cheapest figure alone: those are simulated, in seconds.
+/// The shard with only the k-th cheapest figure: those are simulated and take seconds.
 fn cheapest(lab: &Lab, k: usize) -> String {
     let of = built_in(lab).len();
     format!("{}/{of}", of - k)
 }
 
-fn of<'s>(status: &'s Value, figure: &str) -> &'s Value {
+fn figure_status<'s>(status: &'s Value, figure: &str) -> &'s Value {
     let figures = status["figures"].as_array().unwrap();
     figures.iter().find(|one| one["figure"] == figure).unwrap_or_else(|| panic!("{figure}: {status}"))
 }
 
-/// The only figure of a part that was run.
-fn only(status: &Value) -> String {
+/// The only figure of a shard that was run.
+fn only_figure(status: &Value) -> String {
     let figures = status["figures"].as_array().unwrap();
     assert_eq!(figures.len(), 1, "{status}");
     figures[0]["figure"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn the_list_is_the_whole_and_nothing_of_it_is_done_in_an_empty_store() {
+fn list_is_complete_and_empty_store_has_no_figure_done() {
     let lab = Lab::new();
     let table = lab.run("reproduce --list");
     assert!(table.contains("35 in total: 31 figures, 3 tables, 1 listing"), "{table}");
     for figure in built_in(&lab) {
         assert!(table.contains(figure["figure"].as_str().unwrap()), "{figure}");
-        assert!(figure["expected_s"]["small"].as_u64().unwrap() > 0, "shards are balanced by it: {figure}");
+        assert!(figure["expected_s"]["small"].as_u64().unwrap() > 0, "needed to balance shards: {figure}");
         let (name, number) = (figure["figure"].as_str().unwrap(), figure["number"].as_u64().unwrap());
         assert!(name.ends_with(&number.to_string()), "{figure}");
         assert_eq!(figure["file"], format!("experiments/{name}.toml"));
@@ -46,10 +46,10 @@ fn the_list_is_the_whole_and_nothing_of_it_is_done_in_an_empty_store() {
     }
     let status = lab.json("reproduce --status --work work");
     assert_eq!((&status["of"], &status["done"]), (&35.into(), &0.into()));
-    assert_eq!(of(&status, "smith97-fig6")["state"], "not-run");
+    assert_eq!(figure_status(&status, "smith97-fig6")["state"], "not-run");
     let markdown = lab.run("reproduce --status --markdown --work work");
     assert!(markdown.contains("\n| smith97-fig6 | not run | – | – |  |\n"), "{markdown}");
-    assert!(!lab.work().exists(), "who looks makes nothing");
+    assert!(!lab.work().exists(), "status must create no files");
     lab.refused("reproduce all fast17-fig1 --work work", "excludes other figures");
     lab.refused("reproduce fast17-fig1 --shard 1/2 --work work", "--shard");
     lab.refused("reproduce all --shard 3/2 --work work", "1/4");
@@ -57,23 +57,23 @@ fn the_list_is_the_whole_and_nothing_of_it_is_done_in_an_empty_store() {
 }
 
 #[test]
-fn a_part_of_all_that_is_killed_goes_on_and_gives_the_same() {
+fn killed_shard_resumes_with_the_same_result() {
     let lab = Lab::new();
     let part = cheapest(&lab, 0);
     let line = format!("reproduce all --shard {part} --work work");
     let whole = lab.json(&format!("reproduce all --shard {part} --work other"));
-    let figure = only(&whole);
-    assert_eq!(of(&whole, &figure)["state"], "done");
+    let figure = only_figure(&whole);
+    assert_eq!(figure_status(&whole, &figure)["state"], "done");
 
     let running = lab.stopped(&line, " days on ");
-    let state = || of(&lab.json("reproduce --status --work work"), &figure)["state"].clone();
+    let state = || figure_status(&lab.json("reproduce --status --work work"), &figure)["state"].clone();
     assert_eq!(state(), "running");
     running.kill();
     assert_eq!(state(), "broken-off");
 
     let resumed = lab.json(&line);
     let claims = |status: &Value| {
-        let one = of(status, &figure);
+        let one = figure_status(status, &figure);
         ["state", "holds", "fails", "open", "trend", "not"].map(|field| one[field].clone())
     };
     assert_eq!(claims(&resumed), claims(&whole));
@@ -81,17 +81,17 @@ fn a_part_of_all_that_is_killed_goes_on_and_gives_the_same() {
         |work: &str| lab.json(&format!("reproduce {figure} --resume --work {work}"))["checkpoints"].clone();
     assert_eq!(outcome("work"), outcome("other"));
 
-    // What is done is not done again.
+    // A completed figure is not run again.
     let again = lab.try_run(&line);
     assert!(text(&again.stderr).contains("0 figures done, 1 done earlier"), "{}", text(&again.stderr));
     lab.nothing_left();
 }
 
 #[test]
-fn a_figure_that_fails_does_not_stop_the_rest_and_is_told_at_the_end() {
+fn failed_figure_does_not_stop_the_rest_and_is_reported() {
     let lab = Lab::new();
     let of_all = built_in(&lab).len();
-    // No programs that make file systems: what is simulated is all that can be done. The dearest of the part is first in vain.
+    // Without mkfs programs, only simulated figures succeed. The first figure of the shard, the most expensive one, fails.
     let part = |number: usize| {
         let mut command =
             lab.command(format!("reproduce all --shard {number}/{of_all} --work work --json").split(' '));
@@ -100,7 +100,7 @@ fn a_figure_that_fails_does_not_stop_the_rest_and_is_told_at_the_end() {
     let failed = part(1);
     assert_eq!(failed.status.code(), Some(1));
     let status = document("reproduce", &failed);
-    let figure = only(&status);
+    let figure = only_figure(&status);
     let message = text(&failed.stderr);
     assert!(
         message.contains(&format!("1 figures failed; the results of the others are stored: {figure} (")),
@@ -111,12 +111,12 @@ fn a_figure_that_fails_does_not_stop_the_rest_and_is_told_at_the_end() {
 }
 
 #[test]
-fn stores_of_shards_are_merged_and_make_one_page() {
+fn stores_of_shards_merge_into_one_report() {
     let lab = Lab::new();
     let mut figures = Vec::new();
     for (k, work) in [(0, "a"), (1, "b")] {
         let part = cheapest(&lab, k);
-        figures.push(only(&lab.json(&format!("reproduce all --shard {part} --work {work}"))));
+        figures.push(only_figure(&lab.json(&format!("reproduce all --shard {part} --work {work}"))));
     }
     let merged = lab.json("store merge a b --into all.db");
     assert!(
@@ -126,7 +126,7 @@ fn stores_of_shards_are_merged_and_make_one_page() {
     let status = lab.json("reproduce --status --store all.db");
     assert_eq!(status["done"], 2);
     for figure in &figures {
-        assert_eq!(of(&status, figure)["state"], "done");
+        assert_eq!(figure_status(&status, figure)["state"], "done");
     }
     let again = lab.json("store merge a b --into all.db");
     assert!(again["merged"].as_array().unwrap().iter().all(|one| one["taken"] == 0), "{again}");
@@ -154,14 +154,14 @@ rule = { grows_below = 1.5 }
 "#;
 
 #[test]
-fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_one() {
+fn concurrent_experiments_are_independent_and_lock_their_directory() {
     needs!("ext4");
     let lab = Lab::new();
     for figure in ["one", "two"] {
         let path = lab.path().join(format!("{figure}.toml"));
         std::fs::write(path, EXPERIMENT.replace("FIGURE", figure)).unwrap();
     }
-    // Each with a work directory of its own, and one store for both.
+    // Each has its own work directory, and both use one store.
     let run = |name: &str| format!("run {name}.toml --work {name} --store both.db --json");
     let two = lab.start(&run("two"));
     let one = lab.stopped(&run("one"), "round 50, aging");
@@ -170,14 +170,14 @@ fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_on
     let expected =
         format!("another run (process {}) is using one; wait for it or choose another --work", one.id());
     assert!(second.status.code() == Some(1) && message.contains(&expected), "{message}");
-    // Another directory, but the same work into the same store.
+    // Another directory, but the same experiment and store.
     let same = lab.try_run("run one.toml --work other --store both.db");
     assert!(
         text(&same.stderr).contains("is already running in another process with this store"),
         "{}",
         text(&same.stderr)
     );
-    assert!(!lab.path().join("other").exists(), "what comes to nothing leaves nothing");
+    assert!(!lab.path().join("other").exists(), "a refused run must leave no directory");
     lab.go_on();
     for child in [one, two] {
         let output = child.wait();
@@ -185,7 +185,7 @@ fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_on
         let outcome = document("run", &output);
         assert_eq!(outcome["failed"].as_array().unwrap().len(), 0, "{outcome}");
         assert_eq!(outcome["checkpoints"].as_array().unwrap().len(), 6);
-        // Each has seen the requests of its own device alone.
+        // Each has recorded only the requests of its own device.
         let alone = outcome["checkpoints"].as_array().unwrap().iter().all(|at| {
             let read = at["scan_read_bytes"].as_f64().unwrap();
             (1.6e6..8e6).contains(&read)
@@ -199,7 +199,7 @@ fn two_experiments_at_once_do_not_disturb_each_other_and_one_directory_is_for_on
 
 #[cfg(not(feature = "postgres"))]
 #[test]
-fn a_store_in_postgresql_that_is_not_built_in_is_told_with_how_to_build_it() {
+fn postgresql_store_without_feature_is_refused() {
     let lab = Lab::new();
     lab.refused("reproduce smith97-fig6 --work work --store postgres://host/db", "--features postgres");
     lab.refused("report --store postgres://me:geheim@host/db", "--features postgres");
@@ -207,11 +207,11 @@ fn a_store_in_postgresql_that_is_not_built_in_is_told_with_how_to_build_it() {
 }
 
 #[test]
-fn all_in_a_directory_that_another_run_uses_is_refused_at_once() {
+fn reproduce_all_in_a_used_directory_is_refused() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("place")).unwrap();
     lab.run("age --dir place --size 16MiB --profile wang_os --overwrites 1 --work work");
-    // What holds it need not be senesce.
+    // Any process can hold the lock.
     let lock = std::fs::File::open(lab.work().join(".senesce.lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let output = lab.try_run("reproduce all --work work");

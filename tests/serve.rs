@@ -1,4 +1,4 @@
-//! `senesce serve`: what a browser shows of runs, and who is let in.
+//! Tests of `senesce serve`: the pages of runs in a browser, and access control.
 
 use crate::chromium::Browser;
 use crate::common::{Lab, Running};
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Stdio;
 
-/// A server on its way; ended when dropped.
+/// A running server, stopped on drop.
 struct Served {
     child: Running,
     url: String,
@@ -36,7 +36,7 @@ impl Served {
         rest.split_once('/').unwrap().0.parse().unwrap()
     }
 
-    /// Sends bytes as they are, and reads all that is answered.
+    /// Sends raw bytes and reads the whole response.
     fn send(&self, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port())).unwrap();
         stream.write_all(bytes).unwrap();
@@ -45,7 +45,7 @@ impl Served {
         String::from_utf8(answer).unwrap()
     }
 
-    /// Asks for a path, with further fields of the head.
+    /// Sends a request for a path with additional header fields.
     fn ask(&self, method: &str, path: &str, fields: &str) -> String {
         let port = self.port();
         self.send(format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{fields}\r\n").as_bytes())
@@ -74,7 +74,7 @@ fn begin(store: &Store, kind: &str, name: &str, parameters: Value) -> RunId {
     store.begin(&NewRun { kind, name, command: "senesce compare", seed: Some(7), parameters }).unwrap()
 }
 
-/// A comparison with six repetitions of the cost of a scan.
+/// Adds a comparison with six repetitions of the scan cost.
 fn compared(store: &Store, name: &str, fs: &str, cost: f64) -> RunId {
     let run = begin(store, "compare", name, json!({ "made": { "fs": fs }, "repeat": 6 }));
     for repetition in 1..=6 {
@@ -88,7 +88,7 @@ fn compared(store: &Store, name: &str, fs: &str, cost: f64) -> RunId {
     run
 }
 
-/// A run that was killed long ago.
+/// Adds a run that was killed long ago.
 fn killed(store: &Store) -> RunId {
     let run = begin(store, "age", "killed-<script>alert(1)</script>", json!({ "made": { "fs": "xfs" } }));
     let progress = json!({ "at_s": 9e8, "begun_s": 9e8 - 100.0, "steps": null, "phase": "aging", "phase_begun_s": 9e8 - 50.0, "done": 400, "total": 1000 });
@@ -97,7 +97,7 @@ fn killed(store: &Store) -> RunId {
 }
 
 #[test]
-fn a_run_is_watched_until_its_figures_are_there() {
+fn run_is_followed_until_its_figures_are_complete() {
     needs!("ext4");
     let Some(mut browser) = Browser::start() else { return };
     let lab = Lab::new();
@@ -105,30 +105,30 @@ fn a_run_is_watched_until_its_figures_are_there() {
     browser.go(&served.at("/"));
     assert!(browser.text().contains("result store work/senesce.db does not exist"), "{}", browser.text());
     let line = "age --interfile 100 --files 400 --every 10 --repeat 3 --fs ext4 --size 100MiB --name seen --work work";
-    // Half of it is done.
+    // Half of the run is done.
     let mut run = lab.stopped(line, "round 60, aging");
     testing::wait_until("a run on the page", || served.get("/").contains("running"));
     browser.go(&served.at("/"));
     assert!(browser.text().contains("1 running"), "{}", browser.text());
     browser.value("document.querySelector('.runs tbody a').click()");
     browser.until("document.querySelector('h1')?.textContent === 'Run 1: age seen'");
-    // What comes now comes by itself.
+    // From here on the page updates itself.
     browser.value("window.sameLoad = true");
     browser.until("document.querySelector('#status')?.innerText.includes('seen: round')");
     browser.until("document.querySelectorAll('#report figure svg').length > 0");
     let first = browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap();
-    assert!(run.try_wait().unwrap().is_none(), "the figure came while the run went on");
+    assert!(run.try_wait().unwrap().is_none(), "the figure must appear while the run continues");
     lab.go_on();
     browser.until("document.querySelector('#status')?.innerText.includes('done')");
     assert!(run.wait().status.success());
     assert!(
         browser.value("document.querySelector('#data').textContent.length").as_u64().unwrap() > first,
-        "it grew"
+        "the data must grow"
     );
     browser.until("document.querySelector('#said').textContent === 'This run has ended.'");
-    assert_eq!(browser.value("window.sameLoad"), true, "nothing was loaded again");
+    assert_eq!(browser.value("window.sameLoad"), true, "the page must not be reloaded");
     assert_eq!(browser.value("document.querySelector('#pause').hidden"), true);
-    // The figures are those of the report.
+    // The figures are the same as in the report.
     lab.run("report --work work -o page.html");
     let titles = "[...document.querySelectorAll('figure h3')].map((h) => h.textContent).join('|')";
     let shown = browser.value(titles);
@@ -138,15 +138,15 @@ fn a_run_is_watched_until_its_figures_are_there() {
 }
 
 #[test]
-fn a_run_that_is_killed_is_shown_as_killed() {
+fn killed_run_is_shown_as_killed() {
     let lab = Lab::new();
     let served = Served::start(&lab, "--work work");
     std::fs::create_dir(lab.path().join("tree")).unwrap();
     let line = "age --dir tree --size 64MiB --profile wang_os --overwrites 100000 --name seen --work work";
     let mut run = lab.start(line);
-    run.until("a sign of life", || served.get("/run/1/1").contains("Last heartbeat"));
+    run.until("a heartbeat", || served.get("/run/1/1").contains("Last heartbeat"));
     run.kill();
-    // Its last sign was an hour ago.
+    // The last heartbeat was an hour ago.
     let store = store(&lab);
     let mut last = serde_json::to_value(lab::Progress::load(&store, RunId(1)).unwrap().unwrap()).unwrap();
     last["at_s"] = (last["at_s"].as_f64().unwrap() - 3600.0).into();
@@ -158,7 +158,7 @@ fn a_run_that_is_killed_is_shown_as_killed() {
 }
 
 #[test]
-fn a_thousand_runs_are_sought_and_ordered_a_page_at_a_time() {
+fn thousand_runs_are_searched_sorted_and_paged() {
     let Some(mut browser) = Browser::start() else { return };
     let lab = Lab::new();
     let store = store(&lab);
@@ -182,7 +182,7 @@ fn a_thousand_runs_are_sought_and_ordered_a_page_at_a_time() {
     browser.value("document.querySelector('nav.pages a:last-child').click()");
     browser.until(&format!("{first} === '901'"));
     browser.value("document.querySelector('[name=q]').value = 'XFS-agrawal-10'; document.querySelector('form button').click()");
-    // Of a page that is still on its way the first rows are there, and the others not yet.
+    // While a page loads, it may have only its first rows.
     browser.until("document.readyState === 'complete' && document.querySelector('#runs')?.innerText.includes('1 to 6 of 6')");
     let names =
         browser.value("[...document.querySelectorAll('.runs tbody th')].map((th) => th.textContent).join()");
@@ -190,7 +190,7 @@ fn a_thousand_runs_are_sought_and_ordered_a_page_at_a_time() {
 }
 
 #[test]
-fn two_runs_are_set_side_by_side() {
+fn two_runs_are_compared() {
     let Some(mut browser) = Browser::start() else { return };
     let lab = Lab::new();
     let store = store(&lab);
@@ -231,7 +231,7 @@ fn two_runs_are_set_side_by_side() {
 }
 
 #[test]
-fn who_sees_nothing_or_has_no_mouse_can_use_it_too() {
+fn pages_are_accessible_without_sight_or_mouse() {
     let Some(mut browser) = Browser::start() else { return };
     let lab = Lab::new();
     let store = store(&lab);
@@ -275,10 +275,10 @@ fn who_sees_nothing_or_has_no_mouse_can_use_it_too() {
         for scheme in ["light", "dark"] {
             let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
             browser.call("Emulation.setEmulatedMedia", media);
-            browser.until_gives(FAINT, &json!([]));
+            browser.until_gives(LOW_CONTRAST, &json!([]));
         }
     }
-    // The first key leads past the head of the page, and is seen to.
+    // The first Tab stop is a visible link that skips the page header.
     browser.go(&served.at("/"));
     browser.press_tab();
     assert_eq!(browser.value("document.activeElement.textContent"), "Skip to the content");
@@ -295,24 +295,24 @@ fn who_sees_nothing_or_has_no_mouse_can_use_it_too() {
     for expected in ["q", "state", "kind", "Show", "Run", "compare"] {
         assert!(met.iter().any(|one| one == expected), "{expected}: {met:?}");
     }
-    // A name is text.
+    // The name is escaped.
     assert!(browser.text().contains("killed-<script>alert(1)</script>"));
-    // What it means that a run was killed is said.
+    // The page explains the state `killed`.
     browser.go(&served.at("/run/1/3"));
     assert!(
         browser.text().contains("✗ killed. The run has not ended, but its heartbeat has stopped"),
         "{}",
         browser.text()
     );
-    // Without scripts there are links, numbers, and a page that is loaded again where it may change.
+    // Without scripts the page has links, numbers, and a refresh if it may change.
     browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     browser.call("Page.navigate", json!({ "url": served.at("/run/1/3") }));
     browser.until_told("which is turned off.");
     assert!(served.get("/run/1/3").contains("<noscript><meta http-equiv=\"refresh\""));
 }
 
-/// The texts of a page that stand out too little from what is behind them (WCAG 2.1, 1.4.3).
-const FAINT: &str = r#"(() => {
+/// Texts with insufficient contrast to their background (WCAG 2.1, 1.4.3).
+const LOW_CONTRAST: &str = r#"(() => {
     const parse = (text) => text.match(/[\d.]+/g).map(Number);
     const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
         .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
@@ -334,7 +334,7 @@ const FAINT: &str = r#"(() => {
 })()"#;
 
 #[test]
-fn only_who_may_read_is_answered_and_only_reading_is() {
+fn only_authorized_read_requests_are_answered() {
     let lab = Lab::new();
     compared(&store(&lab), "a", "ext4", 1.0);
     let mut served = Served::start(&lab, "--work work");
@@ -389,7 +389,7 @@ fn only_who_may_read_is_answered_and_only_reading_is() {
     }
     assert_eq!(status(&served.ask("GET", "/", &format!("X: {}\r\n", "x".repeat(40_000)))), 431);
     assert_eq!(status(&served.send(b"\x16\x03\x01 hello\r\n\r\n")), 400);
-    // Who is slow, or says nothing, keeps nobody waiting.
+    // Slow or silent clients do not block others.
     let slow: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     (&slow[0]).write_all(b"GET / HT").unwrap();
     assert_eq!(status(&served.get("/")), 200);
@@ -398,11 +398,11 @@ fn only_who_may_read_is_answered_and_only_reading_is() {
     lab.refused(&format!("serve --work work --listen 127.0.0.1:{port}"), "use port 0 for any free port");
     std::fs::write(lab.path().join("token"), "short").unwrap();
     lab.refused("serve --work work --token-file token", "a token must have 16 to 256");
-    assert_eq!(served.child.end_by(Signal::INT), Some(0), "Ctrl-C is how it ends");
+    assert_eq!(served.child.end_by(Signal::INT), Some(0), "Ctrl-C must end it with status 0");
 }
 
 #[test]
-fn from_elsewhere_it_takes_a_token() {
+fn remote_access_needs_a_token() {
     let lab = Lab::new();
     compared(&store(&lab), "a", "ext4", 1.0);
     let served = Served::start(&lab, "--work work --listen 0.0.0.0:0");
@@ -434,7 +434,7 @@ fn from_elsewhere_it_takes_a_token() {
 }
 
 #[test]
-fn a_store_that_is_broken_or_gone_is_said_to_be() {
+fn damaged_or_missing_store_is_reported() {
     let lab = Lab::new();
     let path = lab.work().join("senesce.db");
     drop(store(&lab));
@@ -464,7 +464,7 @@ fn a_store_that_is_broken_or_gone_is_said_to_be() {
     let written = store(&lab);
     compared(&written, "a", "ext4", 1.0);
     page(200, "1 done.");
-    // One that another version has written: the number of its layout is at byte 60 (the format of SQLite's files).
+    // A store of another version: the layout number is at byte 60 of the SQLite file format.
     drop(written);
     let whole = std::fs::read(&path).unwrap();
     clear();
@@ -472,7 +472,7 @@ fn a_store_that_is_broken_or_gone_is_said_to_be() {
     newer[63] = 9;
     std::fs::write(&path, newer).unwrap();
     page(503, "has layout 9, but this program supports up to 2; use a newer senesce");
-    // Half a store: the header says that there is more.
+    // A truncated store: the header states a larger size.
     clear();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     assert!([200, 503].contains(&status(&served.get("/"))));

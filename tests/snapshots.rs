@@ -1,4 +1,4 @@
-//! `senesce snapshot`, on real file systems.
+//! Tests of `senesce snapshot` on real file systems.
 
 use crate::common::{Lab, LoopDevice, Mounted, document, is_root, text};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, openat};
@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tempfile::TempDir;
 
-/// A file system that the test has mounted, outside the directory of its program; unmounted with its device.
+/// A file system mounted by the test, outside the program's directory; unmounted and detached on drop.
 pub struct Volume {
     pub dir: PathBuf,
     _device: LoopDevice,
@@ -36,12 +36,12 @@ impl Volume {
     }
 }
 
-/// A name in a directory, of any bytes.
+/// The path of a name of arbitrary bytes in a directory.
 fn at(dir: &Path, name: &[u8]) -> PathBuf {
     dir.join(OsStr::from_bytes(name))
 }
 
-/// One of everything that may lie in a file system.
+/// Creates one of each type of file system object.
 pub fn fill(dir: &Path) {
     for name in ["sub", "sub/deeper", "other"] {
         std::fs::create_dir(dir.join(name)).unwrap();
@@ -73,7 +73,7 @@ fn counts(diff: &Value, what: &str) -> (u64, u64, u64, u64) {
 }
 
 #[test]
-fn known_changes_are_told_exactly() {
+fn known_changes_are_reported_exactly() {
     for fs in ["ext4", "xfs", "btrfs"] {
         needs!(fs);
         let lab = Lab::new();
@@ -98,7 +98,7 @@ fn known_changes_are_told_exactly() {
         std::fs::remove_file(dir.join("symlink")).unwrap();
         lab.json(&format!("snapshot take {shown} b.parquet"));
         let diff = lab.json("snapshot diff a.parquet b.parquet --list");
-        // Inode numbers may go to new files at once.
+        // New files may reuse inode numbers immediately.
         let replaced = diff["replaced"]["files"].as_u64().unwrap()
             + diff["replaced"]["dirs"].as_u64().unwrap()
             + diff["replaced"]["others"].as_u64().unwrap();
@@ -118,7 +118,7 @@ fn known_changes_are_told_exactly() {
         assert!(list.contains("metadata  two\\nlines\n"), "{fs}: {list}");
         assert!(list.contains(r"no text \xff\xfe -> no text \xff"), "{fs}: {list}");
 
-        // In the wrong order, of two file systems, of two directories of one.
+        // Wrong order, different file systems, and different directories of one file system.
         lab.refused("snapshot diff b.parquet a.parquet", "give the older one first");
         lab.run(&format!("snapshot take {shown}/other c.parquet"));
         lab.refused("snapshot diff a.parquet c.parquet", "two directories");
@@ -130,7 +130,7 @@ fn known_changes_are_told_exactly() {
 }
 
 #[test]
-fn inodes_used_again_are_told_by_generation_or_birth() {
+fn reused_inodes_are_recognized_by_generation_or_birth() {
     needs!("ext4");
     let lab = Lab::new();
     let volume = Volume::new("ext4");
@@ -140,14 +140,14 @@ fn inodes_used_again_are_told_by_generation_or_birth() {
     lab.run(&format!("snapshot take {} a.parquet", volume.dir.display()));
     std::fs::remove_file(volume.dir.join("x")).unwrap();
     std::fs::write(volume.dir.join("x"), "new").unwrap();
-    assert_eq!(inode(), before, "ext4 gives the lowest number that is free");
+    assert_eq!(inode(), before, "ext4 must reuse the lowest free inode number");
     lab.run(&format!("snapshot take {} b.parquet", volume.dir.display()));
     let diff = lab.json("snapshot diff a.parquet b.parquet");
     assert_eq!((counts(&diff, "replaced"), &diff["changes"]), ((1, 0, 0, 3), &1.into()), "{diff:#}");
 }
 
 #[test]
-fn what_it_says_is_what_other_programs_say() {
+fn snapshot_matches_other_programs() {
     for fs in ["ext4", "xfs", "btrfs"] {
         needs!(fs);
         let lab = Lab::new();
@@ -155,7 +155,7 @@ fn what_it_says_is_what_other_programs_say() {
         let tree = volume.dir.join("tree");
         std::fs::create_dir(&tree).unwrap();
         fill(&tree);
-        // Files that grow in turns lie in pieces.
+        // Files that grow alternately are fragmented.
         for turn in 1..=20 {
             for name in ["p", "q"] {
                 let file = std::fs::File::options().create(true).append(true).open(tree.join(name)).unwrap();
@@ -201,7 +201,7 @@ fn what_it_says_is_what_other_programs_say() {
 }
 
 #[test]
-fn no_number_of_threads_changes_it_and_nothing_it_looks_at() {
+fn snapshot_is_independent_of_threads_and_changes_no_access_time() {
     let lab = Lab::new();
     let tree = lab.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
@@ -222,7 +222,7 @@ fn no_number_of_threads_changes_it_and_nothing_it_looks_at() {
 }
 
 #[test]
-fn anonymous_snapshots_tell_no_name_but_can_be_compared() {
+fn anonymous_snapshots_contain_no_name_but_can_be_compared() {
     let lab = Lab::new();
     let tree = lab.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
@@ -240,7 +240,7 @@ fn anonymous_snapshots_tell_no_name_but_can_be_compared() {
     let key = std::fs::read_to_string(lab.path().join("key")).unwrap();
     let file = std::fs::read(lab.path().join("a.parquet")).unwrap();
     assert!(!file.windows(16).any(|window| window == &key.as_bytes()[..16]));
-    // Names, another key, and keys that others can read.
+    // Plain names, another key, and keys that other users can read.
     lab.run("snapshot take tree c.parquet");
     lab.refused("snapshot diff b.parquet c.parquet", "one has names and the other hashed names");
     lab.run("snapshot take tree d.parquet --anonymous --make-key key2");
@@ -252,7 +252,7 @@ fn anonymous_snapshots_tell_no_name_but_can_be_compared() {
 }
 
 #[test]
-fn files_that_come_and_go_meanwhile_are_no_error() {
+fn files_that_vanish_during_the_walk_are_not_errors() {
     let lab = Lab::new();
     let tree = lab.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
@@ -266,7 +266,7 @@ fn files_that_come_and_go_meanwhile_are_no_error() {
                         return;
                     }
                     let path = tree.join(format!("{churner}-{}", n % 40));
-                    // Files, directories with files, and each in the place of the other.
+                    // Files, directories with files, and replacements of one by the other.
                     let _ = match n % 3 {
                         0 => std::fs::write(&path, "x"),
                         1 => std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path)),
@@ -286,14 +286,14 @@ fn files_that_come_and_go_meanwhile_are_no_error() {
 }
 
 #[test]
-fn other_file_systems_are_left_out_and_paths_may_be_of_any_length() {
+fn other_file_systems_are_skipped_and_long_paths_work() {
     needs!("ext4");
     let lab = Lab::new();
     let volume = Volume::new("ext4");
     std::fs::write(volume.dir.join("in"), "x").unwrap();
     let inner = volume.dir.join("mount");
     std::fs::create_dir(&inner).unwrap();
-    // Three hundred directories with names of 200 bytes.
+    // Three hundred nested directories with names of 200 bytes.
     let name = "n".repeat(200);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut dir = openat(CWD, &volume.dir, flags, Mode::empty()).unwrap();
@@ -314,7 +314,7 @@ fn other_file_systems_are_left_out_and_paths_may_be_of_any_length() {
 }
 
 #[test]
-fn what_may_not_be_read_is_an_error_that_says_what_to_do() {
+fn unreadable_directory_is_an_error_with_advice() {
     if !is_root() {
         return;
     }
@@ -330,7 +330,7 @@ fn what_may_not_be_read_is_an_error_that_says_what_to_do() {
         Err(error) => return testing::skip("a program that other users can run", error),
     };
     assert!(output.status.success(), "{}", text(&output.stderr));
-    // What a directory tells of a file is known, but not where it lies.
+    // The attributes of the file are known from its directory, but not its extents.
     let taken = document("snapshot take", &output);
     assert_eq!((&taken["files"], &taken["unmapped"]), (&1.into(), &1.into()));
     std::fs::set_permissions(lab.path().join("tree/locked"), PermissionsExt::from_mode(0o700)).unwrap();
@@ -342,7 +342,7 @@ fn what_may_not_be_read_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn files_that_are_no_snapshots_are_refused() {
+fn invalid_snapshot_files_are_refused() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("tree")).unwrap();
     lab.run("snapshot take tree a.parquet");

@@ -1,11 +1,11 @@
-//! The metadata benchmark on services, as a user asks for it.
+//! Tests of the metadata benchmark on storage services.
 
 use crate::common::{Lab, text};
 
 const SMALL: &str = "--data-sets 2 --precreate 5 --iterations 3 --repeats 1";
 
 #[test]
-fn a_url_that_says_more_than_where_is_refused() {
+fn url_with_credentials_is_refused() {
     let lab = Lab::new();
     for (interface, url) in [
         ("s3", "s3://key:geheim@bucket/prefix"),
@@ -23,7 +23,7 @@ fn a_url_that_says_more_than_where_is_refused() {
 
 #[cfg(not(feature = "stores"))]
 #[test]
-fn what_is_not_built_in_is_said_with_how_to_build_it() {
+fn missing_feature_is_reported_with_build_option() {
     let lab = Lab::new();
     for interface in ["s3", "object-store", "postgres", "mongodb"] {
         let line = format!("bench metadata --interface {interface} --url x://y --work work {SMALL}");
@@ -41,7 +41,7 @@ mod built_in {
 
     const SECRET: &str = "gEheim-und-lang";
 
-    /// A run with secrets in the environment and in a file.
+    /// Runs the benchmark with secrets in the environment and in a file, and checks that they appear nowhere.
     fn run(lab: &Lab, line: &str) -> Output {
         let file = lab.path().join("credentials");
         std::fs::write(&file, format!("AWS_SESSION_TOKEN={SECRET}\n")).unwrap();
@@ -64,7 +64,7 @@ mod built_in {
         output
     }
 
-    /// The files below a directory that hold these bytes.
+    /// The files below a directory that contain these bytes.
     fn holding(dir: &Path, bytes: &[u8]) -> Vec<String> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(dir).unwrap().flatten() {
@@ -79,7 +79,7 @@ mod built_in {
     }
 
     #[test]
-    fn a_run_on_an_object_store_is_stored_without_a_secret() {
+    fn object_store_run_is_stored_without_secrets() {
         let lab = Lab::new();
         std::fs::create_dir(lab.path().join("objects")).unwrap();
         let url = format!("file://{}/objects", lab.path().display());
@@ -98,7 +98,7 @@ mod built_in {
     }
 
     #[test]
-    fn a_service_that_cannot_be_reached_is_said_without_a_secret() {
+    fn unreachable_service_is_reported_without_secrets() {
         let lab = Lab::new();
         for (line, expected) in [
             ("--interface s3 --url s3://bucket/prefix", "onnection refused"),

@@ -1,4 +1,4 @@
-//! Saved images and catalogues from strangers, and targets that are not to be touched.
+//! Saved images and catalogues from untrusted sources, and protected targets.
 
 use crate::common::{Lab, Mounted, text};
 use crate::images::{aged, serve, sha256, shelf};
@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// A small saved image on the shelf, named a.
+/// Saves a small aged image, named a.
 fn saved() -> (Lab, PathBuf) {
     let lab = Lab::new();
     let image = aged(&lab, "ext4", "64MiB", "--fullness 0.5 --overwrites 1 --no-fill");
@@ -15,7 +15,7 @@ fn saved() -> (Lab, PathBuf) {
     (lab, image)
 }
 
-/// The saved image a with `from` in its manifest replaced, and all checksums as they should be.
+/// Creates a copy of the saved image a with `from` in its manifest replaced by `to`, and with valid checksums.
 fn forge(lab: &Lab, from: &str, to: &str) {
     let bytes = std::fs::read(shelf(lab, "a.aged")).unwrap();
     let (rest, trailer) = bytes.split_at(bytes.len() - 56);
@@ -35,7 +35,7 @@ fn forge(lab: &Lab, from: &str, to: &str) {
 }
 
 #[test]
-fn a_manifest_reaches_for_nothing_else() {
+fn forged_manifest_cannot_access_other_files() {
     needs!("ext4");
     let (lab, _) = saved();
     forge(&lab, "wang_os", "wang_o2");
@@ -58,7 +58,7 @@ fn a_manifest_reaches_for_nothing_else() {
 }
 
 #[test]
-fn a_catalogue_leads_nowhere_else() {
+fn forged_catalogue_cannot_access_other_files() {
     needs!("ext4");
     let (lab, _) = saved();
     std::fs::create_dir(lab.path().join("there")).unwrap();
@@ -88,12 +88,12 @@ fn a_catalogue_leads_nowhere_else() {
         catalogue("b", &format!("{url}/away/a.aged"), &by_sum);
         lab.refused("image fetch b --catalogue list.toml", "fetching");
     }
-    // Whatever a name looks like, it is put on the shelf.
+    // The library directory is used whatever the image name looks like.
     catalogue("b.aged", "there/a.aged", &by_sum);
     lab.run("image fetch b.aged --catalogue list.toml");
     assert!(shelf(&lab, "b.aged.aged").is_file() && !lab.path().join("b.aged").exists());
 
-    // A run that was killed before the image had its name has left the signature.
+    // A killed fetch can leave a signature without an image.
     catalogue("c", "there/a.aged", &format!("key = {mine:?}"));
     std::fs::copy(lab.path().join("there/a.aged.manifest.minisig"), shelf(&lab, "c.aged.manifest.minisig"))
         .unwrap();
@@ -109,7 +109,7 @@ fn a_catalogue_leads_nowhere_else() {
 }
 
 #[test]
-fn what_is_in_use_is_not_saved_and_what_is_there_is_not_overwritten() {
+fn mounted_image_is_not_saved_and_existing_files_are_not_overwritten() {
     needs!("ext4");
     let (lab, image) = saved();
     let mounted = Mounted::new(&image, lab.path());
@@ -126,7 +126,7 @@ fn what_is_in_use_is_not_saved_and_what_is_there_is_not_overwritten() {
 }
 
 #[test]
-fn files_may_be_named_by_any_bytes() {
+fn file_names_may_be_arbitrary_bytes() {
     needs!("ext4");
     let (lab, image) = saved();
     let run = |args: &[&[u8]]| {

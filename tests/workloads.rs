@@ -1,4 +1,4 @@
-//! Aging by workloads: what is printed, what is left to compare, what is refused.
+//! Tests of aging by workloads: output, later comparisons, and refused options.
 
 use crate::common::{Lab, LoopDevice, Running, document, has_dovecot, text};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -12,7 +12,7 @@ fn git(dir: &std::path::Path, args: &[&str]) {
 }
 
 #[test]
-fn a_history_ages_a_file_system_that_is_then_compared() {
+fn git_history_ages_a_file_system_that_can_be_compared() {
     needs!("xfs");
     for way in ["--live", "--extracted"] {
         let lab = Lab::new();
@@ -23,7 +23,7 @@ fn a_history_ages_a_file_system_that_is_then_compared() {
         assert_eq!(aged["checker_clean"], true);
         let pairs = aged["pairs"].as_array().unwrap();
         let rounds: Vec<u64> = pairs.iter().map(|pair| pair["round"].as_u64().unwrap()).collect();
-        assert_eq!(rounds, [15, 15, 30, 30], "each round on two disks");
+        assert_eq!(rounds, [15, 15, 30, 30], "two disks per round");
         for pair in pairs {
             assert_eq!(pair["fs"], "xfs");
             assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
@@ -45,7 +45,7 @@ fn a_history_ages_a_file_system_that_is_then_compared() {
 }
 
 #[test]
-fn mail_and_trees_age_too() {
+fn mail_and_tree_workloads_age_a_file_system() {
     needs!("ext4");
     let lab = Lab::new();
     let mail = "--mail --days 2 --every 1 --users 1 --mailboxes 2 --messages 20 --operations 20";
@@ -61,7 +61,7 @@ fn mail_and_trees_age_too() {
 }
 
 #[test]
-fn a_device_is_aged_by_a_workload_when_that_is_confirmed() {
+fn workload_ages_a_device_only_with_erase() {
     needs!("ext4");
     let lab = Lab::new();
     let device = LoopDevice::new(&lab.path().join("disk.img"), 128 << 20);
@@ -75,7 +75,7 @@ fn a_device_is_aged_by_a_workload_when_that_is_confirmed() {
     assert_eq!(aged["checker_clean"], true);
     for pair in aged["pairs"].as_array().unwrap() {
         assert!(pair["aging_ratio"].as_f64().unwrap() > 0.0, "{pair}");
-        assert!(pair["wall_aging_ratio"].is_null(), "the copy lies on another disk: {pair}");
+        assert!(pair["wall_aging_ratio"].is_null(), "the copy is on another disk: {pair}");
     }
     let compared = lab.json("compare d --work work --repeat 1 --no-new-file --disk ssd-sata");
     let pair = &compared["pairs"][0];
@@ -85,7 +85,7 @@ fn a_device_is_aged_by_a_workload_when_that_is_confirmed() {
 }
 
 #[test]
-fn what_cannot_be_pulled_or_served_is_refused() {
+fn invalid_repositories_and_workload_values_are_refused() {
     needs!("ext4");
     let lab = Lab::new();
     let line = "--fs ext4 --size 100MiB --work work";
@@ -106,7 +106,7 @@ fn what_cannot_be_pulled_or_served_is_refused() {
 }
 
 #[test]
-fn what_a_workload_has_no_use_for_is_refused() {
+fn options_of_other_workloads_are_refused() {
     let lab = Lab::new();
     for (line, why) in [
         ("--git --fullness 0.5", "--fullness"),
@@ -156,14 +156,14 @@ fn what_a_workload_has_no_use_for_is_refused() {
 }
 
 #[test]
-fn an_aging_that_is_done_says_again_what_it_gave() {
+fn resume_of_a_completed_aging_repeats_its_result() {
     needs!("ext4");
     let lab = Lab::new();
     let line = "age --interfile 100 --files 80 --every 50 --repeat 2 --fs ext4 --size 100MiB --disk smr --name a --work work";
     let aged = lab.json(line);
     let disks: Vec<&str> =
         aged["pairs"].as_array().unwrap().iter().map(|pair| pair["disk"].as_str().unwrap()).collect();
-    assert_eq!(disks, ["smr", "hdd-7200", "ssd-sata"].repeat(2), "the disk below comes first");
+    assert_eq!(disks, ["smr", "hdd-7200", "ssd-sata"].repeat(2), "the underlying disk must come first");
     assert_eq!(lab.json(&format!("{line} --resume")), aged);
     lab.refused(&format!("{line} --resume --seed 7"), "with other options");
     lab.refused(&line.replace("--repeat 2", "--repeat 3 --resume"), "with other options");
@@ -171,7 +171,7 @@ fn an_aging_that_is_done_says_again_what_it_gave() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_told_to() {
+fn files_that_do_not_fit_are_reported() {
     needs!("ext4");
     let lab = Lab::new();
     let failed = lab.try_run("age --filesize 1MiB --files 400 --fs ext4 --size 100MiB --name a --work work");
@@ -180,7 +180,7 @@ fn files_that_do_not_fit_are_told_to() {
 }
 
 #[test]
-fn before_the_first_pull_both_ways_are_measured() {
+fn live_and_extracted_are_measured_before_the_first_pull() {
     needs!("ext4");
     let lab = Lab::new();
     let experiment = r#"
@@ -206,7 +206,13 @@ fn before_the_first_pull_both_ways_are_measured() {
     let aged = |option: &str, round: u64| {
         let is =
             |at: &&serde_json::Value| at["option"] == option && at["round"] == round && at["side"] == "aged";
-        outcome["checkpoints"].as_array().unwrap().iter().find(is).expect("it was measured").clone()
+        outcome["checkpoints"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(is)
+            .expect("the checkpoint was measured")
+            .clone()
     };
     assert_eq!(aged("extracted", 0)["files"], 0.0);
     for option in ["live", "extracted", "extracted with objects"] {
@@ -216,7 +222,7 @@ fn before_the_first_pull_both_ways_are_measured() {
 }
 
 #[test]
-fn a_mail_server_on_a_full_disk_fails_alone() {
+fn mail_server_on_a_full_disk_fails_alone() {
     needs!("ext4");
     if !has_dovecot() {
         return;
@@ -246,17 +252,17 @@ fn a_mail_server_on_a_full_disk_fails_alone() {
     lab.nothing_left();
 }
 
-/// Starts the program in a process group of its own, and waits until `begun`.
+/// Starts the program in its own process group, and waits until `begun`.
 fn start(lab: &Lab, line: &str, begun: impl Fn() -> bool) -> Running {
     let mut command = lab.command(line.split_whitespace());
     command.process_group(0);
     let mut running = lab.started(command);
-    running.until("its beginning", begun);
+    running.until("the start of the run", begun);
     running
 }
 
 #[test]
-fn ctrl_c_is_an_interruption_whatever_runs() {
+fn ctrl_c_interrupts_any_workload() {
     needs!("ext4");
     let aged = "age --intrafile --every 100 --fs ext4 --size 100MiB --name a --work work";
     for (before, line, begun) in [
@@ -276,7 +282,7 @@ fn ctrl_c_is_an_interruption_whatever_runs() {
         if !before.is_empty() {
             lab.run(before);
         }
-        // What is made up before is made by git too.
+        // The preparation runs Git as well.
         let is_made = || lab.work().join("a.img").exists();
         let child = start(&lab, line, || is_made() && lab.runs(begun));
         kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
@@ -290,7 +296,7 @@ fn ctrl_c_is_an_interruption_whatever_runs() {
 }
 
 #[test]
-fn what_a_killed_pull_leaves_is_cleaned_up() {
+fn cleanup_removes_what_a_killed_pull_left() {
     needs!("ext4");
     let lab = Lab::new();
     let line = "age --git --live --pulls 400 --fs ext4 --size 200MiB --name a --work work";

@@ -1,4 +1,4 @@
-//! ZFS by zfs-fuse: aged, killed, resumed, compared.
+//! Tests of ZFS with zfs-fuse: age, kill, resume, compare.
 
 use crate::common::{Lab, is_root, text};
 
@@ -24,12 +24,12 @@ mod soak {
         assert_eq!(pair["fs"], "zfs");
         assert_eq!(pair["aged"]["files"], pair["unaged"]["files"]);
         for measure in ["layout_score", "free_extents"] {
-            assert!(pair["aged"][measure].is_null(), "nothing tells {measure}: {pair}");
+            assert!(pair["aged"][measure].is_null(), "{measure} is not reported: {pair}");
         }
         let [aged, unaged] =
             ["aged", "unaged"].map(|side| pair[side]["dynamic_layout_score"].as_f64().unwrap());
         assert!(aged < 1.0 && unaged < 1.0, "{pair}");
-        // So little and old a pool may be read faster aged: how much it aged is for a user to find out.
+        // So small and young a pool may be read faster after aging, so the test does not check the ratio's size.
         assert!(pair["modelled_hdd_aging_ratio"].as_f64().unwrap() > 0.0, "{pair}");
         lab.nothing_left();
     }
@@ -47,7 +47,7 @@ mod soak {
 }
 
 #[test]
-fn what_zfs_lacks_is_named() {
+fn missing_zfs_fuse_is_named() {
     if !is_root() {
         return;
     }
