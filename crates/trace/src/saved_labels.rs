@@ -20,7 +20,6 @@ use parquet::schema::types::{Type, TypePtr};
 use tempfile::NamedTempFile;
 
 use crate::atomic_file;
-use crate::atomic_file;
 use crate::blobs::BlobPack;
 use crate::labels::{BlobId, FileLabel, Labels, is_name};
 use crate::{DirId, Error, FileId};

@@ -208,8 +208,8 @@ proptest! {
         let mut witness = Witness::new(&snapshots, true);
         let (_, summary) = replay(&snapshots, &options, |number, model| witness.at(number, model)).unwrap();
         prop_assert_eq!(witness.checkpoints, snapshots.len());
-        let counted: Vec<[u64; 5]> = summary.pairs.iter().map(told).collect();
-        prop_assert_eq!(&counted, &truth.iter().map(told).collect::<Vec<_>>());
+        let counted: Vec<[u64; 5]> = summary.pairs.iter().map(file_counts).collect();
+        prop_assert_eq!(&counted, &truth.iter().map(file_counts).collect::<Vec<_>>());
         let by_diff = snapshots.windows(2).map(|pair| compared(&pair[0], &pair[1]));
         prop_assert!(by_diff.eq(counted.iter().map(|counted| <[u64; 4]>::try_from(&counted[..4]).unwrap())));
         for pair in &summary.pairs {
