@@ -81,7 +81,7 @@ fn new_file_has_same_size_on_both_sides_or_is_not_measured() {
 #[test]
 fn sqlite_files_of_other_programs_are_refused() {
     let lab = Lab::new();
-    drop(lab::Store::open(&lab.path().join("ours.db")).unwrap());
+    drop(results::Store::open(&lab.path().join("ours.db")).unwrap());
     let ours = std::fs::read(lab.path().join("ours.db")).unwrap();
     // A GeoPackage is identified by its application id at byte 68 (SQLite file format).
     let mut geo = ours.clone();
@@ -304,7 +304,7 @@ fn all_of_500_concurrent_requests_are_answered() {
     const REQUESTS: usize = 500;
     let lab = Lab::new();
     std::fs::create_dir(lab.work()).unwrap();
-    drop(lab::Store::open(&lab.work().join("senesce.db")).unwrap());
+    drop(results::Store::open(&lab.work().join("senesce.db")).unwrap());
     let mut command = lab.command(words("serve --work work"));
     let mut server = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut url = String::new();

@@ -1,7 +1,7 @@
 //! Runs the notebook and the R script that read the store, like their users.
 
 use crate::common::{Lab, text};
-use lab::{Measurement, NewRun, Store};
+use results::{Measurement, NewRun, Store};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 use crate::chromium::Browser;
 use crate::common::{Lab, Running};
-use lab::{NewRun, RunId, Store};
+use results::{NewRun, RunId, Store};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -81,7 +81,7 @@ fn compared(store: &Store, name: &str, fs: &str, cost: f64) -> RunId {
         for (subject, cost) in [("aged", 2.0 * cost), ("unaged", cost)] {
             let value = cost + repetition as f64 / 100.0;
             let [subject, measure, unit] = [subject, "scan_s_per_gib", "s/GiB"].map(str::to_owned);
-            store.record(run, &lab::Measurement { subject, measure, unit, repetition, value }).unwrap();
+            store.record(run, &results::Measurement { subject, measure, unit, repetition, value }).unwrap();
         }
     }
     store.end(run, "done", None).unwrap();
@@ -148,7 +148,7 @@ fn killed_run_is_shown_as_killed() {
     run.kill();
     // The last heartbeat was an hour ago.
     let store = store(&lab);
-    let mut last = serde_json::to_value(lab::Progress::load(&store, RunId(1)).unwrap().unwrap()).unwrap();
+    let mut last = serde_json::to_value(results::Progress::load(&store, RunId(1)).unwrap().unwrap()).unwrap();
     last["at_s"] = (last["at_s"].as_f64().unwrap() - 3600.0).into();
     store.record_document(RunId(1), "", "progress", &last).unwrap();
     drop(store);
@@ -201,7 +201,7 @@ fn two_runs_are_compared() {
         store
             .record(
                 run,
-                &lab::Measurement { subject, measure, unit, repetition: 1, value: name.len() as f64 },
+                &results::Measurement { subject, measure, unit, repetition: 1, value: name.len() as f64 },
             )
             .unwrap();
     }

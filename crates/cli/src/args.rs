@@ -44,8 +44,8 @@ pub use results::*;
 pub use served::*;
 pub use verify::*;
 
+use ::results::StoreAt;
 use clap::{Args, Parser, Subcommand};
-use lab::StoreAt;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

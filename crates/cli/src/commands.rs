@@ -119,7 +119,7 @@ fn refuse_paths_that_are_not_text() -> Result<()> {
 /// The command line as it was given, for the record.
 fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
-        let arg = lab::without_secrets(&arg.to_string_lossy());
+        let arg = results::without_secrets(&arg.to_string_lossy());
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
         if !arg.is_empty() && arg.chars().all(plain) {
             arg

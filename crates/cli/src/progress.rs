@@ -3,7 +3,7 @@
 mod test_stop;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::Watch;
+use results::Watch;
 use std::time::Duration;
 use test_stop::TestStop;
 

@@ -1,17 +1,16 @@
 //! Ages one file system by a workload and keeps it: what `compare` and the probes then measure.
 
+use crate::Error;
 use crate::experiment::{CheckpointPair, CheckpointSide, Of, TreeAt, read_checkpoint, read_trees};
-use crate::growing::Growing;
 use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
 use crate::side_by_side::{CHECKPOINTS, CheckpointRun};
-use crate::store::{NewRun, Store};
 use crate::work::Work;
 use crate::workload::{Workload, unless_interrupted};
-use crate::{Error, Watch};
 use disk::Session;
 use disk::model::Model;
 use replay::{Data, OnFull};
+use results::{NewRun, PartialResults, Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -118,7 +117,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     };
     let noted = &mut store.noted(watch);
     // One that cannot be drawn up now is drawn up in the end, or says then why not.
-    let watch = &mut Growing::new(noted, || drop::<Result<_, Error>>(gathered(None)));
+    let watch = &mut PartialResults::new(noted, || drop::<Result<_, Error>>(gathered(None)));
     let mut series = Series {
         session: &session,
         store: &store,
@@ -214,7 +213,7 @@ fn done(
     let Some(run) = store.last_done("age", &spec.name, parameters)? else { return Ok(None) };
     let there = Manifest::load(&spec.work, &spec.name)?;
     match there.is_some_and(|manifest| manifest.stage == Stage::Done && manifest.run() == run) {
-        true => store.document(run, "", OUTCOME),
+        true => Ok(store.document(run, "", OUTCOME)?),
         false => Ok(None),
     }
 }

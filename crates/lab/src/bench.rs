@@ -6,12 +6,12 @@ mod on;
 pub use import::{ImportedFile, import_metadata};
 pub use on::{OnAged, PhasePair, metadata_on, metadata_side};
 
-use crate::store::{Measurement, NewRun, RunId, Store, number};
+use crate::Error;
 use crate::work::Work;
-use crate::{Error, Watch};
 use bench::memory::{self, Occupied};
 use bench::metadata::{self, Group, Interface, Launch, OpenRemote, Phase, PhaseOutcome, Task};
 use disk::{MemoryLimit, Session};
+use results::{Measurement, NewRun, RunId, Store, Watch, number};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;
@@ -173,7 +173,7 @@ fn limited(spec: &MetadataSpec, given: Option<Given>, told: &mut Told) -> Result
     Ok(memory)
 }
 
-fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, Error> {
+fn begin(store: &Store, spec: &MetadataSpec) -> Result<RunId, results::Error> {
     store.begin(&NewRun {
         kind: "metadata",
         name: &spec.name,
@@ -220,7 +220,7 @@ pub(crate) fn record_phase(
     run: RunId,
     place: usize,
     outcome: &PhaseOutcome,
-) -> Result<(), Error> {
+) -> Result<(), results::Error> {
     store.record_document(run, outcome.phase.name(), &format!("phase {place}"), outcome)
 }
 
@@ -256,7 +256,7 @@ impl Told<'_> {
         let Some((store, run)) = self.store else { return Ok(()) };
         let place = self.phases.len();
         store.record_all(run, &numbers(outcome))?;
-        record_phase(store, run, place, outcome)
+        Ok(record_phase(store, run, place, outcome)?)
     }
 
     fn empty_caches(&mut self) -> Result<(), Error> {

@@ -1,17 +1,17 @@
 //! Benchmarks that write to a file system, aged beside unaged or alone: each repetition begins on what the file system was, and so
 //! does whoever uses it afterwards.
 
+use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::compare::unaged::{self, Unaged};
 use crate::kept::{Keeping, Restored, clean_first};
 use crate::manifest::{Home, Made, Manifest};
 use crate::sides::{On, clean_alone};
-use crate::store::{Measurement, NewRun, RunId, Store};
 use crate::work::Work;
-use crate::{Error, Watch};
 use disk::modelled::Clock;
 use disk::{Model, Scratch, Session};
 use fs::{DirTarget, Target};
+use results::{Measurement, NewRun, RunId, Store, Watch};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,12 +67,12 @@ impl Side<'_> {
     }
 
     /// Records numbers.
-    pub fn record(&self, numbers: &[Measurement]) -> Result<(), Error> {
+    pub fn record(&self, numbers: &[Measurement]) -> Result<(), results::Error> {
         self.recording.map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
     }
 
     /// Records all that a repetition gave.
-    pub fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), Error> {
+    pub fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), results::Error> {
         let name = format!("{name} {}", self.repetition);
         self.recording.map_or(Ok(()), |(store, run)| store.record_document(run, self.subject, &name, body))
     }

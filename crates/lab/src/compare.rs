@@ -10,15 +10,15 @@ pub use pair::{Pair, Side, compared_numbers, interval, ratio};
 
 use crate::manifest::{Home, Manifest};
 use crate::scanned::HDD_MODEL;
-use crate::store::{NewRun, RunId, Store};
 use crate::work::Work;
 use crate::workload::unless_interrupted;
-use crate::{Error, Watch, space};
+use crate::{Error, space};
 use disk::Session;
 use disk::model::Model;
 use fs::Target;
 use measure::Measuring;
 use probe::Reader;
+use results::{NewRun, RunId, Store, Watch};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -111,7 +111,7 @@ fn start(spec: &CompareSpec, manifest: &Manifest, models: &Models, store: &Store
         "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "disk": spec.disk,
         "aged_run": manifest.run,
     });
-    let same = |run: &crate::store::Run| {
+    let same = |run: &results::Run| {
         run.kind == "compare"
             && run.name == manifest.name
             && run.state != "done"

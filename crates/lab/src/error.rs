@@ -44,6 +44,22 @@ pub enum Error {
     Interrupted(String),
 }
 
+impl From<results::Error> for Error {
+    fn from(error: results::Error) -> Error {
+        match error {
+            results::Error::Store { store, source } => Error::Store { store, source },
+            results::Error::Io { action, path, source } => Error::Io { action, path, source },
+            results::Error::Refused(why) => Error::Refused(why),
+        }
+    }
+}
+
+impl results::RunError for Error {
+    fn is_interruption(&self) -> bool {
+        matches!(self, Error::Interrupted(_))
+    }
+}
+
 impl From<ager::Error> for Error {
     /// A workload that was asked to end did not fail.
     fn from(error: ager::Error) -> Error {

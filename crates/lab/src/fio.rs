@@ -1,13 +1,12 @@
 //! Job files of fio (Axboe) on file systems, aged beside unaged or alone: the real program, in a directory of its own, with all that it
 //! tells in the store.
 
+use crate::Error;
 use crate::beside::{self, Bench, Measured, Side, named};
 use crate::compare::SUBJECTS;
 use crate::kept::Restored;
 use crate::sides::On;
-use crate::stats::{Interval, median_interval};
-use crate::store::{Measurement, number};
-use crate::{Error, Watch};
+use results::{Interval, Measurement, Watch, median_interval, number};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

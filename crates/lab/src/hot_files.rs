@@ -1,14 +1,14 @@
 //! The benchmark of hot files (Smith & Seltzer 1997, §4) on real file systems: those that were modified last are read, and
 //! overwritten in place, aged beside unaged or alone.
 
+use crate::Error;
 use crate::kept::{Kept, Restored};
 use crate::manifest::Manifest;
 use crate::sides::{self, Access, On, Side, Sides, Task};
-use crate::store::number;
 use crate::throughput::{Rates, Ratios, settled};
-use crate::{Error, Watch};
 use fs::Target;
 use probe::{Age, Heat, HotFiles, HotLayout, Transfer};
+use results::{Watch, number};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -168,7 +168,7 @@ fn measure(sides: &mut Sides, heat: &Heat, runs: u64, overwrites: bool) -> Resul
 }
 
 /// Records which files are hot, and how they lie.
-fn record(sides: &Sides, hot: &HotFiles, layouts: &[Option<HotLayout>]) -> Result<(), Error> {
+fn record(sides: &Sides, hot: &HotFiles, layouts: &[Option<HotLayout>]) -> Result<(), results::Error> {
     let mut numbers = vec![
         number("", "hot_files", "files", 1, hot.files() as f64),
         number("", "hot_bytes", "B", 1, hot.bytes() as f64),

@@ -23,7 +23,8 @@ pub use scores::Scores;
 pub use shelf::{ENDING, Shelf};
 pub use sign::{Key, make_key, sign, sign_catalogue};
 
-use crate::{Error, Watch, say};
+use crate::{Error, say};
+use results::Watch;
 use saved::{NewFile, Saved};
 use std::path::Path;
 

@@ -12,12 +12,13 @@
 
 mod device;
 
+use crate::Error;
 use crate::manifest::{Home, Made};
-use crate::{Error, Watch};
 use device::Device;
 use disk::modelled::{Clock, DiskSettings, Store};
 use disk::{Copied, Digest, Dirty, Scratch, Session, Undo};
 use fs::{DirTarget, Target};
+use results::Watch;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

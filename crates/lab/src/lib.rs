@@ -10,19 +10,14 @@ mod beside;
 mod compare;
 mod error;
 mod experiment;
-mod export;
 mod feed;
 mod fio;
-mod growing;
-mod heart;
 mod hot_files;
 pub mod images;
 mod kept;
-mod machine;
 mod manifest;
 mod names;
 mod personality;
-mod progress;
 pub mod resemble;
 mod say;
 pub mod scanned;
@@ -31,12 +26,9 @@ mod series;
 mod side_by_side;
 mod sides;
 mod space;
-mod stats;
-mod store;
 mod throughput;
 mod tree;
 mod verify;
-mod watch;
 mod watched;
 mod work;
 mod workload;
@@ -54,14 +46,12 @@ pub use experiment::{
     FailedCell, Listed, Outcome, Panels, Picture, Plan, Plot, Rule, RunSpec, Scale, Shard, Standing, State,
     TreeAt, is_by_disk, is_done, listed, reproduce_all, run, standing,
 };
-pub use export::{Format, export};
 pub use fio::{FioJob, FioOutcome, FioSide, FioSpec, fio};
 pub use hot_files::{
     Chosen, HotFilesMeasured, HotFilesOutcome, HotFilesSide, HotFilesSpec, PUBLISHED_DAYS, PUBLISHED_SHARE,
     hot_files,
 };
 pub use kept::{Kept, Restored};
-pub use machine::Machine;
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
 pub use names::can_name;
 pub use personality::{
@@ -69,22 +59,13 @@ pub use personality::{
     PersonalitySpec, Repetition, personality,
 };
 pub use probe::FileMap;
-pub use progress::{Life, Progress, lives};
 pub use say::bytes;
 pub use scanned::HDD_MODEL;
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
 pub use side_by_side::{Compared, SideBySide, Stored, side_by_side};
 pub use sides::On;
-pub use stats::{
-    Correlation, Difference, Interval, Spread, correlation, difference, median_interval, spread,
-};
-pub use store::{Measurement, Merged, NewRun, Run, RunId, Store, StoreAt, without_secrets};
 pub use throughput::{Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};
-pub use watch::{Unwatched, Watch};
-pub use work::{STORE, Work};
+pub use work::Work;
 pub use workload::{FileSizes, Git, Mail, Snapshots, TraceFile, Tree, TreeOf, Workload};
-
-/// The program and its version, as results record it.
-pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));

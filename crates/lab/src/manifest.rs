@@ -1,13 +1,14 @@
 //! What is known of an aged file system beside its image: how it was made and aged, and how far. It is written
 //! anew, whole, at every checkpoint, so that an aging that was killed goes on where it was.
 
+use crate::Error;
 use crate::workload::Workload;
-use crate::{Error, store::RunId};
 use ager::{Conditions, Leg};
 use disk::BlockDevice;
 use disk::modelled::{Clock, DiskSettings, is_store};
 use fs::{Place, Spec};
 use replay::{Data, OnFull};
+use results::RunId;
 use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,13 @@
 //! Personalities on file systems: the files are made, the file system is made cold, and the threads run, aged beside unaged or
 //! alone, as often as it takes to know how certain the numbers are.
 
+use crate::Error;
 use crate::beside::{self, Bench, Measured, Side, named};
 use crate::compare::SUBJECTS;
 use crate::kept::Restored;
 use crate::sides::On;
-use crate::stats::{Interval, median_interval};
-use crate::store::{Measurement, number};
-use crate::{Error, Watch};
 use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
+use results::{Interval, Measurement, Watch, median_interval, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -9,9 +9,10 @@ pub use look::Look;
 pub use subject::Subject;
 
 use crate::verify::{distances, lengths};
-use crate::{Distances, Error, Watch};
+use crate::{Distances, Error};
 use disk::Session;
 use look::look;
+use results::Watch;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

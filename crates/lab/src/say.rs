@@ -1,9 +1,10 @@
 //! What is said to a person about plans, sizes and failing disks.
 
-use crate::{Error, Watch};
+use crate::Error;
 use ager::{Conditions, Plan};
 use disk::modelled::{ModelledDisk, Status};
 use fs::Target;
+use results::Watch;
 
 /// Says the bound before the start, and what cannot be kept.
 pub(crate) fn plan(plan: &Plan, conditions: &Conditions, watch: &mut dyn Watch) {

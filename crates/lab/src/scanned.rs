@@ -1,12 +1,12 @@
 //! One scan of a tree, with all that can be told of it: a cold one, or a warm one with little memory.
 
 use crate::Error;
-use crate::store::{Measurement, number};
 use crate::watched::{self, Seen};
 use disk::MemoryLimit;
 use disk::model::{Model, price_extents};
 use fs::Target;
 use probe::{Census, DynamicLayout, Reader, Scan, StaticLayout};
+use results::{Measurement, number};
 
 /// The model whose cost is told of every scan.
 pub const HDD_MODEL: &str = "hdd-7200";

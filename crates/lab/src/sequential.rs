@@ -1,12 +1,13 @@
 //! The sequential benchmark (Smith & Seltzer 1997, §4) on real file systems: files of each size are created and read, aged
 //! beside unaged or alone.
 
+use crate::Error;
 use crate::kept::Restored;
 use crate::sides::{self, Access, On, SCRATCH, Sides, Task};
 use crate::throughput::{Once, Rates, Ratios, settled};
-use crate::{Error, Watch};
 use disk::Scratch;
 use probe::{FileSet, SequentialPlan};
+use results::Watch;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -4,13 +4,13 @@ use crate::age::make_target;
 use crate::compare::{SUBJECTS, unaged};
 use crate::manifest::{Home, Made};
 use crate::scanned::{self, Scanned};
-use crate::store::{Measurement, NewRun, RunId, Store, number};
 use crate::workload::{Workload, interrupted, unless_interrupted};
-use crate::{Error, Watch, tree};
+use crate::{Error, tree};
 use disk::model::Model;
 use disk::{DeviceCounters, MemoryLimit, Session};
 use fs::Target;
 use probe::{Census, Reader};
+use results::{Measurement, NewRun, RunId, Store, Watch, number};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl Identity {
     }
 
     /// The run that holds a checkpoint, if it was measured to the end by this version of the program.
-    pub fn find(&self, store: &Store, at: At) -> Result<Option<RunId>, Error> {
+    pub fn find(&self, store: &Store, at: At) -> Result<Option<RunId>, results::Error> {
         store.last_done(CHECKPOINT, &self.name, &self.at(at))
     }
 
@@ -127,11 +127,11 @@ impl Identity {
         let run = self.begin(store, At::Round(round), command, seed)?;
         let recorded = store.record_all(run, numbers);
         store.end_by(run, &recorded)?;
-        recorded
+        Ok(recorded?)
     }
 
     /// Records that a checkpoint is being measured.
-    pub fn begin(&self, store: &Store, at: At, command: &str, seed: u64) -> Result<RunId, Error> {
+    pub fn begin(&self, store: &Store, at: At, command: &str, seed: u64) -> Result<RunId, results::Error> {
         store.begin(&NewRun {
             kind: CHECKPOINT,
             name: &self.name,
@@ -264,7 +264,8 @@ impl Series<'_> {
     ) -> Result<(), Error> {
         let run = self.identity.begin(self.store, at, self.command, self.seed)?;
         let written = number(SUBJECTS[0], "written_bytes", "B", 1, written_bytes as f64);
-        let measured = self.store.record(run, &written).and_then(|()| self.measure(run, aged, at, round));
+        let written = self.store.record(run, &written).map_err(Error::from);
+        let measured = written.and_then(|()| self.measure(run, aged, at, round));
         let measured = unless_interrupted(measured);
         self.store.end_by(run, &measured)?;
         measured?;

@@ -1,7 +1,7 @@
 //! Two runs beside each other: what was measured of both, how it differs, and what else differs between them.
 
-use crate::stats::{Difference, Interval, difference, median_interval};
-use crate::{Error, Measurement, Run, Store};
+use crate::Error;
+use results::{Difference, Interval, Measurement, Run, Store, difference, median_interval};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -132,8 +132,7 @@ fn flatten(path: &str, value: &Value, found: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RunId;
-    use crate::store::{NewRun, number};
+    use results::{NewRun, RunId, number};
     use serde_json::json;
 
     fn begun(store: &Store, parameters: Value) -> RunId {

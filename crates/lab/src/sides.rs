@@ -1,20 +1,20 @@
 //! What a benchmark of files runs on: an aged file system and its unaged copy, or one file system alone. What is written to
 //! is afterwards what it was, as far as that can be; and what is measured is recorded at once.
 
+use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::compare::unaged::{self, Unaged};
 use crate::kept::{Keeping, Restored, clean_first};
 use crate::manifest::{Home, Made, Manifest};
 use crate::scanned::HDD_MODEL;
-use crate::store::{Measurement, NewRun, RunId, Store};
 use crate::throughput::{Once, Rates, Ratios, once};
 use crate::watched::device_bytes;
 use crate::work::Work;
-use crate::{Error, Watch};
 use disk::model::Model;
 use disk::{Scratch, Session};
 use fs::{DirTarget, Target};
 use probe::Transfer;
+use results::{Measurement, NewRun, RunId, Store, Watch};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -354,12 +354,12 @@ impl Sides<'_> {
     }
 
     /// Records numbers.
-    pub(crate) fn record(&self, numbers: &[Measurement]) -> Result<(), Error> {
+    pub(crate) fn record(&self, numbers: &[Measurement]) -> Result<(), results::Error> {
         self.recording.map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
     }
 
     /// Records all that the benchmark gave.
-    pub(crate) fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), Error> {
+    pub(crate) fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), results::Error> {
         self.recording.map_or(Ok(()), |(store, run)| store.record_document(run, "", name, body))
     }
 }

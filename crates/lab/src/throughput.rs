@@ -1,12 +1,11 @@
 //! What files are read or written at: bytes a second, in modelled time, by the clock of a modelled disk and by the wall.
 
 use crate::Error;
-use crate::stats::{Spread, spread};
-use crate::store::{Measurement, number};
 use crate::watched::watched;
 use disk::model::Model;
 use fs::Target;
 use probe::Transfer;
+use results::{Measurement, Spread, number, spread};
 use serde::Serialize;
 use std::time::Instant;
 

@@ -2,8 +2,8 @@
 //! checkpoint and comparison.
 
 use crate::Error;
-use crate::store::{RunId, Store, number};
 use fs::{Target, TreeStat};
+use results::{RunId, Store, number};
 use serde::{Deserialize, Serialize};
 
 /// The document that holds it.
@@ -153,10 +153,10 @@ pub(crate) fn record(store: &Store, run: RunId, subject: &str, target: &mut dyn 
         .filter_map(|(measure, unit, value)| Some(number(subject, measure, unit, 1, value?)))
         .collect();
     store.record_all(run, &numbers)?;
-    store.record_document(run, subject, TREE, &tree)
+    Ok(store.record_document(run, subject, TREE, &tree)?)
 }
 
 /// What was kept of one side of a checkpoint or comparison.
-pub fn tree_layout(store: &Store, run: RunId, subject: &str) -> Result<Option<TreeLayout>, Error> {
+pub fn tree_layout(store: &Store, run: RunId, subject: &str) -> Result<Option<TreeLayout>, results::Error> {
     store.document(run, subject, TREE)
 }

@@ -10,14 +10,14 @@ mod sides;
 pub use agree::{Day, Distances, SizeScores, Verified};
 pub(crate) use agree::{distances, lengths};
 
+use crate::Error;
 use crate::manifest::{Home, Made};
-use crate::store::{NewRun, Store, number};
 use crate::work::Work;
 use crate::workload::unless_interrupted;
-use crate::{Error, Watch};
 use ager::office::OfficeOptions;
 use ager::snapshots::{Options, Series};
 use disk::Session;
+use results::{NewRun, RunId, Store, Watch, number};
 use seen::Seen;
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
@@ -190,11 +190,11 @@ fn parameters(case: &Case) -> serde_json::Value {
 }
 
 /// What a verification that is done has told, by its run in the store.
-pub fn verified(store: &Store, run: crate::RunId) -> Result<Option<Verified>, Error> {
+pub fn verified(store: &Store, run: RunId) -> Result<Option<Verified>, results::Error> {
     store.document(run, "", OUTCOME)
 }
 
-fn record(store: &Store, run: crate::RunId, verified: &Verified) -> Result<(), Error> {
+fn record(store: &Store, run: RunId, verified: &Verified) -> Result<(), results::Error> {
     let mut numbers = Vec::new();
     for (day, repetition) in verified.days.iter().zip(1..) {
         let sides = [("real", day.real_score), ("replayed", day.replayed_score)];

@@ -1,13 +1,11 @@
 //! A work directory: one run at a time, and nothing left of it if the run comes to nothing.
 
+use crate::Error;
 use crate::manifest::check_recordable;
-use crate::{Error, Store};
 use disk::WorkLock;
+use results::{STORE, Store};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-
-/// The store's name in a work directory.
-pub const STORE: &str = "senesce.db";
 
 /// A work directory that this run holds.
 pub struct Work {
@@ -28,7 +26,7 @@ impl Work {
     }
 
     /// The result store.
-    pub fn store(&self) -> Result<Store, Error> {
+    pub fn store(&self) -> Result<Store, results::Error> {
         Store::open(&self.dir.join(STORE))
     }
 

@@ -7,9 +7,10 @@ mod snapshots;
 mod trace_file;
 mod traced;
 
-use crate::{Error, Watch};
+use crate::Error;
 use ager::micro::Intrafile;
 use disk::Session;
+use results::Watch;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 
 use crate::data::{Axis, Check, Experiment, FailedCell, FileRow, Line, Panels, Picture, Plot, Point, TreeAt};
 use crate::from_tree;
-use lab::{CheckpointSide, Error, Outcome, Run, Store};
+use lab::{CheckpointSide, Error, Outcome};
+use results::{Run, Store};
 use std::collections::HashSet;
 
 /// The last run of each figure and scale, ordered by figure; of the named figures, or of all without names.

@@ -6,7 +6,8 @@ pub use aged_pairs::aged_pairs;
 
 use crate::data::{Axis, Experiment, Line, Plot, Point};
 use bench::metadata::{PhaseOutcome, TimeSlice};
-use lab::{Error, Run, Store};
+use lab::Error;
+use results::{Run, Store};
 use std::collections::{BTreeMap, HashSet};
 
 /// The last complete run of each name; of the given names, or of all without names.

@@ -2,7 +2,8 @@
 
 use crate::data::Page;
 use crate::{from_experiment, from_metadata, from_series, from_store, from_verify};
-use lab::{AgedByWorkload, Error, Manifest, Outcome, Run, Store};
+use lab::{AgedByWorkload, Error, Manifest, Outcome};
+use results::{Run, Store};
 
 /// The figures of a run; a page without figures if there are none yet, or none for its kind.
 pub fn from_run(store: &Store, run: &Run) -> Result<Page, Error> {

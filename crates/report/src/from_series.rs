@@ -2,7 +2,8 @@
 
 use crate::data::Experiment;
 use crate::from_experiment;
-use lab::{AgedByWorkload, Axis, Error, Outcome, Panels, Plot, Run, Store};
+use lab::{AgedByWorkload, Axis, Error, Outcome, Panels, Plot};
+use results::{Run, Store};
 use std::collections::HashSet;
 
 /// The last complete series of each name; of the given names, or of all without names.

@@ -3,7 +3,8 @@
 use crate::data::{self, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
 use ager::Fit;
-use lab::{Aged, Error, Manifest, Run, RunId, SUBJECTS, Store};
+use lab::{Aged, Error, Manifest, SUBJECTS};
+use results::{Run, RunId, Store};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 
@@ -206,7 +207,12 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     })
 }
 
-fn side(store: &Store, run: RunId, subject: &str, numbers: &[lab::Measurement]) -> Result<data::Side, Error> {
+fn side(
+    store: &Store,
+    run: RunId,
+    subject: &str,
+    numbers: &[results::Measurement],
+) -> Result<data::Side, Error> {
     let of = |measure| lab::interval(numbers, subject, measure);
     let median = |measure| of(measure).map(|i| i.median);
     let layout: serde_json::Value = store.document(run, subject, "static_layout")?.unwrap_or_default();
@@ -238,7 +244,7 @@ fn part<T: DeserializeOwned>(document: &serde_json::Value, name: &str) -> Vec<T>
     document.get(name).and_then(|list| serde_json::from_value(list.clone()).ok()).unwrap_or_default()
 }
 
-fn measurement(m: &lab::Measurement) -> data::Measurement {
+fn measurement(m: &results::Measurement) -> data::Measurement {
     data::Measurement {
         measure: m.measure.clone(),
         unit: m.unit.clone(),
@@ -247,7 +253,7 @@ fn measurement(m: &lab::Measurement) -> data::Measurement {
     }
 }
 
-fn interval(i: lab::Interval) -> data::Interval {
+fn interval(i: results::Interval) -> data::Interval {
     data::Interval { median: i.median, low: i.low, high: i.high, n: i.n }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::query::Query;
 use crate::stores::{Opened, RunAt};
-use lab::Progress;
+use results::Progress;
 use std::cmp::Ordering;
 
 /// Runs per page of the list.
@@ -26,7 +26,7 @@ pub struct Row {
 /// The rows of a store.
 pub fn rows(place: usize, opened: &Opened) -> Result<Vec<Row>, lab::Error> {
     let counts = opened.store.counts()?;
-    let row = |run: &lab::Run| Row {
+    let row = |run: &results::Run| Row {
         at: RunAt { place, run: run.id },
         kind: run.kind.clone(),
         name: run.name.clone(),
@@ -120,7 +120,7 @@ impl<'q> Selection<'q> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::RunId;
+    use results::RunId;
 
     fn many() -> Vec<Row> {
         let row = |id: i64| Row {

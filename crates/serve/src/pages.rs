@@ -13,7 +13,7 @@ use crate::html::Html;
 use crate::http::Response;
 use crate::stores::{Opened, Place, RunAt};
 use frame::Frame;
-use lab::Run;
+use results::Run;
 
 /// An error page.
 pub fn error(status: u16, why: &str) -> Response {

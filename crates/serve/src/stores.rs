@@ -1,6 +1,7 @@
 //! The stores to show.
 
-use lab::{Error, Life, Progress, Run, RunId, Store, StoreAt, lives};
+use lab::Error;
+use results::{Life, Progress, Run, RunId, Store, StoreAt, lives};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::SystemTime;

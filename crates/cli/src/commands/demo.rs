@@ -4,7 +4,8 @@ use crate::args::Demo;
 use crate::progress::Progress;
 use ager::{Conditions, Method};
 use anyhow::{Context as _, Result, bail};
-use lab::{AgeSpec, CompareSpec, Home, Made, Manifest, STORE, Watch as _};
+use lab::{AgeSpec, CompareSpec, Home, Made, Manifest};
+use results::{STORE, Watch as _};
 use std::path::Path;
 
 /// The profile of the demonstration: Windows desktops of 2004.
@@ -50,7 +51,7 @@ pub fn run(args: &Demo) -> Result<()> {
     drop(progress);
     super::compare::show(&pairs)?;
     let page = work.join("report.html");
-    super::report::write(&lab::StoreAt::of_work(&work), &names, &page)?;
+    super::report::write(&results::StoreAt::of_work(&work), &names, &page)?;
     eprintln!("\nThe report: {}", page.display());
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{self, Export};
 use anyhow::{Context as _, Result, bail};
-use lab::Format;
+use results::Format;
 use std::io::{IsTerminal as _, Write as _};
 
 pub fn run(args: &Export) -> Result<()> {
@@ -16,14 +16,14 @@ pub fn run(args: &Export) -> Result<()> {
         Some(path) => {
             let writing = || format!("writing {}", path.display());
             let mut file = std::io::BufWriter::new(std::fs::File::create(path).with_context(writing)?);
-            lab::export(&store, format, &mut file)?;
+            results::export(&store, format, &mut file)?;
             file.flush().with_context(writing)?;
         }
         None if format == Format::Parquet && std::io::stdout().is_terminal() => {
             bail!("Parquet cannot be printed on a terminal; name a file with --output")
         }
         None => {
-            lab::export(&store, format, &mut std::io::stdout())?;
+            results::export(&store, format, &mut std::io::stdout())?;
         }
     }
     Ok(())

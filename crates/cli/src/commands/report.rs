@@ -2,7 +2,7 @@
 
 use crate::args::Report;
 use anyhow::{Context as _, Result};
-use lab::StoreAt;
+use results::StoreAt;
 use std::path::Path;
 
 pub fn run(args: &Report) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::args::Serve;
 use crate::output;
 use anyhow::Result;
-use lab::StoreAt;
+use results::StoreAt;
 use serve::{Place, Server, Token};
 use std::path::Path;
 

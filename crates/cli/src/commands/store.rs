@@ -3,7 +3,7 @@
 use crate::args::StoreAction;
 use crate::output;
 use anyhow::{Context as _, Result};
-use lab::{Merged, StoreAt};
+use results::{Merged, StoreAt};
 
 pub fn run(action: &StoreAction) -> Result<()> {
     let StoreAction::Merge { from, into, json } = action;

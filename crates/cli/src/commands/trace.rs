@@ -70,7 +70,7 @@ fn show(path: &Path, first: u64) -> Result<()> {
 fn convert(from: &Path, to: &Path) -> Result<()> {
     let (source, info) = open(from)?;
     let info = info.unwrap_or_else(|| TraceInfo {
-        tool: lab::TOOL.to_owned(),
+        tool: results::TOOL.to_owned(),
         seed: None,
         source: "jsonl".to_owned(),
         parameters: "{}".to_owned(),
@@ -82,7 +82,7 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
 fn extract_mail(args: &ExtractMail) -> Result<()> {
     let plan = args.mail.plan()?;
     let info = TraceInfo {
-        tool: lab::TOOL.to_owned(),
+        tool: results::TOOL.to_owned(),
         seed: Some(plan.seed()),
         source: "mail".to_owned(),
         parameters: serde_json::to_string(plan.parameters())?,

@@ -2,8 +2,9 @@
 
 use super::outcome::{Aged, aged};
 use super::{AgeSpec, resume};
+use crate::Error;
 use crate::feed::Feed;
-use crate::{Error, Watch};
+use results::Watch;
 use serde::Serialize;
 use trace::{Source as _, TraceDigest};
 

@@ -121,7 +121,7 @@ pub(super) fn last_leg(
 /// The trace file that was asked for.
 pub(super) fn trace_writer(spec: &AgeSpec) -> Result<Option<TraceWriter>, Error> {
     let info = TraceInfo {
-        tool: crate::TOOL.to_owned(),
+        tool: results::TOOL.to_owned(),
         seed: Some(spec.conditions.seed),
         source: serde_json::to_value(spec.conditions.method)
             .ok()

@@ -1,9 +1,9 @@
 //! Results that others have published, in the store beside our own.
 
-use crate::store::{NewRun, Store, number};
+use crate::Error;
 use crate::work::Work;
-use crate::{Error, Measurement};
 use bench::metadata::{self, Imported, ImportedPhase};
+use results::{Measurement, NewRun, Store, number};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ fn record(store: &Store, one: &ImportedFile, command: &str) -> Result<(), Error>
         .record_all(run, &numbers)
         .and_then(|()| store.record_document(run, "", "imported", &one.imported));
     store.end_by(run, &recorded)?;
-    recorded
+    Ok(recorded?)
 }
 
 /// The same measures as of a run of our own, as far as the file tells them.

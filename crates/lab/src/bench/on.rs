@@ -1,15 +1,15 @@
 //! The metadata benchmark on an aged file system, and on its unaged copy. The aged one is afterwards what it was.
 
 use super::{MetadataOutcome, MetadataSpec, recorded};
+use crate::Error;
 use crate::compare::{SUBJECTS, unaged};
 use crate::kept::{Keeping, Restored, clean_first};
 use crate::manifest::Manifest;
-use crate::store::Store;
 use crate::work::Work;
-use crate::{Error, Watch};
 use bench::metadata::{Keeper, PhaseOutcome, Task};
 use disk::Session;
 use fs::Target;
+use results::{Store, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -4,11 +4,11 @@ use super::pair::{NEW_FILE_BYTES, NEW_FILE_FRAGMENTS};
 use super::{CompareSpec, Models, SUBJECTS};
 use crate::manifest::{Home, Manifest};
 use crate::scanned;
-use crate::store::{Measurement, RunId, Store, number};
 use crate::watched::device_bytes;
 use crate::workload::interrupted;
-use crate::{Error, Watch, say, space, tree};
+use crate::{Error, say, space, tree};
 use fs::Target;
+use results::{Measurement, RunId, Store, Watch, number};
 use rustix::fs::StatVfsMountFlags;
 
 /// A comparison on its way.
@@ -75,7 +75,7 @@ impl Measuring<'_> {
         self.store.record_all(self.run, &numbers)?;
         // One extent or more a file: too much to keep, and the cost drawn from it is kept.
         layout.scan_extents.clear();
-        self.store.record_document(self.run, subject, "static_layout", &layout)
+        Ok(self.store.record_document(self.run, subject, "static_layout", &layout)?)
     }
 
     /// The modelled disk is as large as the file system; below a directory, as the device that holds it.
@@ -102,7 +102,7 @@ impl Measuring<'_> {
                 number(subject, "free_largest_bytes", "B", 1, free.largest_bytes as f64),
             ],
         )?;
-        self.store.record_document(self.run, subject, "free_space", &free)
+        Ok(self.store.record_document(self.run, subject, "free_space", &free)?)
     }
 
     /// Cold scans, the sides in turn so that a drift of the machine meets both.
@@ -213,6 +213,6 @@ impl Measuring<'_> {
                 number(subject, "new_file_write_s", "s", 1, new.write_s),
             ]);
         }
-        self.store.record_all(self.run, &numbers)
+        Ok(self.store.record_all(self.run, &numbers)?)
     }
 }

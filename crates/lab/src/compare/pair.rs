@@ -5,9 +5,8 @@ use super::{MODELLED_DISK, SUBJECTS};
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::scanned::HDD_MODEL;
-use crate::stats::{Interval, median_interval};
-use crate::store::{Measurement, RunId, Store};
 use crate::tree::{INNER_NODE_OCCUPANCY, KEY_ORDER, LEAF_OCCUPANCY, WRITE_AMPLIFICATION};
+use results::{Interval, Measurement, RunId, Store, median_interval};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -197,7 +196,7 @@ pub(super) const NEW_FILE_FRAGMENTS: &str = "new_file_fragments";
 
 /// The numbers of a comparison, without those that cannot be compared.
 pub fn compared_numbers(store: &Store, run: RunId) -> Result<Vec<Measurement>, Error> {
-    store.measurements(run).map(comparable)
+    Ok(comparable(store.measurements(run)?))
 }
 
 /// Leaves out the fragments of new files that differ in size, or are empty: earlier versions gave each side the file that suited it.
@@ -245,7 +244,7 @@ pub fn ratio(numbers: &[Measurement], measure: &str) -> Option<Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::number;
+    use results::number;
 
     #[test]
     fn new_files_of_different_sizes_are_not_compared() {

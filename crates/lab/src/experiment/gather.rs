@@ -10,8 +10,8 @@ use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::series::{At, MODELLED, PICTURE};
 use crate::side_by_side::CheckpointRun;
-use crate::store::Store;
 use probe::FileMap;
+use results::Store;
 
 /// The outcome of a run, of these of its jobs, of which some failed.
 pub(super) fn gather(

@@ -4,13 +4,13 @@
 use super::cell::Cell;
 use super::outcome::ONLY;
 use super::spec::Scale;
+use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::series::{Identity, MODELLED, ON};
-use crate::store::{Measurement, Store, number};
-use crate::{Error, Watch};
 use disk::model::Model;
 use ffs::benchmark::{HotFiles, SequentialPoint};
 use ffs::{History, Kind, Measures};
+use results::{Measurement, Store, Watch, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

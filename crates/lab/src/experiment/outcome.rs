@@ -8,10 +8,9 @@ use super::verification;
 use crate::Error;
 use crate::compare::{SUBJECTS, interval, ratio};
 use crate::series::{MODELLED, ON};
-use crate::stats::{Correlation, Interval};
-use crate::store::{RunId, Store};
 use crate::tree::{TreeLayout, tree_layout};
 use probe::FileMap;
+use results::{Correlation, Interval, RunId, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -276,7 +275,7 @@ pub(crate) fn read_trees(store: &Store, run: RunId, of: Of, round: u64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{NewRun, number};
+    use results::{NewRun, number};
 
     #[test]
     fn ratios_of_six_repetitions_have_an_interval() {

@@ -10,13 +10,13 @@ use crate::manifest::Home;
 use crate::personality::{QUANTILES, Working, bench_error, numbers};
 use crate::series::{At, Identity, ON};
 use crate::sides::On;
-use crate::store::Store;
 use crate::workload::unless_interrupted;
-use crate::{AgeSpec, Error, Watch};
+use crate::{AgeSpec, Error};
 use ager::{Conditions, Method};
 use bench::personality::{Kind, Length, Personality, Plan};
 use disk::model::Model;
 use replay::{Data, OnFull};
+use results::{Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
@@ -151,7 +151,7 @@ impl Serving<'_> {
             if self.identity.find(self.store, At::Round(round))?.is_none() {
                 let run = self.identity.begin(self.store, At::Round(round), self.command, self.cell.seed)?;
                 let measured = unless_interrupted(
-                    self.measure(round).and_then(|numbers| self.store.record_all(run, &numbers)),
+                    self.measure(round).and_then(|numbers| Ok(self.store.record_all(run, &numbers)?)),
                 );
                 self.store.end_by(run, &measured)?;
                 measured?;
@@ -161,7 +161,7 @@ impl Serving<'_> {
     }
 
     /// Ages it, and gives what was measured on all disks.
-    fn measure(&mut self, round: u64) -> Result<Vec<crate::Measurement>, Error> {
+    fn measure(&mut self, round: u64) -> Result<Vec<results::Measurement>, Error> {
         let name = format!("round-{round}");
         self.age(&name, round)?;
         let task = &self.cell.task;

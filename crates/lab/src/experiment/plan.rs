@@ -10,10 +10,11 @@ use super::profiled::Profiled;
 use super::run::RunSpec;
 use super::spec::Scale;
 use super::verification::Verification;
+use crate::Error;
 use crate::series::{Identity, Schedule};
 use crate::workload::Workload;
-use crate::{Error, Machine};
 use disk::model::Model;
+use results::Machine;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -13,14 +13,13 @@ use super::spec::Experiment;
 use super::standing;
 use super::transfer;
 use super::verification;
-use crate::growing::Growing;
+use crate::Error;
 use crate::manifest::Home;
 use crate::series::Series;
 use crate::side_by_side::CHECKPOINTS;
-use crate::store::{NewRun, RunId, Store, StoreAt};
 use crate::workload::interrupted;
-use crate::{Error, Watch};
 use disk::Session;
+use results::{NewRun, PartialResults, RunId, Store, StoreAt, Watch};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::process::Command;
@@ -100,7 +99,7 @@ fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Re
         Ok(outcome)
     };
     // One that cannot be drawn up now is drawn up in the end, or says then why not.
-    let watch = &mut Growing::new(watch, || drop(gathered()));
+    let watch = &mut PartialResults::new(watch, || drop(gathered()));
     let start = Instant::now();
     for (at, (job, to_do)) in plan.jobs.iter().zip(to_do).enumerate() {
         begun.set(at + 1);

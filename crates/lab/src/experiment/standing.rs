@@ -5,7 +5,7 @@ use super::outcome::Outcome;
 use super::spec::Experiment;
 use super::works::{Listed, listed};
 use crate::Error;
-use crate::store::{Run, Store};
+use results::{Run, Store};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ fn of(store: Option<&Store>, runs: &[Run], listed: Listed, scale: &str) -> Resul
         Some(run) => store.document(run.id, "", super::OUTCOME)?,
         None => None,
     };
-    let same = |run: &Run| run.tool == crate::TOOL && run.parameters == parameters(&experiment, scale);
+    let same = |run: &Run| run.tool == results::TOOL && run.parameters == parameters(&experiment, scale);
     standing.state = match (&outcome, done) {
         _ if running => State::Running,
         (Some(_), Some(run)) if !same(run) => State::OtherVersion,

@@ -3,13 +3,13 @@
 
 use super::outcome::ONLY;
 use super::spec::Scale;
+use crate::Error;
 use crate::series::{Identity, ON};
-use crate::store::{Measurement, Store, number};
-use crate::{Error, Watch};
 use disk::Session;
 use disk::model::Model;
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use probe::{TransferPlan, TransferPoint, TransferSize};
+use results::{Measurement, Store, Watch, number};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,15 +4,15 @@
 use super::cell::Cell;
 use super::outcome::ONLY;
 use super::spec::Scale;
+use crate::Error;
 use crate::manifest::Home;
 use crate::series::Identity;
-use crate::store::{Measurement, Store, number};
 use crate::verify::{Case, Verified, made};
-use crate::{Error, Watch};
 use activity::ActivitySet;
 use ager::office::OfficeOptions;
 use ager::snapshots::{Options, ShortLived};
 use disk::Session;
+use results::{Measurement, Store, Watch, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;

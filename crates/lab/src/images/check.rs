@@ -1,9 +1,10 @@
 //! Verifying a saved image: every byte of its file; and, if asked, the file system that comes of it.
 
 use super::{Image, Key, Scores};
+use crate::Error;
 use crate::manifest::{Home, Made};
-use crate::{Error, Watch};
 use disk::{Scratch, Session};
+use results::Watch;
 use saved::Contents;
 use serde::Serialize;
 use std::path::Path;

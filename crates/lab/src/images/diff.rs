@@ -2,7 +2,8 @@
 
 use super::{Image, Key};
 use crate::verify::{distances, lengths};
-use crate::{Distances, Error, Watch};
+use crate::{Distances, Error};
+use results::Watch;
 use saved::{Contents, Difference};
 use serde::Serialize;
 use serde_json::Value;

@@ -1,10 +1,10 @@
 //! Restoring a saved image: to a work directory, as if it had been aged there, or to a file.
 
 use super::{Image, Key};
+use crate::Error;
 use crate::manifest::{Home, Made, Manifest};
-use crate::store::NewRun;
 use crate::work::Work;
-use crate::{Error, Watch};
+use results::{NewRun, Watch};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -88,5 +88,5 @@ fn describe(image: &Image, restored: &Restored, dir: &Path, work: &Work, command
     let manifest = Manifest { made, run: run.0, ..aged.clone() };
     store.record_document(run, "", "manifest", &manifest)?;
     manifest.save(dir)?;
-    store.end(run, "done", None)
+    Ok(store.end(run, "done", None)?)
 }

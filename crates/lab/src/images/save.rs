@@ -3,11 +3,12 @@
 use super::about::About;
 use super::scores::Scores;
 use super::shelf::Shelf;
+use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::say::bytes;
-use crate::{Error, Watch};
 use disk::Session;
 use fs::Target;
+use results::Watch;
 use saved::{Contents, Kept, NewFile};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -93,6 +94,6 @@ fn write(
     let kept = Kept::of(&source, &unused.unwrap_or_default())?;
     let phase = format!("{}: saving {}", about.name(), bytes(kept.size_bytes()));
     let manifest =
-        saved::write(&kept, out, crate::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
+        saved::write(&kept, out, results::TOOL, about.to_value(), &mut super::progress(watch, &phase))?;
     Ok(manifest.contents)
 }

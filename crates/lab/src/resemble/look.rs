@@ -1,12 +1,13 @@
 //! What is seen of a file system that is only read.
 
 use super::subject::Subject;
+use crate::Error;
 use crate::images::Image;
 use crate::manifest::{Home, Made};
-use crate::{Error, Watch};
 use disk::{Extent, Scratch, Session};
 use fs::{DirTarget, Target};
 use probe::{Census, FreeSpace, NewFile, StaticLayout};
+use results::Watch;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

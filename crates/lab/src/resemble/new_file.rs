@@ -3,10 +3,11 @@
 
 use super::NewFileSize;
 use super::look::{Rest, Seen, place};
+use crate::Error;
 use crate::manifest::{Home, Made};
 use crate::say::bytes;
-use crate::{Error, Watch};
 use disk::{Scratch, Session};
+use results::Watch;
 use saved::{Kept, NewFile};
 use std::path::Path;
 use std::sync::Arc;

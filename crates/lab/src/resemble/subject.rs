@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::images::Shelf;
 use crate::manifest::{Home, Made, Manifest};
-use crate::work::STORE;
+use results::STORE;
 use std::path::{Path, PathBuf};
 
 /// Where a file system is that is looked at.

@@ -3,13 +3,14 @@
 
 use super::fresh;
 use super::seen::{self, Seen};
+use crate::Error;
 use crate::manifest::Made;
 use crate::workload::{Driver as _, Traced};
-use crate::{Error, Watch};
 use ager::office::{Office, OfficeOptions};
 use ager::snapshots::{Options, Series, Workload};
 use disk::Session;
 use fs::Target;
+use results::Watch;
 use snapshot::Snapshot;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,7 +78,7 @@ pub fn replayed(
 /// Takes a snapshot, and looks at the free space.
 fn take(target: &mut dyn Target) -> Result<(Snapshot, Seen), Error> {
     target.settle()?;
-    let snapshot = probe::snapshot(target.root(), crate::TOOL, threads(), None)?;
+    let snapshot = probe::snapshot(target.root(), results::TOOL, threads(), None)?;
     let free = target.free_extents()?.map(|extents| probe::free_space(&extents));
     let seen = seen::of(&snapshot, free);
     Ok((snapshot, seen))

@@ -2,9 +2,10 @@
 
 use super::Driver;
 use super::traced::Traced;
-use crate::{Error, Watch};
+use crate::Error;
 use ager::mail::{Extracted, Live, Parameters, Plan};
 use disk::Session;
+use results::Watch;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;

@@ -2,9 +2,10 @@
 
 use super::traced::{apply, options};
 use super::{Driver, Named};
-use crate::{Error, Watch};
+use crate::Error;
 use ager::micro::{Interfile, LAST_ROUND, MOST_FILES, Shape};
 use replay::Replay;
+use results::Watch;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use trace::Op;

@@ -92,7 +92,7 @@ fn digest(files: &[PathBuf]) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Unwatched;
+    use results::Unwatched;
     use snapshot::{Entry, Info, Kind, ROOT, SnapshotBuilder};
     use std::path::Path;
 

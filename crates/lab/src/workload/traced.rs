@@ -1,8 +1,9 @@
 //! Replaying what a workload does into one file system, stretch by stretch.
 
 use super::{Driver, interrupted};
-use crate::{Error, Watch};
+use crate::Error;
 use replay::{Data, Directories, Ended, Flow, Options, Replay};
+use results::Watch;
 use std::path::Path;
 use std::sync::Arc;
 use trace::{BATCH, Labels, Op, Source};
@@ -149,7 +150,7 @@ impl Source for Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Unwatched;
+    use results::Unwatched;
     use trace::{Content, FileId, ROOT};
 
     fn create(file: u64) -> Op {

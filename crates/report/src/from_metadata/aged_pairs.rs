@@ -3,7 +3,8 @@
 use super::{axis, by_phase, distribution_lines, operations, rate_lines};
 use crate::data::{Experiment, Line, Plot};
 use bench::metadata::{PhaseOutcome, Quantiles};
-use lab::{Run, SUBJECTS, metadata_side};
+use lab::{SUBJECTS, metadata_side};
+use results::Run;
 
 /// The aged and unaged runs of each file system that has both from one command.
 pub fn aged_pairs(runs: &[(&Run, Vec<PhaseOutcome>)]) -> Vec<Experiment> {
@@ -95,7 +96,7 @@ fn ratios(pairs: impl Iterator<Item = Pair>, each: usize) -> String {
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    lab::median_interval(&values.collect::<Vec<_>>()).map(|interval| interval.median)
+    results::median_interval(&values.collect::<Vec<_>>()).map(|interval| interval.median)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use crate::html::Html;
 use crate::http::Response;
 use crate::query::Query;
 use crate::stores::{Opened, Place, RunAt};
-use lab::{Compared, Interval, Run, SideBySide, side_by_side};
+use lab::{Compared, SideBySide, side_by_side};
+use results::{Interval, Run};
 
 /// Maximum number of measures on a page; series of hundreds of checkpoints have more than a reader can use.
 const MOST: usize = 1000;

@@ -7,7 +7,7 @@ use crate::http::Response;
 use crate::list::{ORDERS, PAGE, Row, Selection, rows};
 use crate::query::Query;
 use crate::stores::{Place, RunAt};
-use lab::Progress;
+use results::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Refresh interval of the list in seconds.

@@ -6,7 +6,7 @@ use crate::html::Html;
 use crate::http::Response;
 use crate::query::Query;
 use crate::stores::{Opened, Place, RunAt};
-use lab::{Interval, Measurement, Progress, Run, median_interval};
+use results::{Interval, Measurement, Progress, Run, median_interval};
 use std::collections::BTreeMap;
 
 /// Refresh interval of an unfinished run in seconds.

@@ -5,7 +5,8 @@ use crate::commands::{aged, compare};
 use crate::output::number;
 use anyhow::{Result, bail};
 use disk::modelled::is_store;
-use lab::{Interval, Manifest, On, STORE};
+use lab::{Manifest, On};
+use results::{Interval, STORE};
 use std::path::Path;
 
 /// Finds out what was named.

@@ -6,7 +6,8 @@ use crate::output;
 use crate::progress::Progress;
 use anyhow::Result;
 use bench::personality::{Length, Personality};
-use lab::{Interval, PersonalityOutcome, PersonalitySpec};
+use lab::{PersonalityOutcome, PersonalitySpec};
+use results::Interval;
 
 pub fn run(args: &args::Personality) -> Result<()> {
     let mut personality = Personality::find(&args.personality)?;

@@ -5,7 +5,8 @@ use crate::commands::{age, outside};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use clap::Parser as _;
-use lab::{Manifest, Stage, Watch as _};
+use lab::{Manifest, Stage};
+use results::Watch as _;
 use vm::Kernel;
 
 /// Ages each kind that is not aged yet, on this kernel; their names.

@@ -109,7 +109,8 @@ fn log(dir: &Path, output: &Path) -> Result<()> {
         bail!("{0} has no request log; serve it with `senesce disk mount {0}`", dir.display());
     }
     // Before anything is taken from the server, for what is taken is gone.
-    let info = LogInfo { model: settings.model, size_bytes: settings.size_bytes, tool: lab::TOOL.to_owned() };
+    let info =
+        LogInfo { model: settings.model, size_bytes: settings.size_bytes, tool: results::TOOL.to_owned() };
     let mut writer = LogWriter::create(output, &info)?;
     let (requests, status) = in_service(dir, modelled::take_log(dir)?)?;
     writer.write(&requests)?;

@@ -4,7 +4,8 @@ use crate::args::HowToRun;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
-use lab::{AllDone, AllSpec, Experiment, Listed, Shard, Standing, State, StoreAt};
+use lab::{AllDone, AllSpec, Experiment, Listed, Shard, Standing, State};
+use results::StoreAt;
 use serde_json::json;
 
 /// Lists what makes up the whole.

@@ -4,7 +4,8 @@ use crate::args::OnFiles;
 use crate::commands::aged;
 use crate::output::number;
 use anyhow::{Context as _, Result};
-use lab::{On, Rates, Ratios, Spread};
+use lab::{On, Rates, Ratios};
+use results::Spread;
 
 const MIB: f64 = (1u64 << 20) as f64;
 

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use anyhow::{Result, bail};
 use disk::log::{LogInfo, LogWriter};
 use fs::Target;
-use lab::Watch as _;
+use results::Watch as _;
 use serde_json::json;
 use std::path::Path;
 
@@ -54,7 +54,8 @@ pub fn run(
             bail!("{} is not on a block device: there are no requests to save", open.root().display());
         };
         let size_bytes = disk_bytes.unwrap_or_default();
-        let info = LogInfo { model: device.display().to_string(), size_bytes, tool: lab::TOOL.to_owned() };
+        let info =
+            LogInfo { model: device.display().to_string(), size_bytes, tool: results::TOOL.to_owned() };
         let mut writer = LogWriter::create(log, &info)?;
         writer.write(&requests)?;
         writer.finish()?;

@@ -9,7 +9,7 @@ use anyhow::Result;
 use disk::model::ModelClock;
 use disk::modelled::{self, ModelledDisk};
 use disk::{Model, Request, Session};
-use lab::Watch as _;
+use results::Watch as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

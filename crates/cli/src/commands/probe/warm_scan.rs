@@ -7,7 +7,7 @@ use ::probe::Scan;
 use anyhow::{Result, bail};
 use disk::{DeviceCounters, MemoryLimit, Session};
 use fs::Target;
-use lab::Watch as _;
+use results::Watch as _;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;

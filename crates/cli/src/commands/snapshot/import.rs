@@ -24,7 +24,8 @@ pub fn run(args: &SnapshotImport) -> Result<()> {
         ListedBy::ZfsDiff => Lister::ZfsDiff,
         ListedBy::Btrfs => Lister::Btrfs,
     };
-    let import = Import { from, tool: lab::TOOL, at_ns, base: base.as_ref(), below: args.below.as_deref() };
+    let import =
+        Import { from, tool: results::TOOL, at_ns, base: base.as_ref(), below: args.below.as_deref() };
     let snapshot = import.read(&args.file)?;
     snapshot.save(&args.out, args.force)?;
     let (stat, doubts) = (Stat::of(&snapshot), snapshot::check(&snapshot)?);

@@ -19,7 +19,7 @@ pub fn run(args: &SnapshotTake) -> Result<()> {
     // Walking waits for the disk more than it computes.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(2 * processors, usize::from);
-    let snapshot = probe::snapshot(&args.path, lab::TOOL, threads, key.as_ref())?;
+    let snapshot = probe::snapshot(&args.path, results::TOOL, threads, key.as_ref())?;
     snapshot.save(&args.out, args.force)?;
     let stat = Stat::of(&snapshot);
     let doubts = snapshot::check(&snapshot)?;

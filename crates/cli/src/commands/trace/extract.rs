@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
 use ager::git::{ExtractOptions, Extracted, History};
 use anyhow::Result;
-use lab::Watch as _;
+use results::Watch as _;
 use serde::Serialize;
 
 /// What was extracted.
@@ -33,7 +33,7 @@ pub fn run(extract: &Extract) -> Result<()> {
     let mut extracted = Extracted::new(&history, options)?;
     let (pulls, labels) = (extracted.pulls(), extracted.labels());
     let info = TraceInfo {
-        tool: lab::TOOL.to_owned(),
+        tool: results::TOOL.to_owned(),
         seed: None,
         source: "git".to_owned(),
         parameters: serde_json::json!({

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use ::trace::{Error, Op, TraceInfo, save_labelled};
 use ager::snapshots::{Counts, Summary, Workload, snapshot_files};
 use anyhow::Result;
-use lab::Watch as _;
+use results::Watch as _;
 use serde::Serialize;
 
 /// What was made.
@@ -25,7 +25,7 @@ pub fn run(args: &FromSnapshots) -> Result<()> {
     let files = snapshot_files(&args.snapshots)?;
     let short_lived = options.short_lived.as_ref();
     let info = TraceInfo {
-        tool: lab::TOOL.to_owned(),
+        tool: results::TOOL.to_owned(),
         seed: Some(options.seed),
         source: "snapshots".to_owned(),
         parameters: serde_json::json!({

@@ -5,7 +5,7 @@ use super::verdict::Verdict;
 use crate::compare::SUBJECTS;
 use crate::experiment::line::Line;
 use crate::experiment::spec::Check;
-use crate::stats::difference;
+use results::difference;
 use std::cmp::Ordering;
 
 impl Judge<'_> {

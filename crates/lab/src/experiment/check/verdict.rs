@@ -6,7 +6,7 @@ use crate::experiment::CheckpointSide;
 use crate::experiment::line::Line;
 use crate::experiment::rule::Rule;
 use crate::experiment::spec::Check;
-use crate::stats::{Correlation, correlation};
+use results::{Correlation, correlation};
 
 /// What one part of a rule says.
 pub(super) struct Verdict {

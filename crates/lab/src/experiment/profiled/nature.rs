@@ -2,14 +2,14 @@
 //! compared: the free extents, and into how many pieces a new file falls (Kadekodi et al. 2017, Figures 2 and 3).
 
 use super::{Aging, By, Found, Profiling};
+use crate::Error;
 use crate::experiment::outcome::ONLY;
-use crate::store::{Measurement, number};
 use crate::verify::distance;
-use crate::{Error, Watch};
 use ager::office::{Office, OfficeOptions};
 use disk::Extent;
 use fs::Target;
 use profile::AgeBy;
+use results::{Measurement, Watch, number};
 use std::collections::BTreeMap;
 
 /// The sides: what was not aged by a profile, and what was.

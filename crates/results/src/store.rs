@@ -9,11 +9,11 @@ mod postgres;
 mod sql;
 mod sqlite;
 
-pub use at::{StoreAt, without_secrets};
+pub use at::{STORE, StoreAt, without_secrets};
 pub use merge::Merged;
 
-use crate::heart::{Heart, Noted};
-use crate::{Error, Machine, Watch};
+use crate::heartbeat::{Heartbeat, RecordedProgress};
+use crate::{Error, Machine, RunError, Watch};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sql::{Failure, Row, Sql, Value};
@@ -23,7 +23,7 @@ use std::path::Path;
 /// A store of results.
 pub struct Store {
     // Ends before the connection that syncs what is written.
-    heart: Heart,
+    heartbeat: Heartbeat,
     /// What it is called in messages.
     name: String,
     db: Box<dyn Sql>,
@@ -110,7 +110,7 @@ impl Store {
     fn of(at: &StoreAt, ready: Result<Box<dyn Sql>, Failure>) -> Result<Store, Error> {
         let name = at.to_string();
         match ready {
-            Ok(db) => Ok(Store { heart: Heart::new(at), name, db }),
+            Ok(db) => Ok(Store { heartbeat: Heartbeat::new(at), name, db }),
             Err(source) => Err(Error::Store { store: name, source }),
         }
     }
@@ -121,8 +121,8 @@ impl Store {
     }
 
     /// Passes on what `watch` is told, and notes it in the store every few seconds, for the runs that this store has begun.
-    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> Noted<'w> {
-        self.heart.noted(watch)
+    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
+        self.heartbeat.noted(watch)
     }
 
     fn try_<T>(&self, result: Result<T, Failure>) -> Result<T, Error> {
@@ -169,7 +169,7 @@ impl Store {
         let rows = self.rows(&statement, &values)?;
         let row = rows.first().ok_or_else(|| self.wrong("a new run got no id"))?;
         let run = RunId(self.try_(row.int(0))?);
-        self.heart.begins(run);
+        self.heartbeat.begins(run);
         Ok(run)
     }
 
@@ -200,18 +200,16 @@ impl Store {
     /// Records how a run ended: `done`, `failed` or `interrupted`, and why.
     pub fn end(&self, run: RunId, state: &str, error: Option<&str>) -> Result<(), Error> {
         let now = self.db.dialect().now;
-        self.heart.ends(run);
+        self.heartbeat.ends(run);
         let statement = format!("UPDATE run SET state = $1, finished = {now}, error = $2 WHERE id = $3");
         self.change(&statement, &[state.into(), error.into(), run.0.into()]).map(drop)
     }
 
-    /// Records how a run ended by what came of it.
-    pub fn end_by<T>(&self, run: RunId, result: &Result<T, Error>) -> Result<(), Error> {
-        match result {
-            Ok(_) => self.end(run, "done", None),
-            Err(e @ Error::Interrupted(_)) => self.end(run, "interrupted", Some(&e.to_string())),
-            Err(e) => self.end(run, "failed", Some(&e.to_string())),
-        }
+    /// Records how a run ended, by its result.
+    pub fn end_by<T>(&self, run: RunId, result: &Result<T, impl RunError>) -> Result<(), Error> {
+        let Err(error) = result else { return self.end(run, "done", None) };
+        let state = if error.is_interruption() { "interrupted" } else { "failed" };
+        self.end(run, state, Some(&error.to_string()))
     }
 
     /// Records that a run goes on.
@@ -220,7 +218,7 @@ impl Store {
         let statement =
             "UPDATE run SET state = 'running', finished = NULL, error = NULL, holder = $1 WHERE id = $2";
         self.change(statement, &[holder.into(), run.0.into()])?;
-        self.heart.begins(run);
+        self.heartbeat.begins(run);
         Ok(())
     }
 
@@ -350,13 +348,13 @@ impl Store {
     }
 
     /// The run that has this name in every store, if it is here.
-    pub(crate) fn by_uid(&self, uid: &str) -> Result<Option<Run>, Error> {
+    pub fn by_uid(&self, uid: &str) -> Result<Option<Run>, Error> {
         let runs = self.runs_of(&format!("SELECT {RUN} FROM run WHERE uid = $1"), &[uid.into()])?;
         Ok(runs.into_iter().next())
     }
 
     /// The name that a run has in every store.
-    pub(crate) fn uid(&self, run: RunId) -> Result<String, Error> {
+    pub fn uid(&self, run: RunId) -> Result<String, Error> {
         let rows = self.rows("SELECT uid FROM run WHERE id = $1", &[run.0.into()])?;
         let row = rows.first().ok_or_else(|| self.wrong(&format!("run {} no longer exists", run.0)))?;
         self.try_(row.text(0))

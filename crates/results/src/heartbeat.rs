@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 /// Time between two notes.
 const BEAT: Duration = Duration::from_secs(2);
 
-/// The heart of a store: it beats from the first run that the store begins, with a connection of its own.
-pub(crate) struct Heart {
+/// The heartbeat of a store: it starts with the first run that the store begins, with a connection of its own.
+pub(crate) struct Heartbeat {
     at: StoreAt,
     shared: Arc<Shared>,
     thread: OnceLock<JoinHandle<()>>,
@@ -30,9 +30,9 @@ struct State {
     ended: bool,
 }
 
-impl Heart {
-    pub fn new(at: &StoreAt) -> Heart {
-        Heart { at: at.clone(), shared: Arc::default(), thread: OnceLock::new() }
+impl Heartbeat {
+    pub fn new(at: &StoreAt) -> Heartbeat {
+        Heartbeat { at: at.clone(), shared: Arc::default(), thread: OnceLock::new() }
     }
 
     pub fn begins(&self, run: RunId) {
@@ -53,12 +53,12 @@ impl Heart {
         self.shared.state().open.retain(|(open, _)| *open != run);
     }
 
-    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> Noted<'w> {
-        Noted { watch, shared: self.shared.clone() }
+    pub fn noted<'w>(&self, watch: &'w mut dyn Watch) -> RecordedProgress<'w> {
+        RecordedProgress { watch, shared: self.shared.clone() }
     }
 }
 
-impl Drop for Heart {
+impl Drop for Heartbeat {
     fn drop(&mut self) {
         self.shared.state().ended = true;
         self.shared.ended.notify_one();
@@ -108,12 +108,12 @@ impl State {
 }
 
 /// A watch that is told all, while it is noted too.
-pub struct Noted<'w> {
+pub struct RecordedProgress<'w> {
     watch: &'w mut dyn Watch,
     shared: Arc<Shared>,
 }
 
-impl Watch for Noted<'_> {
+impl Watch for RecordedProgress<'_> {
     fn phase(&mut self, name: &str, total: Option<u64>) {
         let mut state = self.shared.state();
         let phase_begun_s = since_1970_s(SystemTime::now());

@@ -4,9 +4,11 @@ use super::sql::{Failure, Sql};
 use super::sqlite::Sqlite;
 use super::{Store, layout};
 use crate::Error;
-use crate::work::STORE;
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// The name of the store's file in a work directory.
+pub const STORE: &str = "senesce.db";
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,25 +1,26 @@
-//! Outcomes that grow: while an experiment runs, what it has measured so far is in the store as if that were all.
+//! Partial results: while a run goes on, the store holds an outcome of what it has measured so far.
 
 use crate::Watch;
 use std::time::{Duration, Instant};
 
-/// How many times longer than it takes to draw up an outcome one waits until the next.
+/// The pause between two outcomes, in multiples of the time that one takes to draw up.
 const PAUSE: u32 = 50;
 
-/// A watch that draws up the outcome anew when something was measured, unless that would take a noticeable part of the time.
-pub(crate) struct Growing<'w, F> {
+/// A watch that draws up the outcome again after a measurement, unless that would take a noticeable part of the time.
+pub struct PartialResults<'w, F> {
     watch: &'w mut dyn Watch,
     draw_up: F,
     not_before: Instant,
 }
 
-impl<'w, F: FnMut()> Growing<'w, F> {
-    pub fn new(watch: &'w mut dyn Watch, draw_up: F) -> Growing<'w, F> {
-        Growing { watch, draw_up, not_before: Instant::now() }
+impl<'w, F: FnMut()> PartialResults<'w, F> {
+    /// Draws up the outcome by `draw_up`.
+    pub fn new(watch: &'w mut dyn Watch, draw_up: F) -> PartialResults<'w, F> {
+        PartialResults { watch, draw_up, not_before: Instant::now() }
     }
 }
 
-impl<F: FnMut()> Watch for Growing<'_, F> {
+impl<F: FnMut()> Watch for PartialResults<'_, F> {
     fn phase(&mut self, name: &str, total: Option<u64>) {
         self.watch.phase(name, total);
     }

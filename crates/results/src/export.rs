@@ -51,7 +51,7 @@ pub fn export(store: &Store, format: Format, out: &mut (impl Write + Send)) -> R
         Format::Csv => csv(&rows, out),
         Format::Parquet => parquet(&rows, out).map_err(std::io::Error::other),
     };
-    written.map_err(Error::io("writing", std::path::Path::new("the export")))?;
+    written.map_err(|source| Error::Io { action: "writing", path: "the export".into(), source })?;
     Ok(rows.len())
 }
 

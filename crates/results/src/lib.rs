@@ -1,0 +1,26 @@
+//! The results of all runs: the [`Store`] that holds them, how far a run is, statistics, export.
+
+mod error;
+mod export;
+mod heartbeat;
+mod machine;
+mod partial_results;
+mod progress;
+mod stats;
+mod store;
+mod watch;
+
+pub use error::{Error, RunError};
+pub use export::{Format, export};
+pub use heartbeat::RecordedProgress;
+pub use machine::Machine;
+pub use partial_results::PartialResults;
+pub use progress::{Life, Progress, lives};
+pub use stats::{
+    Correlation, Difference, Interval, Spread, correlation, difference, median_interval, spread,
+};
+pub use store::{Measurement, Merged, NewRun, Run, RunId, STORE, Store, StoreAt, number, without_secrets};
+pub use watch::{Unwatched, Watch};
+
+/// The program and its version, as results record it.
+pub const TOOL: &str = concat!("senesce ", env!("CARGO_PKG_VERSION"));
