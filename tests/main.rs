@@ -27,6 +27,7 @@ mod isolation;
 mod latencies;
 mod machines;
 mod mail;
+mod measures;
 mod modelled;
 mod mpi;
 mod notebooks;

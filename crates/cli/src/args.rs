@@ -102,7 +102,7 @@ pub enum Command {
     Snapshot(Snapshot),
     /// Make, show, convert and summarize operation traces
     Trace(Trace),
-    /// Merge result stores
+    /// Merge result stores, list measures
     Store(Store),
     /// Write the report, one self-contained HTML page
     Report(Report),

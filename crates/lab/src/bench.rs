@@ -11,6 +11,7 @@ use crate::work::Work;
 use bench::memory::{self, Occupied};
 use bench::metadata::{self, Group, Interface, Launch, OpenRemote, Phase, PhaseOutcome, Task};
 use disk::{MemoryLimit, Session};
+use results::measures::{self, Named};
 use results::{Measurement, NewRun, RunId, Store, Watch, number};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -271,31 +272,22 @@ impl Told<'_> {
 fn numbers(outcome: &PhaseOutcome) -> Vec<Measurement> {
     let repetition = u64::from(outcome.iteration) + 1;
     // Repeats that wait in between are other measures.
-    let waiting = if outcome.waiting > 0.0 { format!(" waiting {}", outcome.waiting) } else { String::new() };
-    let one = |measure: &str, unit: &str, value| {
-        number(outcome.phase.name(), &format!("{measure}{waiting}"), unit, repetition, value)
+    let one = |measure: Named, value| {
+        measure.waiting(outcome.waiting).number(outcome.phase.name(), repetition, value)
     };
     let mut numbers = vec![
-        one("objects", "objects", outcome.objects as f64),
-        one("objects_per_s", "objects/s", outcome.objects_per_s),
-        one("operations_per_s", "operations/s", outcome.operations_per_s),
-        one("mib_per_s", "MiB/s", outcome.mib_per_s),
-        one("errors", "operations", outcome.errors as f64),
-        one("time_s", "s", outcome.time_s),
-        one("balance", "%", outcome.balance),
+        one(measures::OBJECTS.named(), outcome.objects as f64),
+        one(measures::OBJECTS_PER_S.named(), outcome.objects_per_s),
+        one(measures::OPERATIONS_PER_S.named(), outcome.operations_per_s),
+        one(measures::MIB_PER_S.named(), outcome.mib_per_s),
+        one(measures::ERRORS.named(), outcome.errors as f64),
+        one(measures::TIME_S.named(), outcome.time_s),
+        one(measures::BALANCE.named(), outcome.balance),
     ];
     for (op, us) in &outcome.latency_us {
-        let quantiles = [
-            ("min", us.min),
-            ("q1", us.q1),
-            ("median", us.median),
-            ("q3", us.q3),
-            ("p90", us.p90),
-            ("p99", us.p99),
-            ("p999", us.p999),
-            ("max", us.max),
-        ];
-        numbers.extend(quantiles.map(|(name, value)| one(&format!("{op}_{name}"), "µs", value)));
+        let quantiles = [us.min, us.q1, us.median, us.q3, us.p90, us.p99, us.p999, us.max];
+        let latencies = measures::LATENCIES.iter().zip(quantiles);
+        numbers.extend(latencies.map(|(measure, value)| one(measure.of(op), value)));
     }
     numbers
 }

@@ -2,10 +2,10 @@
 //! tells in the store.
 
 use crate::Error;
-use crate::beside::{self, Bench, Measured, Side, named};
+use crate::aged_pair::{self, Access, Measured, Plan, RunPlan, Subject, Timing, Turn, named};
 use crate::compare::SUBJECTS;
-use crate::kept::Restored;
-use crate::sides::On;
+use crate::rollback::Restored;
+use results::measures::{self, Measure};
 use results::{Interval, Measurement, Watch, median_interval, number};
 use serde::Serialize;
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct FioSpec {
     /// The job file.
     pub job: PathBuf,
     /// What it runs on.
-    pub on: On,
+    pub on: Subject,
     /// Whether an aged file system is compared with an unaged copy of it.
     pub against: bool,
     /// The model of a disk that an aged image is put on: a built-in name or a TOML file.
@@ -81,18 +81,21 @@ pub fn fio(spec: &FioSpec, watch: &mut dyn Watch) -> Result<FioOutcome, Error> {
     let text = input::read_to_string(&job).map_err(Error::io("reading the job file", &job))?;
     stays(&text).map_err(|why| Error::Refused(format!("{}: {why}", spec.job.display())))?;
     disk::require_tool("fio", "fio")?;
-    let bench = Bench {
-        kind: "fio",
-        what: "fio",
-        on: &spec.on,
-        against: spec.against,
-        disk: spec.disk.as_deref(),
-        repeat: spec.repeat,
-        seed: None,
-        parameters: serde_json::json!({ "job": text, "repeat": spec.repeat, "disk": spec.disk }),
-        command: &spec.command,
+    let plan = Plan {
+        run: Some(RunPlan {
+            kind: "fio",
+            seed: None,
+            parameters: serde_json::json!({ "job": text, "repeat": spec.repeat, "disk": spec.disk }),
+            command: &spec.command,
+        }),
+        subject: &spec.on,
+        unaged: spec.against,
+        access: Access::Creates,
+        rewinds: true,
+        timing: Timing::Slept(spec.disk.as_deref()),
     };
-    let measured = beside::run(&bench, watch, &mut |side| once(&job, side))?;
+    let measured =
+        aged_pair::measure(&plan, watch, |pair| pair.each("fio", spec.repeat, |turn| once(&job, turn)))?;
     Ok(outcome(measured))
 }
 
@@ -121,10 +124,11 @@ fn stays(text: &str) -> Result<(), String> {
 }
 
 /// Runs it once on one side, from a cold cache.
-fn once(job: &Path, side: &mut Side) -> Result<Value, Error> {
-    side.target.chill()?;
+fn once(job: &Path, turn: &mut Turn) -> Result<Value, Error> {
+    turn.target.chill()?;
+    let dir = turn.own_dir()?;
     let mut command = disk::command("fio");
-    command.arg("--output-format=json").arg(job).current_dir(&side.place).stdin(Stdio::null());
+    command.arg("--output-format=json").arg(job).current_dir(dir.path()).stdin(Stdio::null());
     let output = disk::run_tool(&mut command, "fio")?;
     let told = String::from_utf8_lossy(&output.stdout);
     // Notes of fio may stand before what it tells.
@@ -137,8 +141,8 @@ fn once(job: &Path, side: &mut Side) -> Result<Value, Error> {
         let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no output");
         return Err(Error::Failed(format!("fio of {} failed: {last}", job.display())));
     };
-    side.record(&numbers(&told, side.subject, side.repetition))?;
-    side.record_document("fio", &told)?;
+    turn.record(&numbers(&told, turn.subject, turn.repetition))?;
+    turn.record_document("fio", &told)?;
     Ok(told)
 }
 
@@ -158,32 +162,47 @@ fn value(of: &Value, pointer: &str) -> Option<f64> {
     of.pointer(pointer)?.as_f64()
 }
 
-/// What is told of a job in one direction: the name, where it stands, its unit, and what it is divided by.
-const TOLD: [(&str, &str, &str, f64); 4] = [
-    ("iops", "/iops", "operations/s", 1.0),
-    ("bytes_per_s", "/bw_bytes", "B/s", 1.0),
-    ("p99_us", "/clat_ns/percentile/99.000000", "µs", 1e3),
-    ("max_us", "/clat_ns/max", "µs", 1e3),
+/// What fio reports of a job in one direction.
+struct Reported {
+    measure: Measure,
+    /// The end of the name of the job and direction.
+    quantile: &'static str,
+    /// Where the value is in the report.
+    pointer: &'static str,
+    /// What it is divided by.
+    over: f64,
+}
+
+const REPORTED: [Reported; 4] = [
+    Reported { measure: measures::FIO_OPERATIONS_PER_S, quantile: "", pointer: "/iops", over: 1.0 },
+    Reported { measure: measures::FIO_BYTES_PER_S, quantile: "", pointer: "/bw_bytes", over: 1.0 },
+    Reported {
+        measure: measures::LATENCY_US,
+        quantile: "_p99",
+        pointer: "/clat_ns/percentile/99.000000",
+        over: 1e3,
+    },
+    Reported { measure: measures::LATENCY_US, quantile: "_max", pointer: "/clat_ns/max", over: 1e3 },
 ];
 
 fn numbers(told: &Value, subject: &str, repetition: u64) -> Vec<Measurement> {
     let of_job = |(job, direction, moved): (&str, &'static str, &Value)| {
-        let one = |(name, pointer, unit, over): (&str, &str, &str, f64)| {
-            let measure = format!("{job}_{direction}_{name}");
-            value(moved, pointer).map(|value| number(subject, &measure, unit, repetition, value / over))
+        let one = |Reported { measure, quantile, pointer, over }: Reported| {
+            let measure = measure.of(&format!("{job}_{direction}{quantile}"));
+            value(moved, pointer).map(|value| measure.number(subject, repetition, value / over))
         };
-        TOLD.into_iter().filter_map(one).collect::<Vec<_>>()
+        REPORTED.into_iter().filter_map(one).collect::<Vec<_>>()
     };
     jobs(told).flat_map(of_job).collect()
 }
 
-fn outcome(measured: Measured<Value>) -> FioOutcome {
-    let Measured { name, kept, disk, sides } = measured;
+fn outcome(measured: Measured<Vec<(&'static str, Vec<Value>)>>) -> FioOutcome {
+    let Measured { name, restored, disk, result: sides } = measured;
     let first = &sides[0].1[0];
     let version = first.get("fio version").and_then(Value::as_str).unwrap_or("unknown").to_owned();
     let mut told = Vec::new();
     for (job, direction, _) in jobs(first) {
-        let values = |runs: &[Value], (_, pointer, _, over): (&str, &str, &str, f64)| -> Vec<f64> {
+        let values = |runs: &[Value], Reported { pointer, over, .. }: &Reported| -> Vec<f64> {
             let of = |run: &Value| {
                 let found = jobs(run).find(|(name, way, _)| (*name, *way) == (job, direction))?;
                 value(found.2, pointer).map(|value| value / over)
@@ -191,11 +210,11 @@ fn outcome(measured: Measured<Value>) -> FioOutcome {
             runs.iter().filter_map(of).collect()
         };
         let side = |runs: &[Value]| {
-            let [iops, bytes, p99, max] = TOLD.map(|what| median_interval(&values(runs, what)));
+            let [iops, bytes, p99, max] = REPORTED.map(|reported| median_interval(&values(runs, &reported)));
             Some(FioSide { iops: iops?, bytes_per_s: bytes?, p99_us: p99, max_us: max })
         };
         let of = |subject: &str| {
-            sides.iter().find(|(found, _)| *found == subject).map(|(_, runs)| values(runs, TOLD[0]))
+            sides.iter().find(|(found, _)| *found == subject).map(|(_, runs)| values(runs, &REPORTED[0]))
         };
         let ratio = of(SUBJECTS[0]).zip(of(SUBJECTS[1])).and_then(|(aged, unaged)| {
             median_interval(&aged.iter().zip(&unaged).map(|(aged, unaged)| aged / unaged).collect::<Vec<_>>())
@@ -207,7 +226,7 @@ fn outcome(measured: Measured<Value>) -> FioOutcome {
             iops_ratio: ratio,
         });
     }
-    FioOutcome { name, kept, modelled_disk: disk, fio_version: version, jobs: told }
+    FioOutcome { name, kept: restored, modelled_disk: disk, fio_version: version, jobs: told }
 }
 
 #[cfg(test)]
@@ -251,9 +270,9 @@ mod tests {
                 ("j_read_max_us", 5.0)
             ]
         );
-        let kept = Restored { kept: crate::Kept::Copied, sha256: None, restored_bytes: None };
+        let restored = Restored { method: crate::RollbackMethod::Copied, sha256: None, restored_bytes: None };
         let sides = vec![("aged", vec![told(10.0), told(30.0)]), ("unaged", vec![told(20.0), told(40.0)])];
-        let outcome = outcome(Measured { name: "a".to_owned(), kept, disk: None, sides });
+        let outcome = outcome(Measured { name: "a".to_owned(), restored, disk: None, result: sides });
         assert_eq!(outcome.jobs.len(), 1);
         assert_eq!(outcome.jobs[0].iops_ratio.unwrap().median, 0.625);
         assert_eq!(outcome.jobs[0].sides["aged"].iops.median, 20.0);

@@ -2,13 +2,14 @@
 //! overwritten in place, aged beside unaged or alone.
 
 use crate::Error;
-use crate::kept::{Kept, Restored};
+use crate::aged_pair::{self, Access, AgedPair, Plan, RunPlan, Subject, Timing, named};
 use crate::manifest::Manifest;
-use crate::sides::{self, Access, On, Side, Sides, Task};
+use crate::rollback::{Restored, RollbackMethod};
 use crate::throughput::{Rates, Ratios, settled};
 use fs::Target;
 use probe::{Age, Heat, HotFiles, HotLayout, Transfer};
-use results::{Watch, number};
+use results::Watch;
+use results::measures::{self, Measure};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub const PUBLISHED_SHARE: f64 = 0.095;
 #[derive(Clone, Debug)]
 pub struct HotFilesSpec {
     /// What it runs on.
-    pub on: On,
+    pub on: Subject,
     /// Which files are hot; without it those modified in the last [`PUBLISHED_DAYS`], or, on an aged file system, whose times are
     /// those of its aging, the youngest [`PUBLISHED_SHARE`].
     pub chosen: Option<Chosen>,
@@ -103,98 +104,108 @@ pub struct HotFilesSide {
 /// Runs the benchmark of `spec`.
 pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesOutcome, Error> {
     let (heat, restored) = match &spec.on {
-        On::Aged { work, name } => of_aged(&Manifest::load_aged(work, name)?, spec.chosen)?,
-        On::Alone { .. } => {
+        Subject::Aged { work, name } => of_aged(&Manifest::load_aged(work, name)?, spec.chosen)?,
+        Subject::Alone { .. } => {
             let usual = Chosen::Days { days: PUBLISHED_DAYS, now_unix_s: None };
             (heat(spec.chosen.unwrap_or(usual), Age::Modified), false)
         }
     };
     let overwrites = spec.overwrite || restored;
-    let task = Task {
-        benchmark: "hot-files",
-        on: &spec.on,
+    let plan = Plan {
+        run: Some(RunPlan {
+            kind: "probe",
+            seed: None,
+            parameters: serde_json::json!({
+                "benchmark": "hot-files",
+                "disk": spec.disk,
+                "options": {"heat": heat, "runs": spec.runs, "overwrites": overwrites},
+            }),
+            command: &spec.command,
+        }),
+        subject: &spec.on,
+        unaged: true,
         access: if overwrites { Access::Overwrites } else { Access::Reads },
-        disk: spec.disk.as_deref(),
-        options: serde_json::json!({"heat": heat, "runs": spec.runs, "overwrites": overwrites}),
-        command: &spec.command,
+        rewinds: false,
+        timing: Timing::Priced(spec.disk.as_deref()),
     };
-    let done = sides::run(&task, watch, |sides| measure(sides, &heat, spec.runs, overwrites))?;
-    Ok(HotFilesOutcome { name: done.name, kept: done.kept, measured: done.gave })
+    let measured =
+        aged_pair::measure(&plan, watch, |pair| measure(pair, &heat, spec.runs, overwrites))?;
+    Ok(HotFilesOutcome { name: measured.name, kept: measured.restored, measured: measured.result })
 }
 
 /// Measures the hot files on all sides. They are found on the first; the other has the same tree.
-fn measure(sides: &mut Sides, heat: &Heat, runs: u64, overwrites: bool) -> Result<HotFilesMeasured, Error> {
-    let hot = HotFiles::of(sides.sides[0].target().root(), heat)?;
+fn measure(pair: &mut AgedPair, heat: &Heat, runs: u64, overwrites: bool) -> Result<HotFilesMeasured, Error> {
+    let (_, first) = pair.targets().next().expect("there is a side");
+    let hot = HotFiles::of(first.root(), heat)?;
     if hot.files() == 0 {
         return Err(Error::Refused("no file is hot; use a larger share or more days".to_owned()));
     }
     if matches!(heat, Heat::Days { .. }) && hot.share_of_files() == Some(1.0) {
-        sides
-            .watch
+        pair.watch
             .say("all files are hot: if the file times are not the history of this tree, give a share");
     }
-    let layout = |side: &Side| {
-        let target = side.target();
+    let layout = |(_, target): (_, &dyn Target)| {
         if !target.maps_files() {
             return Ok(None);
         }
         hot.layout(target.root(), target.block_bytes(), target.max_extent_bytes())
     };
-    let layouts: Vec<Option<HotLayout>> = sides.sides.iter().map(layout).collect::<Result<_, _>>()?;
-    record(sides, &hot, &layouts)?;
-    let read = rates(sides, "read", runs, |target| Ok(hot.read(target.root())?))?;
+    let layouts: Vec<Option<HotLayout>> = pair.targets().map(layout).collect::<Result<_, _>>()?;
+    record(pair, &hot, &layouts)?;
+    let read = rates(pair, "read", runs, |target| Ok(hot.read(target.root())?))?;
     let overwrite = |target: &dyn Target| settled(target, hot.overwrite(target.root())?);
-    let overwrite = overwrites.then(|| rates(sides, "overwrite", runs, overwrite)).transpose()?;
+    let overwrite = overwrites.then(|| rates(pair, "overwrite", runs, overwrite)).transpose()?;
     let of_side = |side: usize| HotFilesSide {
         layout: layouts[side],
         read: read[side],
         overwrite: overwrite.as_ref().map(|rates| rates[side]),
     };
-    let named = sides.sides.iter().enumerate().map(|(n, side)| (side.name(), of_side(n)));
+    let sides = pair.targets().enumerate().map(|(n, (subject, _))| (named(subject), of_side(n)));
     let measured = HotFilesMeasured {
-        modelled_disk: sides.model.name().to_owned(),
+        modelled_disk: pair.model.name().to_owned(),
         runs,
         heat: *heat,
         files: hot.files(),
         bytes: hot.bytes(),
         share_of_files: hot.share_of_files(),
         share_of_space: hot.share_of_space(),
-        sides: named.collect(),
-        read_ratio: sides.ratio(&read),
-        overwrite_ratio: overwrite.as_ref().and_then(|rates| sides.ratio(rates)),
+        sides: sides.collect(),
+        read_ratio: pair.ratio(&read),
+        overwrite_ratio: overwrite.as_ref().and_then(|rates| pair.ratio(rates)),
     };
-    sides.record_document("hot_files", &measured)?;
+    pair.record_document("hot_files", &measured)?;
     Ok(measured)
 }
 
 /// Records which files are hot, and how they lie.
-fn record(sides: &Sides, hot: &HotFiles, layouts: &[Option<HotLayout>]) -> Result<(), results::Error> {
+fn record(pair: &AgedPair, hot: &HotFiles, layouts: &[Option<HotLayout>]) -> Result<(), results::Error> {
     let mut numbers = vec![
-        number("", "hot_files", "files", 1, hot.files() as f64),
-        number("", "hot_bytes", "B", 1, hot.bytes() as f64),
+        measures::HOT_FILES.once("", hot.files() as f64),
+        measures::HOT_BYTES.once("", hot.bytes() as f64),
     ];
-    let one = |subject: &str, measure: &str, value: Option<f64>| {
-        value.map(|value| number(subject, measure, "share", 1, value))
-    };
-    numbers.extend(one("", "hot_share_of_files", hot.share_of_files()));
-    numbers.extend(one("", "hot_share_of_space", hot.share_of_space()));
-    for (side, layout) in sides.sides.iter().zip(layouts) {
-        numbers.extend(one(side.subject, "hot_layout_score", layout.and_then(|layout| layout.layout_score)));
+    let one =
+        |subject: &str, measure: Measure, value: Option<f64>| value.map(|value| measure.once(subject, value));
+    numbers.extend(one("", measures::HOT_SHARE_OF_FILES, hot.share_of_files()));
+    numbers.extend(one("", measures::HOT_SHARE_OF_SPACE, hot.share_of_space()));
+    for ((subject, _), layout) in pair.targets().zip(layouts) {
+        numbers.extend(one(
+            subject,
+            measures::HOT_LAYOUT_SCORE,
+            layout.and_then(|layout| layout.layout_score),
+        ));
     }
-    sides.record(&numbers)
+    pair.record(&numbers)
 }
 
 /// The rates of a phase by side.
 fn rates(
-    sides: &mut Sides,
+    pair: &mut AgedPair,
     phase: &str,
     runs: u64,
     work: impl Fn(&dyn Target) -> Result<Transfer, Error>,
 ) -> Result<Vec<Rates>, Error> {
-    let all = sides.repeat(&format!("{phase} hot files"), runs, |sides, side, repetition| {
-        sides.cold(side, &format!("hot_{phase}"), repetition, &work)
-    })?;
-    Ok(all.iter().map(|once| Rates::of(once)).collect())
+    let all = pair.each(&format!("{phase} hot files"), runs, |turn| turn.cold(&format!("hot_{phase}"), &work))?;
+    Ok(all.iter().map(|(_, once)| Rates::of(once)).collect())
 }
 
 /// Which files of an aged file system are hot, and whether what is written to it is undone.
@@ -208,7 +219,7 @@ fn of_aged(manifest: &Manifest, chosen: Option<Chosen>) -> Result<(Heat, bool), 
     // Filling modifies the files of a profile after all of them were made; of other workloads times are as they came.
     let age = if manifest.aged_by.is_some() { Age::Modified } else { Age::Born };
     let chosen = chosen.unwrap_or(Chosen::Share(PUBLISHED_SHARE));
-    let undone = Kept::at(&manifest.made.home) != Kept::CleanedUp;
+    let undone = RollbackMethod::at(&manifest.made.home) != RollbackMethod::CleanedUp;
     Ok((heat(chosen, age), undone))
 }
 

@@ -5,8 +5,8 @@
 
 mod age;
 mod age_by;
+mod aged_pair;
 mod bench;
-mod beside;
 mod compare;
 mod error;
 mod experiment;
@@ -14,17 +14,16 @@ mod feed;
 mod fio;
 mod hot_files;
 pub mod images;
-mod kept;
 mod manifest;
 mod names;
 mod personality;
 pub mod resemble;
+mod rollback;
 mod say;
 pub mod scanned;
 mod sequential;
 mod series;
 mod side_by_side;
-mod sides;
 mod space;
 mod throughput;
 mod tree;
@@ -38,6 +37,7 @@ pub use self::bench::{
     metadata, metadata_on, metadata_side,
 };
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
+pub use aged_pair::Subject;
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, compared_numbers, interval, ratio};
 pub use error::Error;
@@ -51,7 +51,6 @@ pub use hot_files::{
     Chosen, HotFilesMeasured, HotFilesOutcome, HotFilesSide, HotFilesSpec, PUBLISHED_DAYS, PUBLISHED_SHARE,
     hot_files,
 };
-pub use kept::{Kept, Restored};
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
 pub use names::can_name;
 pub use personality::{
@@ -61,9 +60,9 @@ pub use personality::{
 pub use probe::FileMap;
 pub use say::bytes;
 pub use scanned::HDD_MODEL;
+pub use rollback::{Restored, RollbackMethod};
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
 pub use side_by_side::{Compared, SideBySide, Stored, side_by_side};
-pub use sides::On;
 pub use throughput::{Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};

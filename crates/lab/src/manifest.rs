@@ -90,7 +90,7 @@ impl Made {
         let (home, kind) = if file.is_dir() && is_store(path) {
             let DiskSettings { model, clock, .. } = DiskSettings::read(path)?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            crate::kept::check_clean(place.parent().unwrap_or(Path::new("/")), &name)?;
+            crate::rollback::check_clean(place.parent().unwrap_or(Path::new("/")), &name)?;
             (Home::Modelled { dir: place, model, clock }, fs::detect_modelled(path)?)
         } else if file.is_dir() {
             return Ok(None);
@@ -274,7 +274,7 @@ impl Manifest {
     pub fn load(work: &Path, name: &str) -> Result<Option<Manifest>, Error> {
         check_recordable(work)?;
         let path = Manifest::path(work, name);
-        crate::kept::check_clean(work, name)?;
+        crate::rollback::check_clean(work, name)?;
         let text = match input::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(Error::io("reading", &path))?,

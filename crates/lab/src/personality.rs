@@ -2,11 +2,11 @@
 //! alone, as often as it takes to know how certain the numbers are.
 
 use crate::Error;
-use crate::beside::{self, Bench, Measured, Side, named};
+use crate::aged_pair::{self, Access, Measured, RunPlan, Subject, Timing, Turn, named};
 use crate::compare::SUBJECTS;
-use crate::kept::Restored;
-use crate::sides::On;
+use crate::rollback::Restored;
 use bench::personality::{self, Files, Length, OperationOutcome, Outcome, Personality, Plan, Run};
+use results::measures::{self, Named};
 use results::{Interval, Measurement, Watch, median_interval, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct PersonalitySpec {
     /// What is done.
     pub personality: Personality,
     /// What it runs on.
-    pub on: On,
+    pub on: Subject,
     /// Whether an aged file system is compared with an unaged copy of it.
     pub against: bool,
     /// The model of a disk that an aged image is put on: a built-in name or a TOML file.
@@ -114,17 +114,18 @@ fn quantile(of: &OperationOutcome, name: &str) -> f64 {
 /// Runs a personality.
 pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<PersonalityOutcome, Error> {
     let plan = Plan::new(&spec.personality, spec.seed).map_err(bench_error)?;
-    let what = &spec.personality.name;
-    let bench = Bench {
-        kind: PERSONALITY_KIND,
-        what,
-        on: &spec.on,
-        against: spec.against,
-        disk: spec.disk.as_deref(),
-        repeat: spec.repeat,
-        seed: Some(spec.seed),
-        parameters: parameters(spec),
-        command: &spec.command,
+    let pair_plan = aged_pair::Plan {
+        run: Some(RunPlan {
+            kind: PERSONALITY_KIND,
+            seed: Some(spec.seed),
+            parameters: parameters(spec),
+            command: &spec.command,
+        }),
+        subject: &spec.on,
+        unaged: spec.against,
+        access: Access::Creates,
+        rewinds: true,
+        timing: Timing::Slept(spec.disk.as_deref()),
     };
     let work = Working {
         personality: &spec.personality,
@@ -133,7 +134,10 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
         length: spec.length,
         seed: spec.seed,
     };
-    let measured = beside::run(&bench, watch, &mut |side| work.once(side))?;
+    let what = &spec.personality.name;
+    let measured = aged_pair::measure(&pair_plan, watch, |pair| {
+        pair.each(what, spec.repeat, |turn| work.once(turn))
+    })?;
     Ok(outcome(spec, &plan, measured))
 }
 
@@ -162,34 +166,35 @@ pub(crate) struct Working<'a> {
 
 impl Working<'_> {
     /// One repetition on one side.
-    pub fn once(&self, side: &mut Side) -> Result<Repetition, Error> {
+    pub fn once(&self, side: &mut Turn) -> Result<Repetition, Error> {
         self.has_room(side)?;
-        let limited = |side: &Side| self.dirty_bytes.map(|bytes| side.target.limit_dirty(bytes)).transpose();
+        let dir = side.own_dir()?;
+        let limited = |side: &Turn| self.dirty_bytes.map(|bytes| side.target.limit_dirty(bytes)).transpose();
         // What cannot be limited is refused before anything is made. To be made cold it is mounted anew, and limited anew.
         limited(side)?;
-        self.plan.make(&side.place, &disk::interrupted).map_err(bench_error)?;
+        self.plan.make(dir.path(), &disk::interrupted).map_err(bench_error)?;
         side.target.settle()?;
         side.target.chill()?;
-        let files = Files::open(self.plan, &side.place, self.personality.threads).map_err(bench_error)?;
+        let files = Files::open(self.plan, dir.path(), self.personality.threads).map_err(bench_error)?;
         let (personality, plan, length, seed) = (self.personality, self.plan, self.length, self.seed);
         // Repetitions differ in which files are chosen, and the sides do not.
         let run = Run { personality, plan, files: &files, length, seed: seed.wrapping_add(side.repetition) };
         let _limit = limited(side)?;
-        let busy_ns = |side: &Side| side.target.modelled().map(|disk| disk.clock_ns()).transpose();
+        let busy_ns = |side: &Turn| side.target.modelled().map(|disk| disk.clock_ns()).transpose();
         let begun_ns = busy_ns(side)?;
         let outcome = personality::run(&run, &disk::interrupted).map_err(bench_error)?;
         let busy = busy_ns(side)?.zip(begun_ns).map(|(end, begun)| end.saturating_sub(begun) as f64 / 1e9);
         let disk_share =
             busy.filter(|_| outcome.time_s > 0.0).map(|busy_s| (busy_s / outcome.time_s).min(1.0));
         let repetition = Repetition { outcome, disk_share };
-        side.record(&numbers(&repetition, side.subject, side.repetition, ""))?;
+        side.record(&numbers(&repetition, side.subject, side.repetition, None))?;
         side.record_document(PERSONALITY_RUN, &repetition)?;
         Ok(repetition)
     }
 
     /// Refuses a file system that the files do not fit on.
-    fn has_room(&self, side: &Side) -> Result<(), Error> {
-        let (free, files) = (disk::free_bytes(&side.place)?, self.plan.needed_bytes());
+    fn has_room(&self, side: &Turn) -> Result<(), Error> {
+        let (free, files) = (disk::free_bytes(dir.path())?, self.plan.needed_bytes());
         // What describes the files takes room too.
         let needed = files + files / 8;
         if free >= needed {
@@ -206,34 +211,44 @@ impl Working<'_> {
     }
 }
 
-/// The numbers of a repetition, whose names end in `on`.
-pub(crate) fn numbers(run: &Repetition, subject: &str, repetition: u64, on: &str) -> Vec<Measurement> {
-    let one = |measure: &str, unit: &str, value| {
-        number(subject, &format!("{measure}{on}"), unit, repetition, value)
+/// The numbers of a repetition; with `disk`, under the names that an experiment gives them.
+pub(crate) fn numbers(
+    run: &Repetition,
+    subject: &str,
+    repetition: u64,
+    disk: Option<&str>,
+) -> Vec<Measurement> {
+    let one = |measure: Named, value| {
+        let measure = if let Some(disk) = disk { measure.on(disk) } else { measure };
+        measure.number(subject, repetition, value)
     };
     let outcome = &run.outcome;
     let mut numbers = vec![
-        one("operations_per_s", "operations/s", outcome.operations_per_s),
-        one("mib_per_s", "MiB/s", outcome.mib_per_s),
+        one(measures::OPERATIONS_PER_S.named(), outcome.operations_per_s),
+        one(measures::MIB_PER_S.named(), outcome.mib_per_s),
     ];
-    numbers.extend(run.disk_share.map(|share| one("disk_share", "share", share)));
+    numbers.extend(run.disk_share.map(|share| one(measures::DISK_SHARE.named(), share)));
     for (kind, of) in &outcome.of {
-        numbers.push(one(&format!("{kind}_per_s"), "operations/s", of.per_s));
-        let latency = |name: &&str| one(&format!("{kind}_{name}_us"), "µs", quantile(of, name));
+        numbers.push(one(measures::OPERATION_PER_S.of(kind), of.per_s));
+        let latency =
+            |name: &&str| one(measures::LATENCY_US.of(&format!("{kind}_{name}")), quantile(of, name));
         numbers.extend(QUANTILES.iter().map(latency));
     }
     numbers
 }
 
-fn outcome(spec: &PersonalitySpec, plan: &Plan, measured: Measured<Repetition>) -> PersonalityOutcome {
-    let Measured { name, kept, disk, sides } = measured;
+/// The repetitions of each side.
+type Sides = Vec<(&'static str, Vec<Repetition>)>;
+
+fn outcome(spec: &PersonalitySpec, plan: &Plan, measured: Measured<Sides>) -> PersonalityOutcome {
+    let Measured { name, restored, disk, result: sides } = measured;
     let of = |subject| sides.iter().find(|(found, _)| *found == subject).map(|(_, runs)| runs);
     let ratio =
         of(SUBJECTS[0]).zip(of(SUBJECTS[1])).and_then(|(aged, unaged)| PersonalityRatios::of(aged, unaged));
     PersonalityOutcome {
         name,
         personality: spec.personality.name.clone(),
-        kept,
+        kept: restored,
         modelled_disk: disk,
         files: plan.files(),
         bytes: plan.bytes(),

@@ -6,7 +6,8 @@ use disk::MemoryLimit;
 use disk::model::{Model, price_extents};
 use fs::Target;
 use probe::{Census, DynamicLayout, Reader, Scan, StaticLayout};
-use results::{Measurement, number};
+use results::Measurement;
+use results::measures::{self, Measure};
 
 /// The model whose cost is told of every scan.
 pub const HDD_MODEL: &str = "hdd-7200";
@@ -84,19 +85,19 @@ impl Scanned {
 
     /// The numbers, for the store.
     pub fn numbers(&self, subject: &str, repetition: u64) -> Vec<Measurement> {
-        let one = |measure: &str, unit: &str, value: f64| number(subject, measure, unit, repetition, value);
+        let one = |measure: Measure, value: f64| measure.number(subject, repetition, value);
         let scan = &self.scan;
         let mut numbers = vec![
-            one("scan_wall_s", "s", scan.wall_s),
-            one("scan_cpu_s", "s", scan.cpu_s),
-            one("scan_allocated_bytes", "B", scan.allocated_bytes as f64),
+            one(measures::SCAN_WALL_S, scan.wall_s),
+            one(measures::SCAN_CPU_S, scan.cpu_s),
+            one(measures::SCAN_ALLOCATED_BYTES, scan.allocated_bytes as f64),
         ];
-        numbers.extend(scan.s_per_gib.map(|s| one("scan_s_per_gib", "s/GiB", s)));
+        numbers.extend(scan.s_per_gib.map(|s| one(measures::SCAN_S_PER_GIB, s)));
         if let Some(layout) = self.dynamic_layout() {
-            numbers.extend(layout.score.map(|s| one("dynamic_layout_score", "share", s)));
-            numbers.extend(layout.data_only_score.map(|s| one("dynamic_layout_score_data", "share", s)));
-            numbers.push(one("scan_requests", "requests", layout.requests as f64));
-            numbers.push(one("scan_read_bytes", "B", layout.bytes as f64));
+            numbers.extend(layout.score.map(|s| one(measures::DYNAMIC_LAYOUT_SCORE, s)));
+            numbers.extend(layout.data_only_score.map(|s| one(measures::DYNAMIC_LAYOUT_SCORE_DATA, s)));
+            numbers.push(one(measures::SCAN_REQUESTS, layout.requests as f64));
+            numbers.push(one(measures::SCAN_READ_BYTES, layout.bytes as f64));
         }
         numbers
     }

@@ -2,10 +2,9 @@
 //! beside unaged or alone.
 
 use crate::Error;
-use crate::kept::Restored;
-use crate::sides::{self, Access, On, SCRATCH, Sides, Task};
+use crate::aged_pair::{self, Access, AgedPair, Plan, RunPlan, Subject, Timing, Turn, named};
+use crate::rollback::Restored;
 use crate::throughput::{Once, Rates, Ratios, settled};
-use disk::Scratch;
 use probe::{FileSet, SequentialPlan};
 use results::Watch;
 use serde::Serialize;
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct SequentialSpec {
     /// What it runs on.
-    pub on: On,
+    pub on: Subject,
     /// Which files are made.
     pub plan: SequentialPlan,
     /// How many times each size is measured.
@@ -68,25 +67,33 @@ pub struct SequentialSize {
 pub fn sequential(spec: &SequentialSpec, watch: &mut dyn Watch) -> Result<SequentialOutcome, Error> {
     let sets = spec.plan.sizes_bytes.iter().map(|size| spec.plan.files_of(*size));
     let sets: Vec<FileSet> = sets.collect::<Result<_, _>>()?;
-    let task = Task {
-        benchmark: "sequential",
-        on: &spec.on,
-        access: Access::Makes,
-        disk: spec.disk.as_deref(),
-        options: serde_json::json!({"plan": spec.plan, "runs": spec.runs}),
-        command: &spec.command,
+    let plan = Plan {
+        run: Some(RunPlan {
+            kind: "probe",
+            seed: None,
+            parameters: serde_json::json!({
+                "benchmark": "sequential",
+                "disk": spec.disk,
+                "options": {"plan": spec.plan, "runs": spec.runs},
+            }),
+            command: &spec.command,
+        }),
+        subject: &spec.on,
+        unaged: true,
+        access: Access::Creates,
+        rewinds: false,
+        timing: Timing::Priced(spec.disk.as_deref()),
     };
-    let done = sides::run(&task, watch, |sides| {
-        has_room(sides, spec.plan.total_bytes)?;
-        let sizes: Vec<_> =
-            sets.iter().map(|set| measure(sides, set, spec.runs)).collect::<Result<_, _>>()?;
-        sides.record_document("sequential", &sizes)?;
-        Ok((sides.model.name().to_owned(), sizes))
+    let measured = aged_pair::measure(&plan, watch, |pair| {
+        has_room(pair, spec.plan.total_bytes)?;
+        let sizes: Vec<_> = sets.iter().map(|set| measure(pair, set, spec.runs)).collect::<Result<_, _>>()?;
+        pair.record_document("sequential", &sizes)?;
+        Ok((pair.model.name().to_owned(), sizes))
     })?;
-    let (modelled_disk, sizes) = done.gave;
+    let (modelled_disk, sizes) = measured.result;
     Ok(SequentialOutcome {
-        name: done.name,
-        kept: done.kept,
+        name: measured.name,
+        kept: measured.restored,
         modelled_disk,
         runs: spec.runs,
         plan: spec.plan.clone(),
@@ -95,12 +102,11 @@ pub fn sequential(spec: &SequentialSpec, watch: &mut dyn Watch) -> Result<Sequen
 }
 
 /// Refuses what the files do not fit on, an eighth more for what describes them.
-fn has_room(sides: &Sides, bytes: u64) -> Result<(), Error> {
-    for side in &sides.sides {
-        let root = side.target().root();
-        let (free, needed) = (disk::free_bytes(root)?, bytes + bytes / 8);
+fn has_room(pair: &AgedPair, bytes: u64) -> Result<(), Error> {
+    for (subject, target) in pair.targets() {
+        let (free, needed) = (disk::free_bytes(target.root())?, bytes + bytes / 8);
         if free < needed {
-            let what = if side.subject.is_empty() { "it" } else { side.subject };
+            let what = if subject.is_empty() { "it" } else { subject };
             let (free, needed) = (crate::bytes(free), crate::bytes(needed));
             return Err(Error::Refused(format!(
                 "the benchmark needs {needed} of free space, but {what} has {free}; use a smaller --total"
@@ -111,33 +117,31 @@ fn has_room(sides: &Sides, bytes: u64) -> Result<(), Error> {
 }
 
 /// Measures files of one size on all sides.
-fn measure(sides: &mut Sides, set: &FileSet, runs: u64) -> Result<SequentialSize, Error> {
+fn measure(pair: &mut AgedPair, set: &FileSet, runs: u64) -> Result<SequentialSize, Error> {
     let what = format!("files of {}", crate::bytes(set.size_bytes));
-    let all = sides.repeat(&what, runs, |sides, side, repetition| one(sides, side, set, repetition))?;
+    let all = pair.each(&what, runs, |turn| once(turn, set))?;
     let rates = |phase: fn(&(Once, Once)) -> Once| -> Vec<Rates> {
-        all.iter().map(|side| Rates::of(&side.iter().map(phase).collect::<Vec<_>>())).collect()
+        all.iter().map(|(_, runs)| Rates::of(&runs.iter().map(phase).collect::<Vec<_>>())).collect()
     };
     let (create, read) = (rates(|(create, _)| *create), rates(|(_, read)| *read));
-    let subjects = || sides.sides.iter().map(|side| side.name());
+    let subjects = || all.iter().map(|(subject, _)| named(subject));
     Ok(SequentialSize {
         size_bytes: set.size_bytes,
         files: set.files,
         directories: set.directories(),
-        create_ratio: sides.ratio(&create),
-        read_ratio: sides.ratio(&read),
+        create_ratio: pair.ratio(&create),
+        read_ratio: pair.ratio(&read),
         create: subjects().zip(create).collect(),
         read: subjects().zip(read).collect(),
     })
 }
 
-/// Creates, reads and deletes the files on one side, in a directory of their own.
-fn one(sides: &mut Sides, side: usize, set: &FileSet, repetition: u64) -> Result<(Once, Once), Error> {
-    let scratch = Scratch::make(sides.session, sides.sides[side].target().root(), SCRATCH)?;
-    let place = scratch.path();
+/// Creates, reads and deletes the files on one side.
+fn once(turn: &mut Turn, set: &FileSet) -> Result<(Once, Once), Error> {
+    let dir = turn.own_dir()?;
     let named = |phase: &str| format!("{phase}_{}", set.size_bytes);
-    let create =
-        sides.cold(side, &named("create"), repetition, |target| settled(target, set.create(place)?))?;
-    let read = sides.cold(side, &named("read"), repetition, |_| Ok(set.read(place)?))?;
-    set.delete(place)?;
+    let create = turn.cold(&named("create"), |target| settled(target, set.create(dir.path())?))?;
+    let read = turn.cold(&named("read"), |_| Ok(set.read(dir.path())?))?;
+    set.delete(dir.path())?;
     Ok((create, read))
 }

@@ -10,18 +10,13 @@ use disk::model::Model;
 use disk::{DeviceCounters, MemoryLimit, Session};
 use fs::Target;
 use probe::{Census, Reader};
-use results::{Measurement, NewRun, RunId, Store, Watch, number};
+use results::measures;
+use results::{Measurement, NewRun, RunId, Store, Watch};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The kind that the runs of checkpoints have in the store.
 const CHECKPOINT: &str = "checkpoint";
-
-/// A measure that was taken once for each disk: its name in the store ends with the disk's.
-pub(crate) const ON: &str = " on ";
-
-/// The cost of a scan on a modelled disk, in seconds a GiB.
-pub(crate) const MODELLED: &str = "modelled_s_per_gib";
 
 /// The document that holds where the files of a checkpoint lie.
 pub(crate) const PICTURE: &str = "picture";
@@ -263,7 +258,7 @@ impl Series<'_> {
         written_bytes: u64,
     ) -> Result<(), Error> {
         let run = self.identity.begin(self.store, at, self.command, self.seed)?;
-        let written = number(SUBJECTS[0], "written_bytes", "B", 1, written_bytes as f64);
+        let written = measures::WRITTEN_BYTES.once(SUBJECTS[0], written_bytes as f64);
         let written = self.store.record(run, &written).map_err(Error::from);
         let measured = written.and_then(|()| self.measure(run, aged, at, round));
         let measured = unless_interrupted(measured);
@@ -297,7 +292,7 @@ impl Series<'_> {
         for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
             // Else they were counted with their extents.
             if !target.maps_files() {
-                self.store.record(run, &number(subject, "files", "files", 1, census.files as f64))?;
+                self.store.record(run, &measures::FILES.once(subject, census.files as f64))?;
             }
         }
         for repetition in 1..=self.schedule.repeat {
@@ -320,10 +315,10 @@ impl Series<'_> {
         for (target, subject) in targets.iter_mut().zip(SUBJECTS).filter(|(target, _)| target.maps_files()) {
             let layout =
                 probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
-            let one = |measure: &str, unit: &str, value| number(subject, measure, unit, 1, value);
-            let mut numbers = vec![one("files", "files", layout.files as f64)];
-            numbers.extend(layout.layout_score.map(|s| one("layout_score", "share", s)));
-            numbers.extend(layout.scan_layout_score.map(|s| one("scan_layout_score", "share", s)));
+            let mut numbers = vec![measures::FILES.once(subject, layout.files as f64)];
+            numbers.extend(layout.layout_score.map(|score| measures::LAYOUT_SCORE.once(subject, score)));
+            let scan_score = layout.scan_layout_score;
+            numbers.extend(scan_score.map(|score| measures::SCAN_LAYOUT_SCORE.once(subject, score)));
             self.store.record_all(run, &numbers)?;
             if picture && subject == SUBJECTS[0] {
                 self.store.record_document(run, subject, PICTURE, &layout.block_map)?;
@@ -349,8 +344,8 @@ impl Series<'_> {
         let mut numbers = scanned.numbers(subject, repetition);
         for model in self.models {
             let cost = scanned.modelled_s_per_gib(model, self.made.size_bytes);
-            let measure = format!("{MODELLED}{ON}{}", model.name());
-            numbers.extend(cost.map(|s| number(subject, &measure, "s/GiB", repetition, s)));
+            let measure = measures::MODELLED_S_PER_GIB.on(model.name());
+            numbers.extend(cost.map(|s| measure.number(subject, repetition, s)));
         }
         numbers
     }

@@ -5,6 +5,7 @@ use crate::watched::watched;
 use disk::model::Model;
 use fs::Target;
 use probe::Transfer;
+use results::measures::{self, Measure};
 use results::{Measurement, Spread, number, spread};
 use serde::Serialize;
 use std::time::Instant;
@@ -46,11 +47,15 @@ impl Once {
     /// The numbers for the store; `what` is how their names begin.
     pub(crate) fn numbers(&self, subject: &str, what: &str, repetition: u64) -> Vec<Measurement> {
         let Once { modelled, disk_clock, wall } = *self;
-        let kinds = [("modelled", modelled), ("disk_clock", disk_clock), ("wall", wall)];
-        let one = |(kind, rate): (&str, Option<f64>)| {
-            rate.map(|rate| number(subject, &format!("{what}_{kind}_bytes_per_s"), "B/s", repetition, rate))
+        let rates = [
+            (measures::MODELLED_BYTES_PER_S, modelled),
+            (measures::DISK_CLOCK_BYTES_PER_S, disk_clock),
+            (measures::WALL_BYTES_PER_S, wall),
+        ];
+        let one = |(measure, rate): (Measure, Option<f64>)| {
+            rate.map(|rate| measure.of(what).number(subject, repetition, rate))
         };
-        kinds.into_iter().filter_map(one).collect()
+        rates.into_iter().filter_map(one).collect()
     }
 }
 

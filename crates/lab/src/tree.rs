@@ -3,23 +3,12 @@
 
 use crate::Error;
 use fs::{Target, TreeStat};
-use results::{RunId, Store, number};
+use results::measures;
+use results::{RunId, Store};
 use serde::{Deserialize, Serialize};
 
 /// The document that holds it.
 const TREE: &str = "tree";
-
-/// The share of leaves in a row.
-pub(crate) const KEY_ORDER: &str = "key_order_layout_score";
-/// How full leaves are.
-pub(crate) const LEAF_OCCUPANCY: &str = "leaf_occupancy";
-/// How full inner nodes are.
-pub(crate) const INNER_NODE_OCCUPANCY: &str = "inner_node_occupancy";
-/// Bytes written for each byte given.
-pub(crate) const WRITE_AMPLIFICATION: &str = "tree_write_amplification";
-
-/// Its measures in the store, beside the document.
-pub(crate) const MEASURES: [&str; 4] = [KEY_ORDER, LEAF_OCCUPANCY, INNER_NODE_OCCUPANCY, WRITE_AMPLIFICATION];
 
 /// How a tree lies on its disk, and what writing it has cost since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -143,15 +132,13 @@ pub(crate) fn record(store: &Store, run: RunId, subject: &str, target: &mut dyn 
     let Some(stat) = target.tree()? else { return Ok(()) };
     let tree = TreeLayout::from(&stat);
     let values = [
-        (KEY_ORDER, "share", tree.key_order_layout_score),
-        (LEAF_OCCUPANCY, "share", Some(tree.leaf_occupancy)),
-        (INNER_NODE_OCCUPANCY, "share", tree.inner_node_occupancy),
-        (WRITE_AMPLIFICATION, "ratio", tree.write_amplification),
+        (measures::KEY_ORDER_LAYOUT_SCORE, tree.key_order_layout_score),
+        (measures::LEAF_OCCUPANCY, Some(tree.leaf_occupancy)),
+        (measures::INNER_NODE_OCCUPANCY, tree.inner_node_occupancy),
+        (measures::TREE_WRITE_AMPLIFICATION, tree.write_amplification),
     ];
-    let numbers: Vec<_> = values
-        .into_iter()
-        .filter_map(|(measure, unit, value)| Some(number(subject, measure, unit, 1, value?)))
-        .collect();
+    let numbers: Vec<_> =
+        values.into_iter().filter_map(|(measure, value)| Some(measure.once(subject, value?))).collect();
     store.record_all(run, &numbers)?;
     Ok(store.record_document(run, subject, TREE, &tree)?)
 }

@@ -17,6 +17,7 @@ use crate::workload::unless_interrupted;
 use ager::office::OfficeOptions;
 use ager::snapshots::{Options, Series};
 use disk::Session;
+use results::measures;
 use results::{NewRun, RunId, Store, Watch, number};
 use seen::Seen;
 use snapshot::Snapshot;
@@ -199,11 +200,10 @@ fn record(store: &Store, run: RunId, verified: &Verified) -> Result<(), results:
     for (day, repetition) in verified.days.iter().zip(1..) {
         let sides = [("real", day.real_score), ("replayed", day.replayed_score)];
         for (side, score) in sides.into_iter().filter_map(|(side, score)| Some((side, score?))) {
-            numbers.push(number(side, "layout_score", "share", repetition, score));
+            numbers.push(measures::LAYOUT_SCORE.number(side, repetition, score));
         }
     }
-    numbers
-        .extend(verified.mean_abs_difference.map(|mean| number("", "mean_abs_difference", "share", 1, mean)));
+    numbers.extend(verified.mean_abs_difference.map(|mean| measures::MEAN_ABS_DIFFERENCE.once("", mean)));
     store.record_all(run, &numbers)?;
     store.record_document(run, "", OUTCOME, verified)
 }

@@ -3,6 +3,7 @@
 use crate::data::Experiment;
 use crate::from_experiment;
 use lab::{AgedByWorkload, Axis, Error, Outcome, Panels, Plot};
+use results::measures::{self, Measure};
 use results::{Run, Store};
 use std::collections::HashSet;
 
@@ -42,7 +43,7 @@ pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
         pictures: Vec::new(),
         failed: Vec::new(),
         round: Axis { label: "round".to_owned(), unit: String::new(), log: false },
-        plots: PLOTS.map(|(title, y, unit, log)| plot(title, y, unit, log)).to_vec(),
+        plots: PLOTS.map(|(title, measure, log)| plot(title, measure, log)).to_vec(),
     };
     let parameter = |name: &str| run.parameters.get(name).map_or_else(String::new, ToString::to_string);
     let mut disks: Vec<&str> = aged.checkpoints.iter().map(|at| at.disk.as_str()).collect();
@@ -65,19 +66,21 @@ pub fn series(run: &Run, aged: &AgedByWorkload) -> Experiment {
     shown
 }
 
-/// The figures: title, measure, unit of the axis, and whether it is logarithmic.
-const PLOTS: [(&str, &str, &str, bool); 4] = [
-    ("Cost of a scan on modelled disks", "modelled_s_per_gib", "s/GiB", true),
-    ("Aging ratio on modelled disks", "aging_ratio", "", false),
-    ("Dynamic layout score", "dynamic_layout_score", "", false),
-    ("Cost of a scan, measured on this machine", "scan_s_per_gib", "s/GiB", true),
+/// The figures: title, measure, and whether its axis is logarithmic.
+const PLOTS: [(&str, Measure, bool); 4] = [
+    ("Cost of a scan on modelled disks", measures::MODELLED_S_PER_GIB, true),
+    ("Aging ratio on modelled disks", measures::AGING_RATIO, false),
+    ("Dynamic layout score", measures::DYNAMIC_LAYOUT_SCORE, false),
+    ("Cost of a scan, measured on this machine", measures::SCAN_S_PER_GIB, true),
 ];
 
-fn plot(title: &str, y: &str, unit: &str, log: bool) -> Plot {
+fn plot(title: &str, measure: Measure, log: bool) -> Plot {
+    // Costs have a unit; ratios and shares are bare numbers.
+    let unit = if log { measure.unit } else { "" };
     Plot {
         title: title.to_owned(),
-        y: y.to_owned(),
-        axis: Axis { label: y.replace('_', " "), unit: unit.to_owned(), log },
+        y: measure.name.to_owned(),
+        axis: Axis { label: measure.name.replace('_', " "), unit: unit.to_owned(), log },
         panels: Panels::Disk,
         note: String::new(),
     }

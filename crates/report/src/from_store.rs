@@ -4,6 +4,7 @@ use crate::data::{self, Page};
 use crate::{from_experiment, from_metadata, from_series, from_tree, from_verify};
 use ager::Fit;
 use lab::{Aged, Error, Manifest, SUBJECTS};
+use results::measures::{self, Measure};
 use results::{Run, RunId, Store};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
@@ -185,11 +186,12 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
     // A workload has no target profile, so there is no fit to report.
     let aged: Option<Aged> = store.document(run.id, "", "aged")?;
     let numbers = lab::compared_numbers(store, run.id)?;
-    let free_bytes = lab::interval(&numbers, SUBJECTS[0], "free_bytes").map(|free| free.median);
+    let free_bytes = lab::interval(&numbers, SUBJECTS[0], measures::FREE_BYTES.name).map(|free| free.median);
     let used = free_bytes.map(|free| 1.0 - free / manifest.made.size_bytes as f64);
-    let ratio = |measure| lab::ratio(&numbers, measure).map(interval);
+    let ratio = |measure: Measure| lab::ratio(&numbers, measure.name).map(interval);
     // A modelled scan without reads is computed from extent maps.
-    let modelled = ratio("modelled_hdd_s_per_gib").or_else(|| ratio("extent_map_hdd_s_per_gib"));
+    let modelled =
+        ratio(measures::MODELLED_HDD_S_PER_GIB).or_else(|| ratio(measures::EXTENT_MAP_HDD_S_PER_GIB));
     Ok(data::Comparison {
         name: manifest.name.clone(),
         fs: manifest.made.fs.clone(),
@@ -201,7 +203,7 @@ pub fn comparison(store: &Store, run: &Run) -> Result<data::Comparison, Error> {
         seed: manifest.seed().unwrap_or(0),
         aged: side(store, run.id, SUBJECTS[0], &numbers)?,
         unaged: side(store, run.id, SUBJECTS[1], &numbers)?,
-        aging_ratio: ratio("scan_s_per_gib"),
+        aging_ratio: ratio(measures::SCAN_S_PER_GIB),
         modelled_ratio: modelled,
         aging: aged.as_ref().map(aging).unwrap_or_default(),
     })
@@ -213,26 +215,26 @@ fn side(
     subject: &str,
     numbers: &[results::Measurement],
 ) -> Result<data::Side, Error> {
-    let of = |measure| lab::interval(numbers, subject, measure);
+    let of = |measure: Measure| lab::interval(numbers, subject, measure.name);
     let median = |measure| of(measure).map(|i| i.median);
     let layout: serde_json::Value = store.document(run, subject, "static_layout")?.unwrap_or_default();
     let free: serde_json::Value = store.document(run, subject, "free_space")?.unwrap_or_default();
     Ok(data::Side {
-        scan_s_per_gib: of("scan_s_per_gib").map(interval),
-        modelled_hdd_s_per_gib: of("modelled_hdd_s_per_gib")
-            .or_else(|| of("extent_map_hdd_s_per_gib"))
+        scan_s_per_gib: of(measures::SCAN_S_PER_GIB).map(interval),
+        modelled_hdd_s_per_gib: of(measures::MODELLED_HDD_S_PER_GIB)
+            .or_else(|| of(measures::EXTENT_MAP_HDD_S_PER_GIB))
             .map(interval),
-        dynamic_layout_score: of("dynamic_layout_score").map(interval),
-        layout_score: median("layout_score"),
-        scan_layout_score: median("scan_layout_score"),
-        degree_of_fragmentation: median("degree_of_fragmentation"),
-        free_extents: median("free_extents").unwrap_or(0.0) as u64,
-        free_mean_bytes: median("free_mean_bytes").unwrap_or(0.0),
-        free_largest_bytes: median("free_largest_bytes").unwrap_or(0.0) as u64,
+        dynamic_layout_score: of(measures::DYNAMIC_LAYOUT_SCORE).map(interval),
+        layout_score: median(measures::LAYOUT_SCORE),
+        scan_layout_score: median(measures::SCAN_LAYOUT_SCORE),
+        degree_of_fragmentation: median(measures::DEGREE_OF_FRAGMENTATION),
+        free_extents: median(measures::FREE_EXTENTS).unwrap_or(0.0) as u64,
+        free_mean_bytes: median(measures::FREE_MEAN_BYTES).unwrap_or(0.0),
+        free_largest_bytes: median(measures::FREE_LARGEST_BYTES).unwrap_or(0.0) as u64,
         free_histogram: part(&free, "histogram"),
         by_size: part(&layout, "by_size"),
-        new_file_fragments: median("new_file_fragments").map(|n| n as u64),
-        new_file_bytes: median("new_file_bytes").map(|n| n as u64),
+        new_file_fragments: median(measures::NEW_FILE_FRAGMENTS).map(|n| n as u64),
+        new_file_bytes: median(measures::NEW_FILE_BYTES).map(|n| n as u64),
         tree: lab::tree_layout(store, run, subject)?.map(from_tree::tree),
         block_map: part(&layout, "block_map"),
         raw: numbers.iter().filter(|m| m.subject == subject).map(measurement).collect(),

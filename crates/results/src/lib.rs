@@ -4,6 +4,7 @@ mod error;
 mod export;
 mod heartbeat;
 mod machine;
+pub mod measures;
 mod partial_results;
 mod progress;
 mod stats;
@@ -14,6 +15,7 @@ pub use error::{Error, RunError};
 pub use export::{Format, export};
 pub use heartbeat::RecordedProgress;
 pub use machine::Machine;
+pub use measures::Measure;
 pub use partial_results::PartialResults;
 pub use progress::{Life, Progress, lives};
 pub use stats::{

@@ -82,17 +82,6 @@ pub struct Measurement {
     pub value: f64,
 }
 
-/// A measurement by its columns.
-pub fn number(subject: &str, measure: &str, unit: &str, repetition: u64, value: f64) -> Measurement {
-    Measurement {
-        subject: subject.to_owned(),
-        measure: measure.to_owned(),
-        unit: unit.to_owned(),
-        repetition,
-        value,
-    }
-}
-
 /// The columns of a run, as [`run_of`] reads them.
 const RUN: &str =
     "id, kind, name, state, started, finished, tool, command, seed, parameters, machine, error, uid, holder";

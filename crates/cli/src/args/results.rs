@@ -64,6 +64,15 @@ pub enum StoreAction {
         #[arg(long)]
         json: bool,
     },
+    /// List all measures with units and definitions
+    Measures {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+        /// Print a Markdown table
+        #[arg(long, conflicts_with = "json")]
+        markdown: bool,
+    },
 }
 
 #[derive(Args)]

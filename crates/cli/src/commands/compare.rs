@@ -8,7 +8,9 @@ use crate::args::{self, Across, Compare};
 use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, bail};
-use lab::{CompareSpec, Manifest, Pair, Side, Stage};
+use lab::{CompareSpec, Manifest, Pair, Stage};
+use results::Measure;
+use results::measures::{MODELLED_S_PER_GIB, SHOWN, TREE};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use vm::Kernel;
@@ -102,41 +104,20 @@ pub fn complete(work: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The value of a measure on a side.
-type Of = fn(&Side) -> Option<f64>;
+/// The measures that are shown of a pair.
+fn shown(pair: &Pair) -> impl Iterator<Item = &'static Measure> {
+    let is_measured = |measure: &&&Measure| pair.aged.value(measure).or(pair.unaged.value(measure)).is_some();
+    // The 7200 rpm disk has a row of its own.
+    let is_wanted =
+        |measure: &&&Measure| ***measure != MODELLED_S_PER_GIB || pair.modelled_disk != lab::HDD_MODEL;
+    SHOWN.iter().filter(is_wanted).chain(TREE.iter().filter(is_measured)).copied()
+}
 
-/// A measure: its name, and its value.
-type Measure = (String, Of);
-
-/// What is told of a pair.
-fn measures(pair: &Pair) -> Vec<Measure> {
-    let mut measures: Vec<Measure> = Vec::new();
-    let mut add = |name: &str, of: Of| measures.push((name.to_owned(), of));
-    if pair.modelled_disk != lab::HDD_MODEL {
-        add(&format!("scan s/GiB, modelled {}", pair.modelled_disk), |side| side.modelled_s_per_gib);
+fn label(measure: &Measure, pair: &Pair) -> String {
+    match *measure {
+        MODELLED_S_PER_GIB => format!("{} {}", measure.label, pair.modelled_disk),
+        _ => measure.label.to_owned(),
     }
-    add("scan s/GiB, modelled 7200 rpm disk", |side| side.modelled_hdd_s_per_gib);
-    add("scan s/GiB, measured here", |side| side.scan_s_per_gib);
-    add("dynamic layout score", |side| side.dynamic_layout_score);
-    add("layout score", |side| side.layout_score);
-    add("scan layout score", |side| side.scan_layout_score);
-    add("degree of fragmentation", |side| side.degree_of_fragmentation);
-    add("read requests", |side| side.scan_requests);
-    add("free extents", |side| side.free_extents);
-    add("fragments of a new file", |side| side.new_file_fragments);
-    // Of a file system that is a tree alone.
-    let tree: [(&str, Of); 4] = [
-        ("key-order layout score", |side| side.key_order_layout_score),
-        ("leaves full", |side| side.leaf_occupancy),
-        ("inner nodes full", |side| side.inner_node_occupancy),
-        ("write amplification", |side| side.tree_write_amplification),
-    ];
-    for (name, of) in tree {
-        if of(&pair.aged).or(of(&pair.unaged)).is_some() {
-            add(name, of);
-        }
-    }
-    measures
 }
 
 /// One number over another, where both are there.
@@ -147,9 +128,9 @@ fn over(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 /// A table of the pairs: one column a side.
 pub fn show(pairs: &[Pair]) -> Result<()> {
     for pair in pairs {
-        let rows = measures(pair).into_iter().map(|(name, of)| {
-            let (aged, unaged) = (of(&pair.aged), of(&pair.unaged));
-            vec![name, number(aged), number(unaged), number(over(aged, unaged))]
+        let rows = shown(pair).map(|measure| {
+            let (aged, unaged) = (pair.aged.value(measure), pair.unaged.value(measure));
+            vec![label(measure, pair), number(aged), number(unaged), number(over(aged, unaged))]
         });
         output::table(&[&pair.name, "aged", "unaged", "aged/unaged"], rows)?;
     }

@@ -16,6 +16,7 @@ use crate::output::{self, number};
 use anyhow::{Context as _, Result, bail};
 use fs::Target;
 use models::Models;
+use results::measures;
 
 pub fn run(kind: &ProbeKind) -> Result<()> {
     if let Some(place) = outside::of_probe(kind) {
@@ -88,7 +89,7 @@ fn layout(open: &mut dyn Target, models: &Models, json: bool) -> Result<()> {
     layout.scan_extents.clear();
     if json {
         let mut document = serde_json::to_value(&layout)?;
-        document["modelled_s_per_gib"] = costs
+        document[measures::MODELLED_S_PER_GIB.name] = costs
             .into_iter()
             .map(|(name, cost)| (name, cost.into()))
             .collect::<serde_json::Map<_, _>>()

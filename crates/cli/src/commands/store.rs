@@ -3,10 +3,18 @@
 use crate::args::StoreAction;
 use crate::output;
 use anyhow::{Context as _, Result};
+use results::measures::{Better, MEASURES};
 use results::{Merged, StoreAt};
 
 pub fn run(action: &StoreAction) -> Result<()> {
-    let StoreAction::Merge { from, into, json } = action;
+    match action {
+        StoreAction::Merge { from, into, json } => merge(from, into, *json),
+        StoreAction::Measures { json: true, .. } => output::json(&MEASURES),
+        StoreAction::Measures { markdown, .. } => measures(*markdown),
+    }
+}
+
+fn merge(from: &[String], into: &str, json: bool) -> Result<()> {
     let from: Vec<StoreAt> = from.iter().map(|store| StoreAt::named(store)).collect();
     // None is made before all that are taken from are known to be there.
     let stores = from.iter().map(StoreAt::open_there).collect::<Result<Vec<_>, _>>()?;
@@ -15,7 +23,7 @@ pub fn run(action: &StoreAction) -> Result<()> {
     for (at, store) in from.iter().zip(&stores) {
         merged.push((at, into.merge(store).with_context(|| format!("merging {at}"))?));
     }
-    if *json {
+    if json {
         let row = |(at, Merged { taken, known, unfinished }): &(&StoreAt, Merged)| {
             let store = at.to_string();
             serde_json::json!({ "store": store, "taken": taken, "known": known, "unfinished": unfinished })
@@ -28,4 +36,18 @@ pub fn run(action: &StoreAction) -> Result<()> {
         ))?;
     }
     Ok(())
+}
+
+fn measures(markdown: bool) -> Result<()> {
+    let rows = MEASURES.iter().map(|measure| {
+        let better = match measure.better {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+            Better::Neither => "–",
+        };
+        let name = if markdown { format!("`{}`", measure.name) } else { measure.name.to_owned() };
+        vec![name, measure.unit.to_owned(), better.to_owned(), measure.doc.to_owned()]
+    });
+    let headings = ["measure", "unit", "better", "definition"];
+    if markdown { output::markdown(&headings, rows) } else { output::table(&headings, rows) }
 }

@@ -11,6 +11,7 @@ use bench::metadata::{Group, threads};
 use disk::Session;
 use fs::{DirTarget, Place, Target};
 use replay::{Ended, Failure, Flow, Options, Replay};
+use results::measures::{self, Measure};
 use results::{Measurement, NewRun, Watch};
 use std::sync::Arc;
 use std::time::Instant;
@@ -371,29 +372,23 @@ impl Stages<'_> {
 }
 
 fn measurements(aged: &Aged) -> Vec<Measurement> {
-    let one = |measure: &str, unit: &str, value: f64| Measurement {
-        subject: String::new(),
-        measure: measure.to_owned(),
-        unit: unit.to_owned(),
-        repetition: 1,
-        value,
-    };
+    let one = |measure: Measure, value: f64| measure.once("", value);
     vec![
-        one("operations", "operations", aged.operations as f64),
-        one("creations", "files", aged.creations as f64),
-        one("deletions", "files", aged.deletions as f64),
-        one("overwrites", "capacities", aged.overwrites),
-        one("bound_operations", "operations", aged.bound_operations as f64),
-        one("bound_overwrites", "capacities", aged.bound_overwrites),
-        one("age_rms_error", "share", aged.age_rms_error),
-        one("size_rms_error", "share", aged.size_rms_error),
-        one("depth_rms_error", "share", aged.depth_rms_error),
-        one("fit_p_value", "probability", aged.fit_p_value),
-        one("operations_per_s", "operations/s", aged.operations_per_s),
-        one("replay_s", "s", aged.replay_s),
-        one("fill_s", "s", aged.fill_s),
-        one("live_files", "files", aged.live_files as f64),
-        one("fullness", "share", aged.fullness),
-        one("errors", "operations", aged.errors as f64),
+        one(measures::OPERATIONS, aged.operations as f64),
+        one(measures::CREATIONS, aged.creations as f64),
+        one(measures::DELETIONS, aged.deletions as f64),
+        one(measures::OVERWRITES, aged.overwrites),
+        one(measures::BOUND_OPERATIONS, aged.bound_operations as f64),
+        one(measures::BOUND_OVERWRITES, aged.bound_overwrites),
+        one(measures::AGE_RMS_ERROR, aged.age_rms_error),
+        one(measures::SIZE_RMS_ERROR, aged.size_rms_error),
+        one(measures::DEPTH_RMS_ERROR, aged.depth_rms_error),
+        one(measures::FIT_P_VALUE, aged.fit_p_value),
+        one(measures::OPERATIONS_PER_S, aged.operations_per_s),
+        one(measures::REPLAY_S, aged.replay_s),
+        one(measures::FILL_S, aged.fill_s),
+        one(measures::LIVE_FILES, aged.live_files as f64),
+        one(measures::FULLNESS, aged.fullness),
+        one(measures::ERRORS, aged.errors as f64),
     ]
 }

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::work::Work;
 use bench::metadata::{self, Imported, ImportedPhase};
+use results::measures::{self, Named};
 use results::{Measurement, NewRun, Store, number};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -55,16 +56,20 @@ fn record(store: &Store, one: &ImportedFile, command: &str) -> Result<(), Error>
 
 /// The same measures as of a run of our own, as far as the file tells them.
 fn numbers(phase: &ImportedPhase) -> Vec<Measurement> {
-    let one = |measure: &str, unit: &str, value: f64| {
-        number(phase.phase.name(), measure, unit, u64::from(phase.iteration) + 1, value)
+    let one = |measure: Named, value: f64| {
+        measure.number(phase.phase.name(), u64::from(phase.iteration) + 1, value)
     };
-    let mut numbers = vec![one("objects_per_s", "objects/s", phase.objects_per_s)];
-    numbers.extend(phase.objects.map(|objects| one("objects", "objects", objects as f64)));
-    numbers.extend(phase.mib_per_s.map(|rate| one("mib_per_s", "MiB/s", rate)));
-    numbers.extend(phase.errors.map(|errors| one("errors", "operations", errors as f64)));
-    numbers.extend(phase.time_s.map(|time| one("time_s", "s", time)));
+    let mut numbers = vec![one(measures::OBJECTS_PER_S.named(), phase.objects_per_s)];
+    numbers.extend(phase.objects.map(|objects| one(measures::OBJECTS.named(), objects as f64)));
+    numbers.extend(phase.mib_per_s.map(|rate| one(measures::MIB_PER_S.named(), rate)));
+    numbers.extend(phase.errors.map(|errors| one(measures::ERRORS.named(), errors as f64)));
+    numbers.extend(phase.time_s.map(|time| one(measures::TIME_S.named(), time)));
     for (op, quantiles) in &phase.latency_us {
-        numbers.extend(quantiles.iter().map(|(name, us)| one(&format!("{op}_{name}"), "µs", *us)));
+        let latency = |(quantile, us): (&String, &f64)| {
+            let measure = measures::LATENCIES.iter().find(|measure| measure.name == format!("*_{quantile}"));
+            measure.map(|measure| one(measure.of(op), *us))
+        };
+        numbers.extend(quantiles.iter().filter_map(latency));
     }
     numbers
 }

@@ -1,6 +1,5 @@
 //! All measurements of a comparison, each recorded as soon as it is known.
 
-use super::pair::{NEW_FILE_BYTES, NEW_FILE_FRAGMENTS};
 use super::{CompareSpec, Models, SUBJECTS};
 use crate::manifest::{Home, Manifest};
 use crate::scanned;
@@ -8,7 +7,8 @@ use crate::watched::device_bytes;
 use crate::workload::interrupted;
 use crate::{Error, say, space, tree};
 use fs::Target;
-use results::{Measurement, RunId, Store, Watch, number};
+use results::measures::{self, Measure};
+use results::{Measurement, RunId, Store, Watch};
 use rustix::fs::StatVfsMountFlags;
 
 /// A comparison on its way.
@@ -59,18 +59,18 @@ impl Measuring<'_> {
         let mut layout =
             probe::static_layout(target.root(), target.block_bytes(), target.max_extent_bytes())?;
         let mut numbers = vec![
-            number(subject, "files", "files", 1, layout.files as f64),
-            number(subject, "extents", "extents", 1, layout.extents as f64),
+            measures::FILES.once(subject, layout.files as f64),
+            measures::EXTENTS.once(subject, layout.extents as f64),
         ];
         let extent_map_hdd = scanned::extents_s_per_gib(&layout, &self.models.hdd, self.disk_bytes(target));
-        let scores = [
-            ("layout_score", "share", layout.layout_score),
-            ("scan_layout_score", "share", layout.scan_layout_score),
-            ("degree_of_fragmentation", "ratio", layout.degree_of_fragmentation),
-            ("extent_map_hdd_s_per_gib", "s/GiB", extent_map_hdd),
+        let scores: [(Measure, _); 4] = [
+            (measures::LAYOUT_SCORE, layout.layout_score),
+            (measures::SCAN_LAYOUT_SCORE, layout.scan_layout_score),
+            (measures::DEGREE_OF_FRAGMENTATION, layout.degree_of_fragmentation),
+            (measures::EXTENT_MAP_HDD_S_PER_GIB, extent_map_hdd),
         ];
-        for (measure, unit, value) in scores {
-            numbers.extend(value.map(|value| number(subject, measure, unit, 1, value)));
+        for (measure, value) in scores {
+            numbers.extend(value.map(|value| measure.once(subject, value)));
         }
         self.store.record_all(self.run, &numbers)?;
         // One extent or more a file: too much to keep, and the cost drawn from it is kept.
@@ -96,10 +96,10 @@ impl Measuring<'_> {
         self.store.record_all(
             self.run,
             &[
-                number(subject, "free_extents", "extents", 1, free.extents as f64),
-                number(subject, "free_bytes", "B", 1, free.total_bytes as f64),
-                number(subject, "free_mean_bytes", "B", 1, free.mean_bytes),
-                number(subject, "free_largest_bytes", "B", 1, free.largest_bytes as f64),
+                measures::FREE_EXTENTS.once(subject, free.extents as f64),
+                measures::FREE_BYTES.once(subject, free.total_bytes as f64),
+                measures::FREE_MEAN_BYTES.once(subject, free.mean_bytes),
+                measures::FREE_LARGEST_BYTES.once(subject, free.largest_bytes as f64),
             ],
         )?;
         Ok(self.store.record_document(self.run, subject, "free_space", &free)?)
@@ -119,7 +119,7 @@ impl Measuring<'_> {
         for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
             // Else they were counted with their extents.
             if !target.maps_files() {
-                self.store.record(self.run, &number(subject, "files", "files", 1, census.files as f64))?;
+                self.store.record(self.run, &measures::FILES.once(subject, census.files as f64))?;
             }
         }
         let done = self.store.measurements(self.run)?;
@@ -131,7 +131,9 @@ impl Measuring<'_> {
             for side in order {
                 let subject = SUBJECTS[side];
                 let measured = |m: &Measurement| {
-                    m.subject == subject && m.measure == "scan_wall_s" && m.repetition == repetition
+                    m.subject == subject
+                        && m.measure == measures::SCAN_WALL_S.name
+                        && m.repetition == repetition
                 };
                 if done.iter().any(measured) {
                     continue;
@@ -160,16 +162,16 @@ impl Measuring<'_> {
         let mut numbers = cold.numbers(subject, repetition);
         if vm::inside().is_some_and(|inside| inside.accelerator == vm::Accelerator::Tcg) {
             // The time of an emulated processor is that of no disk.
-            numbers.retain(|number| number.measure != "scan_s_per_gib");
+            numbers.retain(|number| number.measure != measures::SCAN_S_PER_GIB.name);
         }
         let disk_bytes = self.disk_bytes(target);
         let on = |model| cold.modelled_s_per_gib(model, disk_bytes);
         for (measure, value) in [
-            ("modelled_hdd_s_per_gib", on(&self.models.hdd)),
-            ("modelled_s_per_gib", on(&self.models.modelled)),
-            ("disk_clock_s_per_gib", cold.disk_clock_s_per_gib()),
+            (measures::MODELLED_HDD_S_PER_GIB, on(&self.models.hdd)),
+            (measures::MODELLED_S_PER_GIB, on(&self.models.modelled)),
+            (measures::DISK_CLOCK_S_PER_GIB, cold.disk_clock_s_per_gib()),
         ] {
-            numbers.extend(value.map(|value| number(subject, measure, "s/GiB", repetition, value)));
+            numbers.extend(value.map(|value| measure.number(subject, repetition, value)));
         }
         Ok(numbers)
     }
@@ -208,9 +210,9 @@ impl Measuring<'_> {
             self.phase(&format!("new file on the {subject} side"));
             let new = probe::new_file(target.root(), size)?;
             numbers.extend([
-                number(subject, NEW_FILE_BYTES, "B", 1, new.bytes as f64),
-                number(subject, NEW_FILE_FRAGMENTS, "extents", 1, new.fragments as f64),
-                number(subject, "new_file_write_s", "s", 1, new.write_s),
+                measures::NEW_FILE_BYTES.once(subject, new.bytes as f64),
+                measures::NEW_FILE_FRAGMENTS.once(subject, new.fragments as f64),
+                measures::NEW_FILE_WRITE_S.once(subject, new.write_s),
             ]);
         }
         Ok(self.store.record_all(self.run, &numbers)?)

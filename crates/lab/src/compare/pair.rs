@@ -5,9 +5,10 @@ use super::{MODELLED_DISK, SUBJECTS};
 use crate::Error;
 use crate::manifest::{Home, Manifest};
 use crate::scanned::HDD_MODEL;
-use crate::tree::{INNER_NODE_OCCUPANCY, KEY_ORDER, LEAF_OCCUPANCY, WRITE_AMPLIFICATION};
+use results::measures::{self, Measure};
 use results::{Interval, Measurement, RunId, Store, median_interval};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// One comparison.
@@ -47,66 +48,18 @@ pub struct Pair {
     pub extent_map_hdd_aging_ratio: Option<f64>,
 }
 
-/// One side of a comparison: medians of its repetitions.
+/// One side of a comparison.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Side {
     /// Kind of file system.
     pub fs: String,
     /// What it lies on: `image`, `device`, `dir`, or the name of a modelled disk's model.
     pub disk: String,
-    /// How far it was aged when this was measured: for an aging as a whole, which is measured once, 0.
+    /// Rounds of aging before this measurement: 0 for an aging as a whole, which is measured once.
     pub round: u64,
-    /// Seconds per GiB of the cold scan in modelled time: what [`Pair::modelled_disk`] takes for the same requests, in
-    /// the order of their issue.
-    pub modelled_s_per_gib: Option<f64>,
-    /// The same by the clock of the modelled disk that it lies on, which chooses among those that wait.
-    pub disk_clock_s_per_gib: Option<f64>,
-    /// Seconds per GiB of the cold scan, as measured.
-    pub scan_s_per_gib: Option<f64>,
-    /// Seconds of processor time of the scan.
-    pub scan_cpu_s: Option<f64>,
-    /// Read requests that reached the device.
-    pub scan_requests: Option<f64>,
-    /// Bytes that were read from the device.
-    pub scan_read_bytes: Option<f64>,
-    /// Seconds per GiB that a modelled 7200 rpm disk takes for these requests.
-    pub modelled_hdd_s_per_gib: Option<f64>,
-    /// Dynamic layout score of the scan.
-    pub dynamic_layout_score: Option<f64>,
-    /// The same without requests for metadata.
-    pub dynamic_layout_score_data: Option<f64>,
-    /// Layout score of all files.
-    pub layout_score: Option<f64>,
-    /// Scan layout score.
-    pub scan_layout_score: Option<f64>,
-    /// Degree of fragmentation of all files.
-    pub degree_of_fragmentation: Option<f64>,
-    /// Seconds per GiB of the modelled disk from extent maps alone.
-    pub extent_map_hdd_s_per_gib: Option<f64>,
-    /// Files.
-    pub files: Option<f64>,
-    /// Extents of all files.
-    pub extents: Option<f64>,
-    /// Free extents.
-    pub free_extents: Option<f64>,
-    /// Their sum in bytes.
-    pub free_bytes: Option<f64>,
-    /// Their mean length in bytes.
-    pub free_mean_bytes: Option<f64>,
-    /// The longest in bytes.
-    pub free_largest_bytes: Option<f64>,
-    /// Of a file system that is a tree, the share of leaves that follow the leaf before them, in the order of keys, on the disk.
-    pub key_order_layout_score: Option<f64>,
-    /// Likewise, how full leaves are in the mean.
-    pub leaf_occupancy: Option<f64>,
-    /// How full inner nodes are.
-    pub inner_node_occupancy: Option<f64>,
-    /// Bytes written for each byte of keys and values that was given since it was made.
-    pub tree_write_amplification: Option<f64>,
-    /// Size of the new file that was written.
-    pub new_file_bytes: Option<f64>,
-    /// Extents that it broke into.
-    pub new_file_fragments: Option<f64>,
+    /// The measures of [`COMPARED`] by name: medians of the repetitions, `None` if not measured.
+    #[serde(flatten)]
+    pub values: BTreeMap<String, Option<f64>>,
 }
 
 impl Pair {
@@ -125,13 +78,13 @@ impl Pair {
             disk: disk_of(&made.home, subject).to_owned(),
             ..Side::of(&numbers, subject)
         });
-        let ratio = |measure| ratio(&numbers, measure);
+        let ratio = |measure: Measure| ratio(&numbers, measure.name);
         let same_disk = !matches!(manifest.made.home, Home::Device(_));
         let (measured, modelled, hdd, mapped) = (
-            ratio("scan_s_per_gib").filter(|_| same_disk),
-            ratio("modelled_s_per_gib"),
-            ratio("modelled_hdd_s_per_gib"),
-            ratio("extent_map_hdd_s_per_gib"),
+            ratio(measures::SCAN_S_PER_GIB).filter(|_| same_disk),
+            ratio(measures::MODELLED_S_PER_GIB),
+            ratio(measures::MODELLED_HDD_S_PER_GIB),
+            ratio(measures::EXTENT_MAP_HDD_S_PER_GIB),
         );
         Ok(Pair {
             name: manifest.name.clone(),
@@ -156,43 +109,20 @@ impl Pair {
 
 impl Side {
     fn of(numbers: &[Measurement], subject: &str) -> Side {
-        let median = |measure: &str| interval(numbers, subject, measure).map(|i| i.median);
-        Side {
-            scan_s_per_gib: median("scan_s_per_gib"),
-            scan_cpu_s: median("scan_cpu_s"),
-            scan_requests: median("scan_requests"),
-            scan_read_bytes: median("scan_read_bytes"),
-            modelled_s_per_gib: median("modelled_s_per_gib"),
-            disk_clock_s_per_gib: median("disk_clock_s_per_gib"),
-            modelled_hdd_s_per_gib: median("modelled_hdd_s_per_gib"),
-            dynamic_layout_score: median("dynamic_layout_score"),
-            dynamic_layout_score_data: median("dynamic_layout_score_data"),
-            layout_score: median("layout_score"),
-            scan_layout_score: median("scan_layout_score"),
-            degree_of_fragmentation: median("degree_of_fragmentation"),
-            extent_map_hdd_s_per_gib: median("extent_map_hdd_s_per_gib"),
-            files: median("files"),
-            extents: median("extents"),
-            free_extents: median("free_extents"),
-            free_bytes: median("free_bytes"),
-            free_mean_bytes: median("free_mean_bytes"),
-            free_largest_bytes: median("free_largest_bytes"),
-            key_order_layout_score: median(KEY_ORDER),
-            leaf_occupancy: median(LEAF_OCCUPANCY),
-            inner_node_occupancy: median(INNER_NODE_OCCUPANCY),
-            tree_write_amplification: median(WRITE_AMPLIFICATION),
-            new_file_bytes: median(NEW_FILE_BYTES),
-            new_file_fragments: median(NEW_FILE_FRAGMENTS),
-            ..Side::default()
-        }
+        let median = |measure: &Measure| interval(numbers, subject, measure.name).map(|found| found.median);
+        let values = COMPARED.iter().map(|measure| (measure.name.to_owned(), median(measure)));
+        Side { values: values.collect(), ..Side::default() }
+    }
+
+    /// The median of a measure.
+    pub fn value(&self, measure: &Measure) -> Option<f64> {
+        self.values.get(measure.name).copied().flatten()
     }
 }
 
-/// The size of the new file that was written.
-pub(super) const NEW_FILE_BYTES: &str = "new_file_bytes";
-
-/// The extents that it broke into.
-pub(super) const NEW_FILE_FRAGMENTS: &str = "new_file_fragments";
+/// What is measured of a new file.
+const NEW_FILE: [Measure; 3] =
+    [measures::NEW_FILE_BYTES, measures::NEW_FILE_FRAGMENTS, measures::NEW_FILE_WRITE_S];
 
 /// The numbers of a comparison, without those that cannot be compared.
 pub fn compared_numbers(store: &Store, run: RunId) -> Result<Vec<Measurement>, Error> {
@@ -201,10 +131,10 @@ pub fn compared_numbers(store: &Store, run: RunId) -> Result<Vec<Measurement>, E
 
 /// Leaves out the fragments of new files that differ in size, or are empty: earlier versions gave each side the file that suited it.
 fn comparable(mut numbers: Vec<Measurement>) -> Vec<Measurement> {
-    let size = |subject| interval(&numbers, subject, NEW_FILE_BYTES).map(|size| size.median);
+    let size = |subject| interval(&numbers, subject, measures::NEW_FILE_BYTES.name).map(|size| size.median);
     let [aged, unaged] = SUBJECTS.map(size);
     if aged != unaged || aged.is_none_or(|size| size == 0.0) {
-        numbers.retain(|number| !number.measure.starts_with("new_file_"));
+        numbers.retain(|number| !NEW_FILE.iter().any(|measure| measure.name == number.measure));
     }
     numbers
 }
@@ -244,17 +174,16 @@ pub fn ratio(numbers: &[Measurement], measure: &str) -> Option<Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::number;
 
     #[test]
     fn new_files_of_different_sizes_are_not_compared() {
         let kept = |sizes: [Option<f64>; 2]| {
-            let mut numbers = vec![number(SUBJECTS[0], "files", "files", 1, 7.0)];
+            let mut numbers = vec![measures::FILES.once(SUBJECTS[0], 7.0)];
             for (subject, size) in SUBJECTS.into_iter().zip(sizes) {
                 let of_size = |size| {
                     [
-                        number(subject, NEW_FILE_BYTES, "B", 1, size),
-                        number(subject, NEW_FILE_FRAGMENTS, "extents", 1, 1.0),
+                        measures::NEW_FILE_BYTES.once(subject, size),
+                        measures::NEW_FILE_FRAGMENTS.once(subject, 1.0),
                     ]
                 };
                 numbers.extend(size.into_iter().flat_map(of_size));

@@ -1,16 +1,16 @@
 //! Reads back what a run has measured, and judges it.
 
 use super::check::{Checked, Judge, trend};
-use super::measure::{COLD, SHARE_OF_COLD};
 use super::outcome::{
     CheckpointPair, CheckpointSide, FailedCell, Of, Outcome, Picture, read_checkpoint, read_trees,
 };
 use super::plan::{Job, Plan, Work};
 use crate::Error;
 use crate::compare::SUBJECTS;
-use crate::series::{At, MODELLED, PICTURE};
+use crate::series::{At, PICTURE};
 use crate::side_by_side::CheckpointRun;
 use probe::FileMap;
+use results::measures;
 use results::Store;
 
 /// The outcome of a run, of these of its jobs, of which some failed.
@@ -113,10 +113,10 @@ fn beside_cold(cold: &[CheckpointSide], sides: &mut [CheckpointSide], pairs: &mu
     let of_pairs = pairs.iter_mut().flat_map(|pair| [&mut pair.aged, &mut pair.unaged]);
     for side in sides.iter_mut().chain(of_pairs) {
         let same = |cold: &&CheckpointSide| (&cold.disk, &cold.side) == (&side.disk, &side.side);
-        let cost = cold.iter().find(same).and_then(|cold| cold.values.get(MODELLED));
-        if let Some((&cold, &warm)) = cost.zip(side.values.get(MODELLED)) {
-            side.values.insert(COLD.to_owned(), cold);
-            side.values.insert(SHARE_OF_COLD.to_owned(), warm / cold);
+        let cost = |side: &CheckpointSide| side.values.get(measures::MODELLED_S_PER_GIB.name).copied();
+        if let Some((cold, warm)) = cold.iter().find(same).and_then(cost).zip(cost(side)) {
+            side.values.insert(measures::COLD_MODELLED_S_PER_GIB.name.to_owned(), cold);
+            side.values.insert(measures::SHARE_OF_COLD_COST.name.to_owned(), warm / cold);
         }
     }
 }

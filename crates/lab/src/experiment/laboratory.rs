@@ -6,10 +6,11 @@ use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::Error;
 use crate::compare::SUBJECTS;
-use crate::series::{Identity, MODELLED, ON};
+use crate::series::Identity;
 use disk::model::Model;
 use ffs::benchmark::{HotFiles, SequentialPoint};
 use ffs::{History, Kind, Measures};
+use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,35 +53,6 @@ pub enum By {
 
 /// The kind of workload that this is in an experiment's file.
 pub(super) const KIND: &str = "laboratory";
-
-/// Throughput of the sequential benchmark.
-pub(super) const CREATE: &str = "create_bytes_per_s";
-pub(super) const READ: &str = "read_bytes_per_s";
-/// Standard deviations of these.
-pub(super) const CREATE_DEVIATION: &str = "create_bytes_per_s_deviation";
-pub(super) const READ_DEVIATION: &str = "read_bytes_per_s_deviation";
-/// Read throughput over that of the policy that it is compared with.
-pub(super) const READ_GAIN: &str = "read_gain";
-/// Throughput of the benchmark of hot files.
-pub(super) const HOT_READ: &str = "hot_read_bytes_per_s";
-pub(super) const HOT_WRITE: &str = "hot_write_bytes_per_s";
-
-/// Those of its measures that differ from disk to disk, besides the cost of a scan.
-pub(super) const BY_DISK: [&str; 7] =
-    [CREATE, READ, CREATE_DEVIATION, READ_DEVIATION, READ_GAIN, HOT_READ, HOT_WRITE];
-
-/// Those that do not, besides the layout score and the number of files.
-pub(super) const ALIKE: [&str; 9] = [
-    "fullness",
-    "layout_score_multiples",
-    "layout_score_others",
-    "split_files",
-    "split_file_share",
-    "free_fragment_share",
-    "hot_file_share",
-    "hot_layout_score",
-    "sequential_layout_score",
-];
 
 impl Laboratory {
     /// Refuses what cannot be carried out on file systems of the kind `fs`.
@@ -194,7 +166,7 @@ impl Simulating<'_> {
         let mut numbers = of_files(&now.measure());
         for model in self.models {
             let cost = now.scan_s_per_gib(model);
-            numbers.extend(cost.map(|cost| one(ONLY, MODELLED, "s/GiB", Some(model), cost)));
+            numbers.extend(cost.map(|cost| on(measures::MODELLED_S_PER_GIB, ONLY, model, cost)));
             let hot = now.hot_files(model);
             numbers.extend(hot.iter().flat_map(|hot| hot_speeds(hot, model)));
             let sizes: Vec<u64> = task.file_bytes.into_iter().collect();
@@ -224,7 +196,7 @@ impl Simulating<'_> {
                     let other = beside.as_ref().and_then(|beside| beside[side][at].read_bytes_per_s);
                     if let Some((own, other)) = point.read_bytes_per_s.zip(other) {
                         let gain = own.mean / other.mean;
-                        numbers.push(one(subject, READ_GAIN, "ratio", Some(model), gain));
+                        numbers.push(on(measures::READ_GAIN, subject, model, gain));
                     }
                 }
             }
@@ -250,14 +222,13 @@ impl Simulating<'_> {
                 continue;
             }
             let scores = [
-                ("layout_score", class.layout_score),
-                ("layout_score_multiples", class.layout_score_multiples),
-                ("layout_score_others", class.layout_score_others),
+                (measures::LAYOUT_SCORE, class.layout_score),
+                (measures::LAYOUT_SCORE_MULTIPLES, class.layout_score_multiples),
+                (measures::LAYOUT_SCORE_OTHERS, class.layout_score_others),
             ];
-            let scores =
-                scores.into_iter().filter_map(|(name, score)| Some(one(ONLY, name, "share", None, score?)));
+            let scores = scores.into_iter().filter_map(|(measure, score)| Some(measure.once(ONLY, score?)));
             let mut numbers: Vec<Measurement> = scores.collect();
-            numbers.push(one(ONLY, "files", "files", None, class.files as f64));
+            numbers.push(measures::FILES.once(ONLY, class.files as f64));
             found.insert(class.upper_bytes, numbers);
         }
         Ok(found)
@@ -272,52 +243,54 @@ fn failed(error: ffs::Error) -> Error {
     Error::Failed(error.to_string())
 }
 
-fn one(subject: &str, measure: &str, unit: &str, model: Option<&Model>, value: f64) -> Measurement {
-    let measure = model.map_or(measure.to_owned(), |model| format!("{measure}{ON}{}", model.name()));
-    number(subject, &measure, unit, 1, value)
+fn on(measure: Measure, subject: &str, model: &Model, value: f64) -> Measurement {
+    measure.on(model.name()).number(subject, 1, value)
 }
 
 fn of_files(now: &Measures) -> Vec<Measurement> {
     let scores = [
-        ("layout_score", now.layout_score),
-        ("layout_score_multiples", now.layout_score_multiples),
-        ("layout_score_others", now.layout_score_others),
-        ("fullness", Some(now.fullness)),
-        ("split_file_share", Some(now.split_file_share)),
-        ("free_fragment_share", Some(now.free_fragment_share)),
+        (measures::LAYOUT_SCORE, now.layout_score),
+        (measures::LAYOUT_SCORE_MULTIPLES, now.layout_score_multiples),
+        (measures::LAYOUT_SCORE_OTHERS, now.layout_score_others),
+        (measures::FULLNESS, Some(now.fullness)),
+        (measures::SPLIT_FILE_SHARE, Some(now.split_file_share)),
+        (measures::FREE_FRAGMENT_SHARE, Some(now.free_fragment_share)),
     ];
-    let shares = scores.into_iter().filter_map(|(name, share)| Some(one(ONLY, name, "share", None, share?)));
+    let shares = scores.into_iter().filter_map(|(measure, share)| Some(measure.once(ONLY, share?)));
     let mut numbers: Vec<Measurement> = shares.collect();
-    numbers.push(one(ONLY, "files", "files", None, now.files as f64));
-    numbers.push(one(ONLY, "split_files", "files", None, now.split_files as f64));
+    numbers.push(measures::FILES.once(ONLY, now.files as f64));
+    numbers.push(measures::SPLIT_FILES.once(ONLY, now.split_files as f64));
     numbers
 }
 
 fn of_hot_files(hot: &HotFiles) -> Vec<Measurement> {
-    let mut numbers = vec![one(ONLY, "hot_file_share", "share", None, hot.file_share)];
-    numbers.extend(hot.layout_score.map(|score| one(ONLY, "hot_layout_score", "share", None, score)));
+    let mut numbers = vec![measures::HOT_FILE_SHARE.once(ONLY, hot.file_share)];
+    numbers.extend(hot.layout_score.map(|score| measures::HOT_LAYOUT_SCORE.once(ONLY, score)));
     numbers
 }
 
 fn hot_speeds(hot: &HotFiles, model: &Model) -> impl Iterator<Item = Measurement> {
-    let speeds = [(HOT_READ, hot.read_bytes_per_s), (HOT_WRITE, hot.write_bytes_per_s)];
-    speeds.into_iter().filter_map(move |(name, speed)| Some(one(ONLY, name, "B/s", Some(model), speed?)))
+    let speeds = [
+        (measures::HOT_READ_BYTES_PER_S, hot.read_bytes_per_s),
+        (measures::HOT_WRITE_BYTES_PER_S, hot.write_bytes_per_s),
+    ];
+    speeds.into_iter().filter_map(move |(measure, speed)| Some(on(measure, ONLY, model, speed?)))
 }
 
 fn of_benchmark(subject: &str, point: &SequentialPoint) -> Option<Measurement> {
-    Some(one(subject, "sequential_layout_score", "share", None, point.layout_score?))
+    Some(measures::SEQUENTIAL_LAYOUT_SCORE.once(subject, point.layout_score?))
 }
 
 fn speeds(subject: &str, point: &SequentialPoint, model: &Model) -> Vec<Measurement> {
     let speeds = [
-        (CREATE, CREATE_DEVIATION, point.create_bytes_per_s),
-        (READ, READ_DEVIATION, point.read_bytes_per_s),
+        (measures::CREATE_BYTES_PER_S, measures::CREATE_BYTES_PER_S_DEVIATION, point.create_bytes_per_s),
+        (measures::READ_BYTES_PER_S, measures::READ_BYTES_PER_S_DEVIATION, point.read_bytes_per_s),
     ];
     let mut numbers = Vec::new();
     for (mean, deviation, speed) in speeds {
         let Some(speed) = speed else { continue };
-        numbers.push(one(subject, mean, "B/s", Some(model), speed.mean));
-        numbers.push(one(subject, deviation, "B/s", Some(model), speed.standard_deviation));
+        numbers.push(on(mean, subject, model, speed.mean));
+        numbers.push(on(deviation, subject, model, speed.standard_deviation));
     }
     numbers
 }

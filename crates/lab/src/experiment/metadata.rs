@@ -6,19 +6,19 @@
 //! drive's; where it is little, it is this machine's.
 
 use super::cell::Cell;
-use super::measure::{CLEANUP_OVER_PRECREATE, DISK_SHARES, OPERATIONS, OVER_PRECREATE, RATES};
 use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::Error;
 use crate::age::make_target;
 use crate::bench::{begins, record_phase};
 use crate::manifest::Home;
-use crate::series::{At, Identity, ON};
+use crate::series::{At, Identity};
 use crate::workload::unless_interrupted;
 use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall, Task};
 use disk::modelled::Clock;
 use disk::{MemoryLimit, Session};
 use fs::Target;
+use results::measures::{self, Named};
 use results::{Measurement, Store, Watch, number};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -269,6 +269,16 @@ impl metadata::Watch for Told<'_> {
     }
 }
 
+/// Measures of a phase, for messages.
+pub(super) const EXAMPLES: &str = "benchmark_objects_per_s, benchmark_disk_share";
+
+/// Whether it is a measure of a phase.
+pub(super) fn is_measure(name: &str) -> bool {
+    let families = [measures::PHASE_OBJECTS_PER_S, measures::PHASE_DISK_SHARE];
+    let phases = [Phase::Precreate, Phase::Benchmark, Phase::Cleanup];
+    phases.iter().any(|phase| families.iter().any(|family| family.of(phase.name()).name() == name))
+}
+
 /// The numbers of a run: of all its repeats, or of one.
 fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> Vec<Measurement> {
     let mut numbers = Vec::new();
@@ -280,23 +290,23 @@ fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> V
             continue;
         }
         let repetition = if repeat.is_some() { 1 } else { number_of };
-        let mut one = |measure: &str, unit: &str, value| {
-            numbers.push(number(ONLY, &format!("{measure}{ON}{disk}"), unit, repetition, value));
+        let mut one = |measure: Named, value| {
+            numbers.push(measure.on(disk).number(ONLY, repetition, value));
         };
-        let at = outcome.phase as usize;
-        one(RATES[at], "objects/s", outcome.objects_per_s);
+        let phase = outcome.phase.name();
+        one(measures::PHASE_OBJECTS_PER_S.of(phase), outcome.objects_per_s);
         if outcome.time_s > 0.0 {
             // The disk may be busy for a moment before the first rank begins and after the last ends.
-            one(DISK_SHARES[at], "share", (busy_s / outcome.time_s).min(1.0));
+            one(measures::PHASE_DISK_SHARE.of(phase), (busy_s / outcome.time_s).min(1.0));
         }
         let over = precreate.map_or(f64::NAN, |(made, _)| outcome.objects_per_s / made.objects_per_s);
         match outcome.phase {
             Phase::Precreate => {}
             Phase::Benchmark => {
-                one(OPERATIONS, "operations/s", outcome.operations_per_s);
-                one(OVER_PRECREATE, "ratio", over);
+                one(measures::BENCHMARK_OPERATIONS_PER_S.named(), outcome.operations_per_s);
+                one(measures::BENCHMARK_OVER_PRECREATE.named(), over);
             }
-            Phase::Cleanup => one(CLEANUP_OVER_PRECREATE, "ratio", over),
+            Phase::Cleanup => one(measures::CLEANUP_OVER_PRECREATE.named(), over),
         }
     }
     numbers

@@ -1,15 +1,13 @@
 //! What an experiment gave: read back from the store, so that what is shown is what is kept.
 
 use super::check::Checked;
-use super::measure::{AGING_RATIO, WALL_AGING_RATIO};
-use super::personality::{OPERATIONS_RATIO, operations_on};
 use super::spec::{Axis, Plot};
 use super::verification;
 use crate::Error;
 use crate::compare::{SUBJECTS, interval, ratio};
-use crate::series::{MODELLED, ON};
 use crate::tree::{TreeLayout, tree_layout};
 use probe::FileMap;
+use results::measures;
 use results::{Correlation, Interval, RunId, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -198,11 +196,10 @@ pub(crate) fn read_checkpoint(
         let (mut values, mut intervals) = (BTreeMap::new(), BTreeMap::new());
         let mut repetitions: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for number in numbers.iter().filter(|number| number.subject == subject) {
-            let name = match number.measure.split_once(ON) {
-                Some((name, on)) if on == disk => name,
-                Some(_) => continue,
-                None => &number.measure,
-            };
+            let (name, on) = measures::split(&number.measure);
+            if on.is_some_and(|on| on != disk) {
+                continue;
+            }
             let found = interval(&numbers, subject, &number.measure).expect("there is a number");
             values.insert(name.to_owned(), found.median);
             repetitions.entry(name.to_owned()).or_default().push(number.value);
@@ -227,15 +224,18 @@ pub(crate) fn read_checkpoint(
         if let (Some(aged), Some(unaged)) = (&mut aged, &unaged) {
             // Where nothing had to be read there is no ratio.
             let ratio = |measure: &str| ratio(&numbers, measure).filter(|ratio| ratio.median.is_finite());
-            let modelled = ratio(&format!("{MODELLED}{ON}{disk}"));
-            let wall = ratio("scan_s_per_gib").filter(|_| one_disk);
+            let modelled = ratio(measures::MODELLED_S_PER_GIB.on(disk).name());
+            let wall = ratio(measures::SCAN_S_PER_GIB.name).filter(|_| one_disk);
             // A figure may draw them, and a claim be made of them, as of what is measured of one side.
-            let operations = ratio(&operations_on(disk));
-            let ratios = [(AGING_RATIO, modelled), (WALL_AGING_RATIO, wall), (OPERATIONS_RATIO, operations)];
-            for (name, found) in ratios {
+            let operations = ratio(measures::OPERATIONS_PER_S.on(disk).name());
+            for (measure, found) in [
+                (measures::AGING_RATIO, modelled),
+                (measures::WALL_AGING_RATIO, wall),
+                (measures::OPERATIONS_RATIO, operations),
+            ] {
                 let Some(Interval { median, low, high, .. }) = found else { continue };
-                aged.values.insert(name.to_owned(), median);
-                aged.intervals.extend(low.zip(high).map(|ends| (name.to_owned(), ends)));
+                aged.values.insert(measure.name.to_owned(), median);
+                aged.intervals.extend(low.zip(high).map(|ends| (measure.name.to_owned(), ends)));
             }
             let (aged, unaged) = (aged.clone(), unaged.clone());
             let [fs, disk, option] = [fs, disk, option].map(str::to_owned);
@@ -275,7 +275,7 @@ pub(crate) fn read_trees(store: &Store, run: RunId, of: Of, round: u64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::{NewRun, number};
+    use results::NewRun;
 
     #[test]
     fn ratios_of_six_repetitions_have_an_interval() {
@@ -286,16 +286,17 @@ mod tests {
         for repetition in 1..=6 {
             let aged = 10.0 + repetition as f64;
             for (side, cost) in [("aged", aged), ("unaged", 2.0)] {
-                let on_disk = format!("{MODELLED}{ON}hdd");
-                store.record(run, &number(side, &on_disk, "s/GiB", repetition, cost)).unwrap();
-                store.record(run, &number(side, "scan_s_per_gib", "s/GiB", repetition, 1.0)).unwrap();
+                let modelled = measures::MODELLED_S_PER_GIB.on("hdd").number(side, repetition, cost);
+                store.record(run, &modelled).unwrap();
+                let measured = measures::SCAN_S_PER_GIB.number(side, repetition, 1.0);
+                store.record(run, &measured).unwrap();
             }
         }
         let of = Of { fs: "ext4", option: "", seed: 1, one_disk: true };
         let (sides, pairs) = read_checkpoint(&store, run, of, 9, &["hdd".to_owned()]).unwrap();
-        assert_eq!(sides[0].values[AGING_RATIO], 6.75);
-        assert_eq!(sides[0].intervals[AGING_RATIO], (5.5, 8.0));
-        assert_eq!(sides[0].intervals[WALL_AGING_RATIO], (1.0, 1.0));
+        assert_eq!(sides[0].values["aging_ratio"], 6.75);
+        assert_eq!(sides[0].intervals["aging_ratio"], (5.5, 8.0));
+        assert_eq!(sides[0].intervals["wall_aging_ratio"], (1.0, 1.0));
         let interval = pairs[0].aging_ratio_interval.unwrap();
         assert_eq!((pairs[0].aging_ratio, interval.low, interval.n), (Some(6.75), Some(5.5), 6));
     }

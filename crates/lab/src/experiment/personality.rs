@@ -5,17 +5,17 @@
 use super::cell::Cell;
 use super::spec::Scale;
 use crate::age::age;
-use crate::beside::{self, Bench};
+use crate::aged_pair::{self, Access, AgedPair, Subject, Timing};
 use crate::manifest::Home;
 use crate::personality::{QUANTILES, Working, bench_error, numbers};
-use crate::series::{At, Identity, ON};
-use crate::sides::On;
+use crate::series::{At, Identity};
 use crate::workload::unless_interrupted;
 use crate::{AgeSpec, Error};
 use ager::{Conditions, Method};
 use bench::personality::{Kind, Length, Personality, Plan};
 use disk::model::Model;
 use replay::{Data, OnFull};
+use results::measures;
 use results::{Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -64,30 +64,18 @@ impl Default for OnAged {
 /// The kind of workload that this is in an experiment's file.
 pub(super) const KIND: &str = "personality";
 
-/// Operations a second.
-const OPERATIONS: &str = "operations_per_s";
+/// Measures of a kind of operation, for messages.
+pub(super) const EXAMPLES: &str = "read_per_s, read_median_us, read_p99_us, read_p999_us, read_max_us";
 
-/// The same, aged over unaged.
-pub(super) const OPERATIONS_RATIO: &str = "operations_ratio";
-
-/// The name in the store of what [`OPERATIONS_RATIO`] is made of.
-pub(super) fn operations_on(disk: &str) -> String {
-    format!("{OPERATIONS}{ON}{disk}")
-}
-
-/// The measures, as listed in messages.
-pub(super) const MEASURES: &str = "operations_per_s, operations_ratio, mib_per_s, disk_share, and for each \
-                                   kind of operation of a personality, such as read, read_per_s and \
-                                   read_median_us, read_p99_us, read_p999_us, read_max_us";
-
-/// Whether it is a measure of these.
+/// Whether it is a measure of a kind of operation.
 pub(super) fn is_measure(name: &str) -> bool {
     let of_kind = |kind: &Kind| {
-        let rest = name.strip_prefix(kind.name()).and_then(|rest| rest.strip_prefix('_'));
-        let quantile = |rest: &str| rest.strip_suffix("_us").is_some_and(|name| QUANTILES.contains(&name));
-        rest.is_some_and(|rest| rest == "per_s" || quantile(rest))
+        let kind = kind.name();
+        let latency = |quantile: &str| measures::LATENCY_US.of(&format!("{kind}_{quantile}"));
+        measures::OPERATION_PER_S.of(kind).name() == name
+            || QUANTILES.iter().any(|quantile| latency(quantile).name() == name)
     };
-    [OPERATIONS, OPERATIONS_RATIO, "mib_per_s", "disk_share"].contains(&name) || Kind::ALL.iter().any(of_kind)
+    Kind::ALL.iter().any(of_kind)
 }
 
 impl OnAged {
@@ -170,26 +158,24 @@ impl Serving<'_> {
         let length = Length::Time(Duration::from_secs_f64(task.time_s));
         let (dirty_bytes, seed) = (task.dirty_bytes, self.cell.seed);
         let work = Working { personality: &personality, plan: &plan, dirty_bytes, length, seed };
-        let on = On::Aged { work: self.images.to_owned(), name: name.clone() };
+        let on = Subject::Aged { work: self.images.to_owned(), name: name.clone() };
         let mut measured = Vec::new();
         for (named, model) in self.disks {
             let what = format!("{} on {}, {}", self.cell.name, model.name(), personality.name);
-            let bench = Bench {
-                kind: KIND,
-                what: &what,
-                on: &on,
-                against: self.scale.unaged,
-                disk: Some(named),
-                repeat: self.scale.repeat,
-                seed: Some(self.cell.seed),
-                parameters: serde_json::Value::Null,
-                command: self.command,
+            let pair_plan = aged_pair::Plan {
+                run: None,
+                subject: &on,
+                unaged: self.scale.unaged,
+                access: Access::Creates,
+                rewinds: true,
+                timing: Timing::Slept(Some(named)),
             };
-            let gave = beside::run(&bench, self.watch, &mut |side| work.once(side))?;
-            let on = format!("{ON}{}", model.name());
-            for (subject, runs) in &gave.sides {
+            let each = |pair: &mut AgedPair| pair.each(&what, self.scale.repeat, |turn| work.once(turn));
+            let gave = aged_pair::measure(&pair_plan, self.watch, each)?;
+            for (subject, runs) in &gave.result {
                 let repetitions = (1..).zip(runs);
-                measured.extend(repetitions.flat_map(|(at, run)| numbers(run, subject, at, &on)));
+                measured
+                    .extend(repetitions.flat_map(|(at, run)| numbers(run, subject, at, Some(model.name()))));
             }
         }
         let image = self.images.join(format!("{name}.img"));

@@ -17,7 +17,8 @@ use ager::{Conditions, Method, Reached};
 use disk::Session;
 use fs::Target;
 use replay::{Flow, Options, Replay};
-use results::{Measurement, Store, Watch, number};
+use results::measures::{self, Measure};
+use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -75,29 +76,6 @@ pub(super) const KIND: &str = "profile";
 
 /// The profile of a file system that was not aged by one.
 const NATURE: &str = "nature";
-
-/// Its measures, besides the layout score.
-pub(super) const ALIKE: [&str; 19] = [
-    "overwrites",
-    "bound_overwrites",
-    "overwrites_over_bound",
-    "aging_operations",
-    "age_rms_error",
-    "size_rms_error",
-    "depth_rms_error",
-    "fit_p_value",
-    "aging_minutes_per_gib",
-    "free_extents",
-    "free_extent_share",
-    "free_byte_share",
-    "free_mean_bytes",
-    "free_largest_share",
-    "free_mean_difference_bytes",
-    "free_extent_doublings_apart",
-    "new_file_fragments",
-    "new_file_fragments_per_mib",
-    "new_file_fragments_over_real",
-];
 
 impl Profiled {
     /// Refuses what cannot be carried out.
@@ -200,17 +178,17 @@ impl Profiling<'_> {
 }
 
 fn numbers(reached: &Reached, bound: f64, minutes: f64) -> Vec<Measurement> {
-    let one = |measure: &str, unit: &str, value| number(ONLY, measure, unit, 1, value);
+    let one = |measure: Measure, value| measure.once(ONLY, value);
     vec![
-        one("overwrites", "capacities", reached.overwrites),
-        one("bound_overwrites", "capacities", bound),
-        one("overwrites_over_bound", "ratio", reached.overwrites / bound),
-        one("aging_operations", "operations", reached.operations as f64),
-        one("age_rms_error", "share", reached.age.rms_error()),
-        one("size_rms_error", "share", reached.size.rms_error()),
-        one("depth_rms_error", "share", reached.depth.rms_error()),
-        one("fit_p_value", "probability", reached.p_value()),
-        one("aging_minutes_per_gib", "min/GiB", minutes),
+        one(measures::OVERWRITES, reached.overwrites),
+        one(measures::BOUND_OVERWRITES, bound),
+        one(measures::OVERWRITES_OVER_BOUND, reached.overwrites / bound),
+        one(measures::AGING_OPERATIONS, reached.operations as f64),
+        one(measures::AGE_RMS_ERROR, reached.age.rms_error()),
+        one(measures::SIZE_RMS_ERROR, reached.size.rms_error()),
+        one(measures::DEPTH_RMS_ERROR, reached.depth.rms_error()),
+        one(measures::FIT_P_VALUE, reached.p_value()),
+        one(measures::AGING_MINUTES_PER_GIB, minutes),
     ]
 }
 

@@ -4,24 +4,16 @@
 use super::outcome::ONLY;
 use super::spec::Scale;
 use crate::Error;
-use crate::series::{Identity, ON};
+use crate::series::Identity;
 use disk::Session;
 use disk::model::Model;
 use disk::modelled::{Clock, DiskSettings, ModelledDisk};
 use probe::{TransferPlan, TransferPoint, TransferSize};
+use results::measures::{self, Measure};
 use results::{Measurement, Store, Watch, number};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Effective bandwidth.
-pub(super) const BANDWIDTH: &str = "bandwidth_bytes_per_s";
-
-/// The same over the best of all read sizes.
-pub(super) const SHARE_OF_BEST: &str = "share_of_best_bandwidth";
-
-/// The smallest sizes that reach 50 % and 90 % of the best: of the disk, and so the same beside every size.
-pub(super) const NATURAL: [&str; 2] = ["natural_50_bytes", "natural_90_bytes"];
 
 /// How long the reads of a size may take, by the disk's clock: as good as no limit.
 const TIME: Duration = Duration::from_secs(24 * 3600);
@@ -64,16 +56,18 @@ impl Alone<'_> {
 
 /// What was measured with reads of one size on the disk of that name.
 fn numbers(name: &str, measured: &TransferSize, point: &TransferPoint) -> Vec<Measurement> {
-    let one =
-        |measure: &str, unit: &str, value| number(ONLY, &format!("{measure}{ON}{name}"), unit, 1, value);
+    let one = |measure: Measure, value| measure.on(name).number(ONLY, 1, value);
     let mut numbers = Vec::new();
     if let (Some(bandwidth), Some(best)) = (point.bytes_per_s, measured.best_bytes_per_s) {
-        numbers.push(one(BANDWIDTH, "B/s", bandwidth));
-        numbers.push(one(SHARE_OF_BEST, "share", bandwidth / best));
+        numbers.push(one(measures::BANDWIDTH_BYTES_PER_S, bandwidth));
+        numbers.push(one(measures::SHARE_OF_BEST_BANDWIDTH, bandwidth / best));
     }
-    let natural = [measured.natural_50_bytes, measured.natural_90_bytes];
-    for (measure, bytes) in NATURAL.into_iter().zip(natural) {
-        numbers.extend(bytes.map(|bytes| one(measure, "B", bytes as f64)));
+    // Of the disk, and so the same beside every size.
+    for (measure, bytes) in [
+        (measures::NATURAL_50_BYTES, measured.natural_50_bytes),
+        (measures::NATURAL_90_BYTES, measured.natural_90_bytes),
+    ] {
+        numbers.extend(bytes.map(|bytes| one(measure, bytes as f64)));
     }
     numbers
 }

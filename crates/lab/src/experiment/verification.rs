@@ -12,7 +12,8 @@ use activity::ActivitySet;
 use ager::office::OfficeOptions;
 use ager::snapshots::{Options, ShortLived};
 use disk::Session;
-use results::{Measurement, Store, Watch, number};
+use results::measures::{self, Measure};
+use results::{Measurement, Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -77,14 +78,6 @@ pub(super) const KIND: &str = "verify";
 
 /// The sides.
 pub(super) const SIDES: [&str; 2] = ["real", "replayed"];
-
-/// By how much the layout score of the replayed side is the higher.
-const EXCESS: &str = "layout_score_excess";
-/// The mean over all days up to this one of how far the two layout scores are apart.
-const MEAN_DIFFERENCE: &str = "mean_abs_difference";
-
-/// Its measures, besides the layout score, the number of files and the fullness.
-pub(super) const ALIKE: [&str; 2] = [EXCESS, MEAN_DIFFERENCE];
 
 impl Verification {
     /// Refuses what cannot be carried out.
@@ -168,17 +161,13 @@ type Found = BTreeMap<u64, Vec<Measurement>>;
 fn days(verified: &Verified) -> Found {
     let (mut sum, mut count) = (0.0, 0.0);
     let of = |day: &crate::verify::Day| {
-        let mut numbers = both("layout_score", "share", [day.real_score, day.replayed_score]);
-        numbers.extend(both("fullness", "share", [day.real_fullness, day.replayed_fullness]));
-        numbers.extend(both(
-            "files",
-            "files",
-            [Some(day.real_files as f64), Some(day.replayed_files as f64)],
-        ));
+        let mut numbers = both(measures::LAYOUT_SCORE, [day.real_score, day.replayed_score]);
+        numbers.extend(both(measures::FULLNESS, [day.real_fullness, day.replayed_fullness]));
+        numbers.extend(both(measures::FILES, [Some(day.real_files as f64), Some(day.replayed_files as f64)]));
         if let Some((real, replayed)) = day.real_score.zip(day.replayed_score) {
             (sum, count) = (sum + (replayed - real).abs(), count + 1.0);
-            numbers.push(number(ONLY, EXCESS, "share", 1, replayed - real));
-            numbers.push(number(ONLY, MEAN_DIFFERENCE, "share", 1, sum / count));
+            numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
+            numbers.push(measures::MEAN_ABS_DIFFERENCE.once(ONLY, sum / count));
         }
         numbers
     };
@@ -187,18 +176,18 @@ fn days(verified: &Verified) -> Found {
 
 fn size_classes(verified: &Verified) -> Found {
     let of = |class: &crate::verify::SizeScores| {
-        let mut numbers = both("layout_score", "share", [class.real_score, class.replayed_score]);
+        let mut numbers = both(measures::LAYOUT_SCORE, [class.real_score, class.replayed_score]);
         let files = [class.real_files, class.replayed_files].map(|files| Some(files as f64));
-        numbers.extend(both("files", "files", files));
+        numbers.extend(both(measures::FILES, files));
         if let Some((real, replayed)) = class.real_score.zip(class.replayed_score) {
-            numbers.push(number(ONLY, EXCESS, "share", 1, replayed - real));
+            numbers.push(measures::LAYOUT_SCORE_EXCESS.once(ONLY, replayed - real));
         }
         (class.upper_bytes, numbers)
     };
     verified.by_size.iter().map(of).collect()
 }
 
-fn both(measure: &str, unit: &str, values: [Option<f64>; 2]) -> Vec<Measurement> {
+fn both(measure: Measure, values: [Option<f64>; 2]) -> Vec<Measurement> {
     let sides = SIDES.into_iter().zip(values);
-    sides.filter_map(|(side, value)| Some(number(side, measure, unit, 1, value?))).collect()
+    sides.filter_map(|(side, value)| Some(measure.once(side, value?))).collect()
 }

@@ -1,6 +1,11 @@
 use super::*;
 use serde_json::json;
 
+fn number(subject: &str, measure: &str, unit: &str, repetition: u64, value: f64) -> Measurement {
+    let [subject, measure, unit] = [subject, measure, unit].map(str::to_owned);
+    Measurement { subject, measure, unit, repetition, value }
+}
+
 /// The tables as the versions before 2 made them.
 const LAYOUT_1: &str = "
 CREATE TABLE run (

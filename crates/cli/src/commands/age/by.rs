@@ -8,6 +8,7 @@ use ager::mail::Parameters;
 use ager::micro::Intrafile;
 use anyhow::{Result, bail};
 use lab::{AgeBySpec, AgedByWorkload, FileSizes, Git, Mail, Snapshots, TraceFile, Tree, TreeOf, Workload};
+use results::measures::{self, Measure};
 use std::path::PathBuf;
 
 /// Models of disks that scans are priced on, behind that of the disk below.
@@ -122,12 +123,12 @@ fn show(aged: &AgedByWorkload) -> Result<()> {
     }
     let mut rows = Vec::new();
     for pair in &aged.pairs {
-        let value = |measure: &str| number(pair.aged.values.get(measure).copied());
+        let value = |measure: Measure| number(pair.aged.values.get(measure.name).copied());
         rows.push(vec![
             pair.round.to_string(),
             pair.disk.clone(),
-            value("dynamic_layout_score"),
-            value("modelled_s_per_gib"),
+            value(measures::DYNAMIC_LAYOUT_SCORE),
+            value(measures::MODELLED_S_PER_GIB),
             number(pair.aging_ratio),
             number(pair.wall_aging_ratio),
         ]);

@@ -5,30 +5,30 @@ use crate::commands::{aged, compare};
 use crate::output::number;
 use anyhow::{Result, bail};
 use disk::modelled::is_store;
-use lab::{Manifest, On};
+use lab::{Manifest, Subject};
 use results::{Interval, STORE};
 use std::path::Path;
 
 /// Finds out what was named.
-pub fn on(args: &Ground) -> Result<On> {
+pub fn on(args: &Ground) -> Result<Subject> {
     let path = &args.on;
     if path.is_dir() && !is_store(path) {
         return directory(path, args);
     }
     if !path.exists() || is_aged(path)? {
         let (work, name) = aged::place(args.work.as_deref(), path)?;
-        return Ok(On::Aged { work, name });
+        return Ok(Subject::Aged { work, name });
     }
-    Ok(On::Alone { path: path.clone(), work: args.work.clone() })
+    Ok(Subject::Alone { path: path.clone(), work: args.work.clone() })
 }
 
 /// A work directory stands for the aged file system in it; any other is run in.
-fn directory(path: &Path, args: &Ground) -> Result<On> {
+fn directory(path: &Path, args: &Ground) -> Result<Subject> {
     if !path.join(STORE).is_file() {
-        return Ok(On::Alone { path: path.to_owned(), work: args.work.clone() });
+        return Ok(Subject::Alone { path: path.to_owned(), work: args.work.clone() });
     }
     match &compare::complete(path)?[..] {
-        [name] => Ok(On::Aged { work: path.to_owned(), name: name.clone() }),
+        [name] => Ok(Subject::Aged { work: path.to_owned(), name: name.clone() }),
         several => {
             let work = path.display();
             bail!(

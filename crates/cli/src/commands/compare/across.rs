@@ -1,6 +1,6 @@
 //! The table of a comparison across kernels: one for each kind of file system, the kernels side by side.
 
-use super::{measures, over};
+use super::{label, over, shown};
 use crate::output::{self, number};
 use anyhow::Result;
 use lab::Pair;
@@ -23,14 +23,14 @@ fn table(kind: &str, pairs: &[&Pair]) -> Result<()> {
         headings.extend([format!("{kernel}: aged"), "unaged".to_owned(), "aged/unaged".to_owned()]);
     }
     headings.extend(["aged, last/first".to_owned(), "unaged, last/first".to_owned()]);
-    let rows = measures(first).into_iter().map(|(name, of)| {
-        let mut row = vec![name];
+    let rows = shown(first).map(|measure| {
+        let mut row = vec![label(measure, first)];
         for pair in pairs {
-            let (aged, unaged) = (of(&pair.aged), of(&pair.unaged));
+            let (aged, unaged) = (pair.aged.value(measure), pair.unaged.value(measure));
             row.extend([number(aged), number(unaged), number(over(aged, unaged))]);
         }
-        row.push(number(over(of(&last.aged), of(&first.aged))));
-        row.push(number(over(of(&last.unaged), of(&first.unaged))));
+        row.push(number(over(last.aged.value(measure), first.aged.value(measure))));
+        row.push(number(over(last.unaged.value(measure), first.unaged.value(measure))));
         row
     });
     output::table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), rows)

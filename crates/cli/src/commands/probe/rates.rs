@@ -4,7 +4,7 @@ use crate::args::OnFiles;
 use crate::commands::aged;
 use crate::output::number;
 use anyhow::{Context as _, Result};
-use lab::{On, Rates, Ratios};
+use lab::{Rates, Ratios, Subject};
 use results::Spread;
 
 const MIB: f64 = (1u64 << 20) as f64;
@@ -33,11 +33,11 @@ pub fn ratios(ratios: &Ratios) -> [String; 3] {
 }
 
 /// What a benchmark runs on.
-pub fn on(args: &OnFiles) -> Result<On> {
+pub fn on(args: &OnFiles) -> Result<Subject> {
     if let Some(image) = &args.on {
         let (work, name) = aged::place(args.work.as_deref(), image)?;
-        return Ok(On::Aged { work, name });
+        return Ok(Subject::Aged { work, name });
     }
     let path = args.path.clone().context("name a directory, image, device or modelled disk")?;
-    Ok(On::Alone { path, work: args.work.clone() })
+    Ok(Subject::Alone { path, work: args.work.clone() })
 }

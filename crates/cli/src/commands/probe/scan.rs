@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use anyhow::{Result, bail};
 use disk::log::{LogInfo, LogWriter};
 use fs::Target;
-use results::Watch as _;
+use results::{Watch as _, measures};
 use serde_json::json;
 use std::path::Path;
 
@@ -36,8 +36,8 @@ pub fn run(
         scans.push(json!({
             "scan": scanned.scan,
             "dynamic_layout": scanned.dynamic_layout(),
-            "disk_clock_s_per_gib": scanned.disk_clock_s_per_gib(),
-            "modelled_s_per_gib": models.costs(&scanned, disk_bytes),
+            (measures::DISK_CLOCK_S_PER_GIB.name): scanned.disk_clock_s_per_gib(),
+            (measures::MODELLED_S_PER_GIB.name): models.costs(&scanned, disk_bytes),
             "disk_bytes": disk_bytes,
         }));
         last = Some(scanned);

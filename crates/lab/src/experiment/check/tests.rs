@@ -1,9 +1,10 @@
 use super::*;
 use crate::experiment::{Axis, CheckpointSide, FailedCell, Rule};
-use crate::series::MODELLED;
+use results::measures;
 use std::collections::BTreeMap;
 
-const SCORE: &str = "dynamic_layout_score";
+const SCORE: &str = measures::DYNAMIC_LAYOUT_SCORE.name;
+const MODELLED: &str = measures::MODELLED_S_PER_GIB.name;
 
 /// A checkpoint with a score and a cost.
 fn at(fs: &str, disk: &str, option: &str, round: u64, score: f64, cost: f64) -> CheckpointSide {

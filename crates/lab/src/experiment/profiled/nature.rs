@@ -9,7 +9,8 @@ use ager::office::{Office, OfficeOptions};
 use disk::Extent;
 use fs::Target;
 use profile::AgeBy;
-use results::{Measurement, Watch, number};
+use results::measures;
+use results::{Measurement, Watch};
 use std::collections::BTreeMap;
 
 /// The sides: what was not aged by a profile, and what was.
@@ -95,9 +96,9 @@ impl Free {
     fn whole(&self, side: &str) -> [Measurement; 3] {
         let largest = self.lengths.iter().max().copied().unwrap_or(0) as f64;
         [
-            number(side, "free_mean_bytes", "B", 1, self.mean()),
-            number(side, "free_largest_share", "share", 1, largest / self.total().max(1.0)),
-            number(side, "free_extents", "extents", 1, self.lengths.len() as f64),
+            measures::FREE_MEAN_BYTES.once(side, self.mean()),
+            measures::FREE_LARGEST_SHARE.once(side, largest / self.total().max(1.0)),
+            measures::FREE_EXTENTS.once(side, self.lengths.len() as f64),
         ]
     }
 }
@@ -110,8 +111,8 @@ fn found(rounds: &[u64], by: By, both: [&Free; 2]) -> Found {
     let apart = distance::earth_mover(&doublings(real), &doublings(aged));
     let of = |&round: &u64| {
         let mut numbers = vec![
-            number(ONLY, "free_mean_difference_bytes", "B", 1, (aged.mean() - real.mean()).abs()),
-            number(ONLY, "free_extent_doublings_apart", "doublings", 1, apart),
+            measures::FREE_MEAN_DIFFERENCE_BYTES.once(ONLY, (aged.mean() - real.mean()).abs()),
+            measures::FREE_EXTENT_DOUBLINGS_APART.once(ONLY, apart),
         ];
         for (side, free) in SIDES.into_iter().zip(both) {
             numbers.extend(free.whole(side));
@@ -120,18 +121,18 @@ fn found(rounds: &[u64], by: By, both: [&Free; 2]) -> Found {
                     free.lengths.iter().copied().filter(|len| (round..2 * round).contains(len)).collect();
                 let (count, bytes) = (class.len() as f64, class.iter().sum::<u64>() as f64);
                 let of_all = count / free.lengths.len().max(1) as f64;
-                numbers.push(number(side, "free_extent_share", "share", 1, of_all));
-                numbers.push(number(side, "free_byte_share", "share", 1, bytes / free.total().max(1.0)));
+                numbers.push(measures::FREE_EXTENT_SHARE.once(side, of_all));
+                numbers.push(measures::FREE_BYTE_SHARE.once(side, bytes / free.total().max(1.0)));
             }
             if let Some(&fragments) = free.fragments.get(&round) {
                 let per_mib = fragments as f64 / (round as f64 / (1_u64 << 20) as f64);
-                numbers.push(number(side, "new_file_fragments", "fragments", 1, fragments as f64));
-                numbers.push(number(side, "new_file_fragments_per_mib", "fragments/MiB", 1, per_mib));
+                numbers.push(measures::NEW_FILE_FRAGMENTS.once(side, fragments as f64));
+                numbers.push(measures::NEW_FILE_FRAGMENTS_PER_MIB.once(side, per_mib));
             }
         }
         if let Some((&aged, &real)) = aged.fragments.get(&round).zip(real.fragments.get(&round)) {
             let over = aged as f64 / real as f64;
-            numbers.push(number(ONLY, "new_file_fragments_over_real", "ratio", 1, over));
+            numbers.push(measures::NEW_FILE_FRAGMENTS_OVER_REAL.once(ONLY, over));
         }
         (round, numbers)
     };

@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// How a file system is afterwards what it was before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kept {
+pub enum RollbackMethod {
     /// Its modelled disk was rolled back to a snapshot.
     RolledBack,
     /// A copy of its image that shares its blocks was written to.
@@ -41,14 +41,14 @@ pub enum Kept {
     Untouched,
 }
 
-impl Kept {
+impl RollbackMethod {
     /// How a file system that lives there is kept when it is written to.
-    pub(crate) fn at(home: &Home) -> Kept {
+    pub(crate) fn at(home: &Home) -> RollbackMethod {
         match home {
-            Home::Image(_) => Kept::Copied,
-            Home::Modelled { .. } => Kept::RolledBack,
-            Home::Device(_) => Kept::Restored,
-            Home::Dir(_) => Kept::CleanedUp,
+            Home::Image(_) => RollbackMethod::Copied,
+            Home::Modelled { .. } => RollbackMethod::RolledBack,
+            Home::Device(_) => RollbackMethod::Restored,
+            Home::Dir(_) => RollbackMethod::CleanedUp,
         }
     }
 }
@@ -56,8 +56,9 @@ impl Kept {
 /// What was done to a file system so that it is what it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Restored {
-    /// How.
-    pub kept: Kept,
+    /// The method.
+    #[serde(rename = "kept")]
+    pub method: RollbackMethod,
     /// The checksum of all of it, which is the same before and after; none where only its files are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
@@ -69,21 +70,21 @@ pub struct Restored {
 impl Restored {
     /// What that means, for people.
     pub fn said_of(&self, name: &str) -> String {
-        let how = match self.kept {
-            Kept::RolledBack => format!("{name} is rolled back"),
-            Kept::Reflinked => format!("{name} is unchanged (ran on a reflink copy, now deleted)"),
-            Kept::Copied => format!("{name} is unchanged (ran on a copy, now deleted)"),
-            Kept::Restored => {
+        let how = match self.method {
+            RollbackMethod::RolledBack => format!("{name} is rolled back"),
+            RollbackMethod::Reflinked => format!("{name} is unchanged (ran on a reflink copy, now deleted)"),
+            RollbackMethod::Copied => format!("{name} is unchanged (ran on a copy, now deleted)"),
+            RollbackMethod::Restored => {
                 let bytes = crate::bytes(self.restored_bytes.unwrap_or(0));
                 format!("{name} is restored ({bytes} of writes undone)")
             }
-            Kept::CleanedUp => {
+            RollbackMethod::CleanedUp => {
                 format!(
                     "{name} was written to directly: files of the benchmark are deleted, but it cannot be \
                      rolled back"
                 )
             }
-            Kept::Untouched => format!("{name} was only read"),
+            RollbackMethod::Untouched => format!("{name} was only read"),
         };
         self.sha256.map_or(how.clone(), |sha256| format!("{how} (SHA-256 before and after: {sha256})"))
     }
@@ -118,18 +119,18 @@ pub(crate) fn clean_first(dir: &Path, name: &str, watch: &mut dyn Watch) -> Resu
 }
 
 /// A file system that is kept.
-pub(crate) struct Keeping {
+pub(crate) struct RollbackGuard {
     session: Arc<Session>,
     /// What is mounted to be written to.
     made: Made,
     // Dropped before what it lies on.
     target: Option<Box<dyn Target>>,
-    way: Way,
+    strategy: Strategy,
     exact: Option<Exact>,
 }
 
 /// How it is made what it was.
-enum Way {
+enum Strategy {
     /// By a snapshot of a modelled disk, which a note names, or which lies in a directory that goes.
     Snapshot { dir: PathBuf, snapshot: String, dirty: Option<Dirty>, scratch: Option<Scratch> },
     /// By removing the copy that it is, with the directory that holds it.
@@ -155,7 +156,7 @@ enum Whole {
     Store(PathBuf),
 }
 
-impl Keeping {
+impl RollbackGuard {
     /// Prepares what `made` describes to be written to, and opens it. What is to be done in the end is noted beside it, under this
     /// name in `dir`; a note that is there has been seen to before.
     pub(crate) fn open(
@@ -163,28 +164,28 @@ impl Keeping {
         dir: &Path,
         name: &str,
         made: &Made,
-    ) -> Result<Keeping, Error> {
+    ) -> Result<RollbackGuard, Error> {
         let note = note(dir, name);
         let mut keeping = match &made.home {
             Home::Image(image) => {
                 let exact = Exact::of(Whole::File(canonical(image)?))?;
-                Keeping { exact: Some(exact), ..Keeping::copy(session, image, made)? }
+                RollbackGuard { exact: Some(exact), ..RollbackGuard::copy(session, image, made)? }
             }
             Home::Modelled { dir, .. } => {
                 let exact = Exact::of(Whole::Store(dir.clone()))?;
                 let undo = |snapshot: String| Undo::Snapshot { dir: dir.clone(), snapshot };
                 let snapshot = new_name(dir)?;
                 let dirty = Dirty::note(session, &note, &undo(snapshot.clone()))?;
-                let way = Way::snapshot(dir, snapshot, Some(dirty))?;
-                Keeping { exact: Some(exact), ..Keeping::by(session, made.clone(), way) }
+                let strategy = Strategy::snapshot(dir, snapshot, Some(dirty))?;
+                RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made.clone(), strategy) }
             }
             Home::Device(path) => {
                 let device = Device::prepare(session, path, dir, name, &note)?;
                 let exact = Exact { of: Whole::File(path.clone()), before: device.saved() };
-                let way = Way::Device(device.into());
-                Keeping { exact: Some(exact), ..Keeping::by(session, made.clone(), way) }
+                let strategy = Strategy::Device(device.into());
+                RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made.clone(), strategy) }
             }
-            Home::Dir(_) => Keeping::by(session, made.clone(), Way::Cleanup),
+            Home::Dir(_) => RollbackGuard::by(session, made.clone(), Strategy::Cleanup),
         };
         keeping.mount()?;
         Ok(keeping)
@@ -196,7 +197,7 @@ impl Keeping {
         made: &Made,
         image: &Path,
         model: &str,
-    ) -> Result<Keeping, Error> {
+    ) -> Result<RollbackGuard, Error> {
         let image = canonical(image)?;
         let exact = Exact::of(Whole::File(image.clone()))?;
         let beside = image.parent().unwrap_or(Path::new("/"));
@@ -210,45 +211,45 @@ impl Keeping {
         store.close()?;
         drop(store);
         let home = Home::Modelled { dir: dir.clone(), model: model.to_owned(), clock: Clock::Real };
-        let way = Way::Snapshot { dir, snapshot, dirty: None, scratch: Some(scratch) };
+        let strategy = Strategy::Snapshot { dir, snapshot, dirty: None, scratch: Some(scratch) };
         let made = Made { home, ..made.clone() };
-        let mut keeping = Keeping { exact: Some(exact), ..Keeping::by(session, made, way) };
+        let mut keeping = RollbackGuard { exact: Some(exact), ..RollbackGuard::by(session, made, strategy) };
         keeping.mount()?;
         Ok(keeping)
     }
 
     /// Opens what nobody asks afterwards whether it is what it was, as an unaged copy is.
-    pub(crate) fn spare(session: &Arc<Session>, made: &Made) -> Result<Keeping, Error> {
+    pub(crate) fn spare(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
         let mut keeping = match &made.home {
-            Home::Image(image) => Keeping::copy(session, image, made)?,
+            Home::Image(image) => RollbackGuard::copy(session, image, made)?,
             Home::Modelled { dir, .. } => {
-                let way = Way::snapshot(dir, new_name(dir)?, None)?;
-                Keeping::by(session, made.clone(), way)
+                let strategy = Strategy::snapshot(dir, new_name(dir)?, None)?;
+                RollbackGuard::by(session, made.clone(), strategy)
             }
-            Home::Device(_) | Home::Dir(_) => Keeping::by(session, made.clone(), Way::Cleanup),
+            Home::Device(_) | Home::Dir(_) => RollbackGuard::by(session, made.clone(), Strategy::Cleanup),
         };
         keeping.mount()?;
         Ok(keeping)
     }
 
     /// Opens what `made` describes to be read and no more.
-    pub(crate) fn read_only(session: &Arc<Session>, made: &Made) -> Result<Keeping, Error> {
+    pub(crate) fn read_only(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
         let mount_opts = [&made.mount_opts[..], &["ro".to_owned()]].concat();
         let made = Made { mount_opts, ..made.clone() };
-        let mut keeping = Keeping::by(session, made, Way::Untouched);
+        let mut keeping = RollbackGuard::by(session, made, Strategy::Untouched);
         keeping.mount()?;
         Ok(keeping)
     }
 
     /// Opens what `made` describes as it is; whoever writes to it cleans up.
-    pub(crate) fn as_it_is(session: &Arc<Session>, made: &Made) -> Result<Keeping, Error> {
-        let mut keeping = Keeping::by(session, made.clone(), Way::Cleanup);
+    pub(crate) fn as_it_is(session: &Arc<Session>, made: &Made) -> Result<RollbackGuard, Error> {
+        let mut keeping = RollbackGuard::by(session, made.clone(), Strategy::Cleanup);
         keeping.mount()?;
         Ok(keeping)
     }
 
     /// Takes a directory; whoever writes to it cleans up.
-    pub(crate) fn of_dir(session: &Arc<Session>, target: DirTarget, writes: bool) -> Keeping {
+    pub(crate) fn of_dir(session: &Arc<Session>, target: DirTarget, writes: bool) -> RollbackGuard {
         let made = Made {
             home: Home::Dir(target.path().to_owned()),
             fs: "dir".to_owned(),
@@ -259,23 +260,23 @@ impl Keeping {
             read_ahead_kb: 0,
             kernel: None,
         };
-        let way = if writes { Way::Cleanup } else { Way::Untouched };
-        Keeping { target: Some(Box::new(target)), ..Keeping::by(session, made, way) }
+        let strategy = if writes { Strategy::Cleanup } else { Strategy::Untouched };
+        RollbackGuard { target: Some(Box::new(target)), ..RollbackGuard::by(session, made, strategy) }
     }
 
-    fn by(session: &Arc<Session>, made: Made, way: Way) -> Keeping {
-        Keeping { session: session.clone(), made, target: None, way, exact: None }
+    fn by(session: &Arc<Session>, made: Made, strategy: Strategy) -> RollbackGuard {
+        RollbackGuard { session: session.clone(), made, target: None, strategy, exact: None }
     }
 
     /// A copy of an image beside it.
-    fn copy(session: &Arc<Session>, image: &Path, made: &Made) -> Result<Keeping, Error> {
+    fn copy(session: &Arc<Session>, image: &Path, made: &Made) -> Result<RollbackGuard, Error> {
         let image = canonical(image)?;
         let beside = image.parent().unwrap_or(Path::new("/"));
         let scratch = Scratch::make(session, beside, SCRATCH)?;
         let copy = scratch.path().join("copy.img");
         let copied = disk::copy_image(&image, &copy)?;
         let made = Made { home: Home::Image(copy), ..made.clone() };
-        Ok(Keeping::by(session, made, Way::Copy { image, scratch, copied }))
+        Ok(RollbackGuard::by(session, made, Strategy::Copy { image, scratch, copied }))
     }
 
     /// The file system.
@@ -283,13 +284,18 @@ impl Keeping {
         self.target.as_deref_mut().expect("it is open until it is restored")
     }
 
+    /// The same, shared.
+    pub(crate) fn shared(&self) -> &dyn Target {
+        self.target.as_deref().expect("it is open until it is restored")
+    }
+
     /// Whether what is made on it must be deleted by whoever made it.
     pub(crate) fn is_cleaned_up(&self) -> bool {
-        matches!(self.way, Way::Cleanup)
+        matches!(self.strategy, Strategy::Cleanup)
     }
 
     fn mount(&mut self) -> Result<(), Error> {
-        if let Way::Device(device) = &mut self.way {
+        if let Strategy::Device(device) = &mut self.strategy {
             device.watch()?;
         }
         self.target = Some(crate::age::open(&self.session, &self.made)?);
@@ -298,80 +304,80 @@ impl Keeping {
 
     /// Makes it what it was, and opens it again. A directory stays as it is.
     pub(crate) fn rewind(&mut self) -> Result<(), Error> {
-        if matches!(self.way, Way::Cleanup | Way::Untouched) {
+        if matches!(self.strategy, Strategy::Cleanup | Strategy::Untouched) {
             return Ok(());
         }
         self.target.take().map_or(Ok(()), |target| target.close())?;
-        match &mut self.way {
-            Way::Snapshot { dir, snapshot, .. } => {
+        match &mut self.strategy {
+            Strategy::Snapshot { dir, snapshot, .. } => {
                 let mut store = Store::open(dir)?;
                 store.rollback(snapshot)?;
                 store.close()?;
             }
-            Way::Copy { image, scratch, .. } => {
+            Strategy::Copy { image, scratch, .. } => {
                 let copy = scratch.path().join("copy.img");
                 std::fs::remove_file(&copy).map_err(Error::io("removing", &copy))?;
                 disk::copy_image(image, &copy)?;
             }
-            Way::Device(device) => device.restore()?,
-            Way::Cleanup | Way::Untouched => {}
+            Strategy::Device(device) => device.restore()?,
+            Strategy::Cleanup | Strategy::Untouched => {}
         }
         self.mount()
     }
 
     /// Closes it, makes it what it was, and looks whether it is.
     pub(crate) fn restore(self) -> Result<Restored, Error> {
-        let Keeping { target, way, exact, .. } = self;
+        let RollbackGuard { target, strategy, exact, .. } = self;
         target.map_or(Ok(()), |target| target.close())?;
-        let (kept, dirty, restored_bytes) = match way {
+        let (method, dirty, restored_bytes) = match strategy {
             // What lay in a directory of its own goes with it.
-            Way::Snapshot { scratch: Some(scratch), .. } => {
+            Strategy::Snapshot { scratch: Some(scratch), .. } => {
                 drop(scratch);
-                (Kept::Copied, None, None)
+                (RollbackMethod::Copied, None, None)
             }
-            Way::Snapshot { dir, snapshot, dirty, .. } => {
+            Strategy::Snapshot { dir, snapshot, dirty, .. } => {
                 let mut store = Store::open(&dir)?;
                 store.rollback(&snapshot)?;
                 store.forget(&snapshot)?;
                 store.close()?;
-                (Kept::RolledBack, dirty, None)
+                (RollbackMethod::RolledBack, dirty, None)
             }
-            Way::Copy { scratch, copied: Copied::ByReference, .. } => {
+            Strategy::Copy { scratch, copied: Copied::ByReference, .. } => {
                 drop(scratch);
-                (Kept::Reflinked, None, None)
+                (RollbackMethod::Reflinked, None, None)
             }
-            Way::Copy { scratch, .. } => {
+            Strategy::Copy { scratch, .. } => {
                 drop(scratch);
-                (Kept::Copied, None, None)
+                (RollbackMethod::Copied, None, None)
             }
-            Way::Device(mut device) => {
+            Strategy::Device(mut device) => {
                 device.restore()?;
                 if exact.as_ref().is_some_and(|exact| exact.check().is_err()) {
                     // Somebody else has written to it, or past the log.
                     device.restore_all()?;
                 }
                 let (dirty, bytes) = device.done();
-                (Kept::Restored, Some(dirty), Some(bytes))
+                (RollbackMethod::Restored, Some(dirty), Some(bytes))
             }
-            Way::Cleanup => (Kept::CleanedUp, None, None),
-            Way::Untouched => (Kept::Untouched, None, None),
+            Strategy::Cleanup => (RollbackMethod::CleanedUp, None, None),
+            Strategy::Untouched => (RollbackMethod::Untouched, None, None),
         };
         let sha256 = exact.map(|exact| exact.check()).transpose()?;
         dirty.map_or(Ok(()), Dirty::clean)?;
-        Ok(Restored { kept, sha256, restored_bytes })
+        Ok(Restored { method, sha256, restored_bytes })
     }
 }
 
 /// How the directories begin in which copies lie.
 const SCRATCH: &str = "senesce-benchmark";
 
-impl Way {
+impl Strategy {
     /// A modelled disk that has this snapshot from now on.
-    fn snapshot(dir: &Path, snapshot: String, dirty: Option<Dirty>) -> Result<Way, Error> {
+    fn snapshot(dir: &Path, snapshot: String, dirty: Option<Dirty>) -> Result<Strategy, Error> {
         let mut store = Store::open(dir)?;
         store.snapshot(&snapshot)?;
         store.close()?;
-        Ok(Way::Snapshot { dir: dir.to_owned(), snapshot, dirty, scratch: None })
+        Ok(Strategy::Snapshot { dir: dir.to_owned(), snapshot, dirty, scratch: None })
     }
 }
 

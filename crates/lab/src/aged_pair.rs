@@ -1,0 +1,313 @@
+//! The driver of everything that is measured on an aged file system beside its unaged copy, or on one file system alone. It opens the
+//! sides, makes the copy, alternates which side goes first, records what is measured at once, and rolls back what was written to.
+
+mod open;
+mod turn;
+
+pub(crate) use turn::Turn;
+
+use crate::Error;
+use crate::compare::unaged::Unaged;
+use crate::rollback::{Restored, RollbackGuard};
+use crate::scanned::HDD_MODEL;
+use crate::throughput::{Rates, Ratios};
+use crate::work::Work;
+use disk::{Model, Session};
+use fs::Target;
+use open::{Found, Opened};
+use results::{Measurement, NewRun, RunId, Store, Watch};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// An aged file system; beside an unaged copy, unless that is left out.
+    Aged {
+        /// Its work directory, whose store holds the results.
+        work: PathBuf,
+        /// Its name there.
+        name: String,
+    },
+    /// A directory, an image, a device or a modelled disk, alone.
+    Alone {
+        /// Its path.
+        path: PathBuf,
+        /// The work directory whose store holds the results; without one they are only printed.
+        work: Option<PathBuf>,
+    },
+}
+
+impl Subject {
+    fn work(&self) -> Option<&Path> {
+        match self {
+            Subject::Aged { work, .. } => Some(work),
+            Subject::Alone { work, .. } => work.as_deref(),
+        }
+    }
+}
+
+/// What a measurement does to the file systems.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    /// It reads files.
+    Reads,
+    /// It overwrites existing files.
+    Overwrites,
+    /// It creates files, in directories of its own.
+    Creates,
+}
+
+/// Where the time of a modelled disk comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Timing<'a> {
+    /// Requests are recorded, and a model says how long a disk takes for them: the named one, a built-in or a TOML file; otherwise that
+    /// of the disk below, or [`HDD_MODEL`].
+    Priced(Option<&'a str>),
+    /// Modelled disks sleep their service times. An image is put on a disk of the named model.
+    Slept(Option<&'a str>),
+}
+
+impl<'a> Timing<'a> {
+    fn model(self) -> Option<&'a str> {
+        let (Timing::Priced(model) | Timing::Slept(model)) = self;
+        model
+    }
+}
+
+/// A measurement.
+pub(crate) struct Plan<'a> {
+    /// The run in the store; without one, the sides record for themselves.
+    pub run: Option<RunPlan<'a>>,
+    pub subject: &'a Subject,
+    /// Whether an aged file system is measured beside its unaged copy.
+    pub unaged: bool,
+    pub access: Access,
+    /// Whether each repetition begins on the file system as it was.
+    pub rewinds: bool,
+    pub timing: Timing<'a>,
+}
+
+/// A run in the store.
+pub(crate) struct RunPlan<'a> {
+    pub kind: &'static str,
+    pub seed: Option<u64>,
+    /// All parameters, as JSON.
+    pub parameters: serde_json::Value,
+    /// The full command line.
+    pub command: &'a str,
+}
+
+/// The result of a measurement.
+pub(crate) struct Measured<T> {
+    /// Name of the aged file system, or path of the one that was measured alone.
+    pub name: String,
+    pub restored: Restored,
+    /// Model of the modelled disk below; none on a disk of this machine.
+    pub disk: Option<String>,
+    pub result: T,
+}
+
+/// The file systems of a measurement.
+pub(crate) struct AgedPair<'a> {
+    pub name: String,
+    pub session: &'a Arc<Session>,
+    pub watch: &'a mut dyn Watch,
+    /// The store of the work directory.
+    pub store: Option<&'a Store>,
+    /// The model that requests are priced on.
+    pub model: Model,
+    run: Option<RunId>,
+    /// The aged side or the only one is first.
+    sides: Vec<Side>,
+    rewinds: bool,
+    same_disk: bool,
+    traced: bool,
+}
+
+/// One of them.
+struct Side {
+    /// Its name in the store: `aged`, `unaged`, or empty if it is alone.
+    subject: &'static str,
+    guard: RollbackGuard,
+}
+
+/// The name of a side for people.
+pub(crate) fn named(subject: &'static str) -> &'static str {
+    if subject.is_empty() { "alone" } else { subject }
+}
+
+/// Opens the file systems, runs `body` on them, and rolls them back, whatever its result.
+pub(crate) fn measure<T>(
+    plan: &Plan,
+    watch: &mut dyn Watch,
+    body: impl FnOnce(&mut AgedPair) -> Result<T, Error>,
+) -> Result<Measured<T>, Error> {
+    plan.timing.model().map(Model::find).transpose()?;
+    let found = Found::find(plan, watch)?;
+    let session = Session::begin()?;
+    let work = plan.subject.work().map(Work::take).transpose()?;
+    let opened = found.open(plan, &session, watch)?;
+    let store = work.as_ref().map(Work::store).transpose()?;
+    if let Some(work) = &work {
+        work.keep();
+    }
+    let run = store.as_ref().zip(plan.run.as_ref());
+    let run = run.map(|(store, run)| begin(store, run, &found)).transpose()?;
+    let mut recorded = store.as_ref().map(|store| store.noted(&mut *watch));
+    let watch: &mut dyn Watch = match &mut recorded {
+        Some(recorded) => recorded,
+        None => watch,
+    };
+    let open = OpenPlan { plan, name: found.name(), session: &session, store: store.as_ref(), run };
+    let result = open.run(opened, watch, body);
+    if let (Some(store), Some(run)) = (&store, run) {
+        store.end_by(run, &result)?;
+    }
+    result
+}
+
+fn begin(store: &Store, plan: &RunPlan, found: &Found) -> Result<RunId, Error> {
+    let run = store.begin(&NewRun {
+        kind: plan.kind,
+        name: &found.name(),
+        command: plan.command,
+        seed: plan.seed,
+        parameters: plan.parameters.clone(),
+    })?;
+    if let Found::Aged { manifest, .. } = found {
+        store.record_document(run, "", "manifest", manifest)?;
+    }
+    Ok(run)
+}
+
+/// A measurement whose file systems are open.
+struct OpenPlan<'a> {
+    plan: &'a Plan<'a>,
+    name: String,
+    session: &'a Arc<Session>,
+    store: Option<&'a Store>,
+    run: Option<RunId>,
+}
+
+impl OpenPlan<'_> {
+    fn run<T>(
+        self,
+        opened: Opened,
+        watch: &mut dyn Watch,
+        body: impl FnOnce(&mut AgedPair) -> Result<T, Error>,
+    ) -> Result<Measured<T>, Error> {
+        let Opened { mut sides, unaged, same_disk, scratch } = opened;
+        let first = sides[0].guard.target();
+        let own = first.modelled().map(|disk| disk.model()).transpose()?;
+        let disk = own.as_ref().map(|model| model.name().to_owned());
+        let model = match (self.plan.timing, own) {
+            (Timing::Priced(Some(name)), _) => Model::find(name)?,
+            (_, Some(own)) => own,
+            (_, None) => Model::find(HDD_MODEL)?,
+        };
+        let traced = probe::blocktrace::available();
+        if let (Err(why), Timing::Priced(_), None) = (&traced, self.plan.timing, &disk) {
+            watch.say(&format!("no modelled time: block requests cannot be traced: {why}"));
+        }
+        let mut pair = AgedPair {
+            name: self.name.clone(),
+            session: self.session,
+            watch,
+            store: self.store,
+            model,
+            run: self.run,
+            sides,
+            rewinds: self.plan.rewinds,
+            same_disk,
+            traced: traced.is_ok(),
+        };
+        let result = body(&mut pair);
+        let AgedPair { sides, watch, .. } = pair;
+        let mut sides = sides.into_iter();
+        let aged = sides.next().expect("there is a side").guard;
+        // The unaged copy is removed, so it need not be rolled back.
+        drop(sides);
+        let restored = aged.restore();
+        drop(scratch);
+        let removed = unaged.map_or(Ok(()), Unaged::remove);
+        let restored = restored?;
+        match result {
+            Err(_) if disk::interrupted() => Err(Error::Interrupted(restored.said_of(&self.name))),
+            Err(error) => {
+                watch.say(&restored.said_of(&self.name));
+                Err(error)
+            }
+            Ok(result) => removed.map(|()| Measured { name: self.name, restored, disk, result }),
+        }
+    }
+}
+
+impl AgedPair<'_> {
+    /// The names of the sides in the store, and their file systems.
+    pub fn targets(&self) -> impl Iterator<Item = (&'static str, &dyn Target)> {
+        self.sides.iter().map(|side| (side.subject, side.guard.shared()))
+    }
+
+    /// Repeats `work` on every side. Returns its results by side; `what` is for people.
+    pub fn each<T>(
+        &mut self,
+        what: &str,
+        repetitions: u64,
+        mut work: impl FnMut(&mut Turn) -> Result<T, Error>,
+    ) -> Result<Vec<(&'static str, Vec<T>)>, Error> {
+        let mut results: Vec<(&'static str, Vec<T>)> =
+            self.sides.iter().map(|side| (side.subject, Vec::new())).collect();
+        let mut order: Vec<usize> = (0..results.len()).collect();
+        self.watch.phase(&format!("{}: {what}", self.name), Some(repetitions * results.len() as u64));
+        let mut done = 0;
+        for repetition in 1..=repetitions {
+            for &side in &order {
+                if self.rewinds && repetition > 1 {
+                    self.sides[side].guard.rewind()?;
+                }
+                results[side].1.push(work(&mut self.turn(side, repetition))?);
+                done += 1;
+                self.watch.at(done);
+            }
+            // The next repetition begins with the other side, so that a drift of the machine affects both.
+            order.reverse();
+        }
+        Ok(results)
+    }
+
+    fn turn(&mut self, side: usize, repetition: u64) -> Turn<'_> {
+        let side = &mut self.sides[side];
+        Turn {
+            subject: side.subject,
+            repetition,
+            keeps_files: self.rewinds && !side.guard.is_cleaned_up(),
+            target: side.guard.target(),
+            session: self.session,
+            watch: &mut *self.watch,
+            store: self.store,
+            run: self.run,
+            model: &self.model,
+            traced: self.traced,
+        }
+    }
+
+    /// Aged over unaged, of the rates of both sides; none if there is one.
+    pub fn ratio(&self, rates: &[Rates]) -> Option<Ratios> {
+        match rates {
+            [aged, unaged] => Some(Ratios::of(aged, unaged, self.same_disk)),
+            _ => None,
+        }
+    }
+
+    /// Records numbers.
+    pub fn record(&self, numbers: &[Measurement]) -> Result<(), results::Error> {
+        self.store.zip(self.run).map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
+    }
+
+    /// Records a document of the run.
+    pub fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), results::Error> {
+        self.store.zip(self.run).map_or(Ok(()), |(store, run)| store.record_document(run, "", name, body))
+    }
+}

@@ -1,0 +1,90 @@
+//! One repetition on one side.
+
+use crate::Error;
+use crate::throughput::{Once, once};
+use crate::watched::device_bytes;
+use disk::{Model, Scratch, Session};
+use fs::Target;
+use probe::Transfer;
+use results::{Measurement, RunId, Store, Watch};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The directory of the files of a benchmark, below the root of the tree.
+const PLACE: &str = "senesce-benchmark";
+
+/// One repetition on one side.
+pub(crate) struct Turn<'a> {
+    /// The side's name in the store: `aged`, `unaged`, or empty if it is alone.
+    pub subject: &'static str,
+    /// From 1.
+    pub repetition: u64,
+    pub target: &'a mut dyn Target,
+    pub watch: &'a mut dyn Watch,
+    /// The store of the work directory.
+    pub store: Option<&'a Store>,
+    pub(super) session: &'a Arc<Session>,
+    pub(super) run: Option<RunId>,
+    pub(super) model: &'a Model,
+    pub(super) traced: bool,
+    /// Whether the file system is rolled back after the repetition, so that files need not be deleted.
+    pub(super) keeps_files: bool,
+}
+
+/// An empty directory for one repetition.
+pub(crate) struct OwnDir {
+    path: PathBuf,
+    /// Deletes it.
+    _scratch: Option<Scratch>,
+}
+
+impl OwnDir {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Turn<'_> {
+    /// The side's name for people.
+    pub fn name(&self) -> &'static str {
+        super::named(self.subject)
+    }
+
+    /// Makes an empty directory for this repetition.
+    pub fn own_dir(&self) -> Result<OwnDir, Error> {
+        let root = self.target.root();
+        if self.keeps_files {
+            let path = root.join(PLACE);
+            std::fs::create_dir(&path).map_err(Error::io("creating", &path))?;
+            return Ok(OwnDir { path, _scratch: None });
+        }
+        let scratch = Scratch::make(self.session, root, PLACE)?;
+        Ok(OwnDir { path: scratch.path().to_owned(), _scratch: Some(scratch) })
+    }
+
+    /// Runs a phase from a cold cache, and records its rates under names that begin with `what`.
+    pub fn cold(
+        &mut self,
+        what: &str,
+        phase: impl FnOnce(&dyn Target) -> Result<Transfer, Error>,
+    ) -> Result<Once, Error> {
+        self.target.chill()?;
+        let disk_bytes = device_bytes(self.target);
+        let once = once(self.target, self.traced, self.model, disk_bytes, phase)?;
+        self.record(&once.numbers(self.subject, what, self.repetition))?;
+        Ok(once)
+    }
+
+    /// Records numbers.
+    pub fn record(&self, numbers: &[Measurement]) -> Result<(), results::Error> {
+        self.store.zip(self.run).map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
+    }
+
+    /// Records a document of this repetition.
+    pub fn record_document(&self, name: &str, body: &impl Serialize) -> Result<(), results::Error> {
+        let name = format!("{name} {}", self.repetition);
+        let recording = self.store.zip(self.run);
+        recording.map_or(Ok(()), |(store, run)| store.record_document(run, self.subject, &name, body))
+    }
+}

@@ -1,0 +1,295 @@
+//! The table. Costs are seconds for a GiB of allocated bytes of the files that are read; a share is between 0 and 1.
+
+use super::define::measures;
+use super::{Better, Measure};
+
+measures! {
+    /// Time of a cold scan on this machine.
+    SCAN_S_PER_GIB = "scan_s_per_gib", "s/GiB", "scan s/GiB, measured here", Lower;
+    /// Time that the modelled disk takes for the requests of a cold scan, in the order of their issue.
+    MODELLED_S_PER_GIB = "modelled_s_per_gib", "s/GiB", "scan s/GiB, modelled", Lower, by_disk;
+    /// Time that a modelled 7200 rpm disk takes for the requests of a cold scan, in the order of their issue.
+    MODELLED_HDD_S_PER_GIB = "modelled_hdd_s_per_gib", "s/GiB", "scan s/GiB, modelled 7200 rpm disk", Lower;
+    /// Time of a cold scan by the clock of the modelled disk below, which chooses among the requests that wait.
+    DISK_CLOCK_S_PER_GIB = "disk_clock_s_per_gib", "s/GiB", "scan s/GiB, clock of the modelled disk", Lower;
+    /// Time that a modelled 7200 rpm disk takes to read all files in scan order, from their extent maps alone.
+    EXTENT_MAP_HDD_S_PER_GIB = "extent_map_hdd_s_per_gib", "s/GiB", "scan s/GiB, modelled from extent maps", Lower;
+    /// Time of a cold scan of the same side, beside a warm one.
+    COLD_MODELLED_S_PER_GIB = "cold_modelled_s_per_gib", "s/GiB", "cold scan s/GiB, modelled", Lower, by_disk;
+    /// Cost of a warm scan over that of a cold scan of the same side.
+    SHARE_OF_COLD_COST = "share_of_cold_cost", "ratio", "warm over cold scan cost", Lower, by_disk;
+    /// Aged over unaged scan cost on the modelled disk.
+    AGING_RATIO = "aging_ratio", "ratio", "aging ratio, modelled", Lower, by_disk;
+    /// Aged over unaged scan cost on this machine.
+    WALL_AGING_RATIO = "wall_aging_ratio", "ratio", "aging ratio, measured here", Lower;
+    /// Wall time of a scan.
+    SCAN_WALL_S = "scan_wall_s", "s", "scan time", Lower;
+    /// Processor time of a scan.
+    SCAN_CPU_S = "scan_cpu_s", "s", "processor time of the scan", Lower;
+    /// Allocated bytes of the files that a scan reads.
+    SCAN_ALLOCATED_BYTES = "scan_allocated_bytes", "B", "allocated bytes of the files", Neither;
+    /// Read requests of a scan that reach the device.
+    SCAN_REQUESTS = "scan_requests", "requests", "read requests", Lower;
+    /// Bytes that a scan reads from the device.
+    SCAN_READ_BYTES = "scan_read_bytes", "B", "bytes read from the device", Lower;
+
+    /// Share of 4 KiB blocks that a scan reads directly after their predecessor on the device (Conway et al. 2017, section 3.3).
+    DYNAMIC_LAYOUT_SCORE = "dynamic_layout_score", "share", "dynamic layout score", Higher;
+    /// Dynamic layout score without requests for metadata.
+    DYNAMIC_LAYOUT_SCORE_DATA = "dynamic_layout_score_data", "share", "dynamic layout score, data only", Higher;
+    /// Share of the blocks of files, without the first of each, that lie directly behind their predecessor (Smith and Seltzer 1997).
+    LAYOUT_SCORE = "layout_score", "share", "layout score", Higher;
+    /// Layout score of all files as one, in scan order.
+    SCAN_LAYOUT_SCORE = "scan_layout_score", "share", "scan layout score", Higher;
+    /// Extents of all files over the fewest that could hold them.
+    DEGREE_OF_FRAGMENTATION = "degree_of_fragmentation", "ratio", "degree of fragmentation", Lower;
+    /// Files.
+    FILES = "files", "files", "files", Neither;
+    /// Extents of all files.
+    EXTENTS = "extents", "extents", "extents of all files", Lower;
+    /// Layout score of files whose size is a multiple of the block size.
+    LAYOUT_SCORE_MULTIPLES = "layout_score_multiples", "share", "layout score, multiples of a block", Higher;
+    /// Layout score of all other files.
+    LAYOUT_SCORE_OTHERS = "layout_score_others", "share", "layout score, other files", Higher;
+    /// Files with more than one extent.
+    SPLIT_FILES = "split_files", "files", "files with several extents", Lower;
+    /// Share of files with more than one extent.
+    SPLIT_FILE_SHARE = "split_file_share", "share", "files with several extents", Lower;
+
+    /// Free extents.
+    FREE_EXTENTS = "free_extents", "extents", "free extents", Lower;
+    /// Free bytes.
+    FREE_BYTES = "free_bytes", "B", "free space", Neither;
+    /// Mean length of a free extent.
+    FREE_MEAN_BYTES = "free_mean_bytes", "B", "mean free extent", Higher;
+    /// Length of the longest free extent.
+    FREE_LARGEST_BYTES = "free_largest_bytes", "B", "longest free extent", Higher;
+    /// The longest free extent over all free bytes.
+    FREE_LARGEST_SHARE = "free_largest_share", "share", "longest free extent", Higher;
+    /// Free extents of a length class over all free extents.
+    FREE_EXTENT_SHARE = "free_extent_share", "share", "free extents of the class", Neither;
+    /// Bytes in free extents of a length class over all free bytes.
+    FREE_BYTE_SHARE = "free_byte_share", "share", "free bytes in the class", Neither;
+    /// Free fragments of blocks over all free space.
+    FREE_FRAGMENT_SHARE = "free_fragment_share", "share", "free space in fragments", Lower;
+    /// Difference of the mean free extents of an aged and a real file system.
+    FREE_MEAN_DIFFERENCE_BYTES = "free_mean_difference_bytes", "B", "difference of mean free extents", Lower;
+    /// Earth mover's distance of the lengths of free extents of an aged and a real file system, in powers of two.
+    FREE_EXTENT_DOUBLINGS_APART = "free_extent_doublings_apart", "doublings", "distance of free extents", Lower;
+    /// Size of the new file that is written.
+    NEW_FILE_BYTES = "new_file_bytes", "B", "size of a new file", Neither;
+    /// Extents of a new file.
+    NEW_FILE_FRAGMENTS = "new_file_fragments", "extents", "fragments of a new file", Lower;
+    /// Time to write a new file.
+    NEW_FILE_WRITE_S = "new_file_write_s", "s", "time to write a new file", Lower;
+    /// Extents of a new file for each MiB.
+    NEW_FILE_FRAGMENTS_PER_MIB = "new_file_fragments_per_mib", "extents/MiB", "fragments of a new file per MiB", Lower;
+    /// Extents of a new file on an aged over those on a real file system.
+    NEW_FILE_FRAGMENTS_OVER_REAL = "new_file_fragments_over_real", "ratio", "fragments of a new file, aged over real", Neither;
+
+    /// Share of leaves that follow the leaf before them, in key order, on the disk.
+    KEY_ORDER_LAYOUT_SCORE = "key_order_layout_score", "share", "key-order layout score", Higher;
+    /// Mean occupancy of leaves, as a share of the largest node.
+    LEAF_OCCUPANCY = "leaf_occupancy", "share", "leaves full", Neither;
+    /// Mean occupancy of inner nodes.
+    INNER_NODE_OCCUPANCY = "inner_node_occupancy", "share", "inner nodes full", Neither;
+    /// Bytes written for each byte of keys and values since the tree was created.
+    TREE_WRITE_AMPLIFICATION = "tree_write_amplification", "ratio", "write amplification", Lower;
+
+    /// Operations that the aging applied.
+    OPERATIONS = "operations", "operations", "operations", Neither;
+    /// Files that the aging created.
+    CREATIONS = "creations", "files", "creations", Neither;
+    /// Files that the aging deleted.
+    DELETIONS = "deletions", "files", "deletions", Neither;
+    /// Bytes that the aging wrote over the capacity.
+    OVERWRITES = "overwrites", "capacities", "overwrites", Lower;
+    /// Fewest operations that can reach the profile.
+    BOUND_OPERATIONS = "bound_operations", "operations", "lower bound of operations", Neither;
+    /// Overwrites of those operations.
+    BOUND_OVERWRITES = "bound_overwrites", "capacities", "lower bound of overwrites", Neither;
+    /// Overwrites over their lower bound.
+    OVERWRITES_OVER_BOUND = "overwrites_over_bound", "ratio", "overwrites over the bound", Lower;
+    /// Operations applied so far.
+    AGING_OPERATIONS = "aging_operations", "operations", "operations so far", Neither;
+    /// Time of the aging for each GiB of capacity.
+    AGING_MINUTES_PER_GIB = "aging_minutes_per_gib", "min/GiB", "aging time per GiB", Lower;
+    /// Root-mean-square error of the shares of files by age.
+    AGE_RMS_ERROR = "age_rms_error", "share", "error of ages", Lower;
+    /// Root-mean-square error of the shares of files by size.
+    SIZE_RMS_ERROR = "size_rms_error", "share", "error of sizes", Lower;
+    /// Root-mean-square error of the shares of files by depth.
+    DEPTH_RMS_ERROR = "depth_rms_error", "share", "error of depths", Lower;
+    /// Lowest p-value of the chi-square tests of age, size and depth.
+    FIT_P_VALUE = "fit_p_value", "probability", "p-value of the fit", Higher;
+    /// Time of the replay.
+    REPLAY_S = "replay_s", "s", "replay time", Lower;
+    /// Time to fill the surviving files with data.
+    FILL_S = "fill_s", "s", "time to fill files", Lower;
+    /// Files at the end.
+    LIVE_FILES = "live_files", "files", "live files", Neither;
+    /// Share of the capacity in use.
+    FULLNESS = "fullness", "share", "fullness", Neither;
+    /// Operations that failed.
+    ERRORS = "errors", "operations", "failed operations", Lower;
+    /// Bytes that the aged device was sent to write.
+    WRITTEN_BYTES = "written_bytes", "B", "bytes written to the device", Lower;
+
+    /// Layout score of the replayed minus that of the real file system.
+    LAYOUT_SCORE_EXCESS = "layout_score_excess", "share", "layout score, replayed minus real", Neither;
+    /// Mean absolute difference of the layout scores of the replayed and the real file system, over all days so far.
+    MEAN_ABS_DIFFERENCE = "mean_abs_difference", "share", "mean difference of layout scores", Lower;
+
+    /// Rate of a phase, in modelled time.
+    MODELLED_BYTES_PER_S = "*_modelled_bytes_per_s", "B/s", "rate, modelled", Higher;
+    /// Rate of a phase, by the clock of the modelled disk below.
+    DISK_CLOCK_BYTES_PER_S = "*_disk_clock_bytes_per_s", "B/s", "rate, clock of the modelled disk", Higher;
+    /// Rate of a phase on this machine.
+    WALL_BYTES_PER_S = "*_wall_bytes_per_s", "B/s", "rate, measured here", Higher;
+    /// Rate at which files are created on a modelled disk.
+    CREATE_BYTES_PER_S = "create_bytes_per_s", "B/s", "create rate", Higher, by_disk;
+    /// Rate at which files are read from a modelled disk.
+    READ_BYTES_PER_S = "read_bytes_per_s", "B/s", "read rate", Higher, by_disk;
+    /// Standard deviation of the create rate.
+    CREATE_BYTES_PER_S_DEVIATION = "create_bytes_per_s_deviation", "B/s", "deviation of the create rate", Lower, by_disk;
+    /// Standard deviation of the read rate.
+    READ_BYTES_PER_S_DEVIATION = "read_bytes_per_s_deviation", "B/s", "deviation of the read rate", Lower, by_disk;
+    /// Read rate over that of the other policy.
+    READ_GAIN = "read_gain", "ratio", "read rate over the other policy's", Higher, by_disk;
+    /// Layout score of the files of the sequential benchmark.
+    SEQUENTIAL_LAYOUT_SCORE = "sequential_layout_score", "share", "layout score of new files", Higher;
+    /// Hot files.
+    HOT_FILES = "hot_files", "files", "hot files", Neither;
+    /// Bytes of hot files.
+    HOT_BYTES = "hot_bytes", "B", "bytes of hot files", Neither;
+    /// Hot files over all files.
+    HOT_SHARE_OF_FILES = "hot_share_of_files", "share", "hot files of all files", Neither;
+    /// Allocated bytes of hot files over those of all files.
+    HOT_SHARE_OF_SPACE = "hot_share_of_space", "share", "hot files of all space", Neither;
+    /// Hot files over all files of a simulated file system.
+    HOT_FILE_SHARE = "hot_file_share", "share", "hot files of all files", Neither;
+    /// Layout score of hot files.
+    HOT_LAYOUT_SCORE = "hot_layout_score", "share", "layout score of hot files", Higher;
+    /// Rate at which hot files are read from a modelled disk.
+    HOT_READ_BYTES_PER_S = "hot_read_bytes_per_s", "B/s", "read rate of hot files", Higher, by_disk;
+    /// Rate at which hot files are overwritten on a modelled disk.
+    HOT_WRITE_BYTES_PER_S = "hot_write_bytes_per_s", "B/s", "write rate of hot files", Higher, by_disk;
+    /// Effective bandwidth of reads of one size.
+    BANDWIDTH_BYTES_PER_S = "bandwidth_bytes_per_s", "B/s", "bandwidth", Higher, by_disk;
+    /// Bandwidth over the best of all read sizes.
+    SHARE_OF_BEST_BANDWIDTH = "share_of_best_bandwidth", "share", "share of the best bandwidth", Higher, by_disk;
+    /// Smallest read size that reaches half of the best bandwidth.
+    NATURAL_50_BYTES = "natural_50_bytes", "B", "read size for 50 % of the bandwidth", Lower, by_disk;
+    /// Smallest read size that reaches 90 % of the best bandwidth.
+    NATURAL_90_BYTES = "natural_90_bytes", "B", "read size for 90 % of the bandwidth", Lower, by_disk;
+
+    /// Objects of a phase of the metadata benchmark.
+    OBJECTS = "objects", "objects", "objects", Neither;
+    /// Objects per second of a phase.
+    OBJECTS_PER_S = "objects_per_s", "objects/s", "objects per second", Higher;
+    /// Operations per second.
+    OPERATIONS_PER_S = "operations_per_s", "operations/s", "operations per second", Higher, by_disk;
+    /// Operations per second, aged over unaged.
+    OPERATIONS_RATIO = "operations_ratio", "ratio", "operations per second, aged over unaged", Higher, by_disk;
+    /// Data rate.
+    MIB_PER_S = "mib_per_s", "MiB/s", "data rate", Higher, by_disk;
+    /// Share of the time in which the disk was busy.
+    DISK_SHARE = "disk_share", "share", "disk busy", Neither, by_disk;
+    /// Duration of a phase.
+    TIME_S = "time_s", "s", "time", Lower;
+    /// Fastest over slowest rank of a phase.
+    BALANCE = "balance", "%", "balance of the ranks", Higher;
+    /// Objects per second of a phase, in an experiment.
+    PHASE_OBJECTS_PER_S = "*_objects_per_s", "objects/s", "objects per second", Higher, by_disk;
+    /// Share of a phase in which the disk was busy.
+    PHASE_DISK_SHARE = "*_disk_share", "share", "disk busy", Neither, by_disk;
+    /// Operations per second of the benchmark phase, four for each object.
+    BENCHMARK_OPERATIONS_PER_S = "benchmark_operations_per_s", "operations/s", "operations per second", Higher, by_disk;
+    /// Object rate of the benchmark phase over that of the precreate phase.
+    BENCHMARK_OVER_PRECREATE = "benchmark_over_precreate", "ratio", "benchmark over precreate rate", Neither, by_disk;
+    /// Object rate of the cleanup phase over that of the precreate phase.
+    CLEANUP_OVER_PRECREATE = "cleanup_over_precreate", "ratio", "cleanup over precreate rate", Neither, by_disk;
+    /// Operations of one kind per second.
+    OPERATION_PER_S = "*_per_s", "operations/s", "operations per second", Higher, by_disk;
+    /// Quantile of the latency of operations of one kind.
+    LATENCY_US = "*_us", "µs", "latency", Lower, by_disk;
+    /// Operations per second of a job of fio in one direction.
+    FIO_OPERATIONS_PER_S = "*_iops", "operations/s", "operations per second", Higher;
+    /// Data rate of a job of fio in one direction.
+    FIO_BYTES_PER_S = "*_bytes_per_s", "B/s", "data rate", Higher;
+    /// Lowest latency of operations of one kind.
+    LATENCY_MIN = "*_min", "µs", "lowest latency", Lower;
+    /// First quartile of the latency of operations of one kind.
+    LATENCY_Q1 = "*_q1", "µs", "first quartile of latency", Lower;
+    /// Median latency of operations of one kind.
+    LATENCY_MEDIAN = "*_median", "µs", "median latency", Lower;
+    /// Third quartile of the latency of operations of one kind.
+    LATENCY_Q3 = "*_q3", "µs", "third quartile of latency", Lower;
+    /// 90th percentile of the latency of operations of one kind.
+    LATENCY_P90 = "*_p90", "µs", "90th percentile of latency", Lower;
+    /// 99th percentile of the latency of operations of one kind.
+    LATENCY_P99 = "*_p99", "µs", "99th percentile of latency", Lower;
+    /// 99.9th percentile of the latency of operations of one kind.
+    LATENCY_P999 = "*_p999", "µs", "99.9th percentile of latency", Lower;
+    /// Highest latency of operations of one kind.
+    LATENCY_MAX = "*_max", "µs", "highest latency", Lower;
+}
+
+/// The quantiles of the latency of one kind of operation, ascending.
+pub const LATENCIES: [&Measure; 8] = [
+    &LATENCY_MIN,
+    &LATENCY_Q1,
+    &LATENCY_MEDIAN,
+    &LATENCY_Q3,
+    &LATENCY_P90,
+    &LATENCY_P99,
+    &LATENCY_P999,
+    &LATENCY_MAX,
+];
+
+/// The measures of each side of a comparison.
+pub const COMPARED: [&Measure; 25] = [
+    &MODELLED_S_PER_GIB,
+    &DISK_CLOCK_S_PER_GIB,
+    &SCAN_S_PER_GIB,
+    &SCAN_CPU_S,
+    &SCAN_REQUESTS,
+    &SCAN_READ_BYTES,
+    &MODELLED_HDD_S_PER_GIB,
+    &DYNAMIC_LAYOUT_SCORE,
+    &DYNAMIC_LAYOUT_SCORE_DATA,
+    &LAYOUT_SCORE,
+    &SCAN_LAYOUT_SCORE,
+    &DEGREE_OF_FRAGMENTATION,
+    &EXTENT_MAP_HDD_S_PER_GIB,
+    &FILES,
+    &EXTENTS,
+    &FREE_EXTENTS,
+    &FREE_BYTES,
+    &FREE_MEAN_BYTES,
+    &FREE_LARGEST_BYTES,
+    &KEY_ORDER_LAYOUT_SCORE,
+    &LEAF_OCCUPANCY,
+    &INNER_NODE_OCCUPANCY,
+    &TREE_WRITE_AMPLIFICATION,
+    &NEW_FILE_BYTES,
+    &NEW_FILE_FRAGMENTS,
+];
+
+/// Those that every comparison shows, whether they were measured or not.
+pub const SHOWN: [&Measure; 10] = [
+    &MODELLED_S_PER_GIB,
+    &MODELLED_HDD_S_PER_GIB,
+    &SCAN_S_PER_GIB,
+    &DYNAMIC_LAYOUT_SCORE,
+    &LAYOUT_SCORE,
+    &SCAN_LAYOUT_SCORE,
+    &DEGREE_OF_FRAGMENTATION,
+    &SCAN_REQUESTS,
+    &FREE_EXTENTS,
+    &NEW_FILE_FRAGMENTS,
+];
+
+/// Those of a file system that is a tree.
+pub const TREE: [&Measure; 4] =
+    [&KEY_ORDER_LAYOUT_SCORE, &LEAF_OCCUPANCY, &INNER_NODE_OCCUPANCY, &TREE_WRITE_AMPLIFICATION];

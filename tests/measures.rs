@@ -1,0 +1,60 @@
+//! The table of measures, and what is generated from it.
+
+use crate::common::Lab;
+use std::path::{Path, PathBuf};
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// `docs/measures.md` is the table in words: `UPDATE_EXPECT=1` writes it.
+#[test]
+fn the_documentation_lists_every_measure() {
+    let lab = Lab::new();
+    let table = lab.run("store measures --markdown");
+    let page = format!(
+        "# Measures\n\nEverything that the result store holds a number of, as `senesce store measures --markdown` prints it. `*` stands for an \
+         operation, a phase, a job or a size.\nA measure for one disk model has the model in its name: `modelled_s_per_gib on hdd-7200`.\n\n{table}"
+    );
+    expect_test::expect_file![sources().join("docs/measures.md")].assert_eq(&page);
+    let listed = lab.json("store measures");
+    let scan = listed.as_array().unwrap().iter().find(|measure| measure["name"] == "scan_s_per_gib").unwrap();
+    assert_eq!((scan["unit"].as_str(), scan["better"].as_str()), (Some("s/GiB"), Some("lower")));
+    assert!(lab.run("store measures").contains("scan_s_per_gib"));
+    lab.nothing_left();
+}
+
+/// A measure is named once: everything else takes its name from the table.
+#[test]
+fn no_source_names_a_measure_but_the_table() {
+    let listed = Lab::new().json("store measures");
+    let names = listed.as_array().unwrap().iter().map(|measure| measure["name"].as_str().unwrap());
+    // Names of one word are those of other things too, and so are these: a document and a setting.
+    let is_distinct =
+        |name: &&str| name.contains('_') && !name.contains('*') && !["hot_files", "time_s"].contains(name);
+    let names: Vec<String> = names.filter(is_distinct).map(|name| format!("\"{name}\"")).collect();
+    assert!(names.len() > 60, "{names:?}");
+    let mut found = Vec::new();
+    for crate_dir in std::fs::read_dir(sources().join("crates")).unwrap() {
+        look(&crate_dir.unwrap().path().join("src"), &names, &mut found);
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+fn look(dir: &Path, names: &[String], found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            look(&path, names, found);
+        } else if path.extension().is_some_and(|ext| ext == "rs") && !path.ends_with("measures/table.rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            found.extend(
+                names
+                    .iter()
+                    .filter(|name| code.contains(*name))
+                    .map(|name| format!("{}: {name}", path.display())),
+            );
+        }
+    }
+}
