@@ -2,21 +2,12 @@
 
 use super::{MetadataOutcome, MetadataSpec, recorded};
 use crate::Error;
-use crate::compare::{SUBJECTS, unaged};
-use crate::kept::{Keeping, Restored, clean_first};
-use crate::manifest::Manifest;
-use crate::work::Work;
+use crate::aged_pair::{self, Access, Plan, Subject, Timing, Turn};
+use crate::rollback::Restored;
 use bench::metadata::{Keeper, PhaseOutcome, Task};
-use disk::Session;
-use fs::Target;
-use results::{Store, Watch};
+use results::Watch;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
-
-/// The directory of the objects, below the root of the tree.
-const OBJECTS: &str = "senesce-benchmark";
 
 /// What two sides gave.
 #[derive(Clone, Debug, Serialize)]
@@ -57,8 +48,8 @@ pub fn metadata_side(on: &str, side: &str) -> String {
     format!("{on}, {side}")
 }
 
-/// Runs the benchmark of `spec` on the aged file system `on` of its work directory and on an unaged copy; where the objects
-/// are follows from that. Each side is a run of its own in the store.
+/// Runs the benchmark of `spec` on the aged file system `on` of its work directory and on an unaged copy. Each side is a run of its own
+/// in the store.
 pub fn metadata_on(
     spec: &MetadataSpec,
     on: &str,
@@ -66,56 +57,28 @@ pub fn metadata_on(
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<OnAged, Error> {
     spec.task.check().map_err(super::bench_error)?;
-    let dir = spec.work.as_deref().expect("an aged file system lies in a work directory");
-    clean_first(dir, on, watch)?;
-    let manifest = Manifest::load_aged(dir, on)?;
-    let work = Work::take(dir)?;
-    let store = work.store()?;
-    let session = Session::begin()?;
-    let mut aged = Keeping::open(&session, dir, on, &manifest.made)?;
-    let mut running =
-        Running { spec, work: dir, manifest: &manifest, session: &session, store: &store, watch, seen };
-    let measured = running.sides(aged.target());
-    let kept = aged.restore()?;
-    let (aged, unaged) = match measured {
-        Err(_) if disk::interrupted() => Err(Error::Interrupted(kept.said_of(on))),
-        measured => measured,
-    }?;
+    let work = spec.work.clone().expect("an aged file system has a work directory");
+    let plan = Plan {
+        run: None,
+        subject: &Subject::Aged { work, name: on.to_owned() },
+        unaged: true,
+        access: Access::Creates,
+        rewinds: false,
+        timing: Timing::Priced(None),
+    };
+    let mut side = |turn: &mut Turn| -> Result<MetadataOutcome, Error> {
+        turn.target.chill()?;
+        let dir = turn.own_dir()?;
+        let keeper = Keeper::Posix { root: dir.path().to_owned() };
+        let task = Task { keeper, ..spec.task.clone() };
+        let spec = MetadataSpec { name: metadata_side(on, turn.subject), task, ..spec.clone() };
+        recorded(&spec, turn.store, None, turn.watch, seen)
+    };
+    let measured = aged_pair::measure(&plan, watch, |pair| pair.each("metadata benchmark", 1, &mut side))?;
+    let mut sides = measured.result.into_iter().flat_map(|(_, outcomes)| outcomes);
+    let (aged, unaged) = sides.next().zip(sides.next()).expect("there are two sides");
     let pairs = aged.phases.iter().zip(&unaged.phases).map(|(aged, unaged)| PhasePair::of(aged, unaged));
-    Ok(OnAged { name: on.to_owned(), kept, pairs: pairs.collect(), aged, unaged })
-}
-
-/// A benchmark of two sides on its way.
-struct Running<'a> {
-    spec: &'a MetadataSpec,
-    work: &'a Path,
-    manifest: &'a Manifest,
-    session: &'a Arc<Session>,
-    store: &'a Store,
-    watch: &'a mut dyn Watch,
-    seen: &'a mut dyn FnMut(&PhaseOutcome),
-}
-
-impl Running<'_> {
-    /// The aged side and the unaged one. The unaged one is first, and is gone when the other begins.
-    fn sides(&mut self, aged: &mut dyn Target) -> Result<(MetadataOutcome, MetadataOutcome), Error> {
-        let Manifest { name, made, fill, .. } = self.manifest;
-        self.watch.phase(&format!("{name}: copying to a fresh file system"), None);
-        let mut unaged = unaged::make(self.session, self.work, name, made, *fill, aged)?;
-        let of_unaged = self.side(&metadata_side(name, SUBJECTS[1]), unaged.target_mut());
-        unaged.remove()?;
-        let of_unaged = of_unaged?;
-        Ok((self.side(&metadata_side(name, SUBJECTS[0]), aged)?, of_unaged))
-    }
-
-    /// One side, from a cold cache.
-    fn side(&mut self, name: &str, target: &mut dyn Target) -> Result<MetadataOutcome, Error> {
-        target.chill()?;
-        let keeper = Keeper::Posix { root: target.root().join(OBJECTS) };
-        let task = Task { keeper, ..self.spec.task.clone() };
-        let spec = MetadataSpec { name: name.to_owned(), task, ..self.spec.clone() };
-        recorded(&spec, Some(self.store), None, self.watch, self.seen)
-    }
+    Ok(OnAged { name: measured.name, kept: measured.restored, pairs: pairs.collect(), aged, unaged })
 }
 
 impl PhasePair {
