@@ -128,8 +128,7 @@ pub fn hot_files(spec: &HotFilesSpec, watch: &mut dyn Watch) -> Result<HotFilesO
         rewinds: false,
         timing: Timing::Priced(spec.disk.as_deref()),
     };
-    let measured =
-        aged_pair::measure(&plan, watch, |pair| measure(pair, &heat, spec.runs, overwrites))?;
+    let measured = aged_pair::measure(&plan, watch, |pair| measure(pair, &heat, spec.runs, overwrites))?;
     Ok(HotFilesOutcome { name: measured.name, kept: measured.restored, measured: measured.result })
 }
 
@@ -141,8 +140,7 @@ fn measure(pair: &mut AgedPair, heat: &Heat, runs: u64, overwrites: bool) -> Res
         return Err(Error::Refused("no file is hot; use a larger share or more days".to_owned()));
     }
     if matches!(heat, Heat::Days { .. }) && hot.share_of_files() == Some(1.0) {
-        pair.watch
-            .say("all files are hot: if the file times are not the history of this tree, give a share");
+        pair.watch.say("all files are hot: if the file times are not the history of this tree, give a share");
     }
     let layout = |(_, target): (_, &dyn Target)| {
         if !target.maps_files() {
@@ -204,7 +202,8 @@ fn rates(
     runs: u64,
     work: impl Fn(&dyn Target) -> Result<Transfer, Error>,
 ) -> Result<Vec<Rates>, Error> {
-    let all = pair.each(&format!("{phase} hot files"), runs, |turn| turn.cold(&format!("hot_{phase}"), &work))?;
+    let all =
+        pair.each(&format!("{phase} hot files"), runs, |turn| turn.cold(&format!("hot_{phase}"), &work))?;
     Ok(all.iter().map(|(_, once)| Rates::of(once)).collect())
 }
 

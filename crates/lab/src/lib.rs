@@ -21,6 +21,7 @@ pub mod resemble;
 mod rollback;
 mod say;
 pub mod scanned;
+mod scans;
 mod sequential;
 mod series;
 mod side_by_side;
@@ -37,8 +38,8 @@ pub use self::bench::{
     metadata, metadata_on, metadata_side,
 };
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
-pub use aged_pair::Subject;
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
+pub use aged_pair::Subject;
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, compared_numbers, interval, ratio};
 pub use error::Error;
 pub use experiment::{
@@ -58,9 +59,9 @@ pub use personality::{
     PersonalitySpec, Repetition, personality,
 };
 pub use probe::FileMap;
+pub use rollback::{Restored, RollbackMethod};
 pub use say::bytes;
 pub use scanned::HDD_MODEL;
-pub use rollback::{Restored, RollbackMethod};
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
 pub use side_by_side::{Compared, SideBySide, Stored, side_by_side};
 pub use throughput::{Rates, Ratios};

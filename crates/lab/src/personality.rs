@@ -135,9 +135,8 @@ pub fn personality(spec: &PersonalitySpec, watch: &mut dyn Watch) -> Result<Pers
         seed: spec.seed,
     };
     let what = &spec.personality.name;
-    let measured = aged_pair::measure(&pair_plan, watch, |pair| {
-        pair.each(what, spec.repeat, |turn| work.once(turn))
-    })?;
+    let measured =
+        aged_pair::measure(&pair_plan, watch, |pair| pair.each(what, spec.repeat, |turn| work.once(turn)))?;
     Ok(outcome(spec, &plan, measured))
 }
 

@@ -3,13 +3,14 @@
 use crate::age::make_target;
 use crate::compare::{SUBJECTS, unaged};
 use crate::manifest::{Home, Made};
-use crate::scanned::{self, Scanned};
-use crate::workload::{Workload, interrupted, unless_interrupted};
+use crate::scanned::Scanned;
+use crate::scans::{Scan, Scans};
+use crate::workload::{Workload, unless_interrupted};
 use crate::{Error, tree};
 use disk::model::Model;
-use disk::{DeviceCounters, MemoryLimit, Session};
+use disk::{DeviceCounters, Session};
 use fs::Target;
-use probe::{Census, Reader};
+use probe::Reader;
 use results::measures;
 use results::{Measurement, NewRun, RunId, Store, Watch};
 use std::path::Path;
@@ -286,27 +287,20 @@ impl Series<'_> {
             }
         }
         self.phase(round, "scans");
-        let traced = probe::blocktrace::available().is_ok();
-        let census =
-            targets.iter().map(|target| probe::census(target.root())).collect::<Result<Vec<_>, _>>()?;
-        for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
-            // Else they were counted with their extents.
-            if !target.maps_files() {
-                self.store.record(run, &measures::FILES.once(subject, census.files as f64))?;
-            }
-        }
-        for repetition in 1..=self.schedule.repeat {
-            let mut order: Vec<usize> = (0..targets.len()).collect();
-            // Each repetition begins with the other side.
-            order.rotate_left(repetition as usize % targets.len());
-            for side in order {
-                let scanned = self.scan(&mut *targets[side], at, &census[side], traced)?;
-                self.store.record_all(run, &self.numbers(&scanned, SUBJECTS[side], repetition))?;
-                if disk::interrupted() {
-                    return Err(interrupted());
-                }
-            }
-        }
+        let scans = Scans {
+            store: self.store,
+            run,
+            scan: match at {
+                At::Round(_) => Scan::Cold(Reader::Grep),
+                At::Memory(memory_bytes) => Scan::Warm { session: self.session, memory_bytes },
+            },
+            repeat: self.schedule.repeat,
+            traced: probe::blocktrace::available().is_ok(),
+        };
+        let (models, disk_bytes) = (self.models, self.made.size_bytes);
+        scans.run(&mut targets, self.watch, &|scanned, _, subject, repetition| {
+            numbers(models, scanned, disk_bytes, subject, repetition)
+        })?;
         copy.map_or(Ok(()), unaged::Unaged::remove)
     }
 
@@ -326,29 +320,23 @@ impl Series<'_> {
         }
         Ok(())
     }
+}
 
-    fn scan(&self, target: &mut dyn Target, at: At, census: &Census, traced: bool) -> Result<Scanned, Error> {
-        match at {
-            At::Round(_) => scanned::cold(target, Reader::Grep, census, traced),
-            At::Memory(bytes) => {
-                let limit = MemoryLimit::new(self.session, bytes)?;
-                let scanned = scanned::warm(target, census, &limit, traced)?;
-                limit.remove()?;
-                Ok(scanned)
-            }
-        }
+/// The numbers of a scan, its cost on each disk among them.
+fn numbers(
+    models: &[Model],
+    scanned: &Scanned,
+    disk_bytes: u64,
+    subject: &str,
+    repetition: u64,
+) -> Vec<Measurement> {
+    let mut numbers = scanned.numbers(subject, repetition);
+    for model in models {
+        let cost = scanned.modelled_s_per_gib(model, disk_bytes);
+        let measure = measures::MODELLED_S_PER_GIB.on(model.name());
+        numbers.extend(cost.map(|s| measure.number(subject, repetition, s)));
     }
-
-    /// The numbers of a scan, its cost on each disk among them.
-    fn numbers(&self, scanned: &Scanned, subject: &str, repetition: u64) -> Vec<Measurement> {
-        let mut numbers = scanned.numbers(subject, repetition);
-        for model in self.models {
-            let cost = scanned.modelled_s_per_gib(model, self.made.size_bytes);
-            let measure = measures::MODELLED_S_PER_GIB.on(model.name());
-            numbers.extend(cost.map(|s| measure.number(subject, repetition, s)));
-        }
-        numbers
-    }
+    numbers
 }
 
 /// What the device below has been sent to write since it was attached.

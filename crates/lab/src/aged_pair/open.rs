@@ -62,12 +62,7 @@ impl<'a> Found<'a> {
     }
 
     /// Makes the unaged copy, and opens all sides.
-    pub fn open(
-        &self,
-        plan: &Plan,
-        session: &Arc<Session>,
-        watch: &mut dyn Watch,
-    ) -> Result<Opened, Error> {
+    pub fn open(&self, plan: &Plan, session: &Arc<Session>, watch: &mut dyn Watch) -> Result<Opened, Error> {
         match self {
             Found::Aged { work, manifest } => {
                 let Manifest { name, made, .. } = &**manifest;

@@ -2,9 +2,9 @@
 
 use super::{CompareSpec, Models, SUBJECTS};
 use crate::manifest::{Home, Manifest};
-use crate::scanned;
+use crate::scanned::{self, Scanned};
+use crate::scans::{Scan, Scans};
 use crate::watched::device_bytes;
-use crate::workload::interrupted;
 use crate::{Error, say, space, tree};
 use fs::Target;
 use results::measures::{self, Measure};
@@ -62,7 +62,8 @@ impl Measuring<'_> {
             measures::FILES.once(subject, layout.files as f64),
             measures::EXTENTS.once(subject, layout.extents as f64),
         ];
-        let extent_map_hdd = scanned::extents_s_per_gib(&layout, &self.models.hdd, self.disk_bytes(target));
+        let extent_map_hdd =
+            scanned::extents_s_per_gib(&layout, &self.models.hdd, disk_bytes(self.manifest, target));
         let scores: [(Measure, _); 4] = [
             (measures::LAYOUT_SCORE, layout.layout_score),
             (measures::SCAN_LAYOUT_SCORE, layout.scan_layout_score),
@@ -76,15 +77,6 @@ impl Measuring<'_> {
         // One extent or more a file: too much to keep, and the cost drawn from it is kept.
         layout.scan_extents.clear();
         Ok(self.store.record_document(self.run, subject, "static_layout", &layout)?)
-    }
-
-    /// The modelled disk is as large as the file system; below a directory, as the device that holds it.
-    fn disk_bytes(&self, target: &dyn Target) -> u64 {
-        let own = self.manifest.made.size_bytes;
-        match self.manifest.made.home {
-            Home::Dir(_) => device_bytes(target).unwrap_or(own),
-            Home::Image(_) | Home::Device(_) | Home::Modelled { .. } => own,
-        }
     }
 
     fn free_space(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
@@ -115,65 +107,19 @@ impl Measuring<'_> {
             self.watch
                 .say("no dynamic layout score: files in persistent memory are read without block requests");
         }
-        let census = [probe::census(targets[0].root())?, probe::census(targets[1].root())?];
-        for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
-            // Else they were counted with their extents.
-            if !target.maps_files() {
-                self.store.record(self.run, &measures::FILES.once(subject, census.files as f64))?;
-            }
-        }
-        let done = self.store.measurements(self.run)?;
-        let name = self.manifest.name.clone();
-        self.watch.phase(&format!("{name}: cold scans"), Some(2 * self.spec.repeat));
-        for repetition in 1..=self.spec.repeat {
-            // Each repetition begins with the other side.
-            let order = if repetition % 2 == 1 { [0, 1] } else { [1, 0] };
-            for side in order {
-                let subject = SUBJECTS[side];
-                let measured = |m: &Measurement| {
-                    m.subject == subject
-                        && m.measure == measures::SCAN_WALL_S.name
-                        && m.repetition == repetition
-                };
-                if done.iter().any(measured) {
-                    continue;
-                }
-                let numbers = self.scan(targets[side], &census[side], subject, repetition, traced.is_ok())?;
-                self.store.record_all(self.run, &numbers)?;
-                if disk::interrupted() {
-                    return Err(interrupted());
-                }
-                self.watch.at(2 * (repetition - 1) + 1 + u64::from(side == order[1]));
-            }
-        }
-        Ok(())
-    }
-
-    fn scan(
-        &mut self,
-        target: &mut dyn Target,
-        census: &probe::Census,
-        subject: &str,
-        repetition: u64,
-        traced: bool,
-    ) -> Result<Vec<Measurement>, Error> {
-        let cold = scanned::cold(target, self.spec.reader, census, traced)?;
-        self.store.record_document(self.run, subject, "chilled", &cold.chilled)?;
-        let mut numbers = cold.numbers(subject, repetition);
-        if vm::inside().is_some_and(|inside| inside.accelerator == vm::Accelerator::Tcg) {
-            // The time of an emulated processor is that of no disk.
-            numbers.retain(|number| number.measure != measures::SCAN_S_PER_GIB.name);
-        }
-        let disk_bytes = self.disk_bytes(target);
-        let on = |model| cold.modelled_s_per_gib(model, disk_bytes);
-        for (measure, value) in [
-            (measures::MODELLED_HDD_S_PER_GIB, on(&self.models.hdd)),
-            (measures::MODELLED_S_PER_GIB, on(&self.models.modelled)),
-            (measures::DISK_CLOCK_S_PER_GIB, cold.disk_clock_s_per_gib()),
-        ] {
-            numbers.extend(value.map(|value| measure.number(subject, repetition, value)));
-        }
-        Ok(numbers)
+        self.watch.phase(&format!("{}: cold scans", self.manifest.name), Some(2 * self.spec.repeat));
+        let scans = Scans {
+            store: self.store,
+            run: self.run,
+            scan: Scan::Cold(self.spec.reader),
+            repeat: self.spec.repeat,
+            traced: traced.is_ok(),
+        };
+        let (models, manifest) = (self.models, self.manifest);
+        scans.run(&mut targets[..], self.watch, &|cold, target, subject, repetition| {
+            let disk_bytes = disk_bytes(manifest, target);
+            numbers(models, cold, disk_bytes, subject, repetition)
+        })
     }
 
     /// Into how many pieces does a new large file break? The file has one size on both sides, that which suits the fuller one, and the
@@ -217,4 +163,37 @@ impl Measuring<'_> {
         }
         Ok(self.store.record_all(self.run, &numbers)?)
     }
+}
+
+/// The modelled disk is as large as the file system; below a directory, as the device that holds it.
+fn disk_bytes(manifest: &Manifest, target: &dyn Target) -> u64 {
+    let own = manifest.made.size_bytes;
+    match manifest.made.home {
+        Home::Dir(_) => device_bytes(target).unwrap_or(own),
+        Home::Image(_) | Home::Device(_) | Home::Modelled { .. } => own,
+    }
+}
+
+/// The numbers of a cold scan.
+fn numbers(
+    models: &Models,
+    cold: &Scanned,
+    disk_bytes: u64,
+    subject: &str,
+    repetition: u64,
+) -> Vec<Measurement> {
+    let mut numbers = cold.numbers(subject, repetition);
+    if vm::inside().is_some_and(|inside| inside.accelerator == vm::Accelerator::Tcg) {
+        // The time of an emulated processor is that of no disk.
+        numbers.retain(|number| number.measure != measures::SCAN_S_PER_GIB.name);
+    }
+    let on = |model| cold.modelled_s_per_gib(model, disk_bytes);
+    for (measure, value) in [
+        (measures::MODELLED_HDD_S_PER_GIB, on(&models.hdd)),
+        (measures::MODELLED_S_PER_GIB, on(&models.modelled)),
+        (measures::DISK_CLOCK_S_PER_GIB, cold.disk_clock_s_per_gib()),
+    ] {
+        numbers.extend(value.map(|value| measure.number(subject, repetition, value)));
+    }
+    numbers
 }

@@ -10,8 +10,8 @@ use crate::compare::SUBJECTS;
 use crate::series::{At, PICTURE};
 use crate::side_by_side::CheckpointRun;
 use probe::FileMap;
-use results::measures;
 use results::Store;
+use results::measures;
 
 /// The outcome of a run, of these of its jobs, of which some failed.
 pub(super) fn gather(
