@@ -54,6 +54,15 @@ impl From<results::Error> for Error {
     }
 }
 
+impl From<ranks::Error> for Error {
+    fn from(error: ranks::Error) -> Error {
+        match error {
+            ranks::Error::Message(why) => Error::Refused(why),
+            error => Error::Failed(error.to_string()),
+        }
+    }
+}
+
 impl results::RunError for Error {
     fn is_interruption(&self) -> bool {
         matches!(self, Error::Interrupted(_))

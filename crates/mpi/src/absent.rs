@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::launched::launched;
-use bench::metadata::{self, Failure, Group, Interface};
+use bench::metadata::{Failure, Interface};
+use ranks::Group;
 use std::path::Path;
 
 /// The ranks of a run; without MPI there are none.
@@ -32,11 +33,11 @@ impl Group for World {
         match *self {}
     }
 
-    fn gather(&mut self, _: Vec<u8>) -> Result<Vec<Vec<u8>>, metadata::Error> {
+    fn gather(&mut self, _: Vec<u8>) -> Result<Vec<Vec<u8>>, ranks::Error> {
         match *self {}
     }
 
-    fn broadcast(&mut self, _: Vec<u8>) -> Result<Vec<u8>, metadata::Error> {
+    fn broadcast(&mut self, _: Vec<u8>) -> Result<Vec<u8>, ranks::Error> {
         match *self {}
     }
 

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::launched::launched;
-use bench::metadata::{self, Group};
+use ranks::Group;
 use rsmpi::Threading;
 use rsmpi::environment::processor_name;
 use rsmpi::ffi;
@@ -75,7 +75,7 @@ impl Group for World {
         self.all.size() as u32
     }
 
-    fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, metadata::Error> {
+    fn gather(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, ranks::Error> {
         if self.rank() > 0 {
             self.first().send(&message[..]);
             return Ok(Vec::new());
@@ -84,7 +84,7 @@ impl Group for World {
         Ok(std::iter::once(message).chain(others).collect())
     }
 
-    fn broadcast(&mut self, mut message: Vec<u8>) -> Result<Vec<u8>, metadata::Error> {
+    fn broadcast(&mut self, mut message: Vec<u8>) -> Result<Vec<u8>, ranks::Error> {
         let mut length = message.len() as u64;
         self.first().broadcast_into(&mut length);
         message.resize(length as usize, 0);

@@ -44,3 +44,13 @@ pub enum Error {
     #[error("interrupted; the objects still exist: delete them with `--phases cleanup`")]
     Interrupted,
 }
+
+impl From<ranks::Error> for Error {
+    fn from(error: ranks::Error) -> Error {
+        match error {
+            ranks::Error::Rank { rank, why } => Error::Rank { rank, why },
+            ranks::Error::Lost { rank } => Error::Lost { rank },
+            ranks::Error::Message(why) => Error::Settings(why),
+        }
+    }
+}

@@ -1,14 +1,12 @@
 //! Starts the ranks of a run, on any machines, and runs it.
 
 use super::error::Error;
-use super::group::Group;
 use super::interface::{Failure, Interface, Null, Posix};
 use super::outcome::PhaseOutcome;
-use super::processes::{Member, Processes};
 use super::remote::{OpenRemote, Remote};
 use super::run::{Watch, run};
 use super::settings::{Phase, Settings};
-use super::threads::{Threads, threads};
+use ranks::{Group, Member, Processes, Threads, threads};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Command;

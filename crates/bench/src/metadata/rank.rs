@@ -2,7 +2,6 @@
 
 use super::contents::Contents;
 use super::error::Error;
-use super::group::{self, Group};
 use super::interface::{Failure, Interface};
 use super::latency::Op;
 use super::object::Object;
@@ -11,6 +10,7 @@ use super::settings::Settings;
 use super::tally::Tally;
 use super::walk::Walk;
 use quanta::Clock;
+use ranks::Group;
 use std::time::{Duration, Instant};
 
 /// Waits shorter than this are busy-waits: sleeping takes longer.
@@ -156,7 +156,7 @@ impl Rank<'_> {
                 break;
             }
             let before = Instant::now();
-            end = group::most(group, done)?.min(end);
+            end = ranks::maximum(group, done)?.min(end);
             waited_for_others = before.elapsed();
         }
         let mut tally = self.end(doing);
@@ -164,7 +164,7 @@ impl Rank<'_> {
         tally.iterations = done;
         // Ranks that did not reach the stonewall take part too: those that did request the maximum.
         if wall.is_some_and(|wall| wall.wear_out) {
-            group::most(group, done)?;
+            ranks::maximum(group, done)?;
         }
         Ok(tally)
     }

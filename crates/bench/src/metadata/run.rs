@@ -2,7 +2,6 @@
 
 use super::contents::Contents;
 use super::error::Error;
-use super::group::{self, Group};
 use super::interface::Interface;
 use super::outcome::PhaseOutcome;
 use super::rank::Rank;
@@ -12,6 +11,7 @@ use super::settings::{Phase, Settings};
 use super::tally::Tally;
 use super::walk::Walk;
 use quanta::Clock;
+use ranks::Group;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -63,7 +63,7 @@ pub fn run(
     // The latencies of a run that ended early can be read as well, in one file per rank.
     rank.samples.map_or(Ok(()), Samples::finish).and(done)?;
     if let Some(whole) = &settings.latencies {
-        group::meet(conduct.group)?;
+        ranks::barrier(conduct.group)?;
         conduct.alone(|| samples::join(whole, ranks).map_err(|error| error.to_string()))?;
     }
     if let Some(path) = run_info.filter(|_| number == 0 && settings.phases.cleanup) {
@@ -104,7 +104,7 @@ fn positions(settings: &Settings, group: &mut dyn Group, run_info: Option<&Path>
         }
         _ => Ok(vec![settings.start_item; group.ranks() as usize]),
     };
-    group::broadcast(group, &begun?)
+    ranks::broadcast(group, &begun?)
 }
 
 struct PhaseRunner<'a> {
@@ -117,7 +117,7 @@ impl PhaseRunner<'_> {
     /// An action of rank 0 only; the others wait for it.
     fn alone(&mut self, act: impl FnOnce() -> Result<(), String>) -> Result<(), Error> {
         let done = if self.group.rank() == 0 { act() } else { Ok(()) };
-        let done: Result<(), String> = group::broadcast(self.group, &done)?;
+        let done: Result<(), String> = ranks::broadcast(self.group, &done)?;
         done.map_err(|why| Error::Rank { rank: 0, why })
     }
 
@@ -136,9 +136,9 @@ impl PhaseRunner<'_> {
         if let Some(samples) = &mut rank.samples {
             samples.begin(phase, iteration, waiting);
         }
-        group::meet(self.group)?;
+        ranks::barrier(self.group)?;
         let tally = act(rank, self.group)?;
-        let gathered = group::gather(self.group, &(tally, (rank.interrupted)()))?;
+        let gathered = ranks::gather(self.group, &(tally, (rank.interrupted)()))?;
         // A signal to any rank ends all ranks.
         let interrupted = gathered.iter().any(|(_, interrupted)| *interrupted);
         let tallies: Vec<Tally> = gathered.into_iter().map(|(tally, _)| tally).collect();
@@ -161,7 +161,7 @@ impl PhaseRunner<'_> {
             }
         }
         told?;
-        let verdict: Verdict = group::broadcast(self.group, &verdict)?;
+        let verdict: Verdict = ranks::broadcast(self.group, &verdict)?;
         rank.positions = verdict.positions;
         if let Some((rank, why)) = verdict.stop {
             return Err(Error::Rank { rank, why });

@@ -1,6 +1,7 @@
 //! Processes as ranks: the results are those of threads, and killing one ends the run.
 
 use crate::Recorder;
+use ranks::{Group as _, Member, Patience, Processes};
 use senesce_bench::metadata::*;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -8,9 +8,9 @@ use crate::output;
 use crate::progress::Progress;
 use ager::Conditions;
 use anyhow::{Context as _, Result, bail};
-use bench::metadata::Group as _;
 use lab::{AgeSpec, Aged, Home, Made};
 use mpi::World;
+use ranks::Group as _;
 use std::path::{Path, PathBuf};
 
 /// Where images in memory are kept.

@@ -3,11 +3,10 @@
 
 use super::resume;
 use crate::Error;
-use crate::bench::bench_error;
 use crate::feed::Feed;
 use ager::Leg;
-use bench::metadata::Group;
 use fs::{DirTarget, Target as _};
+use ranks::Group;
 use replay::{Failure, Flow, Options, Replay, Share};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -76,14 +75,14 @@ impl<'a> Crew<'a> {
 
     /// Tells the others the job, or what comes next.
     pub fn say(&mut self, what: &impl Serialize) -> Result<(), Error> {
-        self.0.broadcast(encode(what)).map_err(bench_error)?;
+        self.0.broadcast(encode(what))?;
         Ok(())
     }
 
     /// Waits for all ranks, and sums up what they say.
     pub fn gather(&mut self, mine: Part) -> Result<Part, Error> {
         let mut sum = Part { failures: Vec::new(), errors: 0, interrupted: false };
-        for part in self.0.gather(encode(&mine)).map_err(bench_error)? {
+        for part in self.0.gather(encode(&mine))? {
             sum.add(decode(&part)?);
         }
         Ok(sum)
@@ -92,7 +91,7 @@ impl<'a> Crew<'a> {
     /// Lets all ranks end, and sees to it that they have planned the same operations.
     pub fn end(&mut self, digest: &str) -> Result<(), Error> {
         self.say(&Next::End)?;
-        let all = self.0.gather(digest.as_bytes().to_vec()).map_err(bench_error)?;
+        let all = self.0.gather(digest.as_bytes().to_vec())?;
         match all.iter().position(|other| other != digest.as_bytes()) {
             Some(rank) => Err(Error::Failed(format!(
                 "rank {rank} planned different operations than rank 0, so the tree is unusable; run the same \
@@ -132,16 +131,16 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
             }
             Next::End => break,
         };
-        group.gather(encode(&part)).map_err(bench_error)?;
+        group.gather(encode(&part))?;
     }
     drop(feed);
-    group.gather(digest.finish().into_bytes()).map_err(bench_error)?;
+    group.gather(digest.finish().into_bytes())?;
     Ok(())
 }
 
 /// What rank 0 says.
 fn hear<T: DeserializeOwned>(group: &mut dyn Group) -> Result<T, Error> {
-    decode(&group.broadcast(Vec::new()).map_err(bench_error)?)
+    decode(&group.broadcast(Vec::new())?)
 }
 
 fn encode(what: &impl Serialize) -> Vec<u8> {

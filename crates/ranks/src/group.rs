@@ -1,6 +1,6 @@
 //! Communication between the ranks of a run: barriers, results to rank 0, and broadcasts from it.
 
-use super::error::Error;
+use crate::Error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -23,31 +23,25 @@ pub trait Group {
 }
 
 /// [`Group::gather`] of serializable data.
-pub(super) fn gather<T: Serialize + DeserializeOwned>(
-    group: &mut dyn Group,
-    mine: &T,
-) -> Result<Vec<T>, Error> {
+pub fn gather<T: Serialize + DeserializeOwned>(group: &mut dyn Group, mine: &T) -> Result<Vec<T>, Error> {
     let all = group.gather(encode(mine))?;
     all.iter().map(|message| decode(message)).collect()
 }
 
 /// [`Group::broadcast`] of serializable data.
-pub(super) fn broadcast<T: Serialize + DeserializeOwned>(
-    group: &mut dyn Group,
-    mine: &T,
-) -> Result<T, Error> {
+pub fn broadcast<T: Serialize + DeserializeOwned>(group: &mut dyn Group, mine: &T) -> Result<T, Error> {
     decode(&group.broadcast(encode(mine))?)
 }
 
 /// A barrier: returns when all ranks have called it.
-pub(super) fn meet(group: &mut dyn Group) -> Result<(), Error> {
+pub fn barrier(group: &mut dyn Group) -> Result<(), Error> {
     group.gather(Vec::new())?;
     group.broadcast(Vec::new())?;
     Ok(())
 }
 
 /// The maximum over all ranks, on every rank.
-pub(super) fn most(group: &mut dyn Group, mine: u64) -> Result<u64, Error> {
+pub fn maximum(group: &mut dyn Group, mine: u64) -> Result<u64, Error> {
     let most = gather(group, &mine)?.into_iter().max().unwrap_or(mine);
     broadcast(group, &most)
 }
@@ -58,5 +52,5 @@ fn encode<T: Serialize>(plain: &T) -> Vec<u8> {
 
 fn decode<T: DeserializeOwned>(message: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(message)
-        .map_err(|e| Error::Settings(format!("cannot decode a message of a rank: {e}")))
+        .map_err(|e| Error::Message(format!("cannot decode a message of a rank: {e}")))
 }

@@ -1,8 +1,7 @@
 //! Ranks that are processes of one machine. Rank 0 starts the others; each is connected to it by a socket as its standard input, and is
 //! killed when rank 0 exits.
 
-use super::error::Error;
-use super::group::Group;
+use crate::{Error, Group};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -207,7 +206,7 @@ impl Member {
     /// Joins the group through standard input; returns the rank and its job.
     pub fn join() -> Result<(Member, Vec<u8>), Error> {
         let stranger = |why: String| {
-            Error::Settings(format!("ranks cannot be started by hand, only by the benchmark: {why}"))
+            Error::Message(format!("ranks cannot be started by hand, only by the benchmark: {why}"))
         };
         // The rank must not outlive rank 0, which may have exited already.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))

@@ -1,7 +1,6 @@
 //! Ranks that are threads of one process.
 
-use super::error::Error;
-use super::group::Group;
+use crate::{Error, Group};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
