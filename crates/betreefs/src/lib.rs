@@ -28,6 +28,7 @@ mod space;
 mod stream;
 mod superblock;
 mod table;
+mod tree;
 mod xattr;
 
 pub use attr::{Attr, SetAttr};
@@ -46,4 +47,5 @@ pub use record::Time;
 pub use rename::Rename;
 pub use space::Room;
 pub use superblock::{MIN_BYTES, label, mkfs};
+pub use tree::{LevelStat, TreeStat, free_extents, tree_stat};
 pub use xattr::SetXattr;

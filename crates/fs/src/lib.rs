@@ -14,7 +14,7 @@ mod target;
 mod volume;
 mod walk;
 
-pub use betree::Stat as TreeStat;
+pub use betreefs::{LevelStat, TreeStat};
 pub use bulk::{Bulk, Each, bulk};
 pub use copy::{Copied, copy_tree};
 pub use detect::{detect, detect_modelled};

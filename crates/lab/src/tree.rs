@@ -2,7 +2,7 @@
 //! checkpoint and comparison.
 
 use crate::Error;
-use fs::{Target, TreeStat};
+use fs::{LevelStat, Target, TreeStat};
 use results::measures;
 use results::{RunId, Store};
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl From<&TreeStat> for TreeLayout {
     fn from(stat: &TreeStat) -> TreeLayout {
         let amplification =
             |bytes: u64| (stat.given_bytes > 0).then(|| bytes as f64 / stat.given_bytes as f64);
-        let occupancy = |levels: &[betree::Fill]| {
+        let occupancy = |levels: &[LevelStat]| {
             let (nodes, bytes) = levels
                 .iter()
                 .fold((0, 0), |(nodes, bytes), level| (nodes + level.nodes, bytes + level.bytes));

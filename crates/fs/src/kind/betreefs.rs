@@ -96,15 +96,12 @@ impl FileSystem for Betreefs {
 
     /// The free extents in the space map of the last checkpoint, which excludes superblocks and log.
     fn unused(&self, device: &Path, _: &Path) -> Result<Option<Vec<Extent>>, Error> {
-        let free = betree::free(betreefs::image::open_read_only(device)?).map_err(betreefs::Error::from)?;
+        let free = betreefs::free_extents(device)?;
         Ok(Some(free.into_iter().map(|(start_bytes, len_bytes)| Extent { start_bytes, len_bytes }).collect()))
     }
 
     fn tree(&self) -> Option<LookAtTree> {
-        Some(|device| {
-            let disk = betreefs::image::open_read_only(device)?;
-            Ok(betree::stat(disk).map_err(betreefs::Error::from)?)
-        })
+        Some(|device| Ok(betreefs::tree_stat(device)?))
     }
 
     /// The page cache of the mount is filled from the server's memory; the server reads ahead on the disk in the layout of the store.
