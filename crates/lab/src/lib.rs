@@ -14,6 +14,7 @@ mod feed;
 mod fio;
 mod hot_files;
 pub mod images;
+mod io_capture;
 mod manifest;
 mod names;
 mod personality;
@@ -29,7 +30,6 @@ mod space;
 mod throughput;
 mod tree;
 mod verify;
-mod watched;
 mod work;
 mod workload;
 

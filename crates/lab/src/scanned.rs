@@ -1,7 +1,7 @@
 //! One scan of a tree, with all that can be told of it: a cold one, or a warm one with little memory.
 
 use crate::Error;
-use crate::watched::{self, Seen};
+use crate::io_capture::{self, Observation};
 use disk::MemoryLimit;
 use disk::model::{Model, price_extents};
 use fs::Target;
@@ -19,7 +19,7 @@ pub struct Scanned {
     /// What was read, and how long it took.
     pub scan: Scan,
     /// What the device had to do for it.
-    pub seen: Seen,
+    pub seen: Observation,
     block_bytes: u64,
 }
 
@@ -32,7 +32,7 @@ pub fn cold(
     traced: bool,
 ) -> Result<Scanned, Error> {
     let chilled = target.chill()?;
-    watched(target, traced, chilled, |target| Ok(probe::scan(target.root(), reader, census)?))
+    capture(target, traced, chilled, |target| Ok(probe::scan(target.root(), reader, census)?))
 }
 
 /// Makes `target` cold, reads it within `limit`, so that what fits stays in memory, and then once more, which is what is
@@ -55,17 +55,17 @@ pub fn again(
     limit: &MemoryLimit,
     traced: bool,
 ) -> Result<Scanned, Error> {
-    watched(target, traced, Vec::new(), |target| Ok(probe::scan_limited(target.root(), census, limit)?))
+    capture(target, traced, Vec::new(), |target| Ok(probe::scan_limited(target.root(), census, limit)?))
 }
 
 /// Scans, with an eye on the device.
-fn watched(
+fn capture(
     target: &dyn Target,
     traced: bool,
     chilled: Vec<String>,
     scan: impl FnOnce(&dyn Target) -> Result<Scan, Error>,
 ) -> Result<Scanned, Error> {
-    let (scan, seen) = watched::watched(target, traced, scan)?;
+    let (scan, seen) = io_capture::capture(target, traced, scan)?;
     Ok(Scanned { chilled, scan, seen, block_bytes: target.block_bytes() })
 }
 

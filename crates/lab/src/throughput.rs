@@ -1,7 +1,7 @@
 //! What files are read or written at: bytes a second, in modelled time, by the clock of a modelled disk and by the wall.
 
 use crate::Error;
-use crate::watched::watched;
+use crate::io_capture::capture;
 use disk::model::Model;
 use fs::Target;
 use probe::Transfer;
@@ -26,7 +26,7 @@ pub(crate) fn once(
     disk_bytes: Option<u64>,
     phase: impl FnOnce(&dyn Target) -> Result<Transfer, Error>,
 ) -> Result<Once, Error> {
-    let (Transfer { bytes, wall_s }, seen) = watched(target, traced, phase)?;
+    let (Transfer { bytes, wall_s }, seen) = capture(target, traced, phase)?;
     let rate = |seconds: f64| (seconds > 0.0).then(|| bytes as f64 / seconds);
     Ok(Once {
         modelled: disk_bytes.and_then(|size| seen.modelled_s(model, size)).and_then(rate),

@@ -1,8 +1,8 @@
 //! One repetition on one side.
 
 use crate::Error;
+use crate::io_capture::device_bytes;
 use crate::throughput::{Once, once};
-use crate::watched::device_bytes;
 use disk::{Model, Scratch, Session};
 use fs::Target;
 use probe::Transfer;

@@ -1,10 +1,10 @@
 //! All measurements of a comparison, each recorded as soon as it is known.
 
 use super::{CompareSpec, Models, SUBJECTS};
+use crate::io_capture::device_bytes;
 use crate::manifest::{Home, Manifest};
 use crate::scanned::{self, Scanned};
 use crate::scans::{Scan, Scans};
-use crate::watched::device_bytes;
 use crate::{Error, say, space, tree};
 use fs::Target;
 use results::measures::{self, Measure};

@@ -11,7 +11,7 @@ use probe::Recorder;
 const TRACE_BUFFER_KB: u32 = 16 * 1024;
 
 /// What a device had to do.
-pub struct Seen {
+pub struct Observation {
     /// The requests that reached it, where they are known.
     pub requests: Option<Vec<Request>>,
     /// Whether a modelled disk logged them, which does not tell data from metadata.
@@ -21,7 +21,7 @@ pub struct Seen {
     pub disk_clock_s: Option<f64>,
 }
 
-impl Seen {
+impl Observation {
     /// Seconds that a disk of this model and size takes for the requests, in the order of their issue, whatever angle it stands at first.
     pub fn modelled_s(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
         Some(price_expected(model, disk_bytes, self.requests.as_ref()?).total_s())
@@ -30,11 +30,11 @@ impl Seen {
 
 /// Does `work`, with an eye on the device; `traced` where block requests can be traced. A modelled disk has a log of its own
 /// for where they cannot.
-pub(crate) fn watched<T>(
+pub(crate) fn capture<T>(
     target: &dyn Target,
     traced: bool,
     work: impl FnOnce(&dyn Target) -> Result<T, Error>,
-) -> Result<(T, Seen), Error> {
+) -> Result<(T, Observation), Error> {
     let recorder = match target.device() {
         Some((_, devno)) if traced && target.makes_requests() => {
             Some(Recorder::start(devno, TRACE_BUFFER_KB)?)
@@ -51,7 +51,7 @@ pub(crate) fn watched<T>(
     let traced = recorder.map(Recorder::stop).transpose()?;
     let clock_s = end_ns.zip(begin_ns).map(|(end, begin)| (end - begin) as f64 / 1e9);
     let disk_clock_s = clock_s.filter(|s| *s > 0.0);
-    Ok((done, Seen { requests: traced.or(log), own_log, disk_clock_s }))
+    Ok((done, Observation { requests: traced.or(log), own_log, disk_clock_s }))
 }
 
 /// The requests of a log, all of them: with some missing the work would look cheaper than it is.
