@@ -23,7 +23,7 @@ pub use scores::Scores;
 pub use shelf::{ENDING, Shelf};
 pub use sign::{Key, make_key, sign, sign_catalogue};
 
-use crate::{Error, say};
+use crate::{Error, messages};
 use results::Watch;
 use saved::{NewFile, Saved};
 use std::path::Path;
@@ -61,9 +61,9 @@ impl Image {
         if needed > free {
             return Err(Error::Refused(format!(
                 "restoring {name} needs {}, but {} has {} free; free some space or choose another directory",
-                say::bytes(needed),
+                messages::bytes(needed),
                 dir.display(),
-                say::bytes(free)
+                messages::bytes(free)
             )));
         }
         self.saved.restore(&mut out, &mut progress(watch, &format!("{name}: restoring")))?;

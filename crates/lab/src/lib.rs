@@ -16,11 +16,11 @@ mod hot_files;
 pub mod images;
 mod io_capture;
 mod manifest;
+mod messages;
 mod names;
 mod personality;
 pub mod resemble;
 mod rollback;
-mod say;
 pub mod scanned;
 mod scans;
 mod sequential;
@@ -53,6 +53,7 @@ pub use hot_files::{
     hot_files,
 };
 pub use manifest::{AgedBy, Home, Made, Manifest, Stage};
+pub use messages::bytes;
 pub use names::can_name;
 pub use personality::{
     PERSONALITY_KIND, PERSONALITY_RUN, PersonalityOutcome, PersonalityRatios, PersonalitySide,
@@ -60,7 +61,6 @@ pub use personality::{
 };
 pub use probe::FileMap;
 pub use rollback::{Restored, RollbackMethod};
-pub use say::bytes;
 pub use scanned::HDD_MODEL;
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
 pub use side_by_side::{Compared, SideBySide, Stored, side_by_side};

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::manifest::{Home, Made};
-use crate::say::bytes;
+use crate::messages::bytes;
 use ager::Plan;
 use replay::Data;
 use std::path::Path;

@@ -26,7 +26,7 @@ pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error
     let ager = ager::begin(&spec.conditions)?;
     let laying_out = start.elapsed();
     let plan = ager.plan().clone();
-    crate::say::plan(&plan, &spec.conditions, watch);
+    crate::messages::plan(&plan, &spec.conditions, watch);
     let mut digest = TraceDigest::new();
     let mut writer = resume::trace_writer(spec)?;
     let mut feed = Feed::new(ager, &mut digest, writer.as_mut());

@@ -6,7 +6,7 @@ use super::{AgeSpec, resume};
 use crate::feed::Feed;
 use crate::manifest::{Home, Made, Manifest, Stage};
 use crate::work::Work;
-use crate::{Error, say, space};
+use crate::{Error, messages, space};
 use disk::Session;
 use fs::{DirTarget, Place, Target};
 use ranks::{Group, threads};
@@ -39,7 +39,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     let mut manifest = resume::manifest(spec)?;
     manifest.made.check(spec.erase.as_deref(), manifest.stage == Stage::Making)?;
     let plan = ager::go_on(&manifest.legs[..manifest.legs.len() - 1], &spec.conditions)?.plan().clone();
-    say::plan(&plan, &spec.conditions, watch);
+    messages::plan(&plan, &spec.conditions, watch);
     let already = if manifest.stage == Stage::Making { 0 } else { allocated_bytes(&spec.made.home) };
     space::check_written(&spec.made, &plan, spec.conditions.overwrites)?;
     space::check(&spec.made, &plan, spec.data(), spec.fill, already)?;
@@ -84,7 +84,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
         && result.is_err()
     {
         // The error of the run is the one to tell; this may be its cause.
-        let _ = say::failed_requests(target, watch);
+        let _ = messages::failed_requests(target, watch);
     }
     let run = stages.manifest.run();
     if let Ok(aged) = &result {
@@ -167,7 +167,7 @@ impl Stages<'_> {
         }
         self.crew.end(&aged.trace_sha256)?;
         aged.checker_clean = self.check(watch)?;
-        say::failed_requests(self.target(), watch)?;
+        messages::failed_requests(self.target(), watch)?;
         self.manifest.stage = Stage::Done;
         self.manifest.save(&self.spec.work)?;
         self.target.take().expect("the target is there until now").close()?;

@@ -5,7 +5,7 @@ use super::scores::Scores;
 use super::shelf::Shelf;
 use crate::Error;
 use crate::manifest::{Home, Manifest};
-use crate::say::bytes;
+use crate::messages::bytes;
 use disk::Session;
 use fs::Target;
 use results::Watch;

@@ -5,7 +5,7 @@ use super::NewFileSize;
 use super::look::{Rest, Seen, place};
 use crate::Error;
 use crate::manifest::{Home, Made};
-use crate::say::bytes;
+use crate::messages::bytes;
 use disk::{Scratch, Session};
 use results::Watch;
 use saved::{Kept, NewFile};
