@@ -1,10 +1,10 @@
 //! Ages one file system by a workload and keeps it: what `compare` and the probes then measure.
 
 use crate::Error;
+use crate::compare_runs::{CHECKPOINTS, CheckpointRun};
 use crate::experiment::{CheckpointPair, CheckpointSide, Of, TreeAt, read_checkpoint, read_trees};
 use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
-use crate::side_by_side::{CHECKPOINTS, CheckpointRun};
 use crate::work::Work;
 use crate::workload::{Workload, unless_interrupted};
 use disk::Session;

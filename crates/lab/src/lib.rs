@@ -8,6 +8,7 @@ mod age_by;
 mod aged_pair;
 mod bench;
 mod compare;
+mod compare_runs;
 mod error;
 mod experiment;
 mod feed;
@@ -25,7 +26,6 @@ pub mod scanned;
 mod scans;
 mod sequential;
 mod series;
-mod side_by_side;
 mod space;
 mod throughput;
 mod tree;
@@ -41,6 +41,7 @@ pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, pla
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};
 pub use aged_pair::Subject;
 pub use compare::{CompareSpec, Pair, SUBJECTS, Side, compare, compared_numbers, interval, ratio};
+pub use compare_runs::{Compared, RunComparison, Stored, compare_runs};
 pub use error::Error;
 pub use experiment::{
     AllDone, AllSpec, Axis, Check, Checked, CheckpointPair, CheckpointSide, Correlated, Experiment,
@@ -63,7 +64,6 @@ pub use probe::FileMap;
 pub use rollback::{Restored, RollbackMethod};
 pub use scanned::HDD_MODEL;
 pub use sequential::{SequentialOutcome, SequentialSize, SequentialSpec, sequential};
-pub use side_by_side::{Compared, SideBySide, Stored, side_by_side};
 pub use throughput::{Rates, Ratios};
 pub use tree::{FreeExtents, TreeLayout, TreeLevel, tree_layout};
 pub use verify::{Case, Day, Distances, SizeScores, Verified, VerifySpec, distance, verified, verify};

@@ -7,8 +7,8 @@ use super::outcome::{
 use super::plan::{Job, Plan, Work};
 use crate::Error;
 use crate::compare::SUBJECTS;
+use crate::compare_runs::CheckpointRun;
 use crate::series::{At, PICTURE};
-use crate::side_by_side::CheckpointRun;
 use probe::FileMap;
 use results::Store;
 use results::measures;

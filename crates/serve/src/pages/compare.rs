@@ -6,7 +6,7 @@ use crate::html::Html;
 use crate::http::Response;
 use crate::query::Query;
 use crate::stores::{Opened, Place, RunAt};
-use lab::{Compared, SideBySide, side_by_side};
+use lab::{Compared, RunComparison, compare_runs};
 use results::{Interval, Run};
 
 /// Maximum number of measures on a page; series of hundreds of checkpoints have more than a reader can use.
@@ -20,8 +20,8 @@ pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
     };
     let found = |opened: &Opened, at: RunAt| opened.run(at.run.0).expect("the run was found").clone();
     let runs = [found(&first, a), found(&second, b)];
-    let beside = match side_by_side((&first.store, &runs[0]), (&second.store, &runs[1])) {
-        Ok(beside) => beside,
+    let comparison = match compare_runs((&first.store, &runs[0]), (&second.store, &runs[1])) {
+        Ok(comparison) => comparison,
         Err(error) => return super::failed(error),
     };
     let heading = format!("Run {} compared with run {}", b.run.0, a.run.0);
@@ -46,15 +46,15 @@ pub fn compare(places: &[Place], a: RunAt, b: RunAt) -> Response {
                 let turned = Query::default().with("a", Some(&b.name())).with("b", Some(&a.name()));
                 html.link(&turned.at("/compare"), "Swap A and B");
             });
-            cautions(html, &runs, &beside);
-            measures(html, &beside);
-            conditions(html, &beside);
+            cautions(html, &runs, &comparison);
+            measures(html, &comparison);
+            conditions(html, &comparison);
         }),
     )
 }
 
 /// Caveats about the comparison.
-fn cautions(html: &mut Html, [a, b]: &[Run; 2], beside: &SideBySide) {
+fn cautions(html: &mut Html, [a, b]: &[Run; 2], comparison: &RunComparison) {
     let mut said = Vec::new();
     if a.state != "done" || b.state != "done" {
         said.push("Not both runs are complete: the comparison uses the measurements so far.".to_owned());
@@ -75,21 +75,21 @@ fn cautions(html: &mut Html, [a, b]: &[Run; 2], beside: &SideBySide) {
     if a.tool != b.tool {
         said.push(format!("The runs are from different versions, {} and {}.", a.tool, b.tool));
     }
-    if !beside.conditions.is_empty() {
+    if !comparison.conditions.is_empty() {
         said.push(format!(
             "{} conditions differ, as listed below: any of them may cause a difference.",
-            beside.conditions.len()
+            comparison.conditions.len()
         ));
     }
-    let few = beside.measures.iter().filter(|measure| !measure.difference.can_tell()).count();
+    let few = comparison.measures.iter().filter(|measure| !measure.difference.can_tell()).count();
     if few > 0 {
         said.push(format!(
             "Of {} measures, {few} have too few repetitions to detect a difference: the test needs 4 of \
              each, or 3 and 5. A median interval needs 6.",
-            beside.measures.len()
+            comparison.measures.len()
         ));
     }
-    let tested = beside.measures.len() - few;
+    let tested = comparison.measures.len() - few;
     if tested > 0 {
         said.push(format!(
             "{tested} measures are tested at 5 % each: between equal runs, one test in twenty \
@@ -102,10 +102,10 @@ fn cautions(html: &mut Html, [a, b]: &[Run; 2], beside: &SideBySide) {
     });
 }
 
-fn measures(html: &mut Html, beside: &SideBySide) {
+fn measures(html: &mut Html, comparison: &RunComparison) {
     html.el("section", &[("aria-labelledby", "measures")], |html| {
         html.leaf("h2", &[("id", "measures")], "Measures of both runs");
-        if beside.measures.is_empty() {
+        if comparison.measures.is_empty() {
             return html.leaf("p", &[("class", "missing")], "The runs have no measure in common.");
         }
         let columns = [
@@ -122,19 +122,19 @@ fn measures(html: &mut Html, beside: &SideBySide) {
                        ratios (Hodges and Lehmann) with its 95 % interval; p is that of the rank-sum test of \
                        Wilcoxon, Mann and Whitney, exact and two-sided.";
         html.table(caption, &columns, |html| {
-            beside.measures.iter().take(MOST).for_each(|measure| row(html, measure))
+            comparison.measures.iter().take(MOST).for_each(|measure| row(html, measure))
         });
-        if beside.measures.len() > MOST {
+        if comparison.measures.len() > MOST {
             html.leaf(
                 "p",
                 &[("class", "aside")],
                 format!(
                     "{} more are not shown; compare checkpoints one by one.",
-                    beside.measures.len() - MOST
+                    comparison.measures.len() - MOST
                 ),
             );
         }
-        let [a, b] = beside.alone;
+        let [a, b] = comparison.alone;
         if a + b > 0 {
             html.leaf("p", &[("class", "aside")], format!("{a} measures exist in A only, {b} in B only."));
         }
@@ -185,14 +185,14 @@ fn with_interval(interval: &Interval) -> String {
     format!("{}{ends} ({})", number(interval.median), interval.n)
 }
 
-fn conditions(html: &mut Html, beside: &SideBySide) {
+fn conditions(html: &mut Html, comparison: &RunComparison) {
     html.el("section", &[("aria-labelledby", "conditions")], |html| {
         html.leaf("h2", &[("id", "conditions")], "Different conditions");
-        if beside.conditions.is_empty() {
+        if comparison.conditions.is_empty() {
             return html.leaf("p", &[], "None recorded: parameters, seed, machine and version are the same.");
         }
         html.table("Different conditions.", &[("Condition", ""), ("A", ""), ("B", "")], |html| {
-            for (name, [a, b]) in beside.conditions.iter().take(MOST) {
+            for (name, [a, b]) in comparison.conditions.iter().take(MOST) {
                 html.el("tr", &[], |html| {
                     html.leaf("th", &[("scope", "row")], name);
                     html.leaf("td", &[], a);

@@ -20,7 +20,7 @@ pub(crate) struct CheckpointRun {
 
 /// Two runs beside each other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SideBySide {
+pub struct RunComparison {
     /// What was measured of both.
     pub measures: Vec<Compared>,
     /// Measures that only one of them has.
@@ -48,7 +48,7 @@ pub struct Compared {
 pub type Stored<'a> = (&'a Store, &'a Run);
 
 /// Sets the second run beside the first.
-pub fn side_by_side(first: Stored, second: Stored) -> Result<SideBySide, Error> {
+pub fn compare_runs(first: Stored, second: Stored) -> Result<RunComparison, Error> {
     let (of_first, mut of_second) = (numbers(first)?, numbers(second)?);
     let (mut measures, mut alone) = (Vec::new(), [0; 2]);
     for ((subject, measure, unit), values) in of_first {
@@ -64,7 +64,7 @@ pub fn side_by_side(first: Stored, second: Stored) -> Result<SideBySide, Error> 
         }
     }
     alone[1] = of_second.len();
-    Ok(SideBySide { measures, alone, conditions: conditions(first.1, second.1) })
+    Ok(RunComparison { measures, alone, conditions: conditions(first.1, second.1) })
 }
 
 /// The values of each (subject, measure, unit).
@@ -154,13 +154,19 @@ mod tests {
         store.record(b, &number("", "files", "files", 1, 20.0)).unwrap();
         store.record(b, &number("", "only", "", 1, 20.0)).unwrap();
         let runs = store.runs().unwrap();
-        let beside = side_by_side((&store, &runs[0]), (&store, &runs[1])).unwrap();
-        let [files, cost] = &beside.measures[..] else { panic!("{beside:?}") };
+        let comparison = compare_runs((&store, &runs[0]), (&store, &runs[1])).unwrap();
+        let [files, cost] = &comparison.measures[..] else { panic!("{comparison:?}") };
         assert!(!files.difference.can_tell() && files.difference.ratio == Some(2.0));
         assert!(cost.difference.is_significant() && (cost.difference.ratio.unwrap() - 2.93).abs() < 0.01);
-        assert_eq!((cost.medians[1].median, cost.subject.as_str(), beside.alone), (3.035, "aged", [0, 1]));
-        let differing: Vec<_> =
-            beside.conditions.iter().map(|(name, [a, b])| (name.as_str(), a.as_str(), b.as_str())).collect();
+        assert_eq!(
+            (cost.medians[1].median, cost.subject.as_str(), comparison.alone),
+            (3.035, "aged", [0, 1])
+        );
+        let differing: Vec<_> = comparison
+            .conditions
+            .iter()
+            .map(|(name, [a, b])| (name.as_str(), a.as_str(), b.as_str()))
+            .collect();
         assert_eq!(differing, [("made.fs", "ext4", "xfs"), ("repeat", "–", "6")]);
     }
 
@@ -177,10 +183,11 @@ mod tests {
             store.record_document(experiment, "", CHECKPOINTS, &vec![at(1), at(2)]).unwrap();
         }
         let runs = store.runs().unwrap();
-        let beside = side_by_side((&store, &runs[1]), (&store, &runs[3])).unwrap();
-        let subjects: Vec<&str> = beside.measures.iter().map(|measure| measure.subject.as_str()).collect();
+        let comparison = compare_runs((&store, &runs[1]), (&store, &runs[3])).unwrap();
+        let subjects: Vec<&str> =
+            comparison.measures.iter().map(|measure| measure.subject.as_str()).collect();
         assert_eq!(subjects, ["ext4, round 1, aged", "ext4, round 2, aged"]);
-        assert_eq!(beside.measures[0].difference.ratio, Some(2.0));
+        assert_eq!(comparison.measures[0].difference.ratio, Some(2.0));
         // Where stores were brought together, runs have other numbers.
         let both = Store::open(&dir.path().join("both")).unwrap();
         let first = begun(&both, json!({}));
@@ -188,6 +195,6 @@ mod tests {
         both.merge(&store).unwrap();
         let merged = both.runs().unwrap();
         assert_eq!(merged[0].id, first);
-        assert_eq!(side_by_side((&both, &merged[2]), (&both, &merged[4])).unwrap(), beside);
+        assert_eq!(compare_runs((&both, &merged[2]), (&both, &merged[4])).unwrap(), comparison);
     }
 }
