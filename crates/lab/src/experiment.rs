@@ -19,10 +19,10 @@ mod plan;
 mod profiled;
 mod rule;
 mod run;
-mod sound;
 mod spec;
 mod standing;
 mod transfer;
+mod validate;
 mod verification;
 mod works;
 

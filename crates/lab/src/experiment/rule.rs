@@ -64,7 +64,7 @@ const COMPARED: &str = "over_options, over_disks, over_unaged_fs and growth_over
 
 impl Rule {
     /// Refuses a rule of which a part says nothing.
-    pub(super) fn sound(&self) -> Result<(), String> {
+    pub(super) fn validate(&self) -> Result<(), String> {
         let none = Rule::default();
         if *self == none {
             return Err("rule is empty".to_owned());
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> Option<String> {
-        toml::from_str::<Rule>(text).unwrap().sound().err()
+        toml::from_str::<Rule>(text).unwrap().validate().err()
     }
 
     #[test]

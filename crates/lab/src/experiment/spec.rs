@@ -300,7 +300,7 @@ impl Experiment {
         let refuse = |why: String| Error::Refused(format!("{origin} is not an experiment: {why}"));
         let experiment: Experiment =
             toml::from_str(text).map_err(|error| refuse(one_line(&error.to_string())))?;
-        experiment.sound().map_err(refuse)?;
+        experiment.validate().map_err(refuse)?;
         Ok(experiment)
     }
 

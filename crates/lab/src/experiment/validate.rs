@@ -11,7 +11,7 @@ use crate::compare::SUBJECTS;
 
 impl Experiment {
     /// Refuses what makes no sense, typos among it.
-    pub(super) fn sound(&self) -> Result<(), String> {
+    pub(super) fn validate(&self) -> Result<(), String> {
         let name_ok = |name: &str| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         };
@@ -35,7 +35,7 @@ impl Experiment {
             return Err(format!("two options are named {:?}", twice.1));
         }
         for (name, scale) in &self.scale {
-            self.sound_scale(scale).map_err(|why| format!("scale {name}: {why}"))?;
+            self.validate_scale(scale).map_err(|why| format!("scale {name}: {why}"))?;
         }
         let of_metadata = self.scale.values().filter(|scale| scale.is_metadata()).count();
         let verified = self.scale.values().filter(|scale| scale.is_verification()).count();
@@ -57,7 +57,7 @@ impl Experiment {
             known(&plot.y).map_err(|why| format!("plot {:?}: {why}", plot.title))?;
         }
         for check in &self.check {
-            self.sound_check(check).map_err(|why| format!("claim {:?}: {why}", check.claim))?;
+            self.validate_check(check).map_err(|why| format!("claim {:?}: {why}", check.claim))?;
         }
         Ok(())
     }
@@ -66,7 +66,7 @@ impl Experiment {
         self.option.iter().map(|option| option.name.as_str()).collect()
     }
 
-    fn sound_scale(&self, scale: &Scale) -> Result<(), String> {
+    fn validate_scale(&self, scale: &Scale) -> Result<(), String> {
         let ascending = |numbers: &[u64]| numbers.is_sorted_by(|a, b| a < b);
         if scale.rounds.is_empty() || !ascending(&scale.rounds) {
             return Err("rounds must be numbers in ascending order, at least one".to_owned());
@@ -122,9 +122,9 @@ impl Experiment {
         self.variants().iter().try_for_each(|variant| self.workload(scale, variant).map(drop))
     }
 
-    fn sound_check(&self, check: &Check) -> Result<(), String> {
+    fn validate_check(&self, check: &Check) -> Result<(), String> {
         let rule = &check.rule;
-        rule.sound()?;
+        rule.validate()?;
         known(&check.measure).map_err(|why| format!("measure: {why}"))?;
         if let Some(with) = &rule.correlates_with {
             known(with).map_err(|why| format!("correlates_with: {why}"))?;
