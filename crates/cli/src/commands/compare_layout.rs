@@ -5,10 +5,10 @@ use crate::output::{self, number};
 use crate::progress::Progress;
 use anyhow::Result;
 use lab::Distances;
-use lab::resemble::{Look, NewFileSize, Resemblance, ResembleSpec, Subject, resemble};
+use lab::compare_layout::{CompareLayoutSpec, LayoutComparison, Look, NewFileSize, Subject, compare_layout};
 
 pub fn run(args: &CompareLayout) -> Result<()> {
-    let spec = ResembleSpec {
+    let spec = CompareLayoutSpec {
         subjects: [Subject::find(&args.a)?, Subject::find(&args.b)?],
         new_file: match (args.no_new_file, args.new_file) {
             (true, _) => NewFileSize::None,
@@ -18,12 +18,12 @@ pub fn run(args: &CompareLayout) -> Result<()> {
         scratch: args.scratch.scratch.clone().unwrap_or_else(std::env::temp_dir),
     };
     let mut progress = Progress::new();
-    let found = resemble(&spec, &mut progress)?;
+    let found = compare_layout(&spec, &mut progress)?;
     drop(progress);
     if args.json { output::json(&found) } else { show(&found) }
 }
 
-fn show(found: &Resemblance) -> Result<()> {
+fn show(found: &LayoutComparison) -> Result<()> {
     let [a, b] = &found.sides;
     let count = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), |value| value.to_string());
     let row = |what: &str, of: &dyn Fn(&Look) -> String| vec![what.to_owned(), of(a), of(b)];

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 /// What is compared, and how.
 #[derive(Clone, Debug)]
-pub struct ResembleSpec {
+pub struct CompareLayoutSpec {
     /// The two file systems.
     pub subjects: [Subject; 2],
     /// The new file.
@@ -41,7 +41,7 @@ pub enum NewFileSize {
 
 /// Two file systems side by side.
 #[derive(Clone, Debug, Serialize)]
-pub struct Resemblance {
+pub struct LayoutComparison {
     /// What was seen of each.
     pub sides: [Look; 2],
     /// How far they are apart.
@@ -78,7 +78,7 @@ pub struct ScoresBySize {
     pub scores: [Option<f64>; 2],
 }
 
-impl Resemblance {
+impl LayoutComparison {
     /// Extents of each length in doublings, from the shortest of any to the longest: free ones of both sides, then those of files of both.
     pub fn histogram(&self) -> Vec<(u64, [u64; 4])> {
         let mut bins: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
@@ -93,7 +93,7 @@ impl Resemblance {
 }
 
 /// Looks at both, and compares. Neither is written to.
-pub fn resemble(spec: &ResembleSpec, watch: &mut dyn Watch) -> Result<Resemblance, Error> {
+pub fn compare_layout(spec: &CompareLayoutSpec, watch: &mut dyn Watch) -> Result<LayoutComparison, Error> {
     let session = Session::begin()?;
     let scratch = std::fs::canonicalize(&spec.scratch).map_err(Error::io("finding", &spec.scratch))?;
     let mut seen = Vec::new();
@@ -107,7 +107,7 @@ pub fn resemble(spec: &ResembleSpec, watch: &mut dyn Watch) -> Result<Resemblanc
 }
 
 /// Compares what was seen of two.
-fn of(sides: [Look; 2]) -> Resemblance {
+fn of(sides: [Look; 2]) -> LayoutComparison {
     let [a, b] = &sides;
     let free = a.free.as_ref().zip(b.free.as_ref());
     let layouts = a.layout.as_ref().zip(b.layout.as_ref());
@@ -128,7 +128,7 @@ fn of(sides: [Look; 2]) -> Resemblance {
         layout_score_by_size: (!both.is_empty()).then(|| both.iter().sum::<f64>() / both.len() as f64),
         new_file_fragments: fragments(a).zip(fragments(b)).map(|(a, b)| b / a),
     };
-    Resemblance { sides, apart, by_size }
+    LayoutComparison { sides, apart, by_size }
 }
 
 fn by_size(sides: &[Look; 2]) -> Vec<ScoresBySize> {
