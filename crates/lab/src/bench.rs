@@ -23,7 +23,7 @@ use std::process::Command;
 pub struct MetadataSpec {
     /// Name of the run in the store.
     pub name: String,
-    /// The work directory whose store keeps the results; they are only told if there is none.
+    /// The work directory whose store keeps the results; without one they are only passed on.
     pub work: Option<PathBuf>,
     /// What the benchmark does, who does it, and where the objects are.
     pub task: Task,
@@ -124,12 +124,13 @@ fn recorded(
         Some(noted) => noted,
         None => watch,
     };
-    let mut told = Told { spec, watch, seen, store: store.zip(run), phases: Vec::new(), failed: None };
-    let result = limited(spec, given, &mut told);
+    let mut recorder =
+        Recorder { spec, watch, seen, store: store.zip(run), phases: Vec::new(), failed: None };
+    let result = limited(spec, given, &mut recorder);
     if let (Some(store), Some(run)) = (store, run) {
         store.end_by(run, &result)?;
     }
-    let phases = told.phases;
+    let phases = recorder.phases;
     Ok(MetadataOutcome {
         name: spec.name.clone(),
         interface: spec.task.keeper.name().to_owned(),
@@ -140,10 +141,14 @@ fn recorded(
 }
 
 /// Limits memory as it was asked for, and runs it.
-fn limited(spec: &MetadataSpec, given: Option<Given>, told: &mut Told) -> Result<Option<Memory>, Error> {
+fn limited(
+    spec: &MetadataSpec,
+    given: Option<Given>,
+    recorder: &mut Recorder,
+) -> Result<Option<Memory>, Error> {
     let occupied = spec.free_memory_bytes.map(memory::leave_free).transpose();
     let occupied = occupied.map_err(|error| Error::Refused(error.to_string()))?;
-    say_free(told.watch, occupied.as_ref());
+    say_free(recorder.watch, occupied.as_ref());
     let group = spec.memory_bytes.map(|bytes| MemoryLimit::new(&Session::begin()?, bytes)).transpose()?;
     let memory = match (spec.free_memory_bytes.zip(occupied.as_ref()), &group) {
         (Some((limit_bytes, occupied)), _) => {
@@ -160,17 +165,17 @@ fn limited(spec: &MetadataSpec, given: Option<Given>, told: &mut Told) -> Result
     let (task, interrupted) = (&spec.task, &disk::interrupted);
     let done = match (given, &group) {
         (Some(Given { group, interface }), _) => {
-            metadata::run(&task.settings, group, interface, task.run_info.as_deref(), interrupted, told)
+            metadata::run(&task.settings, group, interface, task.run_info.as_deref(), interrupted, recorder)
         }
         (None, Some(group)) => {
             let mut command = (spec.apart)();
             group.confine(&mut command)?;
-            metadata::run_apart(&mut command, task, interrupted, told)
+            metadata::run_apart(&mut command, task, interrupted, recorder)
         }
-        (None, None) => Launch { task, remote: spec.remote, interrupted, member: &spec.member }.run(told),
+        (None, None) => Launch { task, remote: spec.remote, interrupted, member: &spec.member }.run(recorder),
     };
     // An error of the store says more than that the run was ended for it.
-    told.failed.take().map_or(done.map_err(bench_error), Err)?;
+    recorder.failed.take().map_or(done.map_err(bench_error), Err)?;
     group.map_or(Ok(()), MemoryLimit::remove)?;
     Ok(memory)
 }
@@ -227,7 +232,7 @@ pub(crate) fn record_phase(
 }
 
 /// Records what the benchmark tells.
-struct Told<'a> {
+struct Recorder<'a> {
     spec: &'a MetadataSpec,
     watch: &'a mut dyn Watch,
     seen: &'a mut dyn FnMut(&PhaseOutcome),
@@ -236,7 +241,7 @@ struct Told<'a> {
     failed: Option<Error>,
 }
 
-impl metadata::Watch for Told<'_> {
+impl metadata::Watch for Recorder<'_> {
     fn begins(&mut self, phase: Phase, iteration: u32) {
         begins(self.watch, &self.spec.name, phase, iteration);
     }
@@ -253,7 +258,7 @@ impl metadata::Watch for Told<'_> {
     }
 }
 
-impl Told<'_> {
+impl Recorder<'_> {
     fn keep(&self, outcome: &PhaseOutcome) -> Result<(), Error> {
         let Some((store, run)) = self.store else { return Ok(()) };
         let place = self.phases.len();

@@ -200,7 +200,7 @@ impl Measuring<'_> {
         limit.as_ref().map_or(Ok(()), |limit| limit.confine(&mut command))?;
         let keeper = Keeper::Posix { root: target.root().join("objects") };
         let title = format!("{name}, {processes} processes");
-        let mut told = Told {
+        let mut recorder = Recorder {
             title,
             target: target.as_ref(),
             watch: self.watch,
@@ -209,8 +209,8 @@ impl Measuring<'_> {
             phases: Vec::new(),
         };
         let task = Task { settings, ranks: Ranks::Processes(processes), keeper, run_info: None };
-        let done = metadata::run_apart(&mut command, &task, &disk::interrupted, &mut told);
-        let (failed, phases) = (told.failed.take(), told.phases);
+        let done = metadata::run_apart(&mut command, &task, &disk::interrupted, &mut recorder);
+        let (failed, phases) = (recorder.failed.take(), recorder.phases);
         failed.map_or(done.map_err(|error| Error::Failed(error.to_string())), Err)?;
         limit.map_or(Ok(()), MemoryLimit::remove)?;
         target.close()?;
@@ -228,7 +228,7 @@ fn again(error: &Error) -> Error {
 }
 
 /// Looks at the disk's clock between phases.
-struct Told<'a> {
+struct Recorder<'a> {
     title: String,
     target: &'a dyn Target,
     watch: &'a mut dyn Watch,
@@ -237,7 +237,7 @@ struct Told<'a> {
     phases: Vec<(PhaseOutcome, f64)>,
 }
 
-impl Told<'_> {
+impl Recorder<'_> {
     fn clock_ns(&self) -> Result<u64, Error> {
         Ok(self.target.modelled().expect("it lies on one").clock_ns()?)
     }
@@ -252,7 +252,7 @@ impl Told<'_> {
     }
 }
 
-impl metadata::Watch for Told<'_> {
+impl metadata::Watch for Recorder<'_> {
     fn begins(&mut self, phase: Phase, iteration: u32) {
         begins(self.watch, &self.title, phase, iteration);
         match self.clock_ns() {
