@@ -2,15 +2,15 @@
 
 pub(crate) use stages::{make_target, open};
 
-mod crew;
 mod outcome;
 mod plan_only;
+mod rank_group;
 mod resume;
 mod stages;
 
-pub use crew::age_follow;
 pub use outcome::{Aged, StoppedBy};
 pub use plan_only::{Planned, plan_only};
+pub use rank_group::age_follow;
 pub use stages::{age, age_among};
 
 use crate::manifest::Made;

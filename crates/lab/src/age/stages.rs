@@ -1,7 +1,7 @@
 //! The stages of an aging: make, replay, fill, check. Each is recorded before the next begins.
 
-use super::crew::{Crew, Job, Next, Part};
 use super::outcome::{Aged, StoppedBy, aged};
+use super::rank_group::{Job, Next, Part, RankGroup};
 use super::{AgeSpec, resume};
 use crate::feed::Feed;
 use crate::manifest::{Home, Made, Manifest, Stage};
@@ -77,8 +77,8 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     manifest.save(&spec.work)?;
     work.keep();
 
-    let crew = Crew::new(group);
-    let mut stages = Stages { spec, manifest, target: Some(target), crew, failures: Vec::new() };
+    let ranks = RankGroup::new(group);
+    let mut stages = Stages { spec, manifest, target: Some(target), ranks, failures: Vec::new() };
     let result = stages.run(&plan, watch);
     if let Some(target) = stages.target.as_deref()
         && result.is_err()
@@ -154,7 +154,7 @@ struct Stages<'a> {
     spec: &'a AgeSpec,
     manifest: Manifest,
     target: Option<Box<dyn Target>>,
-    crew: Crew<'a>,
+    ranks: RankGroup<'a>,
     /// What failed so far, on all ranks.
     failures: Vec<Failure>,
 }
@@ -165,7 +165,7 @@ impl Stages<'_> {
         if self.manifest.fill {
             aged.fill_s = self.fill(watch)?;
         }
-        self.crew.end(&aged.trace_sha256)?;
+        self.ranks.end(&aged.trace_sha256)?;
         aged.checker_clean = self.check(watch)?;
         messages::failed_requests(self.target(), watch)?;
         self.manifest.stage = Stage::Done;
@@ -194,7 +194,7 @@ impl Stages<'_> {
             on_full: self.manifest.on_full,
             seed: self.spec.conditions.seed,
             redo_first: self.manifest.redo_to - self.leg().done,
-            share: self.crew.share(),
+            share: self.ranks.share(),
             ..Options::default()
         };
         let root = self.target().root().to_owned();
@@ -203,7 +203,7 @@ impl Stages<'_> {
         }
         if let Home::Dir(dir) = &self.manifest.made.home {
             let job = Job { dir: dir.clone(), legs: self.manifest.legs.clone(), options: options.clone() };
-            self.crew.say(&job)?;
+            self.ranks.say(&job)?;
         }
         let mut replay = Replay::posix(&root, &options)?;
         let start = Instant::now();
@@ -255,7 +255,7 @@ impl Stages<'_> {
         first: u64,
         watch: &mut dyn Watch,
     ) -> Result<Option<Option<StoppedBy>>, Error> {
-        let shared = self.crew.share().parts > 1;
+        let shared = self.ranks.share().parts > 1;
         let size = match feed.ager.directories_left() {
             // All are there before any rank works in one.
             directories if shared && directories > 0 => directories,
@@ -266,7 +266,7 @@ impl Stages<'_> {
         let done = self.leg().done;
         self.manifest.redo_to = self.manifest.redo_to.max(done + size);
         self.manifest.save(&self.spec.work)?;
-        self.crew.say(&Next::Replay(size))?;
+        self.ranks.say(&Next::Replay(size))?;
         feed.allow(size);
         let over = |start: Instant| self.spec.time.is_some_and(|time| start.elapsed() >= time);
         let outcome = replay.run(feed, None, &mut |progress| {
@@ -276,7 +276,7 @@ impl Stages<'_> {
         if !disk::interrupted() || !shared {
             self.target().settle()?;
         }
-        let parts = self.crew.gather(Part::of(replay.errors()))?;
+        let parts = self.ranks.gather(Part::of(replay.errors()))?;
         self.failures = parts.failures;
         if parts.interrupted && shared {
             return Err(Error::Interrupted(format!(
@@ -336,13 +336,13 @@ impl Stages<'_> {
         let root = self.target().root().to_owned();
         let threads = self.spec.threads()?;
         watch.phase("filling", None);
-        self.crew.say(&Next::Fill)?;
-        let share = self.crew.share();
+        self.ranks.say(&Next::Fill)?;
+        let share = self.ranks.share();
         let filled = replay::fill_share(&root, self.spec.conditions.seed, threads, share, &mut |bytes| {
             watch.at(bytes);
             if disk::interrupted() { Flow::Stop } else { Flow::Go }
         })?;
-        let filled = self.crew.gather(Part { errors: filled.errors, ..Part::of(&[]) })?;
+        let filled = self.ranks.gather(Part { errors: filled.errors, ..Part::of(&[]) })?;
         if filled.interrupted {
             let name = &self.spec.name;
             return Err(Error::Interrupted(format!("{name} is aged but not filled; fill it with --resume")));

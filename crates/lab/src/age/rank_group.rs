@@ -62,11 +62,11 @@ impl Part {
 }
 
 /// The ranks, as rank 0 sees them.
-pub(super) struct Crew<'a>(&'a mut dyn Group);
+pub(super) struct RankGroup<'a>(&'a mut dyn Group);
 
-impl<'a> Crew<'a> {
-    pub fn new(group: &'a mut dyn Group) -> Crew<'a> {
-        Crew(group)
+impl<'a> RankGroup<'a> {
+    pub fn new(group: &'a mut dyn Group) -> RankGroup<'a> {
+        RankGroup(group)
     }
 
     pub fn share(&self) -> Share {
