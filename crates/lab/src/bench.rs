@@ -87,17 +87,17 @@ impl MetadataOutcome {
 }
 
 /// Ranks that somebody else has started.
-pub struct Given<'a> {
+pub struct ExternalRanks<'a> {
     /// All of them, as rank 0 sees them.
     pub group: &'a mut dyn Group,
     /// Where the objects of rank 0 are.
     pub interface: &'a mut dyn Interface,
 }
 
-/// Runs the metadata benchmark, with ranks that are started here or are `given`. `seen` is given each phase at once.
+/// Runs the metadata benchmark, with ranks that are started here or are `external`. `seen` is given each phase at once.
 pub fn metadata(
     spec: &MetadataSpec,
-    given: Option<Given>,
+    external: Option<ExternalRanks>,
     watch: &mut dyn Watch,
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<MetadataOutcome, Error> {
@@ -107,14 +107,14 @@ pub fn metadata(
     if let Some(work) = &work {
         work.keep();
     }
-    recorded(spec, store.as_ref(), given, watch, seen)
+    recorded(spec, store.as_ref(), external, watch, seen)
 }
 
 /// Runs it, and records what it gives in the store, if there is one.
 fn recorded(
     spec: &MetadataSpec,
     store: Option<&Store>,
-    given: Option<Given>,
+    external: Option<ExternalRanks>,
     watch: &mut dyn Watch,
     seen: &mut dyn FnMut(&PhaseOutcome),
 ) -> Result<MetadataOutcome, Error> {
@@ -126,7 +126,7 @@ fn recorded(
     };
     let mut recorder =
         Recorder { spec, watch, seen, store: store.zip(run), phases: Vec::new(), failed: None };
-    let result = limited(spec, given, &mut recorder);
+    let result = limited(spec, external, &mut recorder);
     if let (Some(store), Some(run)) = (store, run) {
         store.end_by(run, &result)?;
     }
@@ -143,7 +143,7 @@ fn recorded(
 /// Limits memory as it was asked for, and runs it.
 fn limited(
     spec: &MetadataSpec,
-    given: Option<Given>,
+    external: Option<ExternalRanks>,
     recorder: &mut Recorder,
 ) -> Result<Option<Memory>, Error> {
     let occupied = spec.free_memory_bytes.map(memory::leave_free).transpose();
@@ -163,8 +163,8 @@ fn limited(
         (None, None) => None,
     };
     let (task, interrupted) = (&spec.task, &disk::interrupted);
-    let done = match (given, &group) {
-        (Some(Given { group, interface }), _) => {
+    let done = match (external, &group) {
+        (Some(ExternalRanks { group, interface }), _) => {
             metadata::run(&task.settings, group, interface, task.run_info.as_deref(), interrupted, recorder)
         }
         (None, Some(group)) => {

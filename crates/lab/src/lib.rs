@@ -34,8 +34,8 @@ mod work;
 mod workload;
 
 pub use self::bench::{
-    Given, ImportedFile, Memory, MemoryBy, MetadataOutcome, MetadataSpec, OnAged, PhasePair, import_metadata,
-    metadata, metadata_on, metadata_side,
+    ExternalRanks, ImportedFile, Memory, MemoryBy, MetadataOutcome, MetadataSpec, OnAged, PhasePair,
+    import_metadata, metadata, metadata_on, metadata_side,
 };
 pub use age::{AgeSpec, Aged, Planned, StoppedBy, age, age_among, age_follow, plan_only};
 pub use age_by::{AgeBySpec, AgedByWorkload, age_by};

@@ -148,7 +148,7 @@ pub(crate) fn made(
         }
         _ => unreachable!("snapshots that are given are looked at before"),
     };
-    let workload = sides::Given { series, options, write_back_bytes: write_back };
+    let workload = sides::SnapshotInput { series, options, write_back_bytes: write_back };
     let replayed = sides::replayed(session, made, &image("replayed"), workload, watch)?;
     agree::agree(name, &real, &replayed)
 }

@@ -40,7 +40,7 @@ pub fn office(
 }
 
 /// Snapshots, and what is done with them.
-pub struct Given {
+pub struct SnapshotInput {
     /// The snapshots.
     pub series: Box<dyn Series>,
     /// How a workload is made of them.
@@ -54,11 +54,11 @@ pub fn replayed(
     session: &Arc<Session>,
     made: &Made,
     path: &Path,
-    given: Given,
+    input: SnapshotInput,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Seen>, Error> {
     let mut side = fresh(session, made, path)?;
-    let Given { series, options, write_back_bytes } = given;
+    let SnapshotInput { series, options, write_back_bytes } = input;
     let (checkpoints, seed) = (series.count() as u64, options.seed);
     watch.phase("generating a workload from the snapshots", None);
     let workload = Workload::new(series, options)?;

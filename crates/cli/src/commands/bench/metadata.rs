@@ -11,7 +11,7 @@ use bench::metadata::{
     self, Failure, Group as _, Interface, Keeper, Phase, PhaseOutcome, Phases, Ranks, Service, Settings,
     Stonewall, Task,
 };
-use lab::{Given, Memory, MemoryBy, MetadataSpec};
+use lab::{ExternalRanks, Memory, MemoryBy, MetadataSpec};
 use mpi::World;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,11 @@ pub fn run(args: &Metadata, world: Option<World>) -> Result<()> {
     let here = || format!("rank {rank} on {host}");
     let mut interface = open(&spec.task.keeper).map_err(|failure| anyhow!(failure.0)).with_context(here)?;
     if rank == 0 {
-        return conduct(args, &spec, Some(Given { group: &mut world, interface: interface.as_mut() }));
+        return conduct(
+            args,
+            &spec,
+            Some(ExternalRanks { group: &mut world, interface: interface.as_mut() }),
+        );
     }
     metadata::follow(&spec.task.settings, &mut world, interface.as_mut(), &disk::interrupted)
         .with_context(here)
@@ -62,11 +66,11 @@ fn open(keeper: &Keeper) -> Result<Box<dyn Interface>, Failure> {
 }
 
 /// Runs the benchmark and prints what it gives.
-fn conduct(args: &Metadata, spec: &MetadataSpec, given: Option<Given>) -> Result<()> {
+fn conduct(args: &Metadata, spec: &MetadataSpec, external: Option<ExternalRanks>) -> Result<()> {
     let mut progress = Progress::new();
     let mut written = Ok(());
     let mut show = shown(args, spec, &mut written);
-    let outcome = lab::metadata(spec, given, &mut progress, &mut show)?;
+    let outcome = lab::metadata(spec, external, &mut progress, &mut show)?;
     drop((progress, show));
     written?;
     if let Some(memory) = outcome.memory.filter(|_| !args.json) {
