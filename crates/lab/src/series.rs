@@ -41,9 +41,9 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// All that is measured, in its order.
-    pub fn checkpoints(&self) -> impl Iterator<Item = At> {
-        let rounds = self.measured.iter().copied().map(At::Round);
-        rounds.chain(self.memory_bytes.iter().copied().map(At::Memory))
+    pub fn checkpoints(&self) -> impl Iterator<Item = Checkpoint> {
+        let rounds = self.measured.iter().copied().map(Checkpoint::Round);
+        rounds.chain(self.memory_bytes.iter().copied().map(Checkpoint::Memory))
     }
 
     /// The last round.
@@ -52,28 +52,28 @@ impl Schedule {
     }
 
     /// The round after which a checkpoint is taken.
-    fn round_of(&self, at: At) -> u64 {
+    fn round_of(&self, at: Checkpoint) -> u64 {
         match at {
-            At::Round(round) => round,
-            At::Memory(_) => self.last(),
+            Checkpoint::Round(round) => round,
+            Checkpoint::Memory(_) => self.last(),
         }
     }
 }
 
 /// When a checkpoint is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum At {
+pub(crate) enum Checkpoint {
     /// After a round, cold.
     Round(u64),
     /// After the last round, warm within so much memory.
     Memory(u64),
 }
 
-impl At {
+impl Checkpoint {
     /// Its place on the axis of a figure.
     pub fn number(self) -> u64 {
         match self {
-            At::Round(number) | At::Memory(number) => number,
+            Checkpoint::Round(number) | Checkpoint::Memory(number) => number,
         }
     }
 }
@@ -88,24 +88,24 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    fn at(&self, at: At) -> serde_json::Value {
+    fn at(&self, at: Checkpoint) -> serde_json::Value {
         let mut parameters = self.parameters.clone();
         match at {
-            At::Round(round) => parameters["round"] = round.into(),
-            At::Memory(bytes) => parameters["memory_bytes"] = bytes.into(),
+            Checkpoint::Round(round) => parameters["round"] = round.into(),
+            Checkpoint::Memory(bytes) => parameters["memory_bytes"] = bytes.into(),
         }
         parameters
     }
 
     /// The run that holds a checkpoint, if it was measured to the end by this version of the program.
-    pub fn find(&self, store: &Store, at: At) -> Result<Option<RunId>, results::Error> {
+    pub fn find(&self, store: &Store, at: Checkpoint) -> Result<Option<RunId>, results::Error> {
         store.last_done(CHECKPOINT, &self.name, &self.at(at))
     }
 
     /// Whether all these rounds were.
     pub fn has_all(&self, store: &Store, rounds: &[u64]) -> Result<bool, Error> {
         for round in rounds {
-            if self.find(store, At::Round(*round))?.is_none() {
+            if self.find(store, Checkpoint::Round(*round))?.is_none() {
                 return Ok(false);
             }
         }
@@ -120,14 +120,20 @@ impl Identity {
         (command, seed): (&str, u64),
         numbers: &[Measurement],
     ) -> Result<(), Error> {
-        let run = self.begin(store, At::Round(round), command, seed)?;
+        let run = self.begin(store, Checkpoint::Round(round), command, seed)?;
         let recorded = store.record_all(run, numbers);
         store.end_by(run, &recorded)?;
         Ok(recorded?)
     }
 
     /// Records that a checkpoint is being measured.
-    pub fn begin(&self, store: &Store, at: At, command: &str, seed: u64) -> Result<RunId, results::Error> {
+    pub fn begin(
+        &self,
+        store: &Store,
+        at: Checkpoint,
+        command: &str,
+        seed: u64,
+    ) -> Result<RunId, results::Error> {
         store.begin(&NewRun {
             kind: CHECKPOINT,
             name: &self.name,
@@ -254,7 +260,7 @@ impl Series<'_> {
     fn checkpoint(
         &mut self,
         aged: &mut dyn Target,
-        at: At,
+        at: Checkpoint,
         round: u64,
         written_bytes: u64,
     ) -> Result<(), Error> {
@@ -269,7 +275,13 @@ impl Series<'_> {
         Ok(())
     }
 
-    fn measure(&mut self, run: RunId, aged: &mut dyn Target, at: At, round: u64) -> Result<(), Error> {
+    fn measure(
+        &mut self,
+        run: RunId,
+        aged: &mut dyn Target,
+        at: Checkpoint,
+        round: u64,
+    ) -> Result<(), Error> {
         let mut copy = match self.schedule.unaged {
             false => None,
             true => {
@@ -281,7 +293,7 @@ impl Series<'_> {
         let mut targets: Vec<&mut dyn Target> = vec![aged];
         targets.extend(copy.as_mut().map(|copy| copy.target_mut()));
         self.layout(run, &mut targets, self.schedule.pictures.contains(&round))?;
-        if let At::Round(_) = at {
+        if let Checkpoint::Round(_) = at {
             for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
                 tree::record(self.store, run, subject, *target)?;
             }
@@ -291,8 +303,8 @@ impl Series<'_> {
             store: self.store,
             run,
             scan: match at {
-                At::Round(_) => Scan::Cold(Reader::Grep),
-                At::Memory(memory_bytes) => Scan::Warm { session: self.session, memory_bytes },
+                Checkpoint::Round(_) => Scan::Cold(Reader::Grep),
+                Checkpoint::Memory(memory_bytes) => Scan::Warm { session: self.session, memory_bytes },
             },
             repeat: self.schedule.repeat,
             traced: probe::blocktrace::available().is_ok(),

@@ -8,7 +8,7 @@ use super::plan::{Job, Plan, Work};
 use crate::Error;
 use crate::compare::SUBJECTS;
 use crate::compare_runs::CheckpointRun;
-use crate::series::{At, PICTURE};
+use crate::series::{Checkpoint, PICTURE};
 use probe::FileMap;
 use results::Store;
 use results::measures;
@@ -89,7 +89,7 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
         let Some(run) = job.identity.find(store, at)? else { continue };
         let (mut sides, mut pairs) = read_checkpoint(store, run, of, at.number(), &disks)?;
         if let Some(files) = store.document::<Vec<FileMap>>(run, SUBJECTS[0], PICTURE)?
-            && let At::Round(round) = at
+            && let Checkpoint::Round(round) = at
         {
             let (fs, option) = (fs.to_owned(), option.to_owned());
             outcome.pictures.push(Picture { fs, option, seed, round, files });
@@ -97,7 +97,7 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
         outcome.trees.extend(read_trees(store, run, of, at.number())?);
         match at {
             // No place on an axis of memory, but what a warm scan is compared with.
-            At::Round(_) if !plan.schedule.memory_bytes.is_empty() => cold = sides,
+            Checkpoint::Round(_) if !plan.schedule.memory_bytes.is_empty() => cold = sides,
             _ => {
                 beside_cold(&cold, &mut sides, &mut pairs);
                 outcome.checkpoints.extend(sides);

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::age::make_target;
 use crate::bench::{begins, record_phase};
 use crate::manifest::Home;
-use crate::series::{At, Identity};
+use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
 use bench::metadata::{self, Keeper, Phase, PhaseOutcome, Ranks, Settings, Sizes, Stonewall, Task};
 use disk::modelled::Clock;
@@ -148,7 +148,7 @@ impl Measuring<'_> {
     pub fn run(&mut self) -> Result<(), Error> {
         let mut left = Vec::new();
         for round in &self.scale.rounds {
-            if self.identity.find(self.store, At::Round(*round))?.is_none() {
+            if self.identity.find(self.store, Checkpoint::Round(*round))?.is_none() {
                 left.push(*round);
             }
         }
@@ -163,7 +163,8 @@ impl Measuring<'_> {
     /// Carries out the run of a round, and records it for all `rounds` that it holds.
     fn measure(&mut self, round: u64, rounds: &[u64]) -> Result<(), Error> {
         let begin = |round: &u64| {
-            let run = self.identity.begin(self.store, At::Round(*round), self.command, self.cell.seed)?;
+            let run =
+                self.identity.begin(self.store, Checkpoint::Round(*round), self.command, self.cell.seed)?;
             Ok((*round, run))
         };
         let runs = rounds.iter().map(begin).collect::<Result<Vec<_>, Error>>()?;

@@ -8,7 +8,7 @@ use crate::age::age;
 use crate::aged_pair::{self, Access, AgedPair, Subject, Timing};
 use crate::manifest::Home;
 use crate::personality::{QUANTILES, Working, bench_error, numbers};
-use crate::series::{At, Identity};
+use crate::series::{Checkpoint, Identity};
 use crate::workload::unless_interrupted;
 use crate::{AgeSpec, Error};
 use ager::{Conditions, Method};
@@ -136,8 +136,13 @@ impl Serving<'_> {
     /// Measures the rounds that are not in the store yet.
     pub fn run(&mut self) -> Result<(), Error> {
         for round in self.scale.rounds.clone() {
-            if self.identity.find(self.store, At::Round(round))?.is_none() {
-                let run = self.identity.begin(self.store, At::Round(round), self.command, self.cell.seed)?;
+            if self.identity.find(self.store, Checkpoint::Round(round))?.is_none() {
+                let run = self.identity.begin(
+                    self.store,
+                    Checkpoint::Round(round),
+                    self.command,
+                    self.cell.seed,
+                )?;
                 let measured = unless_interrupted(
                     self.measure(round).and_then(|numbers| Ok(self.store.record_all(run, &numbers)?)),
                 );
