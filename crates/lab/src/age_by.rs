@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::compare_runs::{CHECKPOINTS, CheckpointRun};
-use crate::experiment::{CheckpointPair, CheckpointSide, Of, TreeAt, read_checkpoint, read_trees};
+use crate::experiment::{CheckpointPair, CheckpointSide, SeriesKey, TreeAt, read_checkpoint, read_trees};
 use crate::manifest::{AgedBy, Home, Made, Manifest, Stage};
 use crate::series::{Identity, Schedule, Series};
 use crate::work::Work;
@@ -190,11 +190,11 @@ fn gather(
         if let Some(run) = identity.find(store, at)? {
             // The copy of what is on a device goes to an image.
             let one_disk = !matches!(spec.made.home, Home::Device(_));
-            let of = Of { fs: &spec.made.fs, option: "", seed: spec.seed, one_disk };
-            let (sides, pairs) = read_checkpoint(store, run, of, at.number(), &disks)?;
+            let key = SeriesKey { fs: &spec.made.fs, option: "", seed: spec.seed, one_disk };
+            let (sides, pairs) = read_checkpoint(store, run, key, at.number(), &disks)?;
             outcome.checkpoints.extend(sides);
             outcome.pairs.extend(pairs);
-            outcome.trees.extend(read_trees(store, run, of, at.number())?);
+            outcome.trees.extend(read_trees(store, run, key, at.number())?);
             runs.push(CheckpointRun { at: format!("round {}", at.number()), run: store.uid(run)? });
         }
     }

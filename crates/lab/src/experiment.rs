@@ -30,7 +30,7 @@ pub use all::{AllDone, AllSpec, reproduce_all};
 pub use check::Checked;
 pub use measure::is_by_disk;
 pub use outcome::{CheckpointPair, CheckpointSide, Correlated, FailedCell, Outcome, Picture, TreeAt};
-pub(crate) use outcome::{Of, read_checkpoint, read_trees};
+pub(crate) use outcome::{SeriesKey, read_checkpoint, read_trees};
 pub use plan::Plan;
 pub use rule::Rule;
 pub use run::{RunSpec, run};

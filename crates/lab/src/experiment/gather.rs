@@ -2,7 +2,7 @@
 
 use super::check::{Checked, Judge, trend};
 use super::outcome::{
-    CheckpointPair, CheckpointSide, FailedCell, Of, Outcome, Picture, read_checkpoint, read_trees,
+    CheckpointPair, CheckpointSide, FailedCell, Outcome, Picture, SeriesKey, read_checkpoint, read_trees,
 };
 use super::plan::{Job, Plan, Work};
 use crate::Error;
@@ -83,18 +83,18 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
         }
         Work::Disk { model, seed, .. } => ("", "", *seed, vec![model.name().to_owned()]),
     };
-    let of = Of { fs, option, seed, one_disk: true };
+    let key = SeriesKey { fs, option, seed, one_disk: true };
     let mut cold: Vec<CheckpointSide> = Vec::new();
     for at in plan.schedule.checkpoints() {
         let Some(run) = job.identity.find(store, at)? else { continue };
-        let (mut sides, mut pairs) = read_checkpoint(store, run, of, at.number(), &disks)?;
+        let (mut sides, mut pairs) = read_checkpoint(store, run, key, at.number(), &disks)?;
         if let Some(files) = store.document::<Vec<FileMap>>(run, SUBJECTS[0], PICTURE)?
             && let Checkpoint::Round(round) = at
         {
             let (fs, option) = (fs.to_owned(), option.to_owned());
             outcome.pictures.push(Picture { fs, option, seed, round, files });
         }
-        outcome.trees.extend(read_trees(store, run, of, at.number())?);
+        outcome.trees.extend(read_trees(store, run, key, at.number())?);
         match at {
             // No place on an axis of memory, but what a warm scan is compared with.
             Checkpoint::Round(_) if !plan.schedule.memory_bytes.is_empty() => cold = sides,

@@ -170,9 +170,9 @@ pub struct FailedCell {
 /// The side of what has no sides: a disk alone.
 pub(super) const ONLY: &str = "";
 
-/// What a checkpoint is one of.
+/// Identifies the series that a checkpoint belongs to.
 #[derive(Clone, Copy)]
-pub(crate) struct Of<'a> {
+pub(crate) struct SeriesKey<'a> {
     /// Kind of file system.
     pub fs: &'a str,
     /// The setting; empty if there is only one.
@@ -187,7 +187,7 @@ pub(crate) struct Of<'a> {
 pub(crate) fn read_checkpoint(
     store: &Store,
     run: RunId,
-    Of { fs, option, seed, one_disk }: Of,
+    SeriesKey { fs, option, seed, one_disk }: SeriesKey,
     round: u64,
     disks: &[String],
 ) -> Result<(Vec<CheckpointSide>, Vec<CheckpointPair>), Error> {
@@ -262,12 +262,17 @@ pub(crate) fn read_checkpoint(
 }
 
 /// Reads back how the trees of a checkpoint lay; none where there are none.
-pub(crate) fn read_trees(store: &Store, run: RunId, of: Of, round: u64) -> Result<Vec<TreeAt>, Error> {
+pub(crate) fn read_trees(
+    store: &Store,
+    run: RunId,
+    key: SeriesKey,
+    round: u64,
+) -> Result<Vec<TreeAt>, Error> {
     let mut trees = Vec::new();
     for subject in SUBJECTS {
-        let [fs, option, side] = [of.fs, of.option, subject].map(str::to_owned);
+        let [fs, option, side] = [key.fs, key.option, subject].map(str::to_owned);
         let found = tree_layout(store, run, subject)?;
-        trees.extend(found.map(|tree| TreeAt { fs, option, seed: of.seed, round, side, tree }));
+        trees.extend(found.map(|tree| TreeAt { fs, option, seed: key.seed, round, side, tree }));
     }
     Ok(trees)
 }
@@ -292,8 +297,8 @@ mod tests {
                 store.record(run, &measured).unwrap();
             }
         }
-        let of = Of { fs: "ext4", option: "", seed: 1, one_disk: true };
-        let (sides, pairs) = read_checkpoint(&store, run, of, 9, &["hdd".to_owned()]).unwrap();
+        let key = SeriesKey { fs: "ext4", option: "", seed: 1, one_disk: true };
+        let (sides, pairs) = read_checkpoint(&store, run, key, 9, &["hdd".to_owned()]).unwrap();
         assert_eq!(sides[0].values["aging_ratio"], 6.75);
         assert_eq!(sides[0].intervals["aging_ratio"], (5.5, 8.0));
         assert_eq!(sides[0].intervals["wall_aging_ratio"], (1.0, 1.0));
