@@ -1,7 +1,7 @@
-//! Experiments: a figure of the literature as a matrix of cells (file systems × options × seeds), each aged by a workload
-//! in rounds and measured after each, with the published expectation as checks.
+//! Experiments: a figure of the literature as a matrix of cells (file systems × options × seeds). Each cell is aged by a workload in rounds
+//! and measured after each; the published expectation is the set of checks.
 //!
-//! An experiment is a TOML file, one a figure. Its scales (`small`, `paper`) give the sizes; everything else is shared.
+//! An experiment is a TOML file, one per figure. Its scales (`small`, `paper`) give the sizes; everything else is shared.
 
 mod all;
 mod cell;
@@ -38,8 +38,8 @@ pub use spec::{Axis, Check, Experiment, Panels, Plot, Scale};
 pub use standing::{Standing, State, is_done, standing};
 pub use works::{Listed, Shard, listed};
 
-/// The kind that the runs of experiments as a whole have in a store.
+/// The kind of the runs of whole experiments in a store.
 const KIND: &str = "experiment";
 
-/// The document that holds what an experiment gave.
+/// The document that holds the outcome of an experiment.
 const OUTCOME: &str = "outcome";

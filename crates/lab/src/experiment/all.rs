@@ -1,5 +1,5 @@
-//! Figure after figure, as long as there is one that the store does not hold yet. What fails is named and the rest goes on; what was
-//! killed goes on where it was.
+//! Runs all figures that the store does not hold yet. A failed figure is reported and the rest continues; a killed figure resumes at its
+//! last checkpoint.
 
 use super::outcome::Outcome;
 use super::plan::Plan;
@@ -14,33 +14,33 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-/// What is to be reproduced.
+/// Parameters for reproducing several figures.
 #[derive(Clone, Debug)]
 pub struct AllSpec {
-    /// The figures, in the order in which they are run.
+    /// The figures, in the order of execution.
     pub experiments: Vec<Experiment>,
     /// Their scale.
     pub scale: String,
     /// The work directory.
     pub work: PathBuf,
-    /// Where results are kept; the store of the work directory if nothing else is named.
+    /// Result store; by default the store of the work directory.
     pub store: Option<StoreAt>,
-    /// What carries out a run of the metadata benchmark in a process of its own; see [`RunSpec::apart`].
+    /// Command that runs the metadata benchmark in a separate process; see [`RunSpec::apart`].
     pub apart: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AllDone {
-    /// The figures that were run to their end.
+    /// The figures that completed.
     pub done: Vec<String>,
-    /// Those that the store held already.
+    /// The figures that the store already held.
     pub already: Vec<String>,
-    /// Those that another process was at.
+    /// The figures that another process was running.
     pub elsewhere: Vec<String>,
-    /// Those that failed, with why.
+    /// The figures that failed, with the reason.
     pub failed: Vec<(String, String)>,
 }
 
@@ -49,7 +49,7 @@ impl AllSpec {
         self.store.clone().unwrap_or_else(|| StoreAt::of_work(&self.work))
     }
 
-    /// Whether a figure is in the store. It is asked anew before each, for other machines may fill it too.
+    /// Whether a figure is in the store. Checked again before each figure, because other machines may fill the same store.
     fn has(&self, experiment: &Experiment) -> Result<bool, Error> {
         match self.at() {
             StoreAt::File(path) if !path.is_file() => Ok(false),
@@ -69,25 +69,25 @@ impl AllSpec {
         }
     }
 
-    /// Whether something of a plan is in the store, so that the time that the rest takes tells nothing of the whole.
-    fn has_of(&self, plan: &Plan) -> Result<bool, Error> {
+    /// Whether the store holds part of a plan. The time of the rest then says nothing about the time of the whole.
+    fn has_part_of(&self, plan: &Plan) -> Result<bool, Error> {
         match self.at() {
             StoreAt::File(path) if !path.is_file() => Ok(false),
             at => has_checkpoints(plan, &at.open()?),
         }
     }
 
-    /// About how many seconds the figures from this one on take.
+    /// Estimated seconds for the figures from this one on.
     fn expected_s(&self, from: usize) -> u64 {
         let of = |experiment: &Experiment| experiment.at(&self.scale).map_or(0, |scale| scale.expected_s);
         self.experiments[from..].iter().map(of).sum()
     }
 }
 
-/// Runs all figures that are not done in the store.
+/// Runs all figures that are not complete in the store.
 pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, Error> {
     let mut all = AllDone::default();
-    // Of the figures that this start has done from their beginning.
+    // Only figures that this process ran from their beginning.
     let (mut took_s, mut expected_s) = (0.0, 0);
     let count = spec.experiments.len();
     for (at, experiment) in spec.experiments.iter().enumerate() {
@@ -97,7 +97,7 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
             continue;
         }
         let left_s = spec.expected_s(at) as f64;
-        // This machine is as fast as it has shown itself to be.
+        // Scales the estimate by the speed of this machine so far.
         let pace = if expected_s == 0 { 1.0 } else { took_s / expected_s as f64 };
         watch.say(&format!(
             "==== {figure}, {} of {count}, about {:.0} min left",
@@ -105,7 +105,7 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
             left_s * pace / 60.0
         ));
         let (begun, run_spec) = (Instant::now(), spec.of(experiment));
-        let result = run_spec.plan().and_then(|plan| Ok((!spec.has_of(&plan)?, run(&plan, watch)?)));
+        let result = run_spec.plan().and_then(|plan| Ok((!spec.has_part_of(&plan)?, run(&plan, watch)?)));
         if disk::interrupted() {
             return Err(interrupted());
         }
@@ -127,7 +127,7 @@ pub fn reproduce_all(spec: &AllSpec, watch: &mut dyn Watch) -> Result<AllDone, E
                 watch.say(&format!("{figure} is skipped: another process runs it"));
                 all.elsewhere.push(figure.clone());
             }
-            // So would every other figure.
+            // All other figures would fail the same way.
             Err(error @ Error::Disk(disk::Error::WorkInUse { .. })) => return Err(error),
             Err(error) => {
                 watch.say(&format!("{figure} failed: {error}"));

@@ -4,22 +4,22 @@ use super::spec::{Experiment, Scale, Variant};
 use crate::Error;
 use crate::manifest::{Home, Made};
 
-/// A file system with a setting and a seed, and what is done to it in rounds.
+/// A file system with a setting and a seed, and its task for each round.
 #[derive(Clone, Debug)]
 pub(super) struct Cell<Task> {
-    /// Its name, which tells it from the other cells of the experiment.
+    /// The name, unique within the experiment.
     pub name: String,
     /// Kind of file system.
     pub fs: String,
     /// The setting.
     pub variant: Variant,
-    /// What all that is random is drawn from.
+    /// The random seed.
     pub seed: u64,
-    /// What is done to it.
+    /// The task.
     pub task: Task,
 }
 
-/// All cells of a scale, whose task follows from their setting.
+/// All cells of a scale. The task follows from the setting.
 pub(super) fn cells<Task: Clone>(
     experiment: &Experiment,
     scale: &Scale,
@@ -48,7 +48,7 @@ pub(super) fn cells<Task: Clone>(
 }
 
 impl<Task> Cell<Task> {
-    /// The file system to make at `home`, with room for so many files and directories where that is known.
+    /// The file system to create at `home`, with space for `inodes` files and directories if that number is known.
     pub fn made(&self, size_bytes: u64, home: Home, inodes: Option<u64>) -> Result<Made, Error> {
         let kind = fs::find(&self.fs)?;
         let room = inodes.map(|inodes| kind.room_for(size_bytes, inodes));
@@ -71,5 +71,5 @@ impl<Task> Cell<Task> {
     }
 }
 
-/// The kernel's own for most disks.
+/// The default of the kernel for most disks.
 const READ_AHEAD_KB: u32 = 128;

@@ -1,4 +1,4 @@
-//! Whether what was published holds for what was measured.
+//! Decides whether the published claims hold for the measurements.
 
 mod ranking;
 mod verdict;
@@ -10,10 +10,10 @@ use super::spec::Check;
 use serde::{Deserialize, Serialize};
 use verdict::Verdict;
 
-/// A claim, judged for one file system.
+/// The verdict on a claim for one line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
-    /// What is claimed, and of what.
+    /// The claim, and the line it was judged for.
     pub claim: String,
     /// What was published.
     pub published: String,
@@ -21,19 +21,19 @@ pub struct Checked {
     pub measured: String,
     /// Whether it holds; `None` if it could not be judged.
     pub holds: Option<bool>,
-    /// By what it was judged, or why it could not be.
+    /// The rule that decided, or why the claim could not be judged.
     pub why: String,
-    /// Whether a number or a range is asked for that was published, and not a direction or an order.
+    /// Whether the claim is about a published number or range, and not about a direction or an order.
     #[serde(default)]
     pub level: bool,
-    /// Why it does not hold, where that is known.
+    /// Why the claim does not hold, if that is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// Whether what was published of a figure holds in its trend, by its claims, each judged for all that it is made of: those that
-/// ask for a direction or an order hold, each for more than half of what it could be judged for. `None` where one could not be
-/// judged at all, and none of the others fails.
+/// Whether the trend of a figure holds, given the verdicts of each claim for its lines. The trend holds if each claim about a direction or
+/// an order holds for more than half of the lines that could be judged. `None` if a claim could not be judged for any line, and no other
+/// claim fails.
 pub(super) fn trend(claims: &[Vec<Checked>]) -> Option<bool> {
     let holds = |claim: &&Vec<Checked>| {
         let count = |holds| claim.iter().filter(|check| check.holds == Some(holds)).count();
@@ -50,20 +50,20 @@ pub(super) fn trend(claims: &[Vec<Checked>]) -> Option<bool> {
     }
 }
 
-/// What was to be measured, and what was.
+/// The expected lines and rounds, and the measurements.
 pub(super) struct Judge<'o> {
-    /// All lines that were to be measured.
+    /// All expected lines.
     pub lines: &'o [Line],
-    /// The rounds that were, ascending.
+    /// The measured rounds, ascending.
     pub rounds: &'o [u64],
-    /// What was measured.
+    /// The measurements.
     pub outcome: &'o Outcome,
     /// Why block requests cannot be traced here, if they cannot.
     pub untraced: Option<&'o str>,
 }
 
 impl Judge<'_> {
-    /// Judges a claim for every file system, disk, setting and seed that it is made of.
+    /// Judges a claim for each of its file systems, disks, settings and seeds.
     pub fn check(&self, check: &Check) -> Vec<Checked> {
         let lines = self.claimed(check);
         if lines.is_empty() {
@@ -81,7 +81,7 @@ impl Judge<'_> {
         if check.in_some { vec![in_some(check, judged)] } else { judged }
     }
 
-    /// The correlation that a claim is made of, for each of its lines that has one.
+    /// The correlation that a claim uses, for each line that has one.
     pub fn correlations(&self, check: &Check) -> Vec<Correlated> {
         let Some(with) = &check.rule.correlates_with else { return Vec::new() };
         let found = |line: &Line| {
@@ -100,7 +100,7 @@ impl Judge<'_> {
         self.claimed(check).into_iter().filter_map(found).collect()
     }
 
-    /// The lines that a claim is made of; of what does not differ from disk to disk, those of one disk.
+    /// The lines of a claim. If the measure does not depend on the disk, only the lines of one disk.
     fn claimed(&self, check: &Check) -> Vec<&Line> {
         let by_disk = depends_on_disk(check);
         let of = |names: &[String], name: &String| names.is_empty() || names.contains(name);
@@ -125,11 +125,11 @@ impl Judge<'_> {
         let holds = |wanted| verdicts.iter().any(|verdict| verdict.holds == wanted);
         let joined = |of: fn(&Verdict) -> &str| {
             let mut parts: Vec<&str> = verdicts.iter().map(of).filter(|part| !part.is_empty()).collect();
-            // Two bounds may be put on one number.
+            // Two bounds may apply to the same number.
             parts.dedup();
             parts.join("; ")
         };
-        // One part that fails settles it, whatever is known of the others.
+        // One failed part decides, regardless of the others.
         let holds = match (holds(Some(false)), holds(None) || verdicts.is_empty()) {
             (true, _) => Some(false),
             (false, true) => None,
@@ -147,7 +147,7 @@ impl Judge<'_> {
     }
 }
 
-/// One verdict of what was judged line by line: the claim holds where it holds of one of them.
+/// Merges the verdicts of all lines into one: the claim holds if it holds for one line.
 fn in_some(check: &Check, judged: Vec<Checked>) -> Checked {
     let any = |wanted| judged.iter().find(|checked| checked.holds == wanted);
     let decisive = any(Some(true)).or(any(None)).unwrap_or(&judged[0]);

@@ -1,17 +1,16 @@
-//! What a workload reads beside its parameters: two runs that name the same file or repository do the same only if it
-//! holds the same.
+//! The input of a workload besides its parameters: two runs that name the same file or repository are equal only if its contents are equal.
 
 use crate::Error;
 use crate::workload::{Git, TraceFile, Tree, Workload};
 use ager::git::History;
 use sha2::{Digest, Sha256};
 
-/// What tells the source of a workload up to round `last`; `None` where it reads nothing.
+/// A fingerprint of the input of a workload up to round `last`; `None` if the workload has no input.
 pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<String>, Error> {
     match workload {
         Workload::Interfile(tree) => of_tree(tree),
         Workload::Filesize(sizes) => of_tree(&sizes.tree),
-        // The name of a commit stands for all that led to it.
+        // A commit identifies all its ancestors.
         Workload::Git(Git { repository: Some(repository), order, .. }) => {
             Ok(History::open(repository, *order)?.commit(last))
         }
@@ -21,7 +20,7 @@ pub(super) fn fingerprint(workload: &Workload, last: u64) -> Result<Option<Strin
     }
 }
 
-/// A digest of the shape, which is all that is taken of a tree.
+/// A digest of the shape, the only part of the tree that the workload uses.
 fn of_tree(tree: &Tree) -> Result<Option<String>, Error> {
     let Some(shape) = tree.of.shape()? else { return Ok(None) };
     let mut digest = Sha256::new();
@@ -43,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_is_known_by_what_it_lists() {
+    fn listing_fingerprint_depends_on_content() {
         let dir = tempfile::tempdir().unwrap();
         let listing = dir.path().join("list");
         let found = |text: &str| {
@@ -57,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_is_known_by_the_last_commit_that_is_pulled() {
+    fn repository_fingerprint_is_the_last_pulled_commit() {
         let dir = tempfile::tempdir().unwrap();
         let [one, other, longer] = ["one", "other", "longer"].map(|name| dir.path().join(name));
         ager::git::sample::make(&one, 7, 1).unwrap();
@@ -65,12 +64,12 @@ mod tests {
         ager::git::sample::make(&longer, 12, 1).unwrap();
         let at = |repository: &Path, last| fingerprint(&git(repository), last).unwrap().unwrap();
         assert_ne!(at(&one, 5), at(&other, 5));
-        assert_eq!(at(&one, 5), at(&longer, 5), "what comes later does not matter");
+        assert_eq!(at(&one, 5), at(&longer, 5), "later commits have no effect");
         assert_ne!(at(&one, 5), at(&one, 4));
     }
 
     #[test]
-    fn what_reads_nothing_has_none() {
+    fn workloads_without_input_have_no_fingerprint() {
         assert_eq!(fingerprint(&Workload::Git(Git::default()), 5).unwrap(), None);
         assert_eq!(fingerprint(&Workload::Interfile(Tree::default()), 5).unwrap(), None);
     }

@@ -1,4 +1,4 @@
-//! Reads back what a run has measured, and judges it.
+//! Reads back the measurements of a run and judges them.
 
 use super::check::{Checked, Judge, trend};
 use super::outcome::{
@@ -13,7 +13,7 @@ use probe::FileMap;
 use results::Store;
 use results::measures;
 
-/// The outcome of a run, of these of its jobs, of which some failed.
+/// The outcome of a run, from the given jobs.
 pub(super) fn gather(
     plan: &Plan,
     jobs: &[Job],
@@ -45,7 +45,7 @@ pub(super) fn gather(
     let claims: Vec<Vec<Checked>> = experiment.check.iter().map(|claim| judge.check(claim)).collect();
     let mut correlations = Vec::new();
     for correlated in experiment.check.iter().flat_map(|claim| judge.correlations(claim)) {
-        // Two claims may be made of one.
+        // Two claims may use the same correlation.
         if !correlations.contains(&correlated) {
             correlations.push(correlated);
         }
@@ -55,7 +55,7 @@ pub(super) fn gather(
     Ok(outcome)
 }
 
-/// The runs that hold the numbers of these jobs.
+/// The runs that hold the measurements of these jobs.
 pub(super) fn checkpoints(plan: &Plan, jobs: &[Job], store: &Store) -> Result<Vec<CheckpointRun>, Error> {
     let mut runs = Vec::new();
     for job in jobs {
@@ -96,10 +96,10 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
         }
         outcome.trees.extend(read_trees(store, run, key, at.number())?);
         match at {
-            // No place on an axis of memory, but what a warm scan is compared with.
+            // A cold scan has no position on the memory axis; warm scans are compared with it.
             Checkpoint::Round(_) if !plan.schedule.memory_bytes.is_empty() => cold = sides,
             _ => {
-                beside_cold(&cold, &mut sides, &mut pairs);
+                add_cold_cost(&cold, &mut sides, &mut pairs);
                 outcome.checkpoints.extend(sides);
                 outcome.pairs.extend(pairs);
             }
@@ -108,8 +108,8 @@ fn read_job(plan: &Plan, job: &Job, store: &Store, outcome: &mut Outcome) -> Res
     Ok(())
 }
 
-/// Adds to warm scans what cold ones of the same side cost.
-fn beside_cold(cold: &[CheckpointSide], sides: &mut [CheckpointSide], pairs: &mut [CheckpointPair]) {
+/// Adds the cost of the cold scan of the same side to warm scans.
+fn add_cold_cost(cold: &[CheckpointSide], sides: &mut [CheckpointSide], pairs: &mut [CheckpointPair]) {
     let of_pairs = pairs.iter_mut().flat_map(|pair| [&mut pair.aged, &mut pair.unaged]);
     for side in sides.iter_mut().chain(of_pairs) {
         let same = |cold: &&CheckpointSide| (&cold.disk, &cold.side) == (&side.disk, &side.side);

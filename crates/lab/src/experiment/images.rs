@@ -1,11 +1,11 @@
-//! Where the images of a cell lie while it is measured.
+//! The location of the images of a cell during its measurements.
 
 use crate::Error;
 use disk::{Scratch, Session};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A directory for the images of a cell: in memory if there is room for both sides, else in the work directory.
+/// Creates a directory for the images of a cell: in memory if both sides fit, otherwise in the work directory.
 pub(super) fn make(session: &Arc<Session>, work: &Path, size_bytes: u64) -> Result<Scratch, Error> {
     let memory = Path::new("/dev/shm");
     let room = |dir: &Path| disk::free_bytes(dir).is_ok_and(|free| free > 3 * size_bytes);

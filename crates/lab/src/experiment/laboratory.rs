@@ -1,5 +1,5 @@
-//! The allocator laboratory: simulated file systems that are aged and measured at the speed of memory (Smith and Seltzer 1997,
-//! Figures 1, 2 and 5 to 8, and both tables).
+//! The allocator laboratory: simulated file systems, aged and measured at the speed of memory (Smith and Seltzer 1997, Figures 1, 2 and 5
+//! to 8, and both tables).
 
 use super::cell::Cell;
 use super::outcome::ONLY;
@@ -15,19 +15,19 @@ use results::{Measurement, Store, Watch, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is done in the laboratory, as an experiment names it.
+/// Parameters of a simulation in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Laboratory {
-    /// The policy of allocation.
+    /// The allocation policy.
     pub policy: String,
-    /// What is measured, and with that what a round is.
+    /// The meaning of a round, which determines what is measured.
     pub by: By,
-    /// The policy that throughput is compared with.
+    /// The policy to compare throughput with.
     pub beside: Option<String>,
-    /// The size of the files of the sequential benchmark after each day, in bytes; it does not run then if there is none.
+    /// File size of the sequential benchmark after each day, in bytes; without it the benchmark does not run.
     pub file_bytes: Option<u64>,
-    /// How often the sequential benchmark runs, each time with its files in other places.
+    /// Number of runs of the sequential benchmark, each with its files at other positions.
     pub placements: u32,
 }
 
@@ -37,25 +37,25 @@ impl Default for Laboratory {
     }
 }
 
-/// What a round is.
+/// The meaning of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// A day of the history, at whose end is measured.
+    /// A day of the history; measures at its end.
     Day,
-    /// A size of files of the sequential benchmark, after the whole history and on an empty file system.
+    /// A file size of the sequential benchmark, after the whole history and on an empty file system.
     FileSize,
-    /// The largest size of a class of files, after the whole history.
+    /// The upper bound of a class of file sizes, after the whole history.
     SizeClass,
-    /// How full the file system is after the whole history, in percent.
+    /// The fullness of the file system after the whole history, in percent.
     Fullness,
 }
 
-/// The kind of workload that this is in an experiment's file.
+/// The kind of this workload in an experiment file.
 pub(super) const KIND: &str = "laboratory";
 
 impl Laboratory {
-    /// Refuses what cannot be carried out on file systems of the kind `fs`.
+    /// Refuses parameters that cannot run on file systems of the kind `fs`.
     pub(super) fn check(&self, fs: &str, size_bytes: u64, rounds: &[u64]) -> Result<(), Error> {
         let kind = kind(fs)?;
         for policy in std::iter::once(&self.policy).chain(&self.beside) {
@@ -74,7 +74,7 @@ impl Laboratory {
     }
 }
 
-/// The kind of simulated file system that an experiment calls so.
+/// Finds a kind of simulated file system by its name in an experiment.
 pub(super) fn kind(name: &str) -> Result<Kind, Error> {
     let kinds = [Kind::Fast, Kind::Extents];
     kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
@@ -83,24 +83,24 @@ pub(super) fn kind(name: &str) -> Result<Kind, Error> {
     })
 }
 
-/// A simulated file system, to be aged and measured.
+/// A simulated file system to age and measure.
 pub(super) struct Simulating<'a> {
     pub cell: &'a Cell<Laboratory>,
     pub scale: &'a Scale,
     pub store: &'a Store,
     pub identity: &'a Identity,
-    /// The disks that throughput is priced on.
+    /// The disks used to compute throughput.
     pub models: &'a [Model],
     /// The full command line, for the record.
     pub command: &'a str,
     pub watch: &'a mut dyn Watch,
 }
 
-/// What was measured, by round.
+/// The measurements, by round.
 type Found = BTreeMap<u64, Vec<Measurement>>;
 
 impl Simulating<'_> {
-    /// Measures all rounds, unless they are in the store.
+    /// Measures all rounds, unless the store holds them.
     pub fn run(&mut self) -> Result<(), Error> {
         if self.identity.has_all(self.store, &self.scale.rounds)? {
             return Ok(());
@@ -120,7 +120,7 @@ impl Simulating<'_> {
         Ok(())
     }
 
-    /// Ages a file system with a policy until it is so full; `look` sees it at the end of each day.
+    /// Ages a file system with a policy up to `fullness`; calls `look` at the end of each day.
     fn aged(
         &self,
         policy: &str,
@@ -160,7 +160,7 @@ impl Simulating<'_> {
         self.scale.rounds.iter().map(measured).collect()
     }
 
-    /// All that is measured of a file system as it stands.
+    /// All measurements of the current state of a file system.
     fn state(&self, now: &dyn ffs::Laboratory) -> Result<Vec<Measurement>, Error> {
         let task = &self.cell.task;
         let mut numbers = of_files(&now.measure());

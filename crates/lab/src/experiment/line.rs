@@ -1,6 +1,6 @@
-//! The lines of a figure: what a claim is judged for.
+//! The lines of a figure. A claim is judged for each line.
 
-/// A file system with a setting and a seed, or a disk alone, as it is priced on one disk.
+/// A file system with a setting and a seed, or a disk alone, with costs on one disk.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     /// Kind of file system; empty for a disk alone.
@@ -11,12 +11,12 @@ pub(super) struct Line {
     pub option: String,
     /// The seed.
     pub seed: u64,
-    /// The cell that it is measured in.
+    /// The cell that measures the line.
     pub cell: String,
 }
 
 impl Line {
-    /// How it is called in a claim.
+    /// The name of the line in a verdict.
     pub fn name(&self, by_disk: bool, several_seeds: bool) -> String {
         let seed = if several_seeds { format!("seed {}", self.seed) } else { String::new() };
         let disk = if by_disk { self.disk.as_str() } else { "" };

@@ -1,14 +1,14 @@
-//! Which measures a plot may draw and a claim may name.
+//! The measures that plots and claims may name.
 
 use super::{metadata, personality};
 use results::measures::{self, MEASURES};
 
-/// Whether a measure differs from disk to disk.
+/// Whether a measure has a value per disk.
 pub fn is_by_disk(measure: &str) -> bool {
     measures::find(measure).is_some_and(|measure| measure.by_disk)
 }
 
-/// Refuses a name that no measure has.
+/// Refuses names that are not a measure.
 pub(super) fn known(name: &str) -> Result<(), String> {
     let is_family = |measure: &str| measure.contains('*');
     let mut names: Vec<&str> =

@@ -1,9 +1,9 @@
-//! The metadata benchmark on file systems of their own on modelled disks (Kunkel 2016, figures of fixed and of variable
-//! count). A round is a number of processes, or a repeat of the benchmark phase.
+//! The metadata benchmark on separate file systems on modelled disks (Kunkel 2016, figures with fixed and with variable object count). A
+//! round is a number of processes, or a repeat of the benchmark phase.
 //!
-//! The disks sleep their service times, so that ranks, write-back and disk run beside each other as they do on a drive, and a
-//! rate is what passes in real time. What the disk was busy of it is kept beside it: where that is all of it, the rate is the
-//! drive's; where it is little, it is this machine's.
+//! The disks sleep their service times, so that ranks, write-back and disk overlap as they do on a drive, and rates are in real time. The
+//! busy time of the disk is recorded as well: if it is all of the time, the drive limits the rate; if it is a small part, this machine
+//! does.
 
 use super::cell::Cell;
 use super::outcome::ONLY;
@@ -26,29 +26,29 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the benchmark does, as an experiment names it. The defaults are those of the report (section 3).
+/// Parameters of the benchmark in an experiment file. The defaults are those of the report (section 3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Metadata {
-    /// Data sets of each process.
+    /// Data sets per process.
     pub data_sets: u32,
-    /// Objects made in each data set beforehand …
+    /// Objects created in each data set beforehand …
     pub precreate: u64,
-    /// … and gone through in each repeat.
+    /// … and processed in each repeat.
     pub iterations: u64,
-    /// Whether both are shared among the processes instead of being those of each.
+    /// Whether both numbers are totals for all processes instead of per process.
     pub shared: bool,
-    /// Repeats of the benchmark phase, where the rounds are numbers of processes.
+    /// Repeats of the benchmark phase, if the rounds are numbers of processes.
     pub repeats: u32,
-    /// Size of an object.
+    /// Object size.
     pub object_bytes: u64,
-    /// The processes together have so much memory, with what is cached for them, and no more.
+    /// Memory limit for all processes together, including what is cached for them.
     pub memory_bytes: Option<u64>,
-    /// Whether that holds: a setting may lift it.
+    /// Whether the memory limit applies: a setting may lift it.
     pub limited: bool,
-    /// So many processes, and the rounds are repeats.
+    /// Number of processes; the rounds are then repeats.
     pub processes: Option<u32>,
-    /// Seconds after which no further iteration of a repeat is begun.
+    /// Seconds after which a repeat starts no further iteration.
     pub stonewall_s: Option<u64>,
 }
 
@@ -69,11 +69,11 @@ impl Default for Metadata {
     }
 }
 
-/// The kind of workload that this is in an experiment's file.
+/// The kind of this workload in an experiment file.
 pub(super) const KIND: &str = "metadata";
 
 impl Metadata {
-    /// Refuses what cannot be carried out in `rounds`, as far as that can be told before anything is made.
+    /// Refuses what cannot run in `rounds`, as far as that is known before anything is created.
     pub(super) fn check(&self, seed: u64, rounds: &[u64]) -> Result<(), Error> {
         if let Some(bytes) = self.limit_bytes() {
             MemoryLimit::available()?;
@@ -94,9 +94,9 @@ impl Metadata {
         self.memory_bytes.filter(|_| self.limited)
     }
 
-    /// The processes of a round, and what each does.
+    /// The processes of a round, and the settings of each.
     fn at(&self, round: u64, rounds: &[u64], seed: u64) -> (u32, Settings) {
-        let last = *rounds.last().expect("there is a round");
+        let last = *rounds.last().expect("a scale has a round");
         let (processes, repeats) = match self.processes {
             Some(processes) => (processes, last),
             None => (round.try_into().unwrap_or(u32::MAX), u64::from(self.repeats)),
@@ -120,31 +120,31 @@ impl Metadata {
     }
 }
 
-/// Less memory than this is taken by the processes alone.
+/// The minimum memory limit: the processes alone need almost as much.
 const LEAST_MEMORY_BYTES: u64 = 8 << 20;
 
-/// A file system on a disk, to be measured by the benchmark.
+/// A file system on a disk to measure with the benchmark.
 pub(super) struct Measuring<'a> {
     pub cell: &'a Cell<Metadata>,
-    /// The disk as the experiment calls it.
+    /// The name of the disk in the experiment.
     pub disk: &'a str,
-    /// Its name.
+    /// The name of its model.
     pub model: &'a str,
     pub scale: &'a Scale,
     pub store: &'a Store,
     pub session: &'a Arc<Session>,
     pub identity: &'a Identity,
-    /// What carries out a run in a process of its own.
+    /// Command for a run in a separate process.
     pub apart: fn() -> Command,
     /// The full command line, for the record.
     pub command: &'a str,
-    /// Where stores of disks are made.
+    /// Directory for the stores of the disks.
     pub images: &'a Path,
     pub watch: &'a mut dyn Watch,
 }
 
 impl Measuring<'_> {
-    /// Measures the rounds that are not in the store yet.
+    /// Measures the rounds that the store does not hold yet.
     pub fn run(&mut self) -> Result<(), Error> {
         let mut left = Vec::new();
         for round in &self.scale.rounds {
@@ -153,14 +153,14 @@ impl Measuring<'_> {
             }
         }
         match self.cell.task.processes {
-            // One run has all repeats.
-            Some(_) if !left.is_empty() => self.measure(*left.last().expect("there is one"), &left),
+            // One run contains all repeats.
+            Some(_) if !left.is_empty() => self.measure(*left.last().expect("is not empty"), &left),
             Some(_) => Ok(()),
             None => left.iter().try_for_each(|round| self.measure(*round, &[*round])),
         }
     }
 
-    /// Carries out the run of a round, and records it for all `rounds` that it holds.
+    /// Executes the run of a round, and records it for all `rounds` that it contains.
     fn measure(&mut self, round: u64, rounds: &[u64]) -> Result<(), Error> {
         let begin = |round: &u64| {
             let run =
@@ -184,7 +184,7 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Runs all phases on a fresh file system. Gives each with the seconds that its disk was busy.
+    /// Runs all phases on a fresh file system. Returns each with the seconds during which its disk was busy.
     fn phases(&mut self, round: u64) -> Result<Vec<(PhaseOutcome, f64)>, Error> {
         let (cell, scale) = (self.cell, self.scale);
         let (processes, settings) = cell.task.at(round, &scale.rounds, cell.seed);
@@ -220,7 +220,7 @@ impl Measuring<'_> {
     }
 }
 
-/// The same error once more, for each checkpoint that was not measured for it.
+/// Duplicates an error, for each checkpoint that it prevented.
 fn again(error: &Error) -> Error {
     match error {
         Error::Interrupted(what) => Error::Interrupted(what.clone()),
@@ -228,7 +228,7 @@ fn again(error: &Error) -> Error {
     }
 }
 
-/// Looks at the disk's clock between phases.
+/// Reads the disk's clock between phases.
 struct Recorder<'a> {
     title: String,
     target: &'a dyn Target,
@@ -240,7 +240,7 @@ struct Recorder<'a> {
 
 impl Recorder<'_> {
     fn clock_ns(&self) -> Result<u64, Error> {
-        Ok(self.target.modelled().expect("it lies on one").clock_ns()?)
+        Ok(self.target.modelled().expect("the file system is on a modelled disk").clock_ns()?)
     }
 
     fn note(&mut self, outcome: &PhaseOutcome) -> Result<(), Error> {
@@ -270,17 +270,17 @@ impl metadata::Watch for Recorder<'_> {
     }
 }
 
-/// Measures of a phase, for messages.
+/// Example measures of a phase, for messages.
 pub(super) const EXAMPLES: &str = "benchmark_objects_per_s, benchmark_disk_share";
 
-/// Whether it is a measure of a phase.
+/// Whether `name` is a measure of a phase.
 pub(super) fn is_measure(name: &str) -> bool {
     let families = [measures::PHASE_OBJECTS_PER_S, measures::PHASE_DISK_SHARE];
     let phases = [Phase::Precreate, Phase::Benchmark, Phase::Cleanup];
     phases.iter().any(|phase| families.iter().any(|family| family.of(phase.name()).name() == name))
 }
 
-/// The numbers of a run: of all its repeats, or of one.
+/// The measurements of a run: of all its repeats, or of one.
 fn numbers(phases: &[(PhaseOutcome, f64)], repeat: Option<u64>, disk: &str) -> Vec<Measurement> {
     let mut numbers = Vec::new();
     let precreate = phases.iter().find(|(outcome, _)| outcome.phase == Phase::Precreate);

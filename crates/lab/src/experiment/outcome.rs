@@ -1,4 +1,4 @@
-//! What an experiment gave: read back from the store, so that what is shown is what is kept.
+//! The outcome of an experiment, read back from the store, so that the output shows exactly the stored data.
 
 use super::check::Checked;
 use super::spec::{Axis, Plot};
@@ -12,39 +12,39 @@ use results::{Correlation, Interval, RunId, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// An experiment, done.
+/// The outcome of an experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The figure that was reproduced.
+    /// The reproduced figure.
     pub figure: String,
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The publication.
     pub source: String,
     /// The scale.
     pub scale: String,
-    /// What was published, and whether it holds.
+    /// The published claims and their verdicts.
     pub checks: Vec<Checked>,
-    /// Whether it holds in its trend; `None` where that could not be judged.
+    /// Whether all claims about the trend hold; `None` if that could not be judged.
     #[serde(default)]
     pub trend: Option<bool>,
-    /// The correlations that claims are made of.
+    /// The correlations that the claims use.
     #[serde(default)]
     pub correlations: Vec<Correlated>,
     /// All sides of all checkpoints.
     pub checkpoints: Vec<CheckpointSide>,
-    /// Aged and unaged side by side.
+    /// Pairs of aged and unaged sides.
     pub pairs: Vec<CheckpointPair>,
-    /// How the trees lay of file systems that are one.
+    /// The layout of the trees, for file systems that store a tree.
     #[serde(default)]
     pub trees: Vec<TreeAt>,
-    /// Where files lay.
+    /// The position of files on disk.
     pub pictures: Vec<Picture>,
-    /// What did not end well.
+    /// The failed cells.
     pub failed: Vec<FailedCell>,
-    /// What a round is.
+    /// The meaning of a round.
     pub round: Axis,
-    /// What is drawn.
+    /// The plots.
     pub plots: Vec<Plot>,
 }
 
@@ -61,15 +61,15 @@ pub struct CheckpointSide {
     pub seed: u64,
     /// The round.
     pub round: u64,
-    /// `aged` or `unaged`; of a verification `real` or `replayed`; empty for what has no sides.
+    /// `aged` or `unaged`; for a verification `real` or `replayed`; empty if there are no sides.
     pub side: String,
     /// All measures: medians of the repetitions.
     #[serde(flatten)]
     pub values: BTreeMap<String, f64>,
-    /// The 95 % intervals of those that were repeated often enough.
+    /// The 95 % intervals of measures with enough repetitions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub intervals: BTreeMap<String, (f64, f64)>,
-    /// Their repetitions, by which claims are judged; the store has them anyway.
+    /// The repetitions, needed to judge claims; not serialized, because the store holds them.
     #[serde(skip)]
     pub repetitions: BTreeMap<String, Vec<f64>>,
 }
@@ -91,19 +91,19 @@ pub struct CheckpointPair {
     pub aged: CheckpointSide,
     /// The unaged side.
     pub unaged: CheckpointSide,
-    /// Median of aged over unaged scan cost on the modelled disk, repetition by repetition.
+    /// Median over the repetitions of the aged over the unaged scan cost on the modelled disk.
     pub aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     #[serde(default)]
     pub aging_ratio_interval: Option<Interval>,
-    /// Aged over unaged wall time of the scans on this machine, which has no such disk.
+    /// Aged over unaged wall time of the scans on this machine, which does not have the modelled disk.
     pub wall_aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     #[serde(default)]
     pub wall_aging_ratio_interval: Option<Interval>,
 }
 
-/// How the tree of one side lay at one checkpoint.
+/// The tree layout of one side at one checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeAt {
     /// Kind of file system.
@@ -116,11 +116,11 @@ pub struct TreeAt {
     pub round: u64,
     /// `aged` or `unaged`.
     pub side: String,
-    /// How it lay.
+    /// The layout.
     pub tree: TreeLayout,
 }
 
-/// How closely two measures of a line of the figure go together over its rounds.
+/// The correlation of two measures over the rounds of a line of the figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Correlated {
     /// Kind of file system.
@@ -133,16 +133,16 @@ pub struct Correlated {
     pub seed: u64,
     /// `aged` or `unaged`.
     pub side: String,
-    /// The one measure.
+    /// The first measure.
     pub measure: String,
-    /// The other.
+    /// The second measure.
     pub with: String,
     /// Pearson's r with its 95 % interval.
     #[serde(flatten)]
     pub found: Correlation,
 }
 
-/// Where the files of a cell lay after a round.
+/// The position of the files of a cell on disk after a round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Picture {
     /// Kind of file system.
@@ -154,20 +154,20 @@ pub struct Picture {
     pub seed: u64,
     /// The round.
     pub round: u64,
-    /// A row a file.
+    /// One row per file.
     pub files: Vec<FileMap>,
 }
 
 /// A cell that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailedCell {
-    /// Its name.
+    /// Name of the cell.
     pub cell: String,
-    /// Why.
+    /// The error.
     pub why: String,
 }
 
-/// The side of what has no sides: a disk alone.
+/// The side of subjects without sides, such as a disk alone.
 pub(super) const ONLY: &str = "";
 
 /// Identifies the series that a checkpoint belongs to.
@@ -179,11 +179,11 @@ pub(crate) struct SeriesKey<'a> {
     pub option: &'a str,
     /// The seed.
     pub seed: u64,
-    /// Whether both sides lie on the same disk, so that their wall times can be compared.
+    /// Whether both sides are on the same disk, so that their wall times are comparable.
     pub one_disk: bool,
 }
 
-/// Reads a checkpoint back, for each disk: its sides, and the pairs of them.
+/// Reads a checkpoint back: for each disk its sides and their pairs.
 pub(crate) fn read_checkpoint(
     store: &Store,
     run: RunId,
@@ -200,7 +200,8 @@ pub(crate) fn read_checkpoint(
             if on.is_some_and(|on| on != disk) {
                 continue;
             }
-            let found = interval(&numbers, subject, &number.measure).expect("there is a number");
+            let found =
+                interval(&numbers, subject, &number.measure).expect("at least one number was recorded");
             values.insert(name.to_owned(), found.median);
             repetitions.entry(name.to_owned()).or_default().push(number.value);
             intervals.extend(found.low.zip(found.high).map(|ends| (name.to_owned(), ends)));
@@ -222,11 +223,11 @@ pub(crate) fn read_checkpoint(
     for disk in disks {
         let [mut aged, unaged] = SUBJECTS.map(|subject| side(subject, disk));
         if let (Some(aged), Some(unaged)) = (&mut aged, &unaged) {
-            // Where nothing had to be read there is no ratio.
+            // There is no ratio if the unaged scan had nothing to read.
             let ratio = |measure: &str| ratio(&numbers, measure).filter(|ratio| ratio.median.is_finite());
             let modelled = ratio(measures::MODELLED_S_PER_GIB.on(disk).name());
             let wall = ratio(measures::SCAN_S_PER_GIB.name).filter(|_| one_disk);
-            // A figure may draw them, and a claim be made of them, as of what is measured of one side.
+            // Plots and claims use these ratios like a measure of the aged side.
             let operations = ratio(measures::OPERATIONS_PER_S.on(disk).name());
             for (measure, found) in [
                 (measures::AGING_RATIO, modelled),
@@ -261,7 +262,7 @@ pub(crate) fn read_checkpoint(
     Ok((sides, pairs))
 }
 
-/// Reads back how the trees of a checkpoint lay; none where there are none.
+/// Reads back the tree layouts of a checkpoint; empty if there are none.
 pub(crate) fn read_trees(
     store: &Store,
     run: RunId,

@@ -1,5 +1,5 @@
-//! Personalities on aged file systems beside their unaged copies (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
-//! CMU-PDL-17-106, 2017). A round is how many times the capacity is written before; each is aged on an image of its own, and put on
+//! Personalities on aged file systems and their unaged copies (Kadekodi, Nagarajan and Gibson, Aging Gracefully with Geriatrix,
+//! CMU-PDL-17-106, 2017). A round is the number of overwrites before the measurement. Each round ages a separate image and copies it to
 //! each modelled disk, which sleeps its service times.
 
 use super::cell::Cell;
@@ -21,28 +21,26 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
-/// What is run on what, as an experiment names it.
+/// Parameters of the personality and of the aging in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OnAged {
     /// The personality: a built-in name or a TOML file.
     pub personality: String,
-    /// The profile that is aged after: a built-in name or a TOML file.
+    /// The profile for aging: a built-in name or a TOML file.
     pub profile: String,
-    /// How many times the capacity is written before at most, whatever the round: a profile whose files are young is reached
-    /// long before one whose files are old.
+    /// Maximum number of overwrites, whatever the round: a profile with young files is reached long before one with old files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_overwrites: Option<f64>,
-    /// The share of the capacity in use before.
+    /// Fullness before the run, as a share of the capacity.
     pub fullness: f64,
-    /// How many times as many files there are as the personality says.
+    /// Factor for the number of files of the personality.
     pub scale: f64,
-    /// How many threads run; without it as the personality says.
+    /// Number of threads; by default that of the personality.
     pub threads: Option<u32>,
-    /// How many bytes that were written may wait in memory for the disk; without it as many as the kernel lets, which a
-    /// short run on few files never reaches.
+    /// Limit of dirty bytes in memory; by default the limit of the kernel, which a short run on few files never reaches.
     pub dirty_bytes: Option<u64>,
-    /// Seconds of one repetition.
+    /// Seconds per repetition.
     pub time_s: f64,
 }
 
@@ -61,13 +59,13 @@ impl Default for OnAged {
     }
 }
 
-/// The kind of workload that this is in an experiment's file.
+/// The kind of this workload in an experiment file.
 pub(super) const KIND: &str = "personality";
 
-/// Measures of a kind of operation, for messages.
+/// Example measures of a kind of operation, for messages.
 pub(super) const EXAMPLES: &str = "read_per_s, read_median_us, read_p99_us, read_p999_us, read_max_us";
 
-/// Whether it is a measure of a kind of operation.
+/// Whether `name` is a measure of a kind of operation.
 pub(super) fn is_measure(name: &str) -> bool {
     let of_kind = |kind: &Kind| {
         let kind = kind.name();
@@ -79,7 +77,7 @@ pub(super) fn is_measure(name: &str) -> bool {
 }
 
 impl OnAged {
-    /// Refuses what cannot be carried out, as far as that can be told before anything is made.
+    /// Refuses what cannot run, as far as that is known before anything is created.
     pub(super) fn check(&self, size_bytes: u64, seed: u64) -> Result<(), Error> {
         if !(self.fullness > 0.0 && self.fullness < 1.0) {
             return Err(Error::Refused(format!("fullness = {} is not between 0 and 1", self.fullness)));
@@ -107,7 +105,7 @@ impl OnAged {
         Ok(())
     }
 
-    /// The personality as it is run.
+    /// The personality with the settings of the experiment.
     pub(super) fn personality(&self) -> Result<Personality, Error> {
         let found = Personality::find(&self.personality).map_err(bench_error)?;
         let threads = self.threads.unwrap_or(found.threads);
@@ -117,23 +115,23 @@ impl OnAged {
     }
 }
 
-/// A file system that is aged, and measured on each disk.
+/// A file system to age, and to measure on each disk.
 pub(super) struct Serving<'a> {
     pub cell: &'a Cell<OnAged>,
     pub scale: &'a Scale,
     pub store: &'a Store,
     pub identity: &'a Identity,
-    /// The disks as the experiment calls them, and what they are.
+    /// The disks: their names in the experiment, and their models.
     pub disks: &'a [(String, Model)],
     /// The full command line, for the record.
     pub command: &'a str,
-    /// Where images and disks are made.
+    /// Directory for images and disks.
     pub images: &'a Path,
     pub watch: &'a mut dyn Watch,
 }
 
 impl Serving<'_> {
-    /// Measures the rounds that are not in the store yet.
+    /// Measures the rounds that the store does not hold yet.
     pub fn run(&mut self) -> Result<(), Error> {
         for round in self.scale.rounds.clone() {
             if self.identity.find(self.store, Checkpoint::Round(round))?.is_none() {
@@ -153,7 +151,7 @@ impl Serving<'_> {
         Ok(())
     }
 
-    /// Ages it, and gives what was measured on all disks.
+    /// Ages the file system, and returns the measurements on all disks.
     fn measure(&mut self, round: u64) -> Result<Vec<results::Measurement>, Error> {
         let name = format!("round-{round}");
         self.age(&name, round)?;
@@ -188,7 +186,7 @@ impl Serving<'_> {
         Ok(measured)
     }
 
-    /// Ages a file system of this name, in an image.
+    /// Ages a file system named `name`, in an image.
     fn age(&mut self, name: &str, round: u64) -> Result<(), Error> {
         let (cell, size_bytes) = (self.cell, self.scale.size_bytes);
         let home = Home::Image(self.images.join(format!("{name}.img")));
@@ -225,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures_are_those_that_are_recorded() {
+    fn measures_match_recorded_names() {
         for name in ["operations_per_s", "operations_ratio", "read_p999_us", "fsync_max_us", "create_per_s"] {
             assert!(is_measure(name), "{name}");
         }
@@ -235,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_beforehand() {
+    fn impossible_parameters_are_refused_before_aging() {
         let small = OnAged { scale: 0.01, ..OnAged::default() };
         small.check(1 << 30, 1).unwrap();
         for (task, said) in [

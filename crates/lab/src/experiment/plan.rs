@@ -1,4 +1,4 @@
-//! What a run is to do, job by job, with all that can be refused before anything is made.
+//! The jobs of a run, with all checks that are possible before anything is created.
 
 use super::cell::{Cell, cells};
 use super::fingerprint::fingerprint;
@@ -18,47 +18,47 @@ use results::Machine;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What a run is to do, ready to be carried out.
+/// The plan of a run, ready to execute.
 pub struct Plan<'a> {
     pub(super) spec: &'a RunSpec,
     pub(super) scale: &'a Scale,
     pub(super) schedule: Schedule,
-    /// The disks that scans are priced on.
+    /// The disks used to compute the cost of scans.
     pub(super) models: Vec<Model>,
     pub(super) jobs: Vec<Job>,
     /// Why block requests cannot be traced here, if they cannot.
     pub(super) untraced: Option<String>,
 }
 
-/// A part of it, which fails or succeeds by itself.
+/// A part of the plan that fails or succeeds independently.
 pub(super) struct Job {
-    /// What its checkpoints are known by.
+    /// Identifies its checkpoints in the store.
     pub identity: Identity,
     pub work: Work,
 }
 
-/// What is measured.
+/// The subject of a job.
 pub(super) enum Work {
-    /// A file system that is aged.
+    /// A file system to age.
     Cell(Cell<Workload>),
-    /// A file system on a disk that the metadata benchmark runs on.
+    /// A file system on a disk that runs the metadata benchmark.
     Metadata {
         cell: Box<Cell<Metadata>>,
-        /// As the experiment calls it.
+        /// Its name in the experiment.
         named: String,
         model: Model,
     },
     /// A simulated file system.
     Laboratory(Cell<Laboratory>),
-    /// A file system that is real, beside one on which its snapshots were replayed.
+    /// A real file system and one with a replay of its snapshots.
     Verification(Cell<Verification>),
-    /// A file system that is aged, and on which a personality runs.
+    /// A file system that is aged and runs a personality.
     Personality(Cell<OnAged>),
-    /// A file system that is aged by a profile, where the aging itself is measured.
+    /// A file system aged by a profile; the aging itself is measured.
     Profiled(Cell<Profiled>),
     /// A disk alone.
     Disk {
-        /// As the experiment calls it.
+        /// Its name in the experiment.
         named: String,
         model: Model,
         seed: u64,
@@ -66,7 +66,7 @@ pub(super) enum Work {
 }
 
 impl Job {
-    /// What it is called.
+    /// The name of the job.
     pub fn name(&self) -> &str {
         &self.identity.name
     }
@@ -92,7 +92,7 @@ impl<'a> Plan<'a> {
         }
         let schedule = Schedule {
             rounds: scale.rounds.clone(),
-            // Where memory is what differs, it is the axis; the last round is what a warm cache is compared with.
+            // With memory limits, the memory is the axis, and only the last round is measured: cold, to compare warm scans with.
             measured: if scale.memory_bytes.is_empty() { scale.rounds.clone() } else { vec![scale.last()] },
             repeat: scale.repeat,
             unaged: scale.unaged,
@@ -108,7 +108,7 @@ impl<'a> Plan<'a> {
             _ if scale.is_profiled() => profiled(spec, scale)?,
             _ => file_systems(spec, scale, &models)?,
         };
-        // Only what ages is judged by requests.
+        // Only aging cells use block requests.
         let ages = jobs.iter().any(|job| matches!(job.work, Work::Cell(_)));
         let untraced = probe::blocktrace::available().err().filter(|_| ages);
         Ok(Plan { spec, scale, schedule, models, jobs, untraced })
@@ -180,7 +180,7 @@ fn file_systems(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<J
     Ok(jobs)
 }
 
-/// The versions of the programs of each file system, and of the kernel; refused if one cannot be made.
+/// The versions of the programs of each file system, and of the kernel; an error if a file system cannot be created.
 fn versions(spec: &RunSpec) -> Result<BTreeMap<&str, String>, Error> {
     let version = |fs: &String| -> Result<String, Error> {
         let kind = fs::find(fs)?;
@@ -209,7 +209,7 @@ fn metadata(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Job>,
                 "disk": model,
             });
             if cell.task.processes.is_some() {
-                // One run has all repeats.
+                // One run contains all repeats.
                 parameters["last_round"] = Value::from(scale.last());
             }
             let name = format!("{}, {}", cell.name, model.name());
@@ -291,7 +291,6 @@ fn personality(spec: &RunSpec, scale: &Scale, models: &[Model]) -> Result<Vec<Jo
     Ok(jobs)
 }
 
-/// What the checkpoints of a cell are known by: all that their numbers depend on, by what it is and not by its name.
 fn profiled(spec: &RunSpec, scale: &Scale) -> Result<Vec<Job>, Error> {
     let cells = cells(&spec.experiment, scale, |variant| spec.experiment.profiled(scale, variant))?;
     let versions = versions(spec)?;
@@ -307,7 +306,7 @@ fn profiled(spec: &RunSpec, scale: &Scale) -> Result<Vec<Job>, Error> {
             "seed": cell.seed,
             "profile": cell.task,
             "size_bytes": scale.size_bytes,
-            // All of them are of one aging.
+            // All rounds belong to one aging.
             "rounds": scale.rounds,
         });
         let identity = Identity { name: cell.name.clone(), parameters };
@@ -316,7 +315,8 @@ fn profiled(spec: &RunSpec, scale: &Scale) -> Result<Vec<Job>, Error> {
     Ok(jobs)
 }
 
-/// `version` is that of the file system's programs and of the kernel.
+/// Identifies the checkpoints of a cell by everything that the measurements depend on, regardless of names. `version` is that of the
+/// programs of the file system and of the kernel.
 fn identity(
     spec: &RunSpec,
     scale: &Scale,
@@ -341,7 +341,7 @@ fn identity(
         "disks": models,
     });
     if !scale.memory_bytes.is_empty() {
-        // A limit of memory does not say after which round.
+        // With memory limits, the checkpoint does not name its round.
         parameters["last_round"] = Value::from(last);
     }
     Ok(Identity { name: cell.name.clone(), parameters })
@@ -362,7 +362,7 @@ round = { label = "round" }
 scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "intrafile" } }
 "#;
 
-    /// The identity of the only cell, of the text in which `from` is replaced.
+    /// The parameters of the only cell, with `from` replaced in the text.
     fn parameters(from: &str, to: &str) -> Value {
         assert!(TEXT.contains(from), "{from}");
         let experiment = Experiment::parse(&TEXT.replace(from, to), "it").unwrap();
@@ -384,19 +384,19 @@ scale.small = { size_bytes = 400_000_000, rounds = [50], workload = { kind = "in
     }
 
     #[test]
-    fn a_checkpoint_is_known_by_all_that_it_depends_on() {
+    fn checkpoint_identity_covers_all_parameters() {
         let plain = parameters("it", "it");
         let same = |from: &str, to: &str| parameters(from, to) == plain;
-        assert!(same("[50]", "[50, 100]"), "a round more leaves those before as they are");
+        assert!(same("[50]", "[50, 100]"), "an additional round does not change earlier checkpoints");
         assert!(!same("rounds = [50]", "rounds = [50], pictures = [50]"));
         assert!(!same("400_000_000", "500_000_000"));
-        // Within little memory it is the last round that is read.
+        // With memory limits, the last round is scanned.
         let warm = |rounds: &str| parameters("rounds = [50]", &format!("{rounds}, memory_bytes = [1]"));
         assert_ne!(warm("rounds = [50]"), warm("rounds = [50, 100]"));
     }
 
     #[test]
-    fn a_disk_is_known_by_its_parameters() {
+    fn disk_identity_is_its_parameters() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mine.toml");
         let with = |text: &str| {

@@ -1,6 +1,5 @@
-//! Aging by profiles in experiments (Kadekodi, Nagarajan and Gibson 2017, Figures 2, 3 and 7 and Table 2): how much churn and time it
-//! takes to come near a profile, and how the free space of a file system that was aged to the profile of a naturally aged one
-//! lies beside that one's.
+//! Aging by profiles in experiments (Kadekodi, Nagarajan and Gibson 2017, Figures 2, 3 and 7 and Table 2): how much churn and time it takes
+//! to approach a profile, and how the free space of a file system aged to the profile of a naturally aged one compares with the original.
 
 mod nature;
 
@@ -28,21 +27,21 @@ use trace::{Source as _, TraceDigest};
 
 pub(super) use nature::SIDES;
 
-/// What is aged, as an experiment names it.
+/// Parameters of the aging in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profiled {
-    /// The profile. `nature` captures that of a file system that an office has worked on.
+    /// The profile. `nature` captures the profile of a file system used by a synthetic office.
     pub profile: String,
     /// How operations are chosen.
     pub method: Method,
-    /// What a round is.
+    /// The meaning of a round.
     pub by: By,
-    /// Share of the capacity that live files take in the end; of `nature` as much as in nature.
+    /// Share of the capacity in live files at the end; with `nature`, the share of the original.
     pub fullness: f64,
-    /// Bytes created over capacity; what the method takes by itself if it is not given.
+    /// Bytes created over capacity; without it the method decides.
     pub overwrites: Option<f64>,
-    /// Days that the office works.
+    /// Days of work of the office.
     pub days: u64,
 }
 
@@ -59,26 +58,26 @@ impl Default for Profiled {
     }
 }
 
-/// What a round is.
+/// The meaning of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// The share of all operations of the aging, in percent.
     Operations,
-    /// The least length of a class of free extents, which ends below its double.
+    /// The lower bound of a class of free extent lengths, which ends below twice that length.
     FreeExtent,
-    /// The size of a file that is written into what is free.
+    /// The size of a new file written to the free space.
     NewFile,
 }
 
-/// The kind of workload that this is in an experiment's file.
+/// The kind of this workload in an experiment file.
 pub(super) const KIND: &str = "profile";
 
-/// The profile of a file system that was not aged by one.
+/// Names the profile of a naturally aged file system.
 const NATURE: &str = "nature";
 
 impl Profiled {
-    /// Refuses what cannot be carried out.
+    /// Refuses parameters that cannot run.
     pub(super) fn check(&self, rounds: &[u64]) -> Result<(), Error> {
         let refuse = |why: &str| Err(Error::Refused(why.to_owned()));
         let last = *rounds.last().expect("a scale has a round");
@@ -107,7 +106,7 @@ impl Profiled {
     }
 }
 
-/// An aging by a profile, to be measured.
+/// An aging by a profile to measure.
 pub(super) struct Profiling<'a> {
     pub cell: &'a Cell<Profiled>,
     pub scale: &'a Scale,
@@ -116,16 +115,16 @@ pub(super) struct Profiling<'a> {
     pub identity: &'a Identity,
     /// The full command line, for the record.
     pub command: &'a str,
-    /// Where file systems are made.
+    /// Directory for the file systems.
     pub images: &'a Path,
     pub watch: &'a mut dyn Watch,
 }
 
-/// What was measured, by round.
+/// The measurements, by round.
 type Found = BTreeMap<u64, Vec<Measurement>>;
 
 impl Profiling<'_> {
-    /// Measures all rounds, unless they are in the store.
+    /// Measures all rounds, unless the store holds them.
     pub fn run(&mut self) -> Result<(), Error> {
         let rounds = &self.scale.rounds;
         if self.identity.has_all(self.store, rounds)? {
@@ -141,7 +140,7 @@ impl Profiling<'_> {
         Ok(())
     }
 
-    /// How near the aging has come to the profile after each share of its operations, with what churn, and in what time.
+    /// The distance from the profile, the churn and the time after each share of the operations.
     fn convergence(&mut self) -> Result<Found, Error> {
         let task = &self.cell.task;
         let profile = profile::load(&task.profile)?;
@@ -160,7 +159,7 @@ impl Profiling<'_> {
         Ok(found)
     }
 
-    /// A fresh file system for so many files and directories.
+    /// Creates a fresh file system with space for `inodes` files and directories.
     fn fresh(&self, side: &str, inodes: Option<u64>) -> Result<Box<dyn Target>, Error> {
         let home = Home::Image(self.image(side));
         let mut made = self.cell.made(self.scale.size_bytes, home, inodes)?;
@@ -192,15 +191,15 @@ fn numbers(reached: &Reached, bound: f64, minutes: f64) -> Vec<Measurement> {
     ]
 }
 
-/// An aging on its way, in percents of its operations.
+/// An aging in progress, in percent of its operations.
 struct Aging {
     ager: Option<Box<dyn ager::Ager>>,
     digest: TraceDigest,
     seed: u64,
     bound_overwrites: f64,
-    /// Operations given out, directories included.
+    /// Number of operations issued, including directories.
     passed: u64,
-    /// What has been planned of them and applied, in seconds.
+    /// Seconds spent on planning and applying them.
     replay_s: f64,
 }
 
@@ -219,13 +218,13 @@ impl Aging {
         })
     }
 
-    /// The files and directories that there are in the end, and what comes and goes beside them.
+    /// Files and directories at the end, plus a reserve for temporary ones.
     fn inodes(&self) -> Option<u64> {
         let plan = self.ager.as_ref()?.plan();
         Some(plan.live_files + plan.live_files / 4 + plan.directories)
     }
 
-    /// Applies all up to this share of the operations. By one thread, as the order of writes is the layout.
+    /// Applies the operations up to `percent`. Uses one thread, because the order of writes determines the layout.
     fn advance(
         &mut self,
         target: &dyn Target,
@@ -241,10 +240,10 @@ impl Aging {
             grouped_limit_bytes: kind.map_or(0, |kind| kind.grouped_limit_bytes(block_bytes)),
             ..Options::default()
         };
-        let ager = self.ager.take().expect("it is put back");
+        let ager = self.ager.take().expect("the ager is put back after each advance");
         let all = self.passed + ager.remaining().unwrap_or(u64::MAX / 200);
         let mut feed = Feed::new(ager, &mut self.digest, None);
-        // The published method tells how many there are only on its way.
+        // The total is unknown in advance with the published method.
         feed.allow(if percent == 100 { u64::MAX } else { (all * percent / 100).saturating_sub(self.passed) });
         let mut replay = Replay::posix(target.root(), &options)?;
         replay.run(&mut feed, None, &mut |progress| {

@@ -1,69 +1,69 @@
-//! When a claim holds.
+//! The rules that decide whether a claim holds.
 
 use serde::{Deserialize, Serialize};
 
-/// When a claim holds. All that is given must hold; a bound is met by what lies strictly beyond it.
+/// A rule. All given conditions must hold; bounds are strict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rule {
-    /// The value of the first round lies above this.
+    /// The value of the first round is above this.
     pub first_above: Option<f64>,
-    /// The value of the first round lies below this.
+    /// The value of the first round is below this.
     pub first_below: Option<f64>,
     /// The value of this round …
     pub at_round: Option<u64>,
-    /// … lies above this.
+    /// … is above this.
     pub at_above: Option<f64>,
-    /// … lies below this.
+    /// … is below this.
     pub at_below: Option<f64>,
-    /// … lies, over that of the unaged side, below this.
+    /// … divided by that of the unaged side is below this.
     pub at_over_unaged_below: Option<f64>,
-    /// The value of the last round lies above this.
+    /// The value of the last round is above this.
     pub last_above: Option<f64>,
-    /// The value of the last round lies below this.
+    /// The value of the last round is below this.
     pub last_below: Option<f64>,
-    /// The value of the last round over that of the first lies above this.
+    /// The value of the last round divided by that of the first is above this.
     pub grows_above: Option<f64>,
-    /// The value of the last round over that of the first lies below this.
+    /// The value of the last round divided by that of the first is below this.
     pub grows_below: Option<f64>,
-    /// The value of the last round over that of the unaged side lies above this.
+    /// The value of the last round divided by that of the unaged side is above this.
     pub over_unaged_above: Option<f64>,
-    /// The value of the last round over that of the unaged side lies below this.
+    /// The value of the last round divided by that of the unaged side is below this.
     pub over_unaged_below: Option<f64>,
-    /// The greatest value of all rounds over the least lies above this.
+    /// The maximum over all rounds divided by the minimum is above this.
     pub spread_above: Option<f64>,
-    /// The greatest value of all rounds over the least lies below this.
+    /// The maximum over all rounds divided by the minimum is below this.
     pub spread_below: Option<f64>,
-    /// The least value of all rounds lies above this.
+    /// The minimum over all rounds is above this.
     pub least_above: Option<f64>,
-    /// The greatest value of all rounds lies below this.
+    /// The maximum over all rounds is below this.
     pub greatest_below: Option<f64>,
     /// The 95 % interval of Pearson's correlation with this other measure over the rounds …
     pub correlates_with: Option<String>,
-    /// … lies below this.
+    /// … is below this.
     pub correlation_below: Option<f64>,
-    /// Of two file systems the one with the greater values on the unaged side has the lesser ones at the last round, and both differences
-    /// are more than chance gives, by the rank-sum test over the repetitions.
+    /// Two file systems change their order: the one with the greater values on the unaged side has the smaller values at the last round,
+    /// and both differences are significant by the rank-sum test over the repetitions.
     pub ranking_changes: bool,
-    /// The value of the last round over that of each of these other settings …
+    /// The value of the last round divided by that of each of these other settings …
     pub over_options: Vec<String>,
-    /// … or over that of each of these other disks …
+    /// … or divided by that of each of these other disks …
     pub over_disks: Vec<String>,
-    /// … or over that of the unaged side of each of these other file systems …
+    /// … or divided by that of the unaged side of each of these other file systems …
     pub over_unaged_fs: Vec<String>,
-    /// … or the growth, last over first, over that of each of these other file systems …
+    /// … or the growth (last over first round) divided by that of each of these other file systems …
     pub growth_over_fs: Vec<String>,
-    /// … lies above this.
+    /// … is above this.
     pub ratio_above: Option<f64>,
-    /// … lies below this.
+    /// … is below this.
     pub ratio_below: Option<f64>,
 }
 
-/// What others are compared with by.
+/// The conditions that name something to compare with.
 const COMPARED: &str = "over_options, over_disks, over_unaged_fs and growth_over_fs";
 
 impl Rule {
-    /// Refuses a rule of which a part says nothing.
+    /// Refuses a rule with a part that has no effect.
     pub(super) fn validate(&self) -> Result<(), String> {
         let none = Rule::default();
         if *self == none {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_has_its_bound_and_every_bound_its_part() {
+    fn parts_and_bounds_need_each_other() {
         for half in [
             "",
             "at_round = 60",
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_rules_are_sound() {
+    fn complete_rules_are_valid() {
         for whole in [
             "first_above = 1.0",
             "at_round = 60\nat_below = 1.0",

@@ -1,5 +1,4 @@
-//! Runs an experiment: cell after cell, each on file systems of its own in images; what fails is named, and the rest goes
-//! on.
+//! Runs an experiment cell after cell, each on separate file systems in images. A failed cell is reported and the rest continues.
 
 use super::gather::{checkpoints, gather};
 use super::images;
@@ -26,7 +25,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is to be run.
+/// Parameters of an experiment run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
     /// The experiment.
@@ -35,25 +34,24 @@ pub struct RunSpec {
     pub scale: String,
     /// The work directory.
     pub work: PathBuf,
-    /// Where results are kept; the store of the work directory if nothing else is named.
+    /// Result store; by default the store of the work directory.
     pub store: Option<StoreAt>,
-    /// Whether checkpoints that are in the store are taken from there.
+    /// Whether checkpoints that the store already holds are reused.
     pub resume: bool,
-    /// What carries out a run of the metadata benchmark in a process of its own: a command that calls
-    /// [`bench::metadata::apart`].
+    /// Command that runs the metadata benchmark in a separate process by calling [`bench::metadata::apart`].
     pub apart: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,
 }
 
 impl RunSpec {
-    /// Plans it, or refuses what cannot be run, as far as that can be told before anything is made.
+    /// Plans the run. Refuses what cannot run, as far as that is known before anything is created.
     pub fn plan(&self) -> Result<Plan<'_>, Error> {
         Plan::new(self)
     }
 }
 
-/// Carries out the plan of an experiment. Each number is in the store as soon as it is known.
+/// Executes the plan of an experiment. Each measurement is stored immediately.
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let spec = plan.spec;
     let work = crate::Work::take(&spec.work)?;
@@ -78,12 +76,12 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     outcome
 }
 
-/// Runs all jobs. What they have measured so far is in the store as the outcome of the run, whenever it ends.
+/// Runs all jobs. Whenever the run ends, the store holds the outcome so far.
 fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Result<Outcome, Error> {
     let (spec, of) = (plan.spec, plan.jobs.len());
-    take_down_what_is_left(watch);
+    remove_leftovers(watch);
     let session = Session::begin()?;
-    // What was measured before takes no time now: to count it as steps done would promise an end that does not come.
+    // Jobs measured before take no time now, so they do not count as steps: the estimated end would be wrong.
     let to_do: Vec<bool> = plan
         .jobs
         .iter()
@@ -98,20 +96,20 @@ fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Re
         store.record_document(run, "", super::OUTCOME, &outcome)?;
         Ok(outcome)
     };
-    // One that cannot be drawn up now is drawn up in the end, or says then why not.
+    // If the partial outcome fails, the final one reports the error.
     let watch = &mut PartialResults::new(watch, || drop(gathered()));
     let start = Instant::now();
     for (at, (job, to_do)) in plan.jobs.iter().zip(to_do).enumerate() {
         begun.set(at + 1);
         watch.steps(done, steps);
-        // Cells take about as long as each other.
+        // Cells take about the same time each.
         let left_s = start.elapsed().as_secs_f64() / done as f64 * (steps - done) as f64;
         let eta = if done == 0 { String::new() } else { format!(", about {left_s:.0} s left") };
         let figure = &spec.experiment.figure;
         watch.say(&format!("== {figure} {}: {} ({} of {of}{eta})", spec.scale, job.name(), at + 1));
         match run_job(plan, job, store, &session, watch) {
             Ok(()) => {}
-            // Whatever was being done then says in its own way that it was broken off.
+            // After an interrupt, the error of the job depends on where it stopped; replace it by one message.
             Err(_) if disk::interrupted() => return Err(interrupted()),
             Err(e) => {
                 watch.say(&format!("{} failed: {e}", job.name()));
@@ -124,8 +122,8 @@ fn run_jobs(plan: &Plan, store: &Store, run: RunId, watch: &mut dyn Watch) -> Re
     gathered()
 }
 
-/// Takes down what killed runs have left: their images take the memory that those of this run need.
-fn take_down_what_is_left(watch: &mut dyn Watch) {
+/// Removes the leftovers of killed runs: their images occupy memory that this run needs.
+fn remove_leftovers(watch: &mut dyn Watch) {
     match disk::cleanup() {
         Ok(cleaned) => {
             cleaned
@@ -134,12 +132,12 @@ fn take_down_what_is_left(watch: &mut dyn Watch) {
                 .for_each(|done| watch.say(&format!("cleaned up after a killed run: {done}")));
             cleaned.failed.iter().for_each(|why| watch.say(&format!("cleanup failed: {why}")));
         }
-        // This run may go well all the same.
+        // This run may still succeed.
         Err(why) => watch.say(&format!("cleanup failed: {why}")),
     }
 }
 
-/// Whether any checkpoint of a plan is in the store.
+/// Whether the store holds any checkpoint of a plan.
 pub(super) fn has_checkpoints(plan: &Plan, store: &Store) -> Result<bool, Error> {
     for job in &plan.jobs {
         for at in plan.schedule.checkpoints() {
@@ -151,7 +149,7 @@ pub(super) fn has_checkpoints(plan: &Plan, store: &Store) -> Result<bool, Error>
     Ok(false)
 }
 
-/// Whether all of a job is in the store.
+/// Whether the store holds all checkpoints of a job.
 fn is_measured(plan: &Plan, job: &Job, store: &Store) -> Result<bool, Error> {
     for at in plan.schedule.checkpoints() {
         if job.identity.find(store, at)?.is_none() {

@@ -1,4 +1,4 @@
-//! What an experiment is: its TOML file.
+//! The TOML file of an experiment.
 
 use super::laboratory::{self, Laboratory};
 use super::metadata::{self, Metadata};
@@ -56,37 +56,37 @@ const BUILTIN: &[(&str, &str)] = &[
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// The figure it reproduces, which is its name: `fast17-fig5`.
+    /// The figure that the experiment reproduces, which is also its name: `fast17-fig5`.
     pub figure: String,
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The publication, with the number of the figure.
     pub source: String,
-    /// Kinds of file systems; none if it is disks alone that are measured.
+    /// Kinds of file systems; empty if only disks are measured.
     #[serde(default)]
     pub fs: Vec<String>,
-    /// Models of disks that the scans are priced on.
+    /// Disk models used to compute the cost of the scans.
     pub disks: Vec<String>,
-    /// What a round is, as the label of an axis.
+    /// The meaning of a round, as an axis label.
     pub round: Axis,
-    /// Settings that are compared: each is a line of its own. None is one without a name.
+    /// Settings to compare, one line each. An empty list is a single setting without a name.
     #[serde(default)]
     pub option: Vec<Variant>,
-    /// How large it is, by name.
+    /// The sizes, by name.
     pub scale: BTreeMap<String, Scale>,
-    /// What is drawn.
+    /// The plots.
     #[serde(default)]
     pub plot: Vec<Plot>,
-    /// What was published.
+    /// The published claims.
     #[serde(default)]
     pub check: Vec<Check>,
 }
 
-/// What an axis shows.
+/// The label of an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// In words.
+    /// The quantity.
     pub label: String,
     /// Its unit; may be empty.
     #[serde(default)]
@@ -113,65 +113,65 @@ pub struct Variant {
     pub workload: toml::Table,
 }
 
-/// How large an experiment is.
+/// The size of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
     /// Size of each file system.
     pub size_bytes: u64,
-    /// The rounds after which is measured, ascending.
+    /// The rounds to measure after, ascending.
     pub rounds: Vec<u64>,
     /// Cold scans of each side.
     #[serde(default = "one")]
     pub repeat: u64,
-    /// What all that is random is drawn from, each seed a cell of its own.
+    /// The random seeds; each is a separate cell.
     #[serde(default = "seeds")]
     pub seeds: Vec<u64>,
     /// Whether the unaged copy is made and measured too.
     #[serde(default = "yes")]
     pub unaged: bool,
-    /// The rounds whose files are drawn by their places on disk.
+    /// The rounds for which the position of files on disk is recorded for drawing.
     #[serde(default)]
     pub pictures: Vec<u64>,
-    /// Limits of memory. If there are any, warm scans within each, after the last round, are what is measured, beside a
-    /// cold one, and the limit takes the place of the round.
+    /// Memory limits. If there are any, warm scans within each limit are measured after the last round, besides a cold scan, and the limit
+    /// replaces the round on the axis.
     #[serde(default)]
     pub memory_bytes: Vec<u64>,
-    /// How many reads of each size are made of disks alone, the sizes being the rounds.
+    /// Number of reads of each size when only disks are measured; the rounds are the sizes.
     #[serde(default)]
     pub transfer_reads: u64,
-    /// The workload, with its kind; none for disks alone. Of the kind `metadata` it is the metadata benchmark that runs, of the
-    /// kind `laboratory` file systems are simulated, of the kind `verify` replays of snapshots are verified, of the kind `profile`
-    /// agings by profiles are what is measured, of the kind `personality` personalities run on aged file systems.
+    /// The workload, with its kind; empty if only disks are measured. Besides the workloads, `metadata` runs the metadata benchmark,
+    /// `laboratory` simulates file systems, `verify` verifies snapshot replays, `profile` measures aging by profiles, and `personality`
+    /// runs personalities on aged file systems.
     #[serde(default)]
     pub workload: toml::Table,
-    /// About how many seconds it takes on a machine of two processors. Machines share figures by it; nothing else depends on it.
+    /// Approximate run time in seconds on a machine with two processors. It is only used to divide the figures among machines.
     #[serde(default)]
     pub expected_s: u64,
 }
 
 impl Scale {
-    /// Whether it is the metadata benchmark that is run.
+    /// Whether this scale runs the metadata benchmark.
     pub fn is_metadata(&self) -> bool {
         self.is_of(metadata::KIND)
     }
 
-    /// Whether file systems are simulated.
+    /// Whether this scale simulates file systems.
     pub fn is_laboratory(&self) -> bool {
         self.is_of(laboratory::KIND)
     }
 
-    /// Whether replays of snapshots are verified.
+    /// Whether this scale verifies snapshot replays.
     pub fn is_verification(&self) -> bool {
         self.is_of(verification::KIND)
     }
 
-    /// Whether personalities run on aged file systems.
+    /// Whether this scale runs personalities on aged file systems.
     pub fn is_personality(&self) -> bool {
         self.is_of(personality::KIND)
     }
 
-    /// Whether what is measured is how agings by profiles fare.
+    /// Whether this scale measures aging by profiles.
     pub fn is_profiled(&self) -> bool {
         self.is_of(profiled::KIND)
     }
@@ -180,7 +180,7 @@ impl Scale {
         self.workload.get("kind").and_then(toml::Value::as_str) == Some(kind)
     }
 
-    /// The places on the axis of the figure where is measured.
+    /// The measured positions on the x axis: memory limits or rounds.
     pub(super) fn axis(&self) -> &[u64] {
         if self.memory_bytes.is_empty() { &self.rounds } else { &self.memory_bytes }
     }
@@ -191,46 +191,46 @@ impl Scale {
     }
 }
 
-/// A figure.
+/// A plot of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plot {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The measure: a column of the checkpoints, such as `modelled_s_per_gib`.
     pub y: String,
-    /// The axis it is drawn on.
+    /// The y axis.
     pub axis: Axis,
-    /// What has a panel of its own.
+    /// What each panel shows.
     #[serde(default)]
     pub panels: Panels,
-    /// What a reader must know.
+    /// A remark for readers.
     #[serde(default)]
     pub note: String,
 }
 
-/// What has a panel of its own in a figure; lines of the other stand beside each other in it.
+/// What each panel of a figure shows; the other dimension becomes lines within the panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Panels {
-    /// Each disk.
+    /// One panel per disk.
     #[default]
     Disk,
-    /// Each file system.
+    /// One panel per file system.
     Fs,
 }
 
-/// What was published, and how it is told whether it holds.
+/// A published claim and the rule that decides whether it holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// What is claimed, in words.
+    /// The claim, in words.
     pub claim: String,
     /// What was published, with its numbers.
     pub published: String,
-    /// The measure that tells.
+    /// The measure that the rule applies to.
     pub measure: String,
-    /// The file systems it is claimed of; all if empty.
+    /// The file systems that the claim is about; all if empty.
     #[serde(default)]
     pub fs: Vec<String>,
     /// The disks; all if empty.
@@ -242,17 +242,16 @@ pub struct Check {
     /// The side.
     #[serde(default = "aged")]
     pub side: String,
-    /// When it holds.
+    /// The rule that decides.
     pub rule: Rule,
-    /// Whether it asks for a number or a range that was published, which another machine, drive and scale may miss, and not for
-    /// a direction or an order, which is the trend.
+    /// Whether the rule tests a published number or range, which another machine, drive and scale may miss, rather than a direction or an
+    /// order (the trend).
     #[serde(default)]
     pub level: bool,
-    /// Whether it is claimed of no more than one of all that it is made of: where it was published that something can be.
+    /// Whether one line that meets the rule is enough: for publications which state that something can happen.
     #[serde(default)]
     pub in_some: bool,
-    /// Why it is known not to hold here, of which lines, in words of ours. It is told where the claim does not hold, and changes
-    /// no verdict.
+    /// Why the claim is known not to hold here, and for which lines. Shown if the claim does not hold; does not change the verdict.
     #[serde(default)]
     pub why: String,
 }
@@ -279,7 +278,7 @@ impl Experiment {
         BUILTIN.iter().map(|(name, _)| *name)
     }
 
-    /// A built-in experiment by its name.
+    /// Finds a built-in experiment by name.
     pub fn find(name: &str) -> Result<Experiment, Error> {
         match BUILTIN.iter().find(|(figure, _)| *figure == name) {
             Some((_, text)) => Experiment::parse(text, name),
@@ -290,7 +289,7 @@ impl Experiment {
         }
     }
 
-    /// An experiment from a file.
+    /// Loads an experiment from a file.
     pub fn load(path: &Path) -> Result<Experiment, Error> {
         let text = input::read_to_string(path).map_err(Error::io("reading the experiment", path))?;
         Experiment::parse(&text, &path.display().to_string())
@@ -304,7 +303,7 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The same experiment with this repository: its history is pulled, or its tree is the one that is made.
+    /// Returns the experiment with `repository` as the source: its history is pulled, or its tree is recreated.
     pub fn with_repository(mut self, repository: &Path) -> Result<Experiment, Error> {
         let path = repository.to_str().ok_or_else(|| {
             Error::Refused(format!(
@@ -333,43 +332,43 @@ impl Experiment {
         if self.option.is_empty() { vec![Variant::default()] } else { self.option.clone() }
     }
 
-    /// The workload of a setting.
+    /// The workload with a setting.
     pub(super) fn workload(&self, scale: &Scale, variant: &Variant) -> Result<Workload, String> {
         plain(parameters(scale, variant))
     }
 
-    /// What the metadata benchmark does with a setting.
+    /// The parameters of the metadata benchmark with a setting.
     pub(super) fn metadata(&self, scale: &Scale, variant: &Variant) -> Result<Metadata, String> {
         plain(without_kind(scale, variant))
     }
 
-    /// What is done in the laboratory with a setting.
+    /// The parameters of the simulation with a setting.
     pub(super) fn laboratory(&self, scale: &Scale, variant: &Variant) -> Result<Laboratory, String> {
         plain(without_kind(scale, variant))
     }
 
-    /// What is run on what with a setting.
+    /// The parameters of the personality runs with a setting.
     pub(super) fn personality(&self, scale: &Scale, variant: &Variant) -> Result<OnAged, String> {
         plain(without_kind(scale, variant))
     }
 
-    /// What is verified with a setting.
+    /// The parameters of the verification with a setting.
     pub(super) fn verification(&self, scale: &Scale, variant: &Variant) -> Result<Verification, String> {
         plain(without_kind(scale, variant))
     }
 
-    /// What is aged by a profile with a setting.
+    /// The parameters of aging by a profile with a setting.
     pub(super) fn profiled(&self, scale: &Scale, variant: &Variant) -> Result<Profiled, String> {
         plain(without_kind(scale, variant))
     }
 
-    /// What tells this version of the experiment from others, as hexadecimal digits.
+    /// A digest of this version of the experiment, as hexadecimal digits.
     pub fn digest(&self) -> String {
         let text = serde_json::to_string(self).expect("plain data");
         Sha256::digest(text)[..6].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// A scale by its name.
+    /// Finds a scale by name.
     pub fn at(&self, scale: &str) -> Result<&Scale, Error> {
         self.scale.get(scale).ok_or_else(|| {
             let names = self.scale.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -378,14 +377,14 @@ impl Experiment {
     }
 }
 
-/// The parameters of a setting: those of the scale, some of them replaced.
+/// The workload parameters: those of the scale, overridden by the setting.
 fn parameters(scale: &Scale, variant: &Variant) -> toml::Table {
     let mut table = scale.workload.clone();
     table.extend(variant.workload.clone());
     table
 }
 
-/// The same where the kind is known.
+/// The same parameters, without the kind.
 fn without_kind(scale: &Scale, variant: &Variant) -> toml::Table {
     let mut parameters = parameters(scale, variant);
     parameters.remove("kind");
@@ -396,7 +395,7 @@ fn plain<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T, String
     toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| one_line(&error.to_string()))
 }
 
-/// What a parser says over several lines, in one.
+/// Joins the lines of a parser error.
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
@@ -407,7 +406,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn built_in_experiments_are_sound_and_have_both_scales() {
+    fn built_in_experiments_are_valid_and_have_both_scales() {
         for name in Experiment::builtin() {
             let experiment = Experiment::find(name).unwrap();
             assert_eq!(experiment.figure, name);
@@ -417,16 +416,16 @@ mod tests {
         assert!(Experiment::find("fast17-fig99").unwrap_err().to_string().contains("fast17-fig4"));
     }
 
-    /// A cell whose last round cannot be made fails when all before it has been done.
+    /// A cell whose last round is impossible would fail only after all rounds before it.
     #[test]
-    fn the_last_round_of_every_built_in_can_be_made() {
+    fn last_round_of_every_built_in_is_possible() {
         for name in Experiment::builtin() {
             let experiment = Experiment::find(name).unwrap();
             for (size, scale) in experiment.scale.iter().filter(|_| !experiment.fs.is_empty()) {
                 for variant in experiment.variants() {
                     if scale.is_metadata() {
                         let metadata = experiment.metadata(scale, &variant).unwrap();
-                        // Whether memory can be limited here is another question.
+                        // This test does not depend on whether memory can be limited on this machine.
                         let metadata = Metadata { memory_bytes: None, ..metadata };
                         metadata.check(scale.seeds[0], &scale.rounds).unwrap();
                         continue;
@@ -453,9 +452,9 @@ mod tests {
                     }
                     let mut workload = experiment.workload(scale, &variant).unwrap();
                     match &mut workload {
-                        // Which programs are installed is another question.
+                        // This test does not depend on the installed programs.
                         Workload::Mail(mail) => mail.live = false,
-                        // A made-up history is as long as it must be, unless it is told otherwise.
+                        // A synthetic history is as long as necessary, unless the number of commits is given.
                         Workload::Git(git) => {
                             assert_eq!((&git.repository, git.commits), (&None, 0), "{name}")
                         }
@@ -470,7 +469,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "(\\PC|\n|\\[|\\]|=){0,200}") {
+        fn any_text_is_refused_without_panic(text in "(\\PC|\n|\\[|\\]|=){0,200}") {
             prop_assert!(Experiment::parse(&text, "it").is_err());
         }
     }

@@ -1,4 +1,4 @@
-//! How far the reproduction has come in a store: of each figure whether it was run, and what of it holds.
+//! The state of the reproduction in a store: for each figure, whether it was run and which claims hold.
 
 use super::check::Checked;
 use super::outcome::Outcome;
@@ -9,26 +9,26 @@ use results::{Run, Store};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// How far a figure has come.
+/// The state of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// There is no experiment that reproduces it.
+    /// No experiment reproduces it.
     NotBuiltIn,
-    /// Nothing of it is in the store.
+    /// The store holds no run of it.
     NotRun,
-    /// It is being run, by a process that lives.
+    /// A live process is running it.
     Running,
-    /// It was begun, and ended before it was done, or parts of it failed.
+    /// It was started and ended before it completed, or some of its cells failed.
     BrokenOff,
-    /// It was done by another version of the program or of the experiment.
+    /// It was completed by another version of the program or of the experiment.
     OtherVersion,
-    /// It is done.
+    /// It is complete.
     Done,
 }
 
 impl State {
-    /// In words.
+    /// The state in words.
     pub fn words(self) -> &'static str {
         match self {
             State::NotBuiltIn => "not built in",
@@ -41,39 +41,39 @@ impl State {
     }
 }
 
-/// Where a figure stands.
+/// The state and verdicts of a figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Standing {
     /// The figure.
     #[serde(flatten)]
     pub listed: Listed,
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// How far it has come.
+    /// The state.
     pub state: State,
-    /// How many of its claims hold.
+    /// Number of claims that hold.
     pub holds: usize,
-    /// How many do not.
+    /// Number of claims that do not hold.
     pub fails: usize,
-    /// How many could not be judged.
+    /// Number of claims that could not be judged.
     pub open: usize,
-    /// Whether what was published holds in its trend; `None` where that could not be judged.
+    /// Whether all claims about the trend hold; `None` if that could not be judged.
     pub trend: Option<bool>,
-    /// How many of its cells failed.
+    /// Number of failed cells.
     pub failed_cells: usize,
-    /// When it was done, RFC 3339.
+    /// Completion time, RFC 3339.
     pub finished: Option<String>,
     /// The claims that do not hold, or could not be judged.
     pub not: Vec<Checked>,
 }
 
-/// Where all figures stand in a store at a scale. Without a store nothing has been run.
+/// The state of all figures in a store at a scale. Without a store no figure was run.
 pub fn standing(store: Option<&Store>, scale: &str) -> Result<Vec<Standing>, Error> {
     let runs = store.map_or(Ok(Vec::new()), |store| store.runs_of_kind(super::KIND))?;
     listed().into_iter().map(|listed| of(store, &runs, listed, scale)).collect()
 }
 
-/// Whether the figure is done in the store, by this version of the program and of the experiment, with no cell failed.
+/// Whether the store holds the complete figure, by this version of the program and of the experiment, without failed cells.
 pub fn is_done(store: &Store, experiment: &Experiment, scale: &str) -> Result<bool, Error> {
     let Some(run) = store.last_done(super::KIND, &experiment.figure, &parameters(experiment, scale))? else {
         return Ok(false);
@@ -82,12 +82,12 @@ pub fn is_done(store: &Store, experiment: &Experiment, scale: &str) -> Result<bo
     Ok(outcome.is_some_and(|outcome| outcome.failed.is_empty()))
 }
 
-/// What an experiment as a whole is known by in a store.
+/// The parameters that identify a run of a whole experiment in a store.
 pub(super) fn parameters(experiment: &Experiment, scale: &str) -> Value {
     json!({ "scale": scale, "experiment": experiment })
 }
 
-/// Whether a run is of that scale.
+/// Whether a run has that scale.
 pub(super) fn is_at(run: &Run, scale: &str) -> bool {
     run.parameters.get("scale").and_then(Value::as_str) == Some(scale)
 }

@@ -1,5 +1,5 @@
-//! Disks alone: bandwidth against read size (Conway et al. 2017, Figure 1), on modelled disks that are served as any other,
-//! by their own clocks. A round is a size of reads.
+//! Disks without a file system: bandwidth as a function of the read size (Conway et al. 2017, Figure 1), on modelled disks that are served
+//! like any other, measured by their own clocks. A round is a read size.
 
 use super::outcome::ONLY;
 use super::spec::Scale;
@@ -15,10 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the reads of a size may take, by the disk's clock: as good as no limit.
+/// Time limit for the reads of a size, by the disk's clock; long enough never to matter.
 const TIME: Duration = Duration::from_secs(24 * 3600);
 
-/// A disk without a file system, to be measured.
+/// A disk without a file system to measure.
 pub(super) struct Alone<'a> {
     pub scale: &'a Scale,
     pub store: &'a Store,
@@ -26,13 +26,13 @@ pub(super) struct Alone<'a> {
     pub identity: &'a Identity,
     /// The full command line, for the record.
     pub command: &'a str,
-    /// Where stores of disks are made.
+    /// Directory for the stores of the disks.
     pub images: &'a Path,
     pub watch: &'a mut dyn Watch,
 }
 
 impl Alone<'_> {
-    /// Measures the disk that the experiment calls `disk`, unless all of it is in the store.
+    /// Measures the disk that the experiment calls `disk`, unless the store holds all its rounds.
     pub fn measure(&mut self, disk: &str, model: &Model, seed: u64) -> Result<(), Error> {
         let (scale, name) = (self.scale, model.name());
         if self.identity.has_all(self.store, &scale.rounds)? {
@@ -54,7 +54,7 @@ impl Alone<'_> {
     }
 }
 
-/// What was measured with reads of one size on the disk of that name.
+/// The measurements with reads of one size on the disk with that name.
 fn numbers(name: &str, measured: &TransferSize, point: &TransferPoint) -> Vec<Measurement> {
     let one = |measure: Measure, value| measure.on(name).number(ONLY, 1, value);
     let mut numbers = Vec::new();
@@ -62,7 +62,7 @@ fn numbers(name: &str, measured: &TransferSize, point: &TransferPoint) -> Vec<Me
         numbers.push(one(measures::BANDWIDTH_BYTES_PER_S, bandwidth));
         numbers.push(one(measures::SHARE_OF_BEST_BANDWIDTH, bandwidth / best));
     }
-    // Of the disk, and so the same beside every size.
+    // These are properties of the disk, and the same for every size.
     for (measure, bytes) in [
         (measures::NATURAL_50_BYTES, measured.natural_50_bytes),
         (measures::NATURAL_90_BYTES, measured.natural_90_bytes),

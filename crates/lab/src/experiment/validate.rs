@@ -1,4 +1,4 @@
-//! Whether what an experiment's file says can be carried out and judged.
+//! Validation of an experiment file.
 
 use super::laboratory::kind;
 use super::measure::known;
@@ -10,7 +10,7 @@ use crate::Error;
 use crate::compare::SUBJECTS;
 
 impl Experiment {
-    /// Refuses what makes no sense, typos among it.
+    /// Refuses values that make no sense, including typos.
     pub(super) fn validate(&self) -> Result<(), String> {
         let name_ok = |name: &str| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
@@ -131,7 +131,7 @@ impl Experiment {
         }
         let sideless = self.fs.is_empty() || self.scale.values().any(Scale::is_metadata);
         let simulated = self.scale.values().any(Scale::is_laboratory);
-        // In the laboratory it is the measure that tells whether there are sides.
+        // In the laboratory, the measure determines whether there are sides.
         let of_both = [ONLY, SUBJECTS[0], SUBJECTS[1]];
         let of_verification = [ONLY, verification::SIDES[0], verification::SIDES[1]];
         let of_profiles = [ONLY, profiled::SIDES[0], profiled::SIDES[1]];
@@ -198,13 +198,13 @@ rule = { last_above = 1.0 }
     fn refusal(from: &str, to: &str) -> String {
         assert!(TEXT.contains(from), "{from}");
         match Experiment::parse(&TEXT.replace(from, to), "it") {
-            Ok(_) => panic!("{to} is taken"),
+            Ok(_) => panic!("{to} is accepted"),
             Err(error) => error.to_string(),
         }
     }
 
     #[test]
-    fn what_is_unsound_is_told() {
+    fn invalid_values_are_reported() {
         Experiment::parse(TEXT, "it").unwrap();
         for (from, to, said) in [
             ("\"btrfs\"]\ndisks", "\"fat\"]\ndisks", "fat"),
@@ -220,7 +220,7 @@ rule = { last_above = 1.0 }
     }
 
     #[test]
-    fn typos_in_names_are_told_with_what_there_is() {
+    fn typos_in_names_are_reported_with_valid_names() {
         for (from, to, said) in [
             ("y = \"modelled_s_per_gib\"", "y = \"modeled_s_per_gib\"", "modelled_s_per_gib"),
             ("measure = \"aging_ratio\"", "measure = \"ageing_ratio\"", "aging_ratio"),

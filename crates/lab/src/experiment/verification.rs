@@ -1,5 +1,5 @@
-//! Verification in experiments: a real file system, on which an office works, beside one on which the workload of its
-//! snapshots was replayed (Smith and Seltzer 1997, Figures 3 and 4).
+//! Verification in experiments: compares a real file system, used by a synthetic office, with one on which the workload of its snapshots
+//! was replayed (Smith and Seltzer 1997, Figures 3 and 4).
 
 use super::cell::Cell;
 use super::outcome::ONLY;
@@ -19,23 +19,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is verified, as an experiment names it.
+/// Parameters of a verification in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Verification {
-    /// What a round is.
+    /// The meaning of a round.
     pub by: By,
-    /// How the workload is made of the snapshots.
+    /// How the workload is derived from the snapshots.
     pub method: Method,
-    /// Days that the office works.
+    /// Days of work.
     pub days: u64,
-    /// Tasks that it does at once.
+    /// Number of concurrent tasks.
     pub at_once: usize,
-    /// Windows of its day, for each GiB.
+    /// Intervals per day and GiB.
     pub windows: u64,
-    /// The share of its file system in use in the end.
+    /// Share of the file system in use at the end.
     pub fullness: f64,
-    /// After so many bytes all is written back in the replay.
+    /// The replay syncs after this many bytes.
     pub write_back_bytes: u64,
 }
 
@@ -53,34 +53,34 @@ impl Default for Verification {
     }
 }
 
-/// What a round is.
+/// The meaning of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// A day of the office; day 0 is the filling.
+    /// A day of the office; day 0 is the initial filling.
     Day,
-    /// The largest size of a class of files on the last day: those of more than half of it.
+    /// The upper bound of a class of file sizes on the last day: files larger than half of it.
     SizeClass,
 }
 
-/// How a workload is made of snapshots.
+/// How a workload is derived from snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Of all that they tell.
+    /// From all data in the snapshots.
     Told,
-    /// As published, with short-lived files after the built-in profiles of activity.
+    /// As published, with short-lived files from the built-in activity profiles.
     Published,
 }
 
-/// The kind of workload that this is in an experiment's file.
+/// The kind of this workload in an experiment file.
 pub(super) const KIND: &str = "verify";
 
 /// The sides.
 pub(super) const SIDES: [&str; 2] = ["real", "replayed"];
 
 impl Verification {
-    /// Refuses what cannot be carried out.
+    /// Refuses parameters that cannot run.
     pub(super) fn check(&self, rounds: &[u64]) -> Result<(), Error> {
         let days = self.days;
         match rounds.last() {
@@ -108,7 +108,7 @@ impl Verification {
     }
 }
 
-/// A verification to be made.
+/// A verification to run.
 pub(super) struct Verifying<'a> {
     pub cell: &'a Cell<Verification>,
     pub scale: &'a Scale,
@@ -117,13 +117,13 @@ pub(super) struct Verifying<'a> {
     pub identity: &'a Identity,
     /// The full command line, for the record.
     pub command: &'a str,
-    /// Where both file systems are made.
+    /// Directory for both file systems.
     pub images: &'a Path,
     pub watch: &'a mut dyn Watch,
 }
 
 impl Verifying<'_> {
-    /// Measures all rounds, unless they are in the store.
+    /// Measures all rounds, unless the store holds them.
     pub fn run(&mut self) -> Result<(), Error> {
         let rounds = &self.scale.rounds;
         if self.identity.has_all(self.store, rounds)? {
@@ -155,7 +155,7 @@ impl Verifying<'_> {
     }
 }
 
-/// What was measured, by round.
+/// The measurements, by round.
 type Found = BTreeMap<u64, Vec<Measurement>>;
 
 fn days(verified: &Verified) -> Found {

@@ -1,11 +1,10 @@
-//! The four works that are reproduced, figure by figure, table by table: which there are, and how they are shared among machines.
+//! The four publications that are reproduced, with all figures and tables, and how these are divided among machines.
 
 use super::spec::Experiment;
 use crate::Error;
 use serde::Serialize;
 
-/// A work, and what of it is reproduced: its name in those of the figures, its title, and how many figures it has, beside which
-/// tables and listings.
+/// A publication: the prefix of its figure names, its title, the number of figures, and its tables and listings.
 const WORKS: [(&str, &str, u32, &[&str]); 4] = [
     (
         "fast17",
@@ -23,24 +22,24 @@ const WORKS: [(&str, &str, u32, &[&str]); 4] = [
     ("smith97", "Smith and Seltzer, File System Aging, SIGMETRICS 1997", 8, &["tab1", "tab2"]),
 ];
 
-/// A figure, table or listing of one of the works.
+/// A figure, table or listing of one of the publications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
     /// Its name: `fast17-fig5`.
     pub figure: String,
     /// `figure`, `table` or `listing`.
     pub kind: &'static str,
-    /// Its number among them.
+    /// Its number within its kind.
     pub number: u32,
-    /// The work, in the words of a reference.
+    /// The publication, as a reference.
     pub work: &'static str,
-    /// Whether there is an experiment that reproduces it.
+    /// Whether a built-in experiment reproduces it.
     pub built_in: bool,
     /// The file of that experiment.
     pub file: Option<String>,
 }
 
-/// All that is to be reproduced, by work, figures before tables and listings.
+/// All figures, tables and listings, by publication, figures first.
 pub fn listed() -> Vec<Listed> {
     let one = |short: &str, work, part: String| {
         let figure = format!("{short}-{part}");
@@ -63,21 +62,22 @@ pub fn listed() -> Vec<Listed> {
     WORKS.into_iter().flat_map(of).collect()
 }
 
-/// A part of the figures for one machine of several, counted from 1.
+/// A part of the figures for one of several machines, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which.
+    /// The number of this part.
     pub number: usize,
-    /// Of how many.
+    /// The number of parts.
     pub of: usize,
 }
 
 impl Shard {
-    /// All of it.
+    /// Everything in one part.
     pub const WHOLE: Shard = Shard { number: 1, of: 1 };
 
-    /// The experiments of this part. The dearest goes first to the machine that has least to do, so that all end at about the same
-    /// time; every machine comes to the same parts by itself. Each part is in the order of the list.
+    /// The experiments of this part. Experiments are assigned by descending expected time to the machine with the smallest load, so that
+    /// all machines end at about the same time; the division is deterministic, so machines need not communicate. Each part keeps the order
+    /// of the list.
     pub fn of_all(self, experiments: Vec<Experiment>, scale: &str) -> Result<Vec<Experiment>, Error> {
         let mut costs = Vec::new();
         for (at, experiment) in experiments.iter().enumerate() {
@@ -115,7 +115,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn the_list_has_every_figure_and_table_and_every_built_in_is_in_it() {
+    fn list_has_every_figure_and_every_built_in() {
         let listed = listed();
         assert_eq!(listed.len(), 35);
         let kinds = |kind: &str| listed.iter().filter(|one| one.kind == kind).count();
@@ -137,10 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_the_whole_each_figure_once_and_about_as_dear_as_each_other() {
+    fn shards_cover_each_figure_once_with_balanced_cost() {
         let cost = |part: &[Experiment]| part.iter().map(|e| e.at("small").unwrap().expected_s).sum::<u64>();
         let whole = cost(&all());
-        let dearest = all().iter().map(|e| e.at("small").unwrap().expected_s).max().unwrap();
+        let costliest = all().iter().map(|e| e.at("small").unwrap().expected_s).max().unwrap();
         for of in [1, 2, 3, 8] {
             let parts: Vec<Vec<Experiment>> =
                 (1..=of).map(|number| Shard { number, of }.of_all(all(), "small").unwrap()).collect();
@@ -150,13 +150,13 @@ mod tests {
             expected.sort_unstable();
             assert_eq!(names, expected);
             for part in &parts {
-                assert!(cost(part) <= whole / of as u64 + dearest, "{of}: {}", cost(part));
+                assert!(cost(part) <= whole / of as u64 + costliest, "{of}: {}", cost(part));
             }
         }
     }
 
     #[test]
-    fn a_shard_is_one_of_those_that_there_are() {
+    fn shard_number_must_be_in_range() {
         assert_eq!("2/4".parse(), Ok(Shard { number: 2, of: 4 }));
         for wrong in ["0/4", "5/4", "1", "1/0", "a/b", "1/4/2", ""] {
             assert!(wrong.parse::<Shard>().is_err(), "{wrong}");

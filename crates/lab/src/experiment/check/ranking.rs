@@ -1,4 +1,4 @@
-//! Whether aging changes which file system is ahead of which.
+//! Decides whether aging changes the order of file systems.
 
 use super::Judge;
 use super::verdict::Verdict;
@@ -9,8 +9,8 @@ use results::difference;
 use std::cmp::Ordering;
 
 impl Judge<'_> {
-    /// Whether two of the file systems beside that of a line change places from the unaged side to this one. Medians alone would do so
-    /// by chance, so both differences must be significant.
+    /// Whether two file systems on the disk of `line` change their order from the unaged side to the side of the claim. Medians alone would
+    /// do so by chance, so both differences must be significant.
     pub(super) fn ranking(&self, line: &Line, check: &Check, round: u64) -> Verdict {
         match self.changed_places(line, check, round) {
             Ok((orders, changed)) => Verdict {
@@ -24,7 +24,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Both orders, the greatest first, and which file systems change places.
+    /// Both orders, greatest first, and the file systems that change their order.
     fn changed_places(
         &self,
         line: &Line,
@@ -60,7 +60,7 @@ impl Judge<'_> {
         Ok((orders, changed))
     }
 
-    /// How one file system stands to another on a side, equal where the repetitions do not tell a difference, and the chance that there is none.
+    /// The order of two file systems on a side, equal if the repetitions show no significant difference, and the p-value.
     fn places(
         &self,
         one: &Line,

@@ -46,7 +46,7 @@ fn line(fs: &str, disk: &str, option: &str, seed: u64) -> Line {
     Line { cell: [fs.as_str(), &option].join(" ").trim().to_owned(), fs, disk, option, seed }
 }
 
-/// The lines and rounds of an outcome that nothing is missing from.
+/// The lines and rounds of a complete outcome.
 fn scheduled(outcome: &Outcome) -> (Vec<Line>, Vec<u64>) {
     let mut lines: Vec<Line> = Vec::new();
     for at in &outcome.checkpoints {
@@ -87,7 +87,7 @@ fn holds(of: &Check, outcome: &Outcome) -> Vec<Option<bool>> {
 }
 
 #[test]
-fn ends_are_compared_with_their_bounds() {
+fn first_and_last_values_are_compared_with_bounds() {
     let falls = outcome(vec![at("xfs", "hdd", "", 100, 0.2, 9.0), at("xfs", "hdd", "", 0, 0.95, 3.0)]);
     let score = |rule| holds(&claim(SCORE, rule), &falls);
     assert_eq!(
@@ -107,7 +107,7 @@ fn ends_are_compared_with_their_bounds() {
 }
 
 #[test]
-fn each_file_system_is_judged_and_each_disk_where_it_matters() {
+fn claims_are_judged_per_file_system_and_disk() {
     let two = ["ext4", "xfs"].map(|fs| ["hdd", "ssd"].map(|disk| at(fs, disk, "", 1, 0.5, 1.0)));
     let two = outcome(two.concat());
     let rule = Rule { last_above: Some(0.4), ..Rule::default() };
@@ -121,7 +121,7 @@ fn each_file_system_is_judged_and_each_disk_where_it_matters() {
 }
 
 #[test]
-fn settings_are_compared_with_each_other_setting() {
+fn setting_is_compared_with_all_named_settings() {
     let nodes = [("4 KiB", 6.0), ("8 KiB", 4.0), ("64 KiB", 2.0)];
     let all = outcome(nodes.map(|(node, cost)| at("btrfs", "hdd", node, 1, 0.5, cost)).to_vec());
     let over = |others: &[&str], ratio_above| {
@@ -130,12 +130,12 @@ fn settings_are_compared_with_each_other_setting() {
         holds(&Check { options: vec!["4 KiB".to_owned()], ..claim(MODELLED, rule) }, &all)
     };
     assert_eq!(over(&["64 KiB"], 2.5), [Some(true)]);
-    assert_eq!(over(&["8 KiB", "64 KiB"], 2.5), [Some(false)], "all must be met");
+    assert_eq!(over(&["8 KiB", "64 KiB"], 2.5), [Some(false)], "all bounds must hold");
     assert_eq!(over(&["8 KiB", "64 KiB"], 1.1), [Some(true)]);
 }
 
 #[test]
-fn file_systems_are_compared_by_how_far_they_fall() {
+fn file_systems_are_compared_by_growth() {
     let falls = |fs: &str, from, to| [at(fs, "hdd", "", 0, from, 1.0), at(fs, "hdd", "", 9, to, 1.0)];
     let both = outcome([falls("btrfs", 0.8, 0.2), falls("ext4", 0.2, 0.1)].concat());
     let furthest = |fs: &str, other: &str| {
@@ -143,12 +143,12 @@ fn file_systems_are_compared_by_how_far_they_fall() {
         let rule = Rule { growth_over_fs, ratio_below: Some(0.95), ..Rule::default() };
         holds(&Check { fs: vec![fs.to_owned()], ..claim(SCORE, rule) }, &both)
     };
-    assert_eq!(furthest("btrfs", "ext4"), [Some(true)], "a quarter is left, and not a half");
+    assert_eq!(furthest("btrfs", "ext4"), [Some(true)], "a quarter of the first value remains, not a half");
     assert_eq!(furthest("ext4", "btrfs"), [Some(false)]);
 }
 
 #[test]
-fn disks_are_compared_with_each_other_disk() {
+fn disk_is_compared_with_all_named_disks() {
     let two = outcome(
         ["hdd", "ssd"]
             .map(|disk| at("xfs", disk, "", 1, 0.5, if disk == "ssd" { 2.0 } else { 8.0 }))
@@ -164,7 +164,7 @@ fn disks_are_compared_with_each_other_disk() {
 }
 
 #[test]
-fn rounds_differ_by_the_greatest_over_the_least() {
+fn spread_is_maximum_over_minimum() {
     let costs = [(1, 4.0), (2, 6.0), (3, 3.0)];
     let mut three = outcome(costs.map(|(round, cost)| at("xfs", "hdd", "", round, 0.5, cost)).to_vec());
     let spread = |outcome: &Outcome, rule| check(&claim(MODELLED, rule), outcome).remove(0);
@@ -182,7 +182,7 @@ fn rounds_differ_by_the_greatest_over_the_least() {
 }
 
 #[test]
-fn every_round_is_held_to_a_bound() {
+fn least_and_greatest_cover_every_round() {
     let costs = [(1, 4.0), (2, 6.0), (3, 3.0)];
     let mut three = outcome(costs.map(|(round, cost)| at("xfs", "hdd", "", round, 0.5, cost)).to_vec());
     let least = |outcome: &Outcome, bound| {
@@ -196,7 +196,7 @@ fn every_round_is_held_to_a_bound() {
 }
 
 #[test]
-fn an_aged_file_system_is_compared_with_another_unaged_one() {
+fn aged_is_compared_with_unaged_of_another_file_system() {
     let side = |fs: &str, side: &str, cost| CheckpointSide {
         side: side.to_owned(),
         ..at(fs, "hdd", "", 1, 0.5, cost)
@@ -226,7 +226,7 @@ fn repeated(fs: &str, disk: &str, side: &str, rate: f64) -> CheckpointSide {
 }
 
 #[test]
-fn places_change_only_where_repetitions_tell_both_differences() {
+fn ranking_changes_only_with_significant_differences() {
     let two = |disk: &str, aged: f64| {
         vec![
             repeated("ext4", disk, "unaged", 90.0),
@@ -242,11 +242,11 @@ fn places_change_only_where_repetitions_tell_both_differences() {
     };
     let changes = |all: Vec<CheckpointSide>| holds(&ranking(false), &outcome(all));
     assert_eq!(changes(two("hdd", 60.0)), [Some(true)]);
-    assert_eq!(changes(two("hdd", 51.0)), [Some(false)], "the medians are in another order by chance");
+    assert_eq!(changes(two("hdd", 51.0)), [Some(false)], "the order of the medians changed by chance");
     assert_eq!(changes(two("hdd", 40.0)), [Some(false)]);
     let mut few = two("hdd", 60.0);
     few[0].repetitions.values_mut().for_each(|values| values.truncate(2));
-    assert_eq!(changes(few), [None], "two repetitions tell nothing");
+    assert_eq!(changes(few), [None], "two repetitions are not enough");
 
     let both = outcome([two("hdd", 40.0), two("ssd", 60.0)].concat());
     assert_eq!(holds(&ranking(false), &both), [Some(false), Some(true)]);
@@ -261,14 +261,14 @@ fn places_change_only_where_repetitions_tell_both_differences() {
 }
 
 #[test]
-fn a_rule_without_bounds_is_not_met() {
+fn rule_without_bounds_is_not_judged() {
     let one = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0)]);
     let rule = Rule { at_round: Some(0), correlates_with: Some(SCORE.to_owned()), ..Rule::default() };
     assert_eq!(holds(&claim(MODELLED, rule), &one), [None]);
 }
 
 #[test]
-fn what_was_not_measured_is_not_judged() {
+fn missing_measurements_are_not_judged() {
     let rule = Rule { grows_above: Some(1.0), ..Rule::default() };
     let single = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0)]);
     assert_eq!(holds(&claim(MODELLED, rule.clone()), &single), [None]);
@@ -276,7 +276,7 @@ fn what_was_not_measured_is_not_judged() {
     assert_eq!(holds(&claim("aging_ratio", last.clone()), &single), [None]);
     let nothing = check(&Check { fs: vec!["zfs".to_owned()], ..claim(MODELLED, rule) }, &single);
     assert_eq!(nothing.iter().map(|c| c.holds).collect::<Vec<_>>(), [None]);
-    // It is said where the requests are missing.
+    // The reason names the cause only if block requests are missing.
     let (lines, rounds) = scheduled(&single);
     let judge = Judge { lines: &lines, rounds: &rounds, outcome: &single, untraced: Some("no tracefs") };
     let why = &judge.check(&claim("aging_ratio", last))[0].why;
@@ -284,7 +284,7 @@ fn what_was_not_measured_is_not_judged() {
 }
 
 #[test]
-fn a_cell_that_failed_half_way_is_not_judged_by_what_it_left() {
+fn partly_failed_cell_is_not_judged() {
     let rounds = [0, 50, 100];
     let cost = |fs: &str, round: u64| at(fs, "hdd", "", round, 0.5, 1.0 + round as f64);
     let mut half = outcome(
@@ -305,8 +305,8 @@ fn a_cell_that_failed_half_way_is_not_judged_by_what_it_left() {
     assert_eq!(first[1].holds, Some(true), "the first round is there");
     let over = Rule { growth_over_fs: vec!["xfs".to_owned()], ratio_above: Some(1.0), ..Rule::default() };
     let ext4 = Check { fs: vec!["ext4".to_owned()], ..claim(MODELLED, over) };
-    assert_eq!(holds(&ext4, &half), [None], "what it is compared with ended earlier");
-    // A cell that left nothing at all is in the list too.
+    assert_eq!(holds(&ext4, &half), [None], "the compared cell ended earlier");
+    // A cell without any checkpoint is in the list too.
     half.checkpoints.retain(|at| at.fs != "xfs");
     let lines = [line("ext4", "hdd", "", 1), line("xfs", "hdd", "", 1)];
     let judge = Judge { lines: &lines, rounds: &rounds, outcome: &half, untraced: None };
@@ -315,7 +315,7 @@ fn a_cell_that_failed_half_way_is_not_judged_by_what_it_left() {
 }
 
 #[test]
-fn one_part_that_fails_settles_it() {
+fn one_failed_part_decides() {
     let one = outcome(vec![at("xfs", "hdd", "", 0, 0.9, 1.0)]);
     let rule = |first_above| Rule { first_above, grows_above: Some(1.0), ..Rule::default() };
     assert_eq!(holds(&claim(MODELLED, rule(Some(2.0))), &one), [Some(false)]);
@@ -323,7 +323,7 @@ fn one_part_that_fails_settles_it() {
 }
 
 #[test]
-fn a_correlation_holds_where_all_of_its_interval_does() {
+fn correlation_holds_for_its_whole_interval() {
     let line = |scores: &[f64]| {
         let round = |(round, score): (usize, &f64)| at("xfs", "hdd", "", round as u64, *score, round as f64);
         outcome(scores.iter().enumerate().map(round).collect())
@@ -334,7 +334,7 @@ fn a_correlation_holds_where_all_of_its_interval_does() {
     };
     let falling = line(&[1.0, 0.9, 0.8, 0.7, 0.6, 0.5]);
     assert_eq!(holds(&of(-0.9), &falling), [Some(true)]);
-    // r is below −0.5, its interval is not.
+    // r is below the bound, its interval is not.
     let wavering = line(&[1.0, 0.5, 0.9, 0.4, 0.8]);
     let (lines, rounds) = scheduled(&wavering);
     let judge = Judge { lines: &lines, rounds: &rounds, outcome: &wavering, untraced: None };
@@ -344,11 +344,11 @@ fn a_correlation_holds_where_all_of_its_interval_does() {
     assert_eq!(holds(&of(-0.3), &wavering), [None]);
     let rising = line(&[0.5, 0.6, 0.7, 0.8, 0.9, 1.0]);
     assert_eq!(holds(&of(-0.4), &rising), [Some(false)]);
-    assert_eq!(holds(&of(-0.4), &line(&[1.0, 0.9, 0.8])), [None], "three rounds have none");
+    assert_eq!(holds(&of(-0.4), &line(&[1.0, 0.9, 0.8])), [None], "three rounds give no interval");
 }
 
 #[test]
-fn seeds_are_told_apart() {
+fn seeds_are_judged_separately() {
     let mut two = outcome(vec![at("xfs", "hdd", "", 1, 0.5, 1.0), at("xfs", "hdd", "", 1, 0.5, 3.0)]);
     two.checkpoints[1].seed = 2;
     let checked = check(&claim(MODELLED, Rule { last_above: Some(2.0), ..Rule::default() }), &two);
@@ -357,7 +357,7 @@ fn seeds_are_told_apart() {
 }
 
 #[test]
-fn a_reason_is_told_where_a_claim_does_not_hold_and_changes_no_verdict() {
+fn reason_is_shown_without_changing_the_verdict() {
     let outcome = outcome(vec![at("ext4", "hdd", "", 0, 0.9, 1.0), at("xfs", "hdd", "", 0, 0.9, 9.0)]);
     let below = Check {
         why: "because".to_owned(),
@@ -369,7 +369,7 @@ fn a_reason_is_told_where_a_claim_does_not_hold_and_changes_no_verdict() {
 }
 
 #[test]
-fn a_figure_holds_in_its_trend_if_each_claim_of_a_trend_holds_for_more_than_half() {
+fn trend_needs_more_than_half_of_each_claim() {
     let judged = |holds: &[Option<bool>], level: bool| -> Vec<Checked> {
         let one = |holds: &Option<bool>| Checked {
             claim: String::new(),
@@ -384,9 +384,9 @@ fn a_figure_holds_in_its_trend_if_each_claim_of_a_trend_holds_for_more_than_half
     };
     let (yes, no) = (Some(true), Some(false));
     let most = || judged(&[yes, yes, no, None], false);
-    assert_eq!(trend(&[most(), judged(&[no, no], true)]), yes, "a level that is missed is no trend");
+    assert_eq!(trend(&[most(), judged(&[no, no], true)]), yes, "a missed level does not count for the trend");
     assert_eq!(trend(&[most(), judged(&[yes, no], false)]), no, "half is not more than half");
     assert_eq!(trend(&[most(), judged(&[None], false)]), None);
     assert_eq!(trend(&[judged(&[no], false), judged(&[None], false)]), no);
-    assert_eq!(trend(&[judged(&[yes], true)]), None, "levels alone tell no trend");
+    assert_eq!(trend(&[judged(&[yes], true)]), None, "levels alone give no trend");
 }

@@ -1,4 +1,4 @@
-//! What the parts of a rule say of a line.
+//! The verdicts of the parts of a rule for a line.
 
 use super::Judge;
 use crate::compare::SUBJECTS;
@@ -8,18 +8,18 @@ use crate::experiment::rule::Rule;
 use crate::experiment::spec::Check;
 use results::{Correlation, correlation};
 
-/// What one part of a rule says.
+/// The verdict of one part of a rule.
 pub(super) struct Verdict {
     pub measured: String,
     pub holds: Option<bool>,
     pub why: String,
 }
 
-/// What a bound is put on: what it is, in words, and its value; or why it is not known.
+/// A bounded value with its description, or why it is unknown.
 type Found = Result<(String, f64), String>;
 
 impl Judge<'_> {
-    /// One verdict for each bound of the rule; of each file system or setting compared with, one.
+    /// One verdict per bound of the rule, and per compared file system, disk or setting.
     pub(super) fn verdicts(&self, check: &Check, line: &Line) -> Vec<Verdict> {
         let Rule {
             first_above,
@@ -148,7 +148,7 @@ impl Judge<'_> {
         verdicts
     }
 
-    /// The correlation of the claim's measure with another over the rounds of a line.
+    /// The correlation of the claim's measure with another measure over the rounds of a line.
     pub(super) fn correlated(&self, line: &Line, check: &Check, with: &str) -> Result<Correlation, String> {
         if let Some(failed) = self.failed(line) {
             return Err(failed);
@@ -163,7 +163,7 @@ impl Judge<'_> {
         })
     }
 
-    /// The line that stands beside another in the figure.
+    /// Finds the line to compare with.
     fn beside(&self, line: &Line, which: impl Fn(&Line) -> bool) -> Result<&Line, String> {
         let beside = |other: &&Line| other.seed == line.seed && which(other);
         self.lines.iter().find(beside).ok_or_else(|| "no measurement to compare with".to_owned())
@@ -177,13 +177,13 @@ impl Judge<'_> {
         Ok(self.value(line, side, measure, last)? / self.value(line, side, measure, first)?)
     }
 
-    /// A measure after a round.
+    /// The value of a measure after a round.
     pub(super) fn value(&self, line: &Line, side: &str, measure: &str, round: u64) -> Result<f64, String> {
         let value = self.sides(line, side, round).find_map(|at| at.values.get(measure));
         value.copied().ok_or_else(|| self.missing(line, measure, round))
     }
 
-    /// Its repetitions.
+    /// The repetitions of a measure after a round.
     pub(super) fn repetitions<'j>(
         &'j self,
         line: &'j Line,
@@ -195,7 +195,7 @@ impl Judge<'_> {
         found.map(Vec::as_slice).ok_or_else(|| self.missing(line, measure, round))
     }
 
-    /// What was measured of a side after a round.
+    /// The checkpoints of a side after a round.
     fn sides<'j>(
         &'j self,
         line: &'j Line,
@@ -209,7 +209,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Why a measure is not known.
+    /// Why a measure has no value.
     fn missing(&self, line: &Line, measure: &str, round: u64) -> String {
         match (self.failed(line), self.untraced) {
             (Some(failed), _) => failed,
@@ -222,7 +222,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What is to be said of a line whose cell failed.
+    /// The message for a line whose cell failed.
     fn failed(&self, line: &Line) -> Option<String> {
         let failed = self.outcome.failed.iter().any(|failed| failed.cell == line.cell);
         failed.then(|| format!("cell {} failed", line.cell))
@@ -248,7 +248,7 @@ fn beyond(measure: &str, bound: f64, above: bool, found: Found) -> Verdict {
     }
 }
 
-/// A correlation lies below a bound if all of its interval does.
+/// A correlation is below a bound if its whole interval is.
 fn correlated(measure: &str, with: &str, bound: f64, found: Result<Correlation, String>) -> Verdict {
     match found {
         Ok(Correlation { r, low, high, n }) => Verdict {

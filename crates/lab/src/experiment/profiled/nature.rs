@@ -1,5 +1,5 @@
-//! Beside nature: an office works on a file system; its profile is captured, and another is aged to it. What is free on both is
-//! compared: the free extents, and into how many pieces a new file falls (Kadekodi et al. 2017, Figures 2 and 3).
+//! Comparison with natural aging: an office works on a file system, its profile is captured, and another file system is aged to that
+//! profile. Compares the free space of both: the free extents, and the fragments of a new file (Kadekodi et al. 2017, Figures 2 and 3).
 
 use super::{Aging, By, Found, Profiling};
 use crate::Error;
@@ -13,19 +13,19 @@ use results::measures;
 use results::{Measurement, Watch};
 use std::collections::BTreeMap;
 
-/// The sides: what was not aged by a profile, and what was.
+/// The sides: used by the office, and aged by the profile.
 pub(in crate::experiment) const SIDES: [&str; 2] = ["real", "aged"];
 
-/// What is free on a side.
+/// The free space of a side.
 struct Free {
     /// Lengths of the free extents.
     lengths: Vec<u64>,
-    /// Into how many pieces a file of each size falls.
+    /// Number of fragments of a new file, by size.
     fragments: BTreeMap<u64, u64>,
 }
 
 impl Profiling<'_> {
-    pub(super) fn beside_nature(&mut self) -> Result<Found, Error> {
+    pub(super) fn compare_with_nature(&mut self) -> Result<Found, Error> {
         let (task, size_bytes, seed) = (&self.cell.task, self.scale.size_bytes, self.cell.seed);
         let mut real = self.fresh(SIDES[0], None)?;
         let office = OfficeOptions {
@@ -54,7 +54,7 @@ impl Profiling<'_> {
         Ok(found(&self.scale.rounds, task.by, [&nature, &synthetic]))
     }
 
-    /// What is free, and what new files of the rounds come to, each alone.
+    /// Measures the free space, and the fragments of a new file of each size, one file at a time.
     fn free(&self, target: &mut dyn Target) -> Result<Free, Error> {
         target.settle()?;
         let extents: Vec<Extent> = target
@@ -64,7 +64,7 @@ impl Profiling<'_> {
         if self.cell.task.by == By::NewFile {
             for &bytes in &self.scale.rounds {
                 fragments.insert(bytes, probe::new_file(target.root(), bytes)?.fragments);
-                // Blocks that were freed are used again only when that is on disk.
+                // Freed blocks are reused only after the deletion is on disk.
                 target.settle()?;
             }
         }
@@ -72,7 +72,7 @@ impl Profiling<'_> {
     }
 }
 
-/// Has an office fill a file system and work on it.
+/// Lets an office fill a file system and work on it.
 fn work(target: &mut dyn Target, options: &OfficeOptions, watch: &mut dyn Watch) -> Result<(), Error> {
     let mut office = Office::new(target.root(), *options)?;
     watch.phase("the real file system", Some((options.days + 1) * 100));
@@ -92,7 +92,7 @@ impl Free {
         self.total() / self.lengths.len().max(1) as f64
     }
 
-    /// What is the same beside every round.
+    /// The measurements that are the same for every round.
     fn whole(&self, side: &str) -> [Measurement; 3] {
         let largest = self.lengths.iter().max().copied().unwrap_or(0) as f64;
         [
