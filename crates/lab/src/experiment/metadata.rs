@@ -120,7 +120,7 @@ impl Metadata {
     }
 }
 
-/// The minimum memory limit: the processes alone need almost as much.
+/// The minimum memory limit; the processes alone would use up a smaller one.
 const LEAST_MEMORY_BYTES: u64 = 8 << 20;
 
 /// A file system on a disk to measure with the benchmark.
