@@ -1,5 +1,5 @@
-//! Compares an aged file system with its unaged copy: the same logical tree, copied in directory order to a
-//! freshly made file system of the same kind, size and options.
+//! Compares an aged file system with its unaged copy: the same logical tree, copied in directory order to a freshly made file system of the
+//! same kind, size and options.
 
 mod layout;
 mod measure;
@@ -22,7 +22,7 @@ use results::{NewRun, RunId, Store, Watch};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What a comparison is asked to be.
+/// Parameters of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareSpec {
     /// Names of aged file systems in the work directory.
@@ -30,16 +30,16 @@ pub struct CompareSpec {
     /// The work directory.
     #[serde(skip)]
     pub work: PathBuf,
-    /// How many times the cold scan is repeated on each side.
+    /// Number of cold scans of each side.
     pub repeat: u64,
-    /// What reads the files.
+    /// The reader of the files.
     pub reader: Reader,
-    /// The model that scans are priced on: a built-in name or a TOML file. Without one it is that of the disk that the
-    /// file system lies on, or else [`crate::HDD_MODEL`].
+    /// The disk model for modelled time: a built-in name or a TOML file. By default the model of the disk that holds the file system,
+    /// otherwise [`crate::HDD_MODEL`].
     pub disk: Option<String>,
-    /// Whether a new large file is written, to see into how many pieces it breaks.
+    /// Whether to write a new large file and measure its fragments.
     pub new_file: bool,
-    /// Whether an earlier comparison that did not end goes on.
+    /// Whether to continue an earlier comparison that did not complete.
     #[serde(skip)]
     pub resume: bool,
     /// The full command line, for the record.
@@ -47,11 +47,11 @@ pub struct CompareSpec {
     pub command: String,
 }
 
-/// The disks that scans are priced on.
+/// The disks used to compute the cost of scans.
 struct Models {
-    /// [`HDD_MODEL`], which every comparison tells.
+    /// [`HDD_MODEL`], reported by every comparison.
     hdd: Model,
-    /// The one whose cost is told as modelled time.
+    /// The model for modelled time.
     modelled: Model,
 }
 
@@ -71,13 +71,13 @@ impl Models {
     }
 }
 
-/// The document that names the model whose cost is told as modelled time.
+/// The document that names the model for modelled time.
 const MODELLED_DISK: &str = "modelled_disk";
 
 /// The two sides of a comparison.
 pub const SUBJECTS: [&str; 2] = ["aged", "unaged"];
 
-/// Compares each named file system. Results are in the store as soon as they are known.
+/// Compares each named file system. Each result is stored immediately.
 pub fn compare(spec: &CompareSpec, watch: &mut dyn Watch) -> Result<Vec<Pair>, Error> {
     if spec.repeat == 0 {
         return Err(Error::Refused("--repeat must be at least 1".to_owned()));
@@ -105,7 +105,7 @@ fn compare_one(
     Pair::load(store, run)
 }
 
-/// The run to record under: a new one, or the last of the same parameters that did not end.
+/// The run to record under: a new one, or the last incomplete one with the same parameters.
 fn start(spec: &CompareSpec, manifest: &Manifest, models: &Models, store: &Store) -> Result<RunId, Error> {
     let parameters = serde_json::json!({
         "repeat": spec.repeat, "reader": spec.reader, "new_file": spec.new_file, "disk": spec.disk,
@@ -139,7 +139,7 @@ fn start(spec: &CompareSpec, manifest: &Manifest, models: &Models, store: &Store
     Ok(run)
 }
 
-/// Opens one side, makes the other, measures both, and takes the unaged one away again.
+/// Opens the aged side, makes the unaged copy, measures both, and removes the copy.
 fn sides(
     spec: &CompareSpec,
     manifest: &Manifest,

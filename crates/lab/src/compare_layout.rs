@@ -1,5 +1,5 @@
-//! How much one file system resembles another: free space, extents, layout scores, and the fragments of a new file, side by side
-//! (Kadekodi, Nagarajan and Gibson, "Aging Gracefully with Geriatrix", CMU-PDL-17-106, 2017, Figures 2 and 3).
+//! Compares two file systems by free space, extents, layout scores, and the fragments of a new file (Kadekodi, Nagarajan and Gibson, "Aging
+//! Gracefully with Geriatrix", CMU-PDL-17-106, 2017, Figures 2 and 3).
 
 mod look;
 mod new_file;
@@ -17,69 +17,70 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What is compared, and how.
+/// Parameters of a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareLayoutSpec {
     /// The two file systems.
     pub subjects: [Subject; 2],
     /// The new file.
     pub new_file: NewFileSize,
-    /// Where there is room for copies, which are removed again.
+    /// Directory with space for temporary copies.
     pub scratch: PathBuf,
 }
 
-/// How large the new file is.
+/// Size of the new file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NewFileSize {
-    /// None is written.
+    /// No new file.
     None,
-    /// 2 GB as published, or half of what is free on either side.
+    /// 2 GB as published, or half of the smaller free space.
     Published,
-    /// So many bytes, or as many as fit.
+    /// This number of bytes, or as many as fit.
     Bytes(u64),
 }
 
-/// Two file systems side by side.
+/// The comparison of two file systems.
 #[derive(Clone, Debug, Serialize)]
 pub struct LayoutComparison {
-    /// What was seen of each.
+    /// The observations of each.
     pub sides: [Look; 2],
-    /// How far they are apart.
+    /// The distances.
     pub apart: Apart,
-    /// Layout scores by size of the files.
+    /// Layout scores by file size.
     pub by_size: Vec<ScoresBySize>,
 }
 
-/// Distances between two file systems; none where one of them does not tell.
+/// Distances between two file systems; `None` if one of them does not report the data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Apart {
-    /// Of the lengths of free extents, each extent counting once.
+    /// Of the lengths of free extents, weighted by extent.
     pub free_extents: Option<Distances>,
-    /// Of the same, each byte counting once: in how long an extent a free byte lies.
+    /// Of the lengths of free extents, weighted by byte.
     pub free_bytes: Option<Distances>,
-    /// Of the lengths of the extents of files.
+    /// Of the lengths of file extents.
     pub file_extents: Option<Distances>,
-    /// Difference of the layout scores of all files, the second less the first.
+    /// Difference of the layout scores of all files, the second minus the first.
     pub layout_score: Option<f64>,
-    /// Mean over the sizes that both have of how far layout scores are apart.
+    /// Mean absolute difference of the layout scores, over the file sizes of both.
     pub layout_score_by_size: Option<f64>,
     /// Fragments of the new file, the second over the first.
     pub new_file_fragments: Option<f64>,
 }
 
-/// Files of more than half of `upper_bytes` and no more than it, on both sides.
+/// Files larger than half of `upper_bytes` and at most `upper_bytes`, on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScoresBySize {
-    /// A power of two; the first class is 4 KiB and holds all that is smaller.
+    /// A power of two; the first class is 4 KiB and contains all smaller files.
     pub upper_bytes: u64,
-    /// Files of each.
+    /// Number of files of each.
     pub files: [u64; 2],
     /// Their layout scores.
     pub scores: [Option<f64>; 2],
 }
 
 impl LayoutComparison {
-    /// Extents of each length in doublings, from the shortest of any to the longest: free ones of both sides, then those of files of both.
+    /// Number of extents by length, in classes of powers of two from the shortest to the longest: free extents of both sides, then file
+    /// extents of both sides.
     pub fn histogram(&self) -> Vec<(u64, [u64; 4])> {
         let mut bins: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
         for (n, side) in self.sides.iter().enumerate() {
@@ -92,7 +93,7 @@ impl LayoutComparison {
     }
 }
 
-/// Looks at both, and compares. Neither is written to.
+/// Inspects both file systems and compares them. Writes to neither.
 pub fn compare_layout(spec: &CompareLayoutSpec, watch: &mut dyn Watch) -> Result<LayoutComparison, Error> {
     let session = Session::begin()?;
     let scratch = std::fs::canonicalize(&spec.scratch).map_err(Error::io("finding", &spec.scratch))?;
@@ -106,7 +107,7 @@ pub fn compare_layout(spec: &CompareLayoutSpec, watch: &mut dyn Watch) -> Result
     Ok(of(sides))
 }
 
-/// Compares what was seen of two.
+/// Compares the observations of two file systems.
 fn of(sides: [Look; 2]) -> LayoutComparison {
     let [a, b] = &sides;
     let free = a.free.as_ref().zip(b.free.as_ref());

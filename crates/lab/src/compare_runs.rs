@@ -1,4 +1,4 @@
-//! Two runs beside each other: what was measured of both, how it differs, and what else differs between them.
+//! Comparison of two runs: the measures of both, their differences, and the different conditions.
 
 use crate::Error;
 use results::{Difference, Interval, Measurement, Run, Store, difference, median_interval};
@@ -9,45 +9,45 @@ use std::collections::BTreeMap;
 /// The document of an experiment or series that names the runs of its checkpoints.
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
 
-/// A checkpoint of an experiment or series, and the run that holds its numbers.
+/// A checkpoint of an experiment or series, and the run that holds its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CheckpointRun {
-    /// What tells it from the others: file system, setting, seed and round.
+    /// Identifies the checkpoint: file system, setting, seed and round.
     pub at: String,
-    /// The run, by the name that it has in every store.
+    /// The run, by its name, which is the same in every store.
     pub run: String,
 }
 
-/// Two runs beside each other.
+/// The comparison of two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunComparison {
-    /// What was measured of both.
+    /// The measures that both runs have.
     pub measures: Vec<Compared>,
-    /// Measures that only one of them has.
+    /// Number of measures that only the first or only the second run has.
     pub alone: [usize; 2],
-    /// What differs in how they were run: its name, and what it was.
+    /// The conditions that differ: name, and both values.
     pub conditions: Vec<(String, [String; 2])>,
 }
 
 /// A measure of both runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// What was measured: `aged`, `unaged`, the phase of a benchmark; of experiments with the checkpoint in front.
+    /// The subject: `aged`, `unaged` or the phase of a benchmark; for experiments prefixed with the checkpoint.
     pub subject: String,
     /// The measure.
     pub measure: String,
     /// Its unit.
     pub unit: String,
-    /// Its median in both, with 95 % intervals.
+    /// The medians of both runs, with 95 % intervals.
     pub medians: [Interval; 2],
-    /// How the second differs from the first.
+    /// The difference of the second from the first.
     pub difference: Difference,
 }
 
 /// A run and the store that holds it.
 pub type Stored<'a> = (&'a Store, &'a Run);
 
-/// Sets the second run beside the first.
+/// Compares the second run with the first.
 pub fn compare_runs(first: Stored, second: Stored) -> Result<RunComparison, Error> {
     let (of_first, mut of_second) = (numbers(first)?, numbers(second)?);
     let (mut measures, mut alone) = (Vec::new(), [0; 2]);
@@ -70,7 +70,7 @@ pub fn compare_runs(first: Stored, second: Stored) -> Result<RunComparison, Erro
 /// The values of each (subject, measure, unit).
 type Numbers = BTreeMap<(String, String, String), Vec<f64>>;
 
-/// The numbers of a run, or of its checkpoints.
+/// The measurements of a run, or of its checkpoints.
 fn numbers((store, run): Stored) -> Result<Numbers, Error> {
     let mut found = Numbers::new();
     let mut add = |at: &str, numbers: Vec<Measurement>| {
@@ -89,7 +89,7 @@ fn numbers((store, run): Stored) -> Result<Numbers, Error> {
     Ok(found)
 }
 
-/// What differs in how two runs were run.
+/// The conditions that differ between two runs.
 fn conditions(first: &Run, second: &Run) -> Vec<(String, [String; 2])> {
     let of = |run: &Run| {
         let mut found = BTreeMap::new();
@@ -115,7 +115,7 @@ fn conditions(first: &Run, second: &Run) -> Vec<(String, [String; 2])> {
     differing
 }
 
-/// The leaves of a JSON value by their paths. A list of leaves is one leaf.
+/// The leaves of a JSON value by their paths. A list of leaves counts as one leaf.
 fn flatten(path: &str, value: &Value, found: &mut BTreeMap<String, String>) {
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match value {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_have_is_compared_and_what_differs_is_named() {
+    fn common_measures_are_compared_and_differing_conditions_named() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let a = begun(&store, json!({ "made": { "fs": "ext4", "size": 1 }, "disks": ["hdd"], "gone": null }));
@@ -188,7 +188,7 @@ mod tests {
             comparison.measures.iter().map(|measure| measure.subject.as_str()).collect();
         assert_eq!(subjects, ["ext4, round 1, aged", "ext4, round 2, aged"]);
         assert_eq!(comparison.measures[0].difference.ratio, Some(2.0));
-        // Where stores were brought together, runs have other numbers.
+        // Merging stores renumbers the runs.
         let both = Store::open(&dir.path().join("both")).unwrap();
         let first = begun(&both, json!({}));
         runs.iter().for_each(|run| store.end(run.id, "done", None).unwrap());

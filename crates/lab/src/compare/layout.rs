@@ -9,7 +9,7 @@ use std::path::Path;
 pub fn copy_layout(from: &Path, to: &Path) -> Result<(), Error> {
     let fail = |e: rustix::io::Errno| Error::io("copying the layout to", to)(e.into());
     let dir_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    // Open directories of the copy on the way down to the present entry.
+    // Open directories of the copy on the path to the current entry.
     let mut open: Vec<OwnedFd> = vec![rustix::fs::open(to, dir_flags, Mode::empty()).map_err(fail)?];
     fs::walk(from, |entry| {
         open.truncate(entry.depth as usize + 1);

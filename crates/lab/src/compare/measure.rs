@@ -1,4 +1,4 @@
-//! All measurements of a comparison, each recorded as soon as it is known.
+//! All measurements of a comparison, each recorded immediately.
 
 use super::{CompareSpec, Models, SUBJECTS};
 use crate::io_capture::device_bytes;
@@ -11,7 +11,7 @@ use results::measures::{self, Measure};
 use results::{Measurement, RunId, Store, Watch};
 use rustix::fs::StatVfsMountFlags;
 
-/// A comparison on its way.
+/// A comparison in progress.
 pub struct Measuring<'a> {
     pub spec: &'a CompareSpec,
     pub manifest: &'a Manifest,
@@ -22,7 +22,7 @@ pub struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    /// Measures both sides; what an earlier, unfinished run has measured is not measured again.
+    /// Measures both sides. Skips what an earlier, incomplete run has measured.
     pub fn all(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
         for (target, subject) in targets.iter_mut().zip(SUBJECTS) {
             self.static_layout(*target, subject)?;
@@ -46,7 +46,7 @@ impl Measuring<'_> {
         self.watch.phase(&format!("{}: {what}", self.manifest.name), None);
     }
 
-    /// Layout from extent maps, and what a modelled disk would take to read it.
+    /// Measures the layout from extent maps, and the time of a modelled disk to read it.
     fn static_layout(&mut self, target: &mut dyn Target, subject: &str) -> Result<(), Error> {
         if self.store.document::<serde_json::Value>(self.run, subject, "static_layout")?.is_some() {
             return Ok(());
@@ -74,7 +74,7 @@ impl Measuring<'_> {
             numbers.extend(value.map(|value| measure.once(subject, value)));
         }
         self.store.record_all(self.run, &numbers)?;
-        // One extent or more a file: too much to keep, and the cost drawn from it is kept.
+        // One or more extents per file are too much to store; the cost computed from them is stored.
         layout.scan_extents.clear();
         Ok(self.store.record_document(self.run, subject, "static_layout", &layout)?)
     }
@@ -97,7 +97,7 @@ impl Measuring<'_> {
         Ok(self.store.record_document(self.run, subject, "free_space", &free)?)
     }
 
-    /// Cold scans, the sides in turn so that a drift of the machine meets both.
+    /// Cold scans. The sides alternate, so that a drift of the machine affects both.
     fn scans(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
         let traced = probe::blocktrace::available();
         if let Err(why) = &traced {
@@ -122,8 +122,8 @@ impl Measuring<'_> {
         })
     }
 
-    /// Into how many pieces does a new large file break? The file has one size on both sides, that which suits the fuller one, and the
-    /// numbers of both are recorded or none is. Last of all, for it uses the free space.
+    /// Measures the fragments of a new large file. The file has the same size on both sides, limited by the fuller one; either both sides
+    /// are recorded or none. Runs last, because it uses free space.
     fn new_files(&mut self, targets: &mut [&mut dyn Target; 2]) -> Result<(), Error> {
         if targets.iter().any(|target| !target.maps_files()) {
             return Ok(());
@@ -165,7 +165,7 @@ impl Measuring<'_> {
     }
 }
 
-/// The modelled disk is as large as the file system; below a directory, as the device that holds it.
+/// The size of the modelled disk: that of the file system, or for a directory that of its device.
 fn disk_bytes(manifest: &Manifest, target: &dyn Target) -> u64 {
     let own = manifest.made.size_bytes;
     match manifest.made.home {
@@ -174,7 +174,7 @@ fn disk_bytes(manifest: &Manifest, target: &dyn Target) -> u64 {
     }
 }
 
-/// The numbers of a cold scan.
+/// The measurements of a cold scan.
 fn numbers(
     models: &Models,
     cold: &Scanned,
@@ -184,7 +184,7 @@ fn numbers(
 ) -> Vec<Measurement> {
     let mut numbers = cold.numbers(subject, repetition);
     if vm::inside().is_some_and(|inside| inside.accelerator == vm::Accelerator::Tcg) {
-        // The time of an emulated processor is that of no disk.
+        // With an emulated processor, the measured time says nothing about the disk.
         numbers.retain(|number| number.measure != measures::SCAN_S_PER_GIB.name);
     }
     let on = |model| cold.modelled_s_per_gib(model, disk_bytes);

@@ -1,5 +1,5 @@
-//! An aged file system beside its unaged copy, in numbers: read back from the store, so that what is printed is
-//! what is kept.
+//! The results of a comparison of an aged file system with its unaged copy, read back from the store, so that the output shows exactly the
+//! stored data.
 
 use super::{MODELLED_DISK, SUBJECTS};
 use crate::Error;
@@ -11,40 +11,40 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One comparison.
+/// The result of one comparison.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pair {
     /// Name of the aged file system in its work directory.
     pub name: String,
     /// Kind of file system.
     pub fs: String,
-    /// Profile, or kind of workload, it was aged with.
+    /// Profile or kind of workload used for aging.
     pub profile: String,
     /// Nominal size in bytes.
     pub size_bytes: u64,
-    /// Release of the kernel that both sides were measured on.
+    /// Kernel release of both measurements.
     pub kernel: String,
     /// The aged side.
     pub aged: Side,
     /// The unaged side.
     pub unaged: Side,
-    /// Median of aged over unaged scan cost as measured on this machine, by repetition. `None` where the sides
-    /// do not lie on the same disk: an aged device, whose unaged copy is an image.
+    /// Median over the repetitions of the aged over the unaged scan cost measured on this machine. `None` if the sides are not on the same
+    /// disk, as with an aged device, whose unaged copy is an image.
     pub aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub aging_ratio_interval: Option<Interval>,
-    /// Model of the disk whose time the modelled costs are.
+    /// Model of the disk for modelled time.
     pub modelled_disk: String,
-    /// Median of aged over unaged scan cost in modelled time: what [`Pair::modelled_disk`] takes for the same requests.
+    /// Median over the repetitions of the aged over the unaged scan cost in modelled time: the time of [`Pair::modelled_disk`] for the same
+    /// requests.
     pub modelled_aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub modelled_aging_ratio_interval: Option<Interval>,
-    /// Aged over unaged scan cost on a modelled 7200 rpm disk that is sent the same requests. Not a measurement
-    /// of this machine.
+    /// Aged over unaged scan cost on a modelled 7200 rpm disk that receives the same requests. Not a measurement of this machine.
     pub modelled_hdd_aging_ratio: Option<f64>,
     /// The same with its 95 % interval.
     pub modelled_hdd_aging_ratio_interval: Option<Interval>,
-    /// Aged over unaged scan cost on the modelled disk from extent maps alone: data only, no metadata.
+    /// Aged over unaged scan cost on the modelled disk, computed from extent maps alone: data only, no metadata.
     pub extent_map_hdd_aging_ratio: Option<f64>,
 }
 
@@ -53,9 +53,9 @@ pub struct Pair {
 pub struct Side {
     /// Kind of file system.
     pub fs: String,
-    /// What it lies on: `image`, `device`, `dir`, or the name of a modelled disk's model.
+    /// The medium: `image`, `device`, `dir`, or the name of the model of a modelled disk.
     pub disk: String,
-    /// Rounds of aging before this measurement: 0 for an aging as a whole, which is measured once.
+    /// Rounds of aging before this measurement; 0 if an aging is measured once at its end.
     pub round: u64,
     /// The measures of [`COMPARED`] by name: medians of the repetitions, `None` if not measured.
     #[serde(flatten)]
@@ -94,7 +94,7 @@ impl Pair {
             kernel,
             aged,
             unaged,
-            // Comparisons of earlier versions knew no other.
+            // Earlier versions used no other model.
             modelled_disk: modelled_disk.unwrap_or_else(|| HDD_MODEL.to_owned()),
             aging_ratio: measured.map(|i| i.median),
             aging_ratio_interval: measured,
@@ -120,16 +120,16 @@ impl Side {
     }
 }
 
-/// What is measured of a new file.
+/// The measures of a new file.
 const NEW_FILE: [Measure; 3] =
     [measures::NEW_FILE_BYTES, measures::NEW_FILE_FRAGMENTS, measures::NEW_FILE_WRITE_S];
 
-/// The numbers of a comparison, without those that cannot be compared.
+/// The measurements of a comparison, without those that are not comparable.
 pub fn compared_numbers(store: &Store, run: RunId) -> Result<Vec<Measurement>, Error> {
     Ok(comparable(store.measurements(run)?))
 }
 
-/// Leaves out the fragments of new files that differ in size, or are empty: earlier versions gave each side the file that suited it.
+/// Removes the measures of new files that differ in size or are empty: earlier versions chose a size for each side.
 fn comparable(mut numbers: Vec<Measurement>) -> Vec<Measurement> {
     let size = |subject| interval(&numbers, subject, measures::NEW_FILE_BYTES.name).map(|size| size.median);
     let [aged, unaged] = SUBJECTS.map(size);
@@ -139,14 +139,14 @@ fn comparable(mut numbers: Vec<Measurement>) -> Vec<Measurement> {
     numbers
 }
 
-/// What a side lies on. The copy of what is on a device goes to an image.
+/// The medium of a side. The unaged copy of a device is an image.
 fn disk_of<'a>(home: &'a Home, subject: &str) -> &'a str {
     match home {
         Home::Image(_) => "image",
         Home::Device(_) if subject == SUBJECTS[0] => "device",
         Home::Device(_) => "image",
         Home::Dir(_) => "dir",
-        // Of a model in a file its name, not where the file is.
+        // For a model in a file, its name without the path.
         Home::Modelled { model, .. } => {
             Path::new(model).file_stem().and_then(|name| name.to_str()).unwrap_or(model)
         }
@@ -159,7 +159,7 @@ pub fn interval(numbers: &[Measurement], subject: &str, measure: &str) -> Option
     median_interval(&numbers.iter().filter(of).map(|m| m.value).collect::<Vec<_>>())
 }
 
-/// Median and interval of aged over unaged, each repetition a pair.
+/// Median and interval of aged over unaged, paired by repetition.
 pub fn ratio(numbers: &[Measurement], measure: &str) -> Option<Interval> {
     let aged = numbers.iter().filter(|m| m.measure == measure && m.subject == SUBJECTS[0]);
     let ratios = aged.filter_map(|aged| {

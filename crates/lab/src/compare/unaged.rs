@@ -8,17 +8,17 @@ use fs::{DirTarget, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The unaged side, which is taken away when the comparison is over.
+/// The unaged side, removed after the comparison.
 pub struct Unaged {
     target: Option<Box<dyn Target>>,
-    /// The image, the store or the directory, to remove.
+    /// The image, disk store or directory to remove.
     path: PathBuf,
     is_dir: bool,
     made: Made,
 }
 
-/// Makes a fresh file system like the one `made` and copies the tree of `aged` in directory order: files with their
-/// data, or, unless it was filled, with their sizes and blocks alone.
+/// Makes a fresh file system like `made` and copies the tree of `aged` in directory order: files with their data, or, if the aged file
+/// system was not filled, only their sizes and blocks.
 pub fn make(
     session: &Arc<Session>,
     work: &Path,
@@ -39,7 +39,7 @@ pub fn make(
         Home::Image(image) => image_of(session, made, image.with_extension("unaged.img"))?,
         Home::Modelled { dir: aged, clock, .. } => {
             let dir = aged.with_extension("unaged.disk");
-            // After the model that the aged side has: the file that it came from may be another by now.
+            // Uses the model stored with the aged side: the file that it was read from may have changed.
             let (model, clock) = (aged.display().to_string(), *clock);
             made_of(session, made, Home::Modelled { dir: dir.clone(), model, clock }, dir)?
         }
@@ -50,7 +50,7 @@ pub fn make(
     Ok(unaged)
 }
 
-/// The same on a modelled disk of this model, whatever the aged one is on; by a clock that only counts.
+/// Makes the copy on a modelled disk with the given model, whatever holds the aged side. The clock of that disk only counts.
 pub fn make_on_disk(
     session: &Arc<Session>,
     image: &Path,
@@ -69,7 +69,7 @@ pub fn make_on_disk(
     Ok(unaged)
 }
 
-/// Refuses a copy that would not fit, before it is made. It looks at every file.
+/// Refuses a copy that would not fit before it is made. Visits every file.
 fn check_space(made: &Made, work: &Path, filled: bool, aged: &dyn Target) -> Result<(), Error> {
     let census = probe::census(aged.root())?;
     space::check_copy(made, work, census.files, census.allocated_bytes, filled)
@@ -79,7 +79,7 @@ fn image_of(session: &Arc<Session>, made: &Made, path: PathBuf) -> Result<Unaged
     made_of(session, made, Home::Image(path.clone()), path)
 }
 
-/// Makes what lives at `home`, which is at `path`.
+/// Makes a file system at `home`, whose path is `path`.
 pub(crate) fn made_of(
     session: &Arc<Session>,
     made: &Made,
@@ -87,7 +87,7 @@ pub(crate) fn made_of(
     path: PathBuf,
 ) -> Result<Unaged, Error> {
     let is_dir = matches!(home, Home::Modelled { .. });
-    // What a killed comparison left behind; the name is ours, and the work directory is locked.
+    // A leftover of a killed comparison: the name is reserved for this program, and the work directory is locked.
     if path.exists() {
         remove(&path, is_dir)?;
     }
@@ -112,11 +112,11 @@ impl Unaged {
         if disk::interrupted() {
             return Err(Error::Interrupted(format!("{name} is unchanged; --resume restarts the copy")));
         }
-        // Data that cannot be written back is an error here, not later in a measurement.
+        // Reports write-back errors here, and not later in a measurement.
         Ok(self.target_mut().settle()?)
     }
 
-    /// Closes it, and tells how to open it again; it stays until it is removed.
+    /// Closes the file system and returns how to reopen it; it exists until removed.
     pub fn close(&mut self) -> Result<&Made, Error> {
         self.target.take().map_or(Ok(()), |target| target.close())?;
         Ok(&self.made)
@@ -124,7 +124,7 @@ impl Unaged {
 
     /// The file system.
     pub fn target_mut(&mut self) -> &mut dyn Target {
-        self.target.as_deref_mut().expect("there until removed")
+        self.target.as_deref_mut().expect("present until removed")
     }
 
     /// Unmounts and removes it.
@@ -140,8 +140,8 @@ impl Unaged {
 
 impl Drop for Unaged {
     fn drop(&mut self) {
-        // After `remove` nothing is left to do. Else an error is being reported already; what cannot be removed now, the next
-        // comparison removes.
+        // After `remove` nothing remains to be done. Otherwise an error is already being reported, and the next comparison removes the
+        // leftovers.
         if let Some(target) = self.target.take() {
             let _ = target.close();
         }

@@ -1,4 +1,4 @@
-//! What is seen of a file system that is only read.
+//! Inspection of a file system without writing to it.
 
 use super::subject::Subject;
 use crate::Error;
@@ -12,50 +12,50 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is seen of a file system.
+/// The observations of a file system.
 #[derive(Clone, Debug, Serialize)]
 pub struct Look {
-    /// What it is, for people: a path or a name.
+    /// The path or name shown to users.
     pub name: String,
     /// Its kind.
     pub fs: String,
-    /// Bytes that files can take, if it is a file system of its own.
+    /// Bytes available to files, unless the subject is a directory of a larger file system.
     pub capacity_bytes: u64,
-    /// The share of them that is in use.
+    /// The used share of the capacity.
     pub fullness: f64,
-    /// What its tree holds.
+    /// The contents of the tree.
     pub census: Census,
-    /// How its files lie; none where it does not tell.
+    /// The layout of the files; `None` if the file system does not report it.
     pub layout: Option<StaticLayout>,
-    /// How its free space is cut up; none where it does not tell.
+    /// The free extents; `None` if the file system does not report them.
     pub free: Option<FreeSpace>,
-    /// What a new file on a copy of it came to.
+    /// The result for a new file on a copy.
     pub new_file: Option<NewFile>,
-    /// What was not measured, and why.
+    /// The skipped measurements, with the reasons.
     pub not_measured: Vec<String>,
 }
 
-/// A file system that was looked at, and what a copy of it for a new file needs.
+/// An inspected file system, and the data for a copy that receives the new file.
 pub struct Seen {
     pub look: Look,
     pub rest: Option<Rest>,
 }
 
-/// What a copy of a file system needs that is to be written to.
+/// The data for a writable copy of a file system.
 pub struct Rest {
-    /// How it is opened.
+    /// Opens the file system.
     pub made: Made,
-    /// How it is opened to be read only, so that not a byte of it changes.
+    /// Opens the file system read-only, so that no byte of it changes.
     pub only_read: Made,
-    /// What need not be copied: what is not in use, and what files hold.
+    /// The extents that the copy omits: free space, and the contents of files.
     pub without: Vec<Extent>,
     /// Bytes that can be written to it.
     pub free_bytes: u64,
-    /// The restored image that it is, if it was a saved one.
+    /// The restored image, if the subject was a saved image.
     _restored: Option<Scratch>,
 }
 
-/// Looks at a file system. It is not written to: what is no directory is mounted to be read only, without its journal being replayed.
+/// Inspects a file system without writing to it: images and devices are mounted read-only, without journal replay.
 pub fn look(
     session: &Arc<Session>,
     subject: &Subject,
@@ -101,7 +101,7 @@ pub fn look(
         {
             without.extend(extents);
         }
-        // Btrfs says that nothing is available where it is mounted to be read only.
+        // Btrfs reports no available space on a read-only mount.
         let free_bytes = match disk::free_bytes(target.root())? {
             0 => look.free.as_ref().map_or(0, |free| free.total_bytes),
             free_bytes => free_bytes,
@@ -118,7 +118,7 @@ pub fn look(
     Ok(Seen { look, rest: Some(rest) })
 }
 
-/// Where a disk is.
+/// The path of a disk.
 pub fn place(home: &Home) -> PathBuf {
     match home {
         Home::Image(path) | Home::Device(path) | Home::Dir(path) | Home::Modelled { dir: path, .. } => {
@@ -127,7 +127,7 @@ pub fn place(home: &Home) -> PathBuf {
     }
 }
 
-/// What is seen, and the extents of all files.
+/// The observations, and the extents of all files.
 fn see(target: &mut dyn Target, name: &str) -> Result<(Look, Vec<Extent>), Error> {
     let root = target.root().to_owned();
     let census = probe::census(&root)?;

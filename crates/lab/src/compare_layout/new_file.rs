@@ -1,5 +1,5 @@
-//! What a new file would come to: it is written to a copy that holds all that its file system needs, and nothing of what its files hold. So a
-//! copy of a large device is small, and the device itself is only read.
+//! The fragments of a new file. The file is written to a copy that contains the metadata of the file system but not the contents of its
+//! files. So the copy of a large device is small, and the device itself is only read.
 
 use super::NewFileSize;
 use super::look::{Rest, Seen, place};
@@ -12,13 +12,13 @@ use saved::{Kept, NewFile};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The share of the free space that a new file takes at most: file systems keep some to themselves.
+/// Maximum share of the free space for a new file: file systems reserve some space.
 const MOST_OF_FREE: f64 = 0.9;
 
-/// Room for what a copy and the file system on it write beside the new file.
+/// Space that a copy and its file system need besides the new file.
 const ROOM_BYTES: u64 = 64 << 20;
 
-/// Writes a new file of one size to a copy of each.
+/// Writes a new file of the same size to a copy of each.
 pub fn measure(
     session: &Arc<Session>,
     seen: &mut [Seen],
@@ -60,7 +60,7 @@ pub fn measure(
     Ok(())
 }
 
-/// The new file on a copy; or why there is no room for one.
+/// The new file on a copy, or why there is no space for a copy.
 fn on_copy(
     session: &Arc<Session>,
     rest: &Rest,
@@ -78,7 +78,7 @@ fn on_copy(
     copy.close()?;
     drop(dir);
     match new {
-        // What is free is not always there for data.
+        // Not all free space is available for data.
         Err(probe::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::StorageFull => {
             Ok(Err(format!(
                 "not enough space for a new file of {}; give a smaller size with --new-file",
@@ -89,9 +89,9 @@ fn on_copy(
     }
 }
 
-/// Makes the copy; or says why there is no room for it.
+/// Makes the copy, or returns why there is no space for it.
 fn copy(session: &Arc<Session>, rest: &Rest, new_bytes: u64, to: &Path) -> Result<Result<(), String>, Error> {
-    // What a modelled disk holds can be read only while it is served.
+    // The data of a modelled disk is readable only while the disk is served.
     let served = match &rest.made.home {
         Home::Modelled { .. } => Some(crate::age::open(session, &rest.only_read)?),
         _ => None,

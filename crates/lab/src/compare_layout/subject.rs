@@ -1,4 +1,4 @@
-//! What is looked at: whatever holds a file system.
+//! The subjects of a comparison: anything that holds a file system.
 
 use crate::Error;
 use crate::images::Shelf;
@@ -6,20 +6,20 @@ use crate::manifest::{Home, Made, Manifest};
 use results::STORE;
 use std::path::{Path, PathBuf};
 
-/// Where a file system is that is looked at.
+/// The location of a file system to inspect.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// In a directory of one that is mounted: read as it is.
+    /// A directory of a mounted file system: read as it is.
     Directory(PathBuf),
-    /// On an image, a device or a modelled disk, which is mounted to be read only.
+    /// An image, a device or a modelled disk: mounted read-only.
     Disk(Made),
-    /// In a saved image, which is restored first.
+    /// A saved image: restored first.
     Saved(PathBuf),
 }
 
 impl Subject {
-    /// What a word names: a path of an image, a device, a modelled disk or a directory; a work directory with one aged file system, or
-    /// the name of one behind it, as in `senesce-work/a`; a saved image, by its path or its name on the shelf.
+    /// Resolves a word: a path of an image, a device, a modelled disk or a directory; a work directory with one aged file system, or one
+    /// with a name appended, as in `senesce-work/a`; a saved image, by its path or its name in the library.
     pub fn find(word: &str) -> Result<Subject, Error> {
         let path = Path::new(word);
         if path.is_dir() && path.join(STORE).is_file() {
