@@ -20,41 +20,41 @@ use replay::{Data, OnFull};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What an aging is asked to be.
+/// Parameters of an aging.
 #[derive(Clone, Debug)]
 pub struct AgeSpec {
     /// Name of the aged file system in the work directory.
     pub name: String,
-    /// The work directory: manifest, store, and the image unless another place was named for it.
+    /// The work directory: manifest, store, and the image unless another location was given.
     pub work: PathBuf,
     /// How the file system is made, and where.
     pub made: Made,
-    /// The device that may be erased, spelt as its user spelt it.
+    /// The device that may be erased, as spelled by the user.
     pub erase: Option<String>,
-    /// How it is aged.
+    /// The conditions of the aging.
     pub conditions: Conditions,
-    /// The aging ends after this time at the latest.
+    /// Time limit of the aging.
     pub time: Option<Duration>,
-    /// The aging ends as soon as the goodness of fit, a chi-square p-value, is at least this.
+    /// The aging ends when the goodness of fit, a chi-square p-value, is at least this.
     pub fit: Option<f64>,
-    /// Threads of the replay; `None` is the best number for the file system.
+    /// Threads of the replay; `None` selects the best number for the file system.
     pub threads: Option<usize>,
-    /// How data comes.
+    /// How files get their data.
     pub data: Data,
     /// What happens when the file system is full.
     pub on_full: OnFull,
-    /// Whether survivors are filled with data at the end.
+    /// Whether the live files are filled with data at the end.
     pub fill: bool,
-    /// Where the operations are kept, if they are to be.
+    /// File for the operation trace, if any.
     pub save_trace: Option<PathBuf>,
-    /// Whether an earlier aging goes on.
+    /// Whether to continue an earlier aging.
     pub resume: bool,
     /// The full command line, for the record.
     pub command: String,
 }
 
 impl AgeSpec {
-    /// How data comes: where preallocated blocks have no places, it must be written to age anything.
+    /// How files get their data. If preallocated blocks have no location on disk, data must be written.
     pub(crate) fn data(&self) -> Data {
         let places = fs::find(&self.made.fs).ok().is_none_or(|kind| kind.places_when_preallocated());
         if self.data == Data::Auto && !places { Data::Write } else { self.data }
@@ -64,7 +64,7 @@ impl AgeSpec {
     pub(crate) fn threads(&self) -> Result<usize, crate::Error> {
         Ok(match (self.threads, self.made.spec()?) {
             (Some(threads), _) => threads,
-            // Who models a disk wants to do it again and see the same: several threads ask for blocks in another order each time.
+            // Modelled disks promise reproducible results; several threads would allocate blocks in a different order each time.
             (None, Some(Spec { place: Place::Modelled { .. }, .. }) | None) => 1,
             (None, Some(spec)) => spec.kind.default_threads(),
         })

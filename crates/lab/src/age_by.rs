@@ -1,4 +1,4 @@
-//! Ages one file system by a workload and keeps it: what `compare` and the probes then measure.
+//! Ages one file system by a workload and keeps it for `compare` and the probes.
 
 use crate::Error;
 use crate::compare_runs::{CHECKPOINTS, CheckpointRun};
@@ -14,7 +14,7 @@ use results::{NewRun, PartialResults, Store, Watch};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What an aging by a workload is asked to be.
+/// Parameters of an aging by a workload.
 #[derive(Clone, Debug)]
 pub struct AgeBySpec {
     /// Name of the aged file system in the work directory.
@@ -23,27 +23,27 @@ pub struct AgeBySpec {
     pub work: PathBuf,
     /// How the file system is made, and where.
     pub made: Made,
-    /// The device that may be erased, spelt as its user spelt it.
+    /// The device that may be erased, as spelled by the user.
     pub erase: Option<String>,
     /// The workload.
     pub workload: Workload,
-    /// What all that is random is drawn from.
+    /// The random seed.
     pub seed: u64,
     /// The last round.
     pub round: u64,
-    /// Measured after every so many rounds, aged and unaged; only aged without measuring if none is given.
+    /// Interval between measurements, in rounds, aged and unaged; without it nothing is measured.
     pub every: Option<u64>,
     /// Cold scans of each side.
     pub repeat: u64,
-    /// Models of disks that the scans are priced on.
+    /// Disk models used to compute the cost of the scans.
     pub disks: Vec<String>,
-    /// Whether an earlier aging goes on: what was measured is kept, the aging itself is done again.
+    /// Whether to continue an earlier aging: checkpoints are reused, the aging itself is repeated.
     pub resume: bool,
     /// The full command line, for the record.
     pub command: String,
 }
 
-/// A file system, aged by a workload.
+/// The result of an aging by a workload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AgedByWorkload {
     /// Name in the work directory.
@@ -52,26 +52,26 @@ pub struct AgedByWorkload {
     pub fs: String,
     /// Kind of the workload.
     pub workload: String,
-    /// What all that is random was drawn from.
+    /// The random seed.
     pub seed: u64,
     /// The last round.
     pub round: u64,
     /// All sides of all checkpoints.
     pub checkpoints: Vec<CheckpointSide>,
-    /// Aged and unaged side by side.
+    /// Pairs of aged and unaged sides.
     pub pairs: Vec<CheckpointPair>,
-    /// How the trees lay of a file system that is one.
+    /// The layout of the trees, for a file system that stores a tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trees: Vec<TreeAt>,
-    /// Whether the file system's own checker found no fault; `None` where there is none.
+    /// Whether the checker of the file system found no errors; `None` if it has no checker.
     pub checker_clean: Option<bool>,
 }
 
-/// Ages a file system as `spec` says.
+/// Ages a file system by a workload.
 pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload, Error> {
     let models: Vec<Model> = spec.disks.iter().map(|disk| Model::find(disk)).collect::<Result<_, _>>()?;
     let schedule = schedule(spec);
-    // What is resumed may be done, and its device be gone.
+    // A resumed aging may be complete, and its device no longer present.
     if !spec.resume {
         spec.made.check(spec.erase.as_deref(), true)?;
     }
@@ -116,7 +116,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
         Ok(outcome)
     };
     let noted = &mut store.noted(watch);
-    // One that cannot be drawn up now is drawn up in the end, or says then why not.
+    // If the partial outcome fails, the final one reports the error.
     let watch = &mut PartialResults::new(noted, || drop::<Result<_, Error>>(gathered(None)));
     let mut series = Series {
         session: &session,
@@ -150,7 +150,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     let aged = unless_interrupted(aged);
     if aged.is_err() {
         store.end_by(manifest.run(), &aged)?;
-        // Half aged it is of no use: what was measured is in the store, and the next aging begins anew.
+        // A half-aged file system is useless: the measurements are in the store, and the next aging starts over.
         made.home.remove_half_made()?;
         let path = Manifest::path(&spec.work, &spec.name);
         std::fs::remove_file(&path).map_err(Error::io("removing", &path))?;
@@ -164,7 +164,7 @@ pub fn age_by(spec: &AgeBySpec, watch: &mut dyn Watch) -> Result<AgedByWorkload,
     Ok(outcome)
 }
 
-/// What has been measured so far, and the runs that hold it.
+/// The measurements so far, and the runs that hold them.
 fn gather(
     spec: &AgeBySpec,
     store: &Store,
@@ -188,7 +188,7 @@ fn gather(
     let disks: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     for at in schedule.checkpoints() {
         if let Some(run) = identity.find(store, at)? {
-            // The copy of what is on a device goes to an image.
+            // The unaged copy of a device is an image.
             let one_disk = !matches!(spec.made.home, Home::Device(_));
             let key = SeriesKey { fs: &spec.made.fs, option: "", seed: spec.seed, one_disk };
             let (sides, pairs) = read_checkpoint(store, run, key, at.number(), &disks)?;
@@ -201,10 +201,10 @@ fn gather(
     Ok((outcome, runs))
 }
 
-/// The document that holds what an aging gave.
+/// The document that holds the outcome of an aging.
 const OUTCOME: &str = "outcome";
 
-/// What an aging that was asked for in the very same way gave, if it has been done and is still there.
+/// The outcome of an earlier aging with the same parameters, if it completed and its file system still exists.
 fn done(
     spec: &AgeBySpec,
     store: &Store,
@@ -218,12 +218,12 @@ fn done(
     }
 }
 
-/// Whether it is what a killed aging by a workload left.
+/// Whether the manifest is the leftover of a killed aging by a workload.
 fn is_half_made(manifest: &Manifest) -> bool {
     manifest.stage == Stage::Making && manifest.aged_by.is_some()
 }
 
-/// Refuses to age what has been aged.
+/// Refuses to age an aged file system again.
 fn refuse_aged(spec: &AgeBySpec) -> Result<(), Error> {
     let (name, work) = (&spec.name, spec.work.display());
     match Manifest::load(&spec.work, name)? {
@@ -239,7 +239,7 @@ fn refuse_aged(spec: &AgeBySpec) -> Result<(), Error> {
     }
 }
 
-/// All that the result depends on.
+/// Everything that the result depends on.
 fn parameters(spec: &AgeBySpec, manifest: &Manifest) -> serde_json::Value {
     serde_json::json!({
         "made": manifest.made,
@@ -250,7 +250,7 @@ fn parameters(spec: &AgeBySpec, manifest: &Manifest) -> serde_json::Value {
     })
 }
 
-/// The manifest of an aging that begins; what a killed one left half made is removed.
+/// The manifest of a new aging. Removes the half-made file system of a killed one.
 fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
     if let Some(earlier) = Manifest::load(&spec.work, &spec.name)?
         && is_half_made(&earlier)
@@ -274,7 +274,7 @@ fn begin(spec: &AgeBySpec, made: Made) -> Result<Manifest, Error> {
     })
 }
 
-/// What the checkpoints are known by.
+/// Identifies the checkpoints in the store.
 fn identity(spec: &AgeBySpec) -> Identity {
     let parameters = serde_json::json!({
         "made": spec.made,

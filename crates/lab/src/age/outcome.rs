@@ -1,4 +1,4 @@
-//! What came of an aging.
+//! The result of an aging.
 
 use ager::{Conditions, LeftOut, Plan, Reached};
 use replay::Failure;
@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 pub enum StoppedBy {
     /// All operations of the bound were applied.
     Bound,
-    /// The overwrites asked for were reached.
+    /// The requested overwrites were reached.
     Overwrites,
-    /// The time was over.
+    /// The time limit was reached.
     Time,
     /// The goodness of fit was reached.
     Fit,
@@ -20,7 +20,7 @@ pub enum StoppedBy {
     Full,
 }
 
-/// An aged file system, in numbers.
+/// The result of an aging, in numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Aged {
     /// Name in the work directory.
@@ -36,7 +36,7 @@ pub struct Aged {
     /// Processes that shared the replay.
     #[serde(default = "one")]
     pub ranks: u32,
-    /// Threads of the replay, in each of them.
+    /// Threads of the replay per process.
     pub threads: usize,
     /// Creations and deletions.
     pub operations: u64,
@@ -46,9 +46,9 @@ pub struct Aged {
     pub deletions: u64,
     /// Bytes created, in whole blocks, over capacity.
     pub overwrites: f64,
-    /// The least number of operations that can meet the age histogram.
+    /// The minimum number of operations that can meet the age histogram.
     pub bound_operations: u64,
-    /// The overwrites that go with it.
+    /// The overwrites of that minimum.
     pub bound_overwrites: f64,
     /// Root-mean-square error of the age histogram.
     pub age_rms_error: f64,
@@ -56,9 +56,9 @@ pub struct Aged {
     pub size_rms_error: f64,
     /// Root-mean-square error of the depth histogram.
     pub depth_rms_error: f64,
-    /// The least of the three histograms' chi-square p-values.
+    /// The smallest of the chi-square p-values of the three histograms.
     pub fit_p_value: f64,
-    /// Why it ended.
+    /// Why the aging ended.
     pub stopped_by: StoppedBy,
     /// Operations (directories included) replayed per second in this run.
     pub operations_per_s: f64,
@@ -68,30 +68,30 @@ pub struct Aged {
     pub fill_s: f64,
     /// Live files.
     pub live_files: u64,
-    /// Their bytes, in whole blocks, over capacity.
+    /// Bytes of live files, in whole blocks, over capacity.
     pub fullness: f64,
     /// Directories below the root.
     pub directories: u64,
     /// Operations that failed.
     pub errors: u64,
-    /// Which, and why.
+    /// The failed operations, with the reasons.
     pub failures: Vec<Failure>,
-    /// Digest of all operations, from the first.
+    /// Digest of all operations since the start.
     pub trace_sha256: String,
-    /// What the file system's own checker said: `None` where it has none.
+    /// Whether the checker of the file system found no errors: `None` if it has no checker.
     pub checker_clean: Option<bool>,
     /// Sizes left out because they do not fit.
     pub left_out: Vec<LeftOut>,
-    /// All that was reached, with the histograms.
+    /// The reached state, with the histograms.
     pub reached: Reached,
 }
 
-/// What outcomes of earlier versions mean that do not say it.
+/// The default for outcomes of earlier versions.
 fn one() -> u32 {
     1
 }
 
-/// The parts of [`Aged`] that follow from the plan and what was reached.
+/// The fields of [`Aged`] that follow from the plan and the reached state.
 pub(super) fn aged(name: &str, fs: &str, conditions: &Conditions, plan: &Plan, reached: Reached) -> Aged {
     Aged {
         name: name.to_owned(),

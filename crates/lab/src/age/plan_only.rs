@@ -1,4 +1,4 @@
-//! Planning alone: everything but touching a file system.
+//! Planning without a file system.
 
 use super::outcome::{Aged, aged};
 use super::{AgeSpec, resume};
@@ -8,19 +8,19 @@ use results::Watch;
 use serde::Serialize;
 use trace::{Source as _, TraceDigest};
 
-/// What planning alone gives.
+/// The result of planning.
 #[derive(Clone, Debug, Serialize)]
 pub struct Planned {
     /// What the aging would reach.
     #[serde(flatten)]
     pub aged: Aged,
-    /// Operations planned per second, without their digest.
+    /// Operations planned per second, excluding their digest.
     pub planned_operations_per_s: f64,
-    /// Most memory that this process has held, in bytes.
+    /// Peak memory use of this process, in bytes.
     pub peak_rss_bytes: u64,
 }
 
-/// Plans the whole aging and makes nothing, unless the trace is to be kept.
+/// Plans the whole aging. Creates nothing except the trace, if one is requested.
 pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error> {
     let start = std::time::Instant::now();
     let ager = ager::begin(&spec.conditions)?;
@@ -56,7 +56,7 @@ pub fn plan_only(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Planned, Error
     })
 }
 
-/// `VmHWM` of this process; 0 where the kernel does not tell.
+/// `VmHWM` of this process; 0 if the kernel does not report it.
 fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));

@@ -1,5 +1,5 @@
-//! Processes that share an aging. Rank 0 ages as if it were alone and says what comes next; the others plan the same
-//! operations, apply those that are in their share, and say what failed.
+//! Processes that share an aging. Rank 0 runs the aging and broadcasts each step; the other ranks plan the same operations, apply their
+//! share, and report failures.
 
 use super::resume;
 use crate::Error;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use trace::TraceDigest;
 
-/// What the others must know. The share in `options` is that of rank 0.
+/// The parameters of the other ranks. The share in `options` is that of rank 0.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Job {
     pub dir: PathBuf,
@@ -21,25 +21,25 @@ pub(super) struct Job {
     pub options: Options,
 }
 
-/// What all ranks do next.
+/// The next step of all ranks.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Next {
-    /// So many operations.
+    /// Replay this number of operations.
     Replay(u64),
-    /// Filling the survivors.
+    /// Fill the live files.
     Fill,
-    /// No more: only the digest of all operations is asked for.
+    /// End, and report the digest of all operations.
     End,
 }
 
-/// What a rank, or all of them, say of what they did.
+/// The report of a rank, or the sum of all reports.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Part {
-    /// Operations that failed since the beginning.
+    /// Operations that failed since the start.
     pub failures: Vec<Failure>,
     /// Files that could not be filled.
     pub errors: u64,
-    /// Whether a signal asked for the end.
+    /// Whether a signal interrupted the rank.
     pub interrupted: bool,
 }
 
@@ -61,7 +61,7 @@ impl Part {
     }
 }
 
-/// The ranks, as rank 0 sees them.
+/// The ranks, from the view of rank 0.
 pub(super) struct RankGroup<'a>(&'a mut dyn Group);
 
 impl<'a> RankGroup<'a> {
@@ -73,13 +73,13 @@ impl<'a> RankGroup<'a> {
         Share { part: self.0.rank(), parts: self.0.ranks() }
     }
 
-    /// Tells the others the job, or what comes next.
-    pub fn say(&mut self, what: &impl Serialize) -> Result<(), Error> {
+    /// Broadcasts the job or the next step.
+    pub fn broadcast(&mut self, what: &impl Serialize) -> Result<(), Error> {
         self.0.broadcast(encode(what))?;
         Ok(())
     }
 
-    /// Waits for all ranks, and sums up what they say.
+    /// Waits for the reports of all ranks and sums them up.
     pub fn gather(&mut self, mine: Part) -> Result<Part, Error> {
         let mut sum = Part { failures: Vec::new(), errors: 0, interrupted: false };
         for part in self.0.gather(encode(&mine))? {
@@ -88,9 +88,9 @@ impl<'a> RankGroup<'a> {
         Ok(sum)
     }
 
-    /// Lets all ranks end, and sees to it that they have planned the same operations.
+    /// Ends all ranks, and checks that they planned the same operations.
     pub fn end(&mut self, digest: &str) -> Result<(), Error> {
-        self.say(&Next::End)?;
+        self.broadcast(&Next::End)?;
         let all = self.0.gather(digest.as_bytes().to_vec())?;
         match all.iter().position(|other| other != digest.as_bytes()) {
             Some(rank) => Err(Error::Failed(format!(
@@ -102,9 +102,9 @@ impl<'a> RankGroup<'a> {
     }
 }
 
-/// Ages as another rank than 0 of a group, from beginning to end.
+/// Runs the aging on a rank other than 0, from start to end.
 pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
-    let job: Job = hear(group)?;
+    let job: Job = receive(group)?;
     let target = DirTarget::open(&job.dir)?;
     let options = Options { share: Share { part: group.rank(), parts: group.ranks() }, ..job.options };
     let mut digest = TraceDigest::new();
@@ -114,7 +114,7 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
     let mut replay = Replay::posix(target.root(), &options)?;
     let go_on = || if disk::interrupted() { Flow::Stop } else { Flow::Go };
     loop {
-        let part = match hear(group)? {
+        let part = match receive(group)? {
             Next::Replay(operations) => {
                 feed.allow(operations);
                 replay.run(&mut feed, None, &mut |_| go_on())?;
@@ -138,8 +138,8 @@ pub fn age_follow(group: &mut dyn Group) -> Result<(), Error> {
     Ok(())
 }
 
-/// What rank 0 says.
-fn hear<T: DeserializeOwned>(group: &mut dyn Group) -> Result<T, Error> {
+/// Receives a message of rank 0.
+fn receive<T: DeserializeOwned>(group: &mut dyn Group) -> Result<T, Error> {
     decode(&group.broadcast(Vec::new())?)
 }
 

@@ -1,4 +1,4 @@
-//! What an earlier aging left to do.
+//! The state of an earlier aging, and what remains to be done.
 
 use super::AgeSpec;
 use crate::Error;
@@ -8,12 +8,12 @@ use rustix::fs::{AtFlags, FileType, unlinkat};
 use std::path::Path;
 use trace::{TraceDigest, TraceInfo, TraceWriter};
 
-/// The manifest that the aging starts from: a new one, or that of an aging that goes on.
+/// The manifest to start from: a new one, or that of an interrupted aging.
 pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
     let (work, name) = (spec.work.display(), &spec.name);
     let found = Manifest::load(&spec.work, name)?;
     match (found, spec.resume) {
-        // Killed before anything was aged: there is nothing to go on with, and nothing to lose.
+        // Killed before anything was aged: there is nothing to resume and nothing to lose.
         (Some(manifest), _) if manifest.stage == Stage::Making => {
             manifest.made.home.remove_half_made()?;
             Ok(new(spec))
@@ -27,7 +27,7 @@ pub(super) fn manifest(spec: &AgeSpec) -> Result<Manifest, Error> {
     }
 }
 
-/// The manifest of an aging that begins.
+/// The manifest of a new aging.
 fn new(spec: &AgeSpec) -> Manifest {
     Manifest {
         version: Manifest::version(),
@@ -57,7 +57,7 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
     let home = manifest.made.home.clone();
     let plan_mkfs_opts = manifest.made.plan_mkfs_opts.clone();
     let asked = match home {
-        // The directory has been given a name of its own when it was made.
+        // The directory got its path when it was made.
         Home::Dir(_) => Made { home, plan_mkfs_opts, ..spec.made.clone() },
         _ => Made { plan_mkfs_opts, ..spec.made.clone() },
     };
@@ -85,9 +85,8 @@ fn go_on(spec: &AgeSpec, mut manifest: Manifest) -> Result<Manifest, Error> {
     Ok(manifest)
 }
 
-/// Removes the files that a killed replay created after its last checkpoint: those from the number `next` on, for
-/// files are numbered as they are created. Their creations are about to be done again, and until then the space they
-/// take would be missing.
+/// Removes the files that a killed replay created after its last checkpoint: those numbered `next` and higher, because files are numbered
+/// in creation order. Their creation is repeated, and until then they would occupy space.
 pub(super) fn roll_back(root: &Path, next: u64) -> Result<(), Error> {
     fs::walk(root, |entry| {
         let number = entry.name.to_str().ok().and_then(|name| name.strip_prefix('f'));
@@ -100,8 +99,7 @@ pub(super) fn roll_back(root: &Path, next: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The ager of the last leg before its first operation; the operations of the legs before it go through the
-/// digest and into the trace.
+/// The ager of the last leg before its first operation. The operations of earlier legs go through the digest and into the trace.
 pub(super) fn last_leg(
     legs: &[Leg],
     digest: &mut TraceDigest,
@@ -118,7 +116,7 @@ pub(super) fn last_leg(
     unreachable!("an aging has at least one leg")
 }
 
-/// The trace file that was asked for.
+/// Creates the requested trace file.
 pub(super) fn trace_writer(spec: &AgeSpec) -> Result<Option<TraceWriter>, Error> {
     let info = TraceInfo {
         tool: results::TOOL.to_owned(),
@@ -126,7 +124,7 @@ pub(super) fn trace_writer(spec: &AgeSpec) -> Result<Option<TraceWriter>, Error>
         source: serde_json::to_value(spec.conditions.method)
             .ok()
             .and_then(|name| name.as_str().map(str::to_owned))
-            .expect("a method is a word"),
+            .expect("a method is a JSON string"),
         parameters: serde_json::to_string(&spec.conditions).expect("plain data"),
         block_size: ager::BLOCK_BYTES,
     };

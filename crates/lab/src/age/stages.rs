@@ -17,16 +17,16 @@ use std::sync::Arc;
 use std::time::Instant;
 use trace::{Source as _, TraceDigest, TraceWriter};
 
-/// Operations between checkpoints: so many are done again at most after a crash.
+/// Operations between checkpoints: the maximum that is repeated after a crash.
 const CHECKPOINT: u64 = 500_000;
 
-/// Operations between two looks at the goodness of fit, which takes a look at every live file.
+/// Operations between two checks of the goodness of fit, which visits every live file.
 const FIT_CHECK: u64 = 65_536;
 
-/// Operations that several processes apply before they meet: a time limit is looked at no more often.
+/// Operations between two synchronizations of several processes; a time limit is checked only then.
 const SHARED_CHUNK: u64 = 65_536;
 
-/// Ages a file system as `spec` says.
+/// Ages a file system.
 pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
     let mut alone = threads(1).pop().expect("one rank");
     let aged = age_among(spec, &mut alone, watch);
@@ -34,7 +34,7 @@ pub fn age(spec: &AgeSpec, watch: &mut dyn Watch) -> Result<Aged, Error> {
     aged
 }
 
-/// Ages as rank 0 of a group, whose other ranks [follow](super::age_follow). An error leaves them waiting.
+/// Ages as rank 0 of a group, whose other ranks [follow](super::age_follow). After an error the other ranks keep waiting.
 pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -> Result<Aged, Error> {
     let mut manifest = resume::manifest(spec)?;
     manifest.made.check(spec.erase.as_deref(), manifest.stage == Stage::Making)?;
@@ -83,7 +83,7 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     if let Some(target) = stages.target.as_deref()
         && result.is_err()
     {
-        // The error of the run is the one to tell; this may be its cause.
+        // The error of the run is the one to report; failed requests may be its cause.
         let _ = messages::failed_requests(target, watch);
     }
     let run = stages.manifest.run();
@@ -96,8 +96,8 @@ pub fn age_among(spec: &AgeSpec, group: &mut dyn Group, watch: &mut dyn Watch) -
     result
 }
 
-/// Makes the file system and records where it is. The manifest says beforehand that it is being made, so that
-/// what a kill leaves half made is known for ours; if making it fails, nothing is left.
+/// Makes the file system and records its location. The manifest is saved before, so that a killed run leaves a half-made file system that
+/// is recognized as ours. If making fails, the manifest is removed.
 fn make(session: &Arc<Session>, spec: &AgeSpec, manifest: &mut Manifest) -> Result<Box<dyn Target>, Error> {
     manifest.save(&spec.work)?;
     let made = make_target(session, &mut manifest.made, spec.erase.as_deref());
@@ -108,7 +108,7 @@ fn make(session: &Arc<Session>, spec: &AgeSpec, manifest: &mut Manifest) -> Resu
     made
 }
 
-/// Makes what `made` describes; a directory gets its path here. `erase` is the device that may be erased.
+/// Makes the file system that `made` describes; a directory gets its path here. `erase` is the device that may be erased.
 pub(crate) fn make_target(
     session: &Arc<Session>,
     made: &mut Made,
@@ -140,7 +140,7 @@ pub(crate) fn open(session: &Arc<Session>, made: &Made) -> Result<Box<dyn Target
     }
 }
 
-/// Bytes that an image or a modelled disk of an earlier run takes already.
+/// Bytes that an image or a modelled disk of an earlier run already occupies.
 fn allocated_bytes(home: &Home) -> u64 {
     use std::os::unix::fs::MetadataExt;
     match home {
@@ -155,7 +155,7 @@ struct Stages<'a> {
     manifest: Manifest,
     target: Option<Box<dyn Target>>,
     ranks: RankGroup<'a>,
-    /// What failed so far, on all ranks.
+    /// Failures so far, on all ranks.
     failures: Vec<Failure>,
 }
 
@@ -203,7 +203,7 @@ impl Stages<'_> {
         }
         if let Home::Dir(dir) = &self.manifest.made.home {
             let job = Job { dir: dir.clone(), legs: self.manifest.legs.clone(), options: options.clone() };
-            self.ranks.say(&job)?;
+            self.ranks.broadcast(&job)?;
         }
         let mut replay = Replay::posix(&root, &options)?;
         let start = Instant::now();
@@ -245,8 +245,7 @@ impl Stages<'_> {
         Ok(aged)
     }
 
-    /// Replays up to the next checkpoint. Gives why the replay ends there, if it does: `Some(None)` at the end
-    /// of all operations.
+    /// Replays up to the next checkpoint. Returns why the replay ends there, if it does: `Some(None)` at the end of all operations.
     fn replay_chunk(
         &mut self,
         replay: &mut Replay,
@@ -257,7 +256,7 @@ impl Stages<'_> {
     ) -> Result<Option<Option<StoppedBy>>, Error> {
         let shared = self.ranks.share().parts > 1;
         let size = match feed.ager.directories_left() {
-            // All are there before any rank works in one.
+            // All directories must exist before any rank creates files in them.
             directories if shared && directories > 0 => directories,
             _ if self.spec.fit.is_some() => FIT_CHECK,
             _ if shared => SHARED_CHUNK,
@@ -266,7 +265,7 @@ impl Stages<'_> {
         let done = self.leg().done;
         self.manifest.redo_to = self.manifest.redo_to.max(done + size);
         self.manifest.save(&self.spec.work)?;
-        self.ranks.say(&Next::Replay(size))?;
+        self.ranks.broadcast(&Next::Replay(size))?;
         feed.allow(size);
         let over = |start: Instant| self.spec.time.is_some_and(|time| start.elapsed() >= time);
         let outcome = replay.run(feed, None, &mut |progress| {
@@ -317,7 +316,7 @@ impl Stages<'_> {
         self.manifest.legs.last().expect("an aging has at least one leg")
     }
 
-    /// What was reached and its digest, where the replay ended before what the ager had given.
+    /// The reached state and digest, if the replay ended before the operations that the ager had issued.
     fn retrace(&self) -> Result<(ager::Reached, TraceDigest), Error> {
         let mut digest = TraceDigest::new();
         let ager = resume::last_leg(&self.manifest.legs, &mut digest, None)?;
@@ -328,7 +327,7 @@ impl Stages<'_> {
         Ok((reached, digest))
     }
 
-    /// Fills the survivors in place. Returns the seconds it took.
+    /// Fills the live files in place. Returns the seconds it took.
     fn fill(&mut self, watch: &mut dyn Watch) -> Result<f64, Error> {
         self.manifest.stage = Stage::Filling;
         self.manifest.save(&self.spec.work)?;
@@ -336,7 +335,7 @@ impl Stages<'_> {
         let root = self.target().root().to_owned();
         let threads = self.spec.threads()?;
         watch.phase("filling", None);
-        self.ranks.say(&Next::Fill)?;
+        self.ranks.broadcast(&Next::Fill)?;
         let share = self.ranks.share();
         let filled = replay::fill_share(&root, self.spec.conditions.seed, threads, share, &mut |bytes| {
             watch.at(bytes);
@@ -356,7 +355,7 @@ impl Stages<'_> {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// Lets the file system's own checker look.
+    /// Runs the checker of the file system.
     fn check(&mut self, watch: &mut dyn Watch) -> Result<Option<bool>, Error> {
         watch.phase("checking", None);
         let Some(check) = self.target().check()? else { return Ok(None) };
