@@ -1,19 +1,19 @@
-//! An ager's operations on their way to the replay: counted, digested, and kept in a trace file if asked for.
+//! The operations of an ager on their way to the replay: counted, digested, and written to a trace file on request.
 
 use ager::Ager;
 use std::time::{Duration, Instant};
 use trace::{BATCH, Op, Source, TraceDigest, TraceWriter};
 
-/// A source that gives an ager's operations and looks at each batch that passes.
+/// A source that passes on the operations of an ager and observes each batch.
 pub struct Feed<'a> {
     pub ager: Box<dyn Ager>,
     digest: &'a mut TraceDigest,
     writer: Option<&'a mut TraceWriter>,
-    /// How many more may pass.
+    /// Number of operations that may still pass.
     left: u64,
-    /// How many have passed.
+    /// Number of operations passed.
     pub passed: u64,
-    /// Time that the ager took.
+    /// Time spent by the ager.
     pub planning: Duration,
 }
 
@@ -26,12 +26,12 @@ impl<'a> Feed<'a> {
         Feed { ager, digest, writer, left: 0, passed: 0, planning: Duration::ZERO }
     }
 
-    /// Lets `operations` more pass; fewer if the ager has no more.
+    /// Lets up to `operations` more operations pass.
     pub fn allow(&mut self, operations: u64) {
         self.left = operations;
     }
 
-    /// Lets `operations` pass to nobody: what has been applied earlier.
+    /// Discards `operations` operations, which were applied earlier.
     pub fn skip(&mut self, operations: u64) -> Result<(), trace::Error> {
         self.allow(operations);
         let mut batch = Vec::new();

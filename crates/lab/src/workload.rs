@@ -1,4 +1,4 @@
-//! Workloads: what ages a file system in rounds, between which it is measured.
+//! Workloads, which age a file system in rounds, with measurements between rounds.
 
 mod git;
 mod mail;
@@ -22,28 +22,28 @@ pub use snapshots::Snapshots;
 pub use trace_file::TraceFile;
 pub(crate) use traced::Traced;
 
-/// A workload with its parameters, as an experiment names it.
+/// A workload with its parameters, as in an experiment file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
-    /// Files that grow at the same time (Conway et al. 2017, §4.1). A round is the percentage written in turn.
+    /// Files that grow concurrently (Conway et al. 2017, §4.1). A round is the percentage written in turn.
     Intrafile(Intrafile),
-    /// A tree made out of order (§4.2). A round is the percentage that is out of order.
+    /// A tree created out of order (§4.2). A round is the percentage that is out of order.
     Interfile(Tree),
-    /// A tree made wholly out of order, with files of one size (§4.3). A round is that size in bytes.
+    /// A tree created fully out of order, with files of one size (§4.3). A round is that size in bytes.
     Filesize(FileSizes),
-    /// Pulling the history of a repository (§5). A round is a pull, the first being 1; in round 0 nothing was pulled.
+    /// Pulling the history of a repository (§5). A round is a pull, starting at 1; round 0 precedes all pulls.
     Git(Git),
-    /// A mail server (§6). A round is a day, the filling being day 0.
+    /// A mail server (§6). A round is a day; day 0 is the initial filling.
     Mail(Mail),
     /// A saved trace. A round is a checkpoint.
     Trace(TraceFile),
-    /// What leads through snapshots of a real file system. A round is a snapshot, the first being 0.
+    /// Replays the changes between snapshots of a real file system. A round is a snapshot, starting at 0.
     Snapshots(Snapshots),
 }
 
 impl Workload {
-    /// Its kind.
+    /// The kind of the workload.
     pub fn name(&self) -> &'static str {
         match self {
             Workload::Intrafile(_) => "intrafile",
@@ -56,9 +56,9 @@ impl Workload {
         }
     }
 
-    /// Refuses what cannot be carried out in `rounds`, ascending, as far as that can be told before anything is made.
+    /// Refuses what cannot run in `rounds`, ascending, as far as that is known before anything is created.
     pub(crate) fn check(&self, seed: u64, rounds: &[u64]) -> Result<(), Error> {
-        let last = *rounds.last().expect("there is a round");
+        let last = *rounds.last().expect("a scale has a round");
         match self {
             Workload::Intrafile(intrafile) => Ok(intrafile.round(last).map(drop)?),
             Workload::Interfile(tree) => tree.rounds(seed)?.check(last),
@@ -70,8 +70,8 @@ impl Workload {
         }
     }
 
-    /// What carries it out up to round `last`, all that is random drawn from `seed`. What it needs beside the file system
-    /// stays in `work`.
+    /// The driver that runs the workload up to round `last` with the random seed `seed`. Its files outside of the file system stay in
+    /// `work`.
     pub(crate) fn driver(
         &self,
         seed: u64,
@@ -93,7 +93,7 @@ impl Workload {
         })
     }
 
-    /// Files and directories that it makes at most in a round, where that is known.
+    /// Maximum number of files and directories in a round, if known.
     pub(crate) fn inodes(&self) -> Result<Option<u64>, Error> {
         Ok(match self {
             Workload::Intrafile(intrafile) => Some(intrafile.files),
@@ -104,21 +104,21 @@ impl Workload {
     }
 }
 
-/// Carries a workload out.
+/// Runs a workload.
 pub(crate) trait Driver {
-    /// Whether each round begins on a fresh file system; if not, it goes on where the round before ended.
+    /// Whether each round starts on a fresh file system; otherwise it continues after the previous round.
     fn is_fresh(&self) -> bool;
 
-    /// Brings the tree at `root` to the end of `round`. Nothing of it is open or running afterwards.
+    /// Brings the tree at `root` to the end of `round`. Afterwards no file of it is open and no process uses it.
     fn advance(&mut self, root: &Path, round: u64, watch: &mut dyn Watch) -> Result<(), Error>;
 }
 
-/// What is said when a signal asks a workload to end.
+/// The error when a signal interrupts a workload.
 pub(crate) fn interrupted() -> Error {
     Error::Interrupted("results so far are stored; continue with --resume".to_owned())
 }
 
-/// Whatever hindered a run that was asked to end, it did not fail.
+/// After an interrupt, replaces any error by that of the interrupt.
 pub(crate) fn unless_interrupted<T>(result: Result<T, Error>) -> Result<T, Error> {
     match result {
         Err(_) if disk::interrupted() => Err(interrupted()),
@@ -126,5 +126,5 @@ pub(crate) fn unless_interrupted<T>(result: Result<T, Error>) -> Result<T, Error
     }
 }
 
-/// A path that an experiment names is relative to where the command is run.
+/// A path in an experiment file is relative to the current directory of the command.
 type Named = Option<PathBuf>;

@@ -1,4 +1,4 @@
-//! The history of a git repository as a workload: a round is a pull.
+//! The history of a git repository as a workload. A round is a pull.
 
 use super::traced::Stretches;
 use super::{Driver, Named, interrupted};
@@ -15,19 +15,19 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Git {
-    /// Whether the real git pulls; else what its checkouts do is replayed.
+    /// Whether the real git pulls; otherwise the operations of its checkouts are replayed.
     pub live: bool,
-    /// The repository; one is made up if none is named.
+    /// The repository; a synthetic one by default.
     pub repository: Named,
-    /// How many commits a made-up one has; as many as there are pulls if 0.
+    /// Number of commits of a synthetic history; 0 means as many as there are pulls.
     pub commits: u64,
-    /// How many source files, of 4 KiB in the mean, a made-up one begins with.
+    /// Initial number of source files of a synthetic history, with a mean size of 4 KiB.
     pub files: u64,
-    /// Which commits are pulled.
+    /// The commits to pull.
     pub order: Order,
-    /// When git cleans up, where it is the real one.
+    /// When the real git collects garbage.
     pub gc: Gc,
-    /// Whether what git writes below `.git` is replayed too, where it is not the real one.
+    /// Whether the writes of git below `.git` are replayed too, without the real git.
     pub objects: bool,
 }
 
@@ -46,7 +46,7 @@ impl Default for Git {
 }
 
 impl Git {
-    /// Refuses a repository that has no such history.
+    /// Refuses a repository without the required history.
     pub(super) fn check(&self, last: u64) -> Result<(), Error> {
         self.repository.as_ref().map_or(Ok(()), |repository| self.history(repository, last).map(drop))
     }
@@ -63,7 +63,7 @@ impl Git {
         Ok(history)
     }
 
-    /// `work` is a directory for the made-up repository, which stays there.
+    /// `work` is a directory for the synthetic repository, which stays there.
     pub(super) fn driver(
         &self,
         seed: u64,
@@ -73,14 +73,14 @@ impl Git {
     ) -> Result<Box<dyn Driver>, Error> {
         let repository = match &self.repository {
             Some(repository) => repository.clone(),
-            None => self.made_up(last, work)?,
+            None => self.synthetic(last, work)?,
         };
         let history = self.history(&repository, last)?;
         if self.live {
             let scratch = Scratch::make(session, session.dir(), "git")?;
             return Ok(Box::new(Pulling { live: None, history, gc: self.gc, scratch }));
         }
-        // No checkpoint before the end, for git forces no file system to disk when it has pulled.
+        // No sync before the end, because git does not sync the file system after a pull.
         let options =
             ExtractOptions { pulls: Some(last), objects: self.objects, ..ExtractOptions::default() };
         let extracted = Extracted::new(&history, options)?;
@@ -88,9 +88,9 @@ impl Git {
         Ok(Box::new(Extracting { extracted, stretches }))
     }
 
-    /// A repository of our own making, made unless it is there.
-    fn made_up(&self, last: u64, work: &Path) -> Result<PathBuf, Error> {
-        // On its main line there are fewer commits than in all.
+    /// The synthetic repository, created unless it exists.
+    fn synthetic(&self, last: u64, work: &Path) -> Result<PathBuf, Error> {
+        // The main line has fewer commits than the whole history.
         let commits = if self.commits > 0 { self.commits } else { last + last / 4 + 8 };
         let name = format!("history-{}-{commits}.git", self.files);
         let path = work.join(&name);
@@ -106,10 +106,10 @@ impl Git {
     }
 }
 
-/// What made-up histories are drawn from, whatever the seed of the aging.
+/// The random seed of synthetic histories, independent of the seed of the aging.
 const HISTORY_SEED: u64 = 2017;
 
-/// What git's checkouts do.
+/// Replays the operations of git's checkouts.
 struct Extracting {
     extracted: Extracted,
     stretches: Stretches,
@@ -126,9 +126,9 @@ impl Driver for Extracting {
     }
 }
 
-/// The real git.
+/// Pulls with the real git.
 struct Pulling {
-    // The order of the fields is that in which they are taken down.
+    // Fields are dropped in this order.
     live: Option<Live>,
     history: History,
     gc: Gc,

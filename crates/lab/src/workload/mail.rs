@@ -1,4 +1,4 @@
-//! A mail server as a workload: a round is a day, the filling being day 0.
+//! A mail server as a workload. A round is a day; day 0 is the initial filling.
 
 use super::Driver;
 use super::traced::Traced;
@@ -14,16 +14,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mail {
-    /// Whether a real Dovecot does it; else what it was seen to do is replayed.
+    /// Whether a real Dovecot serves the mail; otherwise its recorded operations are replayed.
     pub live: bool,
-    /// The port of the real one; a free one is found if none is given.
+    /// The port of the real server; by default a free port.
     pub port: Option<u16>,
-    /// How much mail there is, and how it changes.
+    /// The amount of mail and its changes.
     pub mail: Parameters,
 }
 
 impl Mail {
-    /// Refuses a plan that cannot be, and a server that cannot run.
+    /// Refuses impossible parameters, and a server that cannot run.
     pub(super) fn check(&self, seed: u64, last: u64) -> Result<(), Error> {
         self.plan(seed, last)?;
         if self.live {
@@ -79,7 +79,7 @@ impl Driver for Server {
             live.day(self.next_day)?;
             self.next_day += 1;
         }
-        // A file system on which a server runs cannot be unmounted.
+        // A file system in use by a server cannot be unmounted.
         Ok(live.pause()?)
     }
 }

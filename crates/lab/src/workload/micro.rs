@@ -1,4 +1,4 @@
-//! The micro agers as workloads: each round is a trace of its own, replayed into a fresh file system.
+//! The micro agers as workloads. Each round is a separate trace, replayed on a fresh file system.
 
 use super::traced::{apply, options};
 use super::{Driver, Named};
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use trace::Op;
 
-/// A tree made out of order.
+/// A tree created out of order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tree {
     /// The size of every file.
     pub file_bytes: u64,
-    /// What the tree looks like.
+    /// The shape of the tree.
     pub of: TreeOf,
-    /// How many of its files are made at most; the first of them in sorted order.
+    /// Maximum number of files: the first ones in sorted order.
     pub files: u64,
 }
 
-/// Where the shape of a tree comes from: the first that is named, or else a tree that is drawn.
+/// The source of the shape of a tree: the first one given, otherwise a random tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TreeOf {
@@ -30,12 +30,12 @@ pub struct TreeOf {
     pub listing: Named,
     /// A live tree.
     pub tree: Named,
-    /// A git repository, whose newest commit is taken.
+    /// A git repository; uses its newest commit.
     pub repository: Named,
 }
 
 impl TreeOf {
-    /// The shape, if one is named.
+    /// The shape, if a source is given.
     pub(crate) fn shape(&self) -> Result<Option<Shape>, Error> {
         let shape = match self {
             TreeOf { listing: Some(listing), .. } => Shape::from_listing(listing)?,
@@ -48,14 +48,14 @@ impl TreeOf {
 }
 
 impl Default for Tree {
-    /// As published, but for the tree, of which about as many files are drawn.
+    /// As published, except for the tree, a random one with about as many files.
     fn default() -> Tree {
         Tree { file_bytes: Interfile::default().file_bytes, of: TreeOf::default(), files: 6_000 }
     }
 }
 
 impl Tree {
-    /// The same tree for every seed: the seed gives the order.
+    /// The tree is the same for every seed: the seed determines the order.
     fn shape(&self) -> Result<Shape, Error> {
         let shape = match self.of.shape()? {
             Some(named) => named,
@@ -78,16 +78,16 @@ impl Tree {
     }
 }
 
-/// What sample trees are drawn from.
+/// The random seed of sample trees.
 const SHAPE_SEED: u64 = 2017;
 
-/// A tree made wholly out of order, with files of one size.
+/// A tree created fully out of order, with files of one size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileSizes {
-    /// The tree; its own size of files does not count.
+    /// The tree; its file size is ignored.
     pub tree: Tree,
-    /// So many bytes at most are made in a round: of large files, fewer. No limit if 0.
+    /// Maximum number of bytes per round, which limits the number of large files. 0 means no limit.
     pub most_bytes: u64,
 }
 
@@ -107,7 +107,7 @@ impl FileSizes {
 /// The operations of a round.
 type Make = Box<dyn Fn(u64) -> Result<Vec<Op>, ager::Error>>;
 
-/// Rounds that are traces, each for a fresh file system.
+/// Rounds as traces, each for a fresh file system.
 pub(crate) struct Rounds {
     seed: u64,
     make: Make,
@@ -118,7 +118,7 @@ impl Rounds {
         Rounds { seed, make: Box::new(make) }
     }
 
-    /// Whether there is such a round.
+    /// Whether the round is possible.
     pub(super) fn check(&self, round: u64) -> Result<(), Error> {
         Ok((self.make)(round).map(drop)?)
     }

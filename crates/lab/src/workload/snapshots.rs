@@ -1,4 +1,4 @@
-//! What leads through snapshots of a real file system as a workload: a round is a snapshot.
+//! The changes between snapshots of a real file system as a workload. A round is a snapshot.
 
 use super::traced::Traced;
 use super::{Driver, Named};
@@ -14,21 +14,21 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshots {
-    /// Where they are, in order of time; a directory stands for all that it holds.
+    /// The snapshot files in order of time; a directory stands for all its files.
     pub files: Vec<PathBuf>,
-    /// Their digest, if they are to be these and no others.
+    /// The expected digest of the snapshots, if any.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// Whether the workload is made as published, and no more.
+    /// Whether the workload follows the published method only.
     #[serde(default)]
     pub published: bool,
-    /// The set of profiles of activity that short-lived files are put in after, if any: a file, or `builtin`.
+    /// The set of activity profiles for short-lived files, if any: a file, or `builtin`.
     #[serde(default)]
     pub short_lived: Named,
 }
 
 impl Snapshots {
-    /// These snapshots and no others, with the last of their rounds, and what they cannot tell, or only with doubt. Reads all.
+    /// Reads all snapshots. Returns them pinned by their digest, with the last round, and the limitations of what they record.
     pub fn read(mut self) -> Result<(Snapshots, u64, Vec<String>), Error> {
         self.files = snapshot_files(&self.files)?;
         let doubts = check_series(&self.files)?;
@@ -37,12 +37,12 @@ impl Snapshots {
         Ok((self, last, doubts))
     }
 
-    /// What tells them from others.
+    /// A digest that identifies the snapshots.
     pub(crate) fn fingerprint(&self) -> Result<String, Error> {
         digest(&snapshot_files(&self.files)?)
     }
 
-    /// Refuses what is no series, is another than it was, or ends before round `last`.
+    /// Refuses files that are not a series, have changed, or end before round `last`.
     pub(super) fn check(&self, last: u64) -> Result<(), Error> {
         let (found, there, _) = self.clone().read()?;
         if self.sha256.is_some() && self.sha256 != found.sha256 {
@@ -71,7 +71,7 @@ impl Snapshots {
     }
 }
 
-/// A digest of all that the files hold, in their order.
+/// A digest of the contents of the files, in order.
 fn digest(files: &[PathBuf]) -> Result<String, Error> {
     let mut all = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
@@ -96,7 +96,7 @@ mod tests {
     use snapshot::{Entry, Info, Kind, ROOT, SnapshotBuilder};
     use std::path::Path;
 
-    /// A snapshot of a directory that holds one file of so many bytes.
+    /// A snapshot of a directory with one file of `size` bytes.
     fn taken(path: &Path, begun_ns: i64, size: u64) {
         let entry = |kind, inode| Entry {
             parent: ROOT,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn each_round_is_a_snapshot_and_others_are_refused() {
+    fn rounds_are_snapshots_and_changed_files_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let files: Vec<PathBuf> = ["a", "b"].iter().map(|name| dir.path().join(name)).collect();
         taken(&files[0], 100, 5000);

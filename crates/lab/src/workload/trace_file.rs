@@ -1,4 +1,4 @@
-//! A saved trace as a workload: a round is one of its checkpoints.
+//! A saved trace as a workload. A round is a checkpoint of the trace.
 
 use super::Driver;
 use super::traced::Traced;
@@ -8,26 +8,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trace::{Checked, Digesting, Labels, Op, SavedLabels, Source};
 
-/// A trace, of either form, with the labels and contents that lie beside it.
+/// A trace in either format, with its labels and contents files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceFile {
-    /// Where it is.
+    /// The path.
     pub file: PathBuf,
-    /// Its digest, if it is to be this one and no other.
+    /// The expected digest of the trace, if any.
     #[serde(default)]
     pub sha256: Option<String>,
 }
 
 impl TraceFile {
-    /// Reads the whole trace at `file`, each operation of which must be possible. Gives the last of its rounds too.
+    /// Reads the whole trace at `file` and checks every operation. Also returns the last round.
     pub fn read(file: &Path) -> Result<(TraceFile, u64), Error> {
         let (sha256, rounds) = scan(file)?;
-        let last = *rounds.last().expect("there is a checkpoint at the end at least");
+        let last = *rounds.last().expect("there is at least a checkpoint at the end");
         Ok((TraceFile { file: file.to_owned(), sha256: Some(sha256) }, last))
     }
 
-    /// Refuses a trace that cannot be replayed, is another one, or has not these rounds.
+    /// Refuses a trace that cannot be replayed, has changed, or does not have these rounds.
     pub(super) fn check(&self, rounds: &[u64]) -> Result<(), Error> {
         let (sha256, there) = scan(&self.file)?;
         let file = self.file.display();
@@ -83,7 +83,7 @@ fn checkpoint(op: &Op) -> Option<u64> {
     }
 }
 
-/// A source that has a checkpoint: number 1 at its end, if none of its own.
+/// Adds checkpoint 1 at the end of a source without checkpoints.
 struct Ending<S> {
     source: S,
     ended: bool,

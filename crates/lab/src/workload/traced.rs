@@ -1,4 +1,4 @@
-//! Replaying what a workload does into one file system, stretch by stretch.
+//! Replays the operations of a workload on one file system, stretch by stretch.
 
 use super::{Driver, interrupted};
 use crate::Error;
@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 use trace::{BATCH, Labels, Op, Source};
 
-/// How workloads are replayed: by one thread, as what they stand for is one process whose order of writes is its
-/// layout, and with bytes written, as it writes them.
+/// The options for workloads: one thread, because a workload stands for one process whose order of writes determines the layout, and with
+/// data written, as the process writes it.
 pub(super) fn options(seed: u64) -> Options {
     Options { threads: 1, data: Data::Write, seed, ..Options::default() }
 }
 
-/// Applies all of `source`, or says what hindered it.
+/// Applies all operations of `source`.
 pub(super) fn apply(
     replay: &mut Replay,
     source: &mut dyn Source,
@@ -37,7 +37,7 @@ pub(super) fn apply(
     )))
 }
 
-/// What is replayed into one file system, of which nothing is open between two stretches.
+/// Replays stretches on one file system. No file is open between two stretches.
 pub(super) struct Stretches {
     options: Options,
     labels: Option<Arc<dyn Labels>>,
@@ -49,7 +49,7 @@ impl Stretches {
         Stretches { options: options(seed), labels, made: Directories::default() }
     }
 
-    /// Applies all that `source` gives for now.
+    /// Applies the available operations of `source`.
     pub fn apply(
         &mut self,
         root: &Path,
@@ -57,7 +57,7 @@ impl Stretches {
         round: u64,
         watch: &mut dyn Watch,
     ) -> Result<(), Error> {
-        // Of its own for each stretch, for what it holds open would keep the file system mounted.
+        // A new replay for each stretch: its open files would keep the file system mounted.
         let mut replay = match &self.labels {
             None => Replay::posix(root, &self.options)?,
             Some(labels) => {
@@ -71,7 +71,7 @@ impl Stretches {
     }
 }
 
-/// A source whose checkpoints are the ends of rounds, on one file system.
+/// A source with a checkpoint at the end of each round, for one file system.
 pub(crate) struct Traced {
     stretch: Stretch,
     stretches: Stretches,
@@ -83,7 +83,7 @@ impl Traced {
         Traced { stretch, stretches: Stretches::new(seed, labels) }
     }
 
-    /// The same, but all is written back after so many bytes.
+    /// Syncs after every `bytes` bytes.
     pub fn writing_back(mut self, bytes: u64) -> Traced {
         self.stretches.options.write_back_bytes = bytes;
         self
@@ -105,19 +105,19 @@ impl Driver for Traced {
     }
 }
 
-/// A part of a source: it seems to end behind a checkpoint.
+/// A part of a source, which ends after a checkpoint.
 struct Stretch {
     source: Box<dyn Source>,
-    /// Taken from the source, and given on from `next`.
+    /// Operations from the source; those from `next` on are pending.
     batch: Vec<Op>,
     next: usize,
     end: End,
 }
 
 enum End {
-    /// The checkpoint of this number is to come.
+    /// The checkpoint with this number is pending.
     Ahead(u64),
-    /// It was given.
+    /// The checkpoint was passed.
     Reached,
 }
 
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_full_file_system_is_called_too_small() {
+    fn only_a_full_file_system_is_reported_as_too_small() {
         let dir = tempfile::tempdir().unwrap();
         let ops = vec![Op::Delete { file: FileId(1), parent: ROOT }, Op::Checkpoint { number: 0 }];
         let mut traced = Traced::new(Box::new(ops.into_iter()), 0, None);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stretch_ends_behind_its_checkpoint() {
+    fn stretches_end_at_checkpoints() {
         let dir = tempfile::tempdir().unwrap();
         let rounds = (0..4u64).flat_map(|round| {
             (0..3000).map(move |n| create(round * 3000 + n)).chain([Op::Checkpoint { number: round }])
