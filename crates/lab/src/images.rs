@@ -1,4 +1,4 @@
-//! Aged images to share: saved in a compact file, restored, listed, verified, compared, signed and fetched by a catalogue.
+//! Aged images to share: saved in a compact file, restored, listed, verified, compared, signed, and fetched through a catalogue.
 
 mod about;
 mod catalogue;
@@ -28,16 +28,16 @@ use results::Watch;
 use saved::{NewFile, Saved};
 use std::path::Path;
 
-/// A saved image, and what its manifest says of it.
+/// A saved image and its description.
 pub struct Image {
     /// The file.
     pub saved: Saved,
-    /// What it is.
+    /// The description in its manifest.
     pub about: About,
 }
 
 impl Image {
-    /// Opens the saved image at `path`; with a key, only if its manifest has a signature by it.
+    /// Opens the saved image at `path`; with a key, only if the manifest is signed with it.
     pub fn open(path: &Path, key: Option<&Key>) -> Result<Image, Error> {
         let saved = Saved::open(path)?;
         if let Some(key) = key {
@@ -47,7 +47,7 @@ impl Image {
         Ok(Image { saved, about })
     }
 
-    /// Restores it to a file that is not there yet.
+    /// Restores the image to a new file.
     pub(crate) fn restore(&self, to: &Path, watch: &mut dyn Watch) -> Result<(), Error> {
         let mut out = NewFile::begin(to)?;
         let name = self.about.name();
@@ -71,7 +71,7 @@ impl Image {
     }
 }
 
-/// Shows how far work on an image of so many bytes has come.
+/// Shows the progress of work on an image.
 fn progress<'w>(watch: &'w mut dyn Watch, phase: &str) -> impl FnMut(u64, u64) + use<'w> {
     watch.phase(phase, None);
     let (phase, mut total) = (phase.to_owned(), None);

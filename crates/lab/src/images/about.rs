@@ -1,4 +1,4 @@
-//! What the manifest of a saved image says beside its checksums.
+//! The description of a saved image in its manifest.
 
 use super::scores::Scores;
 use crate::{Error, Manifest, can_name};
@@ -6,26 +6,26 @@ use saved::Saved;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a saved image is, and how it came to be.
+/// What a saved image contains, and how it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
-    /// How it was made and aged: file system, options of its program, profile or workload, seed. Of paths only their last parts are kept.
+    /// How it was made and aged: file system, mkfs options, profile or workload, seed. Paths are reduced to their last component.
     pub aged: Manifest,
-    /// Whether the file system does not tell what it does not use, so that all that is not zero is kept.
+    /// Whether the file system does not report its unused blocks, so that all nonzero blocks are saved.
     pub unused_unknown: bool,
-    /// How it lies on its disk.
+    /// The layout.
     pub scores: Scores,
 }
 
 impl About {
-    /// As a value for a manifest: without paths, which may hold names of people.
+    /// As a value for a manifest: without paths, which may contain names of people.
     pub(super) fn to_value(&self) -> Value {
         let mut value = serde_json::to_value(self).expect("plain data");
         without_paths(&mut value);
         value
     }
 
-    /// What the manifest of `saved` says.
+    /// Reads the description from the manifest of `saved`.
     pub(super) fn of(saved: &Saved) -> Result<About, Error> {
         let path = saved.path().display();
         let about: About = serde_json::from_value(saved.manifest().about.clone()).map_err(|why| {
@@ -35,7 +35,7 @@ impl About {
         Ok(about)
     }
 
-    /// Refuses what would reach for other files or devices than the image: its options are given to mkfs and mount here.
+    /// Refuses a description that refers to other files or devices than the image: its options are passed to mkfs and mount here.
     fn check(&self) -> Result<(), String> {
         let name = self.name();
         if !can_name(name) {
@@ -54,13 +54,13 @@ impl About {
         }
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &str {
         &self.aged.name
     }
 }
 
-/// Leaves of each absolute path its last part.
+/// Reduces each absolute path to its last component.
 fn without_paths(value: &mut Value) {
     match value {
         Value::String(text) if text.starts_with('/') => {
@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn of_paths_only_the_last_part_is_kept() {
+    fn absolute_paths_are_reduced_to_their_last_component() {
         let mut value =
             json!({"home": {"image": "/home/ann/work/a.img"}, "list": ["/x/", "mkfs.ext4 /dev/loop0", 1]});
         without_paths(&mut value);

@@ -1,4 +1,4 @@
-//! Catalogues: lists of saved images, each with where it is and how it is known to be the right one.
+//! Catalogues: lists of saved images, with the location and the expected signature or checksum of each.
 
 use super::sign::{self, Key};
 use crate::{Error, can_name};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Component, Path};
 
-/// A catalogue, as its TOML file has it.
+/// The TOML file of a catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
@@ -20,29 +20,29 @@ pub struct Catalogue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueEntry {
-    /// What it is called on the shelf.
+    /// Name in the library.
     pub name: String,
-    /// Where it is: a URL (`https`, `http` or `file`), or a path from the directory of the catalogue on.
+    /// Location: a URL (`https`, `http` or `file`), or a path relative to the directory of the catalogue.
     pub at: String,
-    /// The public key of minisign that signed its manifest.
+    /// The minisign public key that signed the manifest.
     #[serde(default)]
     pub key: Option<String>,
-    /// Where the signature is, if not beside the image.
+    /// Location of the signature, if not next to the image.
     #[serde(default)]
     pub signature: Option<String>,
-    /// Bytes of the file. More are not fetched, or, where this is not said, more than 16 GiB.
+    /// Size of the file. A fetch stops at this size, or at 16 GiB if it is not given.
     #[serde(default)]
     pub bytes: Option<u64>,
     /// SHA-256 of the file.
     #[serde(default)]
     pub sha256: Option<Digest>,
-    /// What it is, for people.
+    /// Description for users.
     #[serde(default)]
     pub about: Option<String>,
 }
 
 impl Catalogue {
-    /// Reads the catalogue in a file; with a key, only if it is signed by it.
+    /// Reads the catalogue in a file; with a key, only if it is signed with it.
     pub fn load(path: &Path, key: Option<&Key>) -> Result<Catalogue, Error> {
         let text = input::read_to_string(path).map_err(Error::io("reading the catalogue", path))?;
         if let Some(key) = key {
@@ -77,7 +77,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// The image of that name.
+    /// The image with that name.
     pub fn find(&self, name: &str) -> Result<&CatalogueEntry, Error> {
         self.images.iter().find(|entry| entry.name == name).ok_or_else(|| {
             let names: Vec<_> = self.images.iter().map(|entry| entry.name.as_str()).collect();
@@ -86,7 +86,7 @@ impl Catalogue {
     }
 }
 
-/// Whether what a catalogue names is fetched from elsewhere.
+/// Whether the location is a web URL.
 pub(super) fn is_remote(at: &str) -> bool {
     ["https://", "http://"].iter().any(|scheme| at.starts_with(scheme))
 }
@@ -109,7 +109,7 @@ mod tests {
     "#;
 
     #[test]
-    fn nothing_unknown_unsigned_or_twice() {
+    fn unknown_unsigned_and_duplicate_entries_are_refused() {
         let good = Catalogue::parse(GOOD).unwrap();
         assert_eq!(good.find("a").unwrap().at, "https://example.org/a.aged");
         assert!(good.find("b").unwrap_err().to_string().contains("it has a"));
@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "\\PC*", at in 0usize..200, to in any::<char>()) {
+        fn any_text_is_parsed_without_panic(text in "\\PC*", at in 0usize..200, to in any::<char>()) {
             let _ = Catalogue::parse(&text);
             let mut changed: Vec<char> = GOOD.chars().collect();
             let at = at % changed.len();

@@ -1,4 +1,4 @@
-//! Verifying a saved image: every byte of its file; and, if asked, the file system that comes of it.
+//! Verification of a saved image: every byte of its file, and on request the restored file system.
 
 use super::{Image, Key, Scores};
 use crate::Error;
@@ -9,29 +9,30 @@ use saved::Contents;
 use serde::Serialize;
 use std::path::Path;
 
-/// What a saved image was found to be.
+/// The result of a verification.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
     /// Its name.
     pub name: String,
-    /// What it holds: all of it, and nothing is damaged.
+    /// The contents, all of them undamaged.
     pub contents: Contents,
-    /// The key that signed its manifest, if one was asked for.
+    /// The key that signed the manifest, if one was requested.
     pub signed_by: Option<String>,
-    /// What came of restoring it, if that was asked for.
+    /// The result for the restored file system, if requested.
     pub deep: Option<Deep>,
 }
 
-/// What was found of the restored file system.
+/// The result for the restored file system.
 #[derive(Clone, Debug, Serialize)]
 pub struct Deep {
-    /// How the file system's own checker was called, which found it clean.
+    /// The command line of the checker of the file system, which found no errors.
     pub checker: String,
-    /// Its layout, free space and extent maps, which are those in the manifest.
+    /// The layout, free space and extent maps, which match the manifest.
     pub scores: Scores,
 }
 
-/// Verifies the saved image in `file`. With `scratch` it is restored below that directory, checked, compared with its manifest and removed.
+/// Verifies the saved image in `file`. With `scratch`, restores it below that directory, checks it, compares it with its manifest and
+/// removes it.
 pub fn check(
     file: &Path,
     key: Option<&Key>,
@@ -87,7 +88,7 @@ fn deep(image: &Image, dir: &Path, watch: &mut dyn Watch) -> Result<Deep, Error>
     Ok(Deep { checker: check.command, scores })
 }
 
-/// What is not the same in both.
+/// The scores that differ.
 fn differing(a: &Scores, b: &Scores) -> Vec<&'static str> {
     let same = [
         ("files", a.census == b.census),

@@ -1,4 +1,4 @@
-//! What two saved images differ in.
+//! Differences of two saved images.
 
 use super::{Image, Key};
 use crate::verify::{distances, lengths};
@@ -10,20 +10,20 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What two saved images differ in.
+/// The differences of two saved images.
 #[derive(Clone, Debug, Serialize)]
 pub struct Differences {
     /// The names of both.
     pub names: [String; 2],
-    /// What both hold.
+    /// The contents of both.
     pub contents: [Contents; 2],
-    /// Whether they are the same, to the byte.
+    /// Whether both are identical in every byte.
     pub same: bool,
-    /// How many blocks differ; none where the images are not of one size.
+    /// The blocks that differ; `None` if the images differ in size.
     pub blocks: Option<Blocks>,
-    /// What their manifests say otherwise: the fields, and what stands in each. Fields that only one has are null in the other.
+    /// The manifest fields that differ, with both values. A missing field is null.
     pub fields: BTreeMap<String, [Value; 2]>,
-    /// How far the lengths of their free extents are apart, where both tell.
+    /// The distance of the lengths of their free extents, if both are known.
     pub free: Option<Distances>,
 }
 
@@ -32,13 +32,13 @@ pub struct Differences {
 pub struct Blocks {
     /// All of them.
     pub differ: u64,
-    /// Those that are zero in the second one.
+    /// Blocks that are zero in the second image.
     pub only_first: u64,
-    /// Those that are zero in the first one.
+    /// Blocks that are zero in the first image.
     pub only_second: u64,
 }
 
-/// Compares two saved images; with a key, only if both are signed by it.
+/// Compares two saved images; with a key, only if both are signed with it.
 pub fn diff(a: &Path, b: &Path, key: Option<&Key>, watch: &mut dyn Watch) -> Result<Differences, Error> {
     let images = [Image::open(a, key)?, Image::open(b, key)?];
     let contents = images.each_ref().map(|image| image.saved.manifest().contents);
@@ -73,7 +73,7 @@ pub fn diff(a: &Path, b: &Path, key: Option<&Key>, watch: &mut dyn Watch) -> Res
     })
 }
 
-/// The fields below a value, by their paths. A list is one field.
+/// The fields below a value, by their paths. A list counts as one field.
 fn flatten(path: &str, value: &Value, fields: &mut BTreeMap<String, Value>) {
     match value {
         Value::Object(below) => {

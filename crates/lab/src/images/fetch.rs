@@ -1,4 +1,4 @@
-//! Fetching an image that a catalogue names.
+//! Fetches an image of a catalogue.
 
 use super::about::About;
 use super::catalogue::{Catalogue, CatalogueEntry};
@@ -13,18 +13,18 @@ use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
-/// A signature of more bytes than that is none.
+/// Maximum size of a signature.
 const MOST_SIGNATURE_BYTES: u64 = 64 << 10;
 
-/// An image of more bytes is fetched only if the catalogue says that it has so many.
+/// Maximum size of an image without a size in the catalogue.
 const MOST_BYTES: u64 = 16 << 30;
 
-/// What was fetched.
+/// The result of a fetch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fetched {
     /// Its name.
     pub name: String,
-    /// The file on the shelf.
+    /// The file in the library.
     pub file: PathBuf,
     /// Bytes of the file.
     pub file_bytes: u64,
@@ -32,8 +32,8 @@ pub struct Fetched {
     pub signed_by: Option<String>,
 }
 
-/// Fetches the image `name` of the catalogue in `file` to the shelf; with a key, only if it has signed the catalogue. The image gets its name there only
-/// when its signature, its checksum and every byte of it are found to be right.
+/// Fetches the image `name` of the catalogue in `file` to the library; with a key, only if the catalogue is signed with it. The image gets
+/// its name only after its signature, its checksum and every byte are verified.
 pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) -> Result<Fetched, Error> {
     let catalogue = Catalogue::load(file, key)?;
     let entry = catalogue.find(name)?;
@@ -46,7 +46,7 @@ pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) 
     let signature = entry.key.as_ref().map(|key| Signature::get(entry, key, base, &to)).transpose()?;
     let most = entry.bytes.unwrap_or(MOST_BYTES);
     get(&entry.at, base, most, image.file(), &mut |done| watch.at(done))?;
-    // It has no name yet, but can be opened.
+    // The file has no name yet, but can be opened.
     let unnamed = PathBuf::from(format!("/proc/self/fd/{}", image.file().as_raw_fd()));
     let of_entry = |error: Error| Error::Refused(format!("{name} from {}: {error}", entry.at));
     check_sum(entry, &unnamed).map_err(of_entry)?;
@@ -65,7 +65,7 @@ pub fn fetch(file: &Path, name: &str, key: Option<&Key>, watch: &mut dyn Watch) 
     Ok(Fetched { name: name.to_owned(), file: to, file_bytes, signed_by })
 }
 
-/// Refuses a file that has not the sum that the catalogue says.
+/// Refuses a file whose checksum differs from that in the catalogue.
 fn check_sum(entry: &CatalogueEntry, path: &Path) -> Result<(), Error> {
     let Some(expected) = entry.sha256 else { return Ok(()) };
     let mut file = input::open(path).map_err(Error::io("opening", path))?;
@@ -78,16 +78,16 @@ fn check_sum(entry: &CatalogueEntry, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The signature of an image on its way.
+/// The signature of an image being fetched.
 struct Signature {
     key: Key,
     text: String,
-    /// What it becomes; nothing if it lies there already, as after a run that was killed before it had named the image.
+    /// The file that receives the signature; `None` if it exists already, as after a run that was killed before it named the image.
     file: Option<NewFile>,
 }
 
 impl Signature {
-    /// Fetches it. It is to lie beside `to`.
+    /// Fetches the signature for the image at `to`.
     fn get(entry: &CatalogueEntry, key: &str, base: &Path, to: &Path) -> Result<Signature, Error> {
         let key = Key::parse(key).map_err(Error::Refused)?;
         let beside = |at: &String| sign::beside(Path::new(at)).display().to_string();
@@ -108,7 +108,7 @@ impl Signature {
         })
     }
 
-    /// Puts it beside the image, and gives the number of the key.
+    /// Stores the signature next to the image, and returns the key number.
     fn keep(self) -> Result<String, Error> {
         if let Some(mut file) = self.file {
             let path = file.path().to_owned();

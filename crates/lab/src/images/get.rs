@@ -1,4 +1,4 @@
-//! Getting the bytes that a catalogue names, by path or URL, and no more of them than it says.
+//! Downloads the file that a catalogue names, by path or URL, up to the expected size.
 
 use super::catalogue::is_remote;
 use crate::Error;
@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// What curl is told, beside the URL: nothing but what it names, redirected to what is encrypted alone, and given up when nothing comes any more.
+/// The options of curl besides the URL: no configuration files, redirects to encrypted URLs only, and a timeout for stalled transfers.
 const CURL: [&str; 17] = [
     "--fail",
     "--location",
@@ -30,7 +30,7 @@ const CURL: [&str; 17] = [
     "60",
 ];
 
-/// Writes what lies at a URL, or at a path from `base` on, to `to`, and refuses more than `most` bytes. Tells how many there are so far.
+/// Writes the file at a URL, or at a path relative to `base`, to `to`. Refuses more than `most` bytes. Reports the number of bytes so far.
 pub fn get(
     at: &str,
     base: &Path,
@@ -46,10 +46,10 @@ pub fn get(
     let mut curl = disk::command("curl");
     curl.args(CURL).arg("--").arg(at).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut curl = Ended(curl.spawn().map_err(Error::io("running curl for", Path::new(at)))?);
-    let mut from = curl.0.stdout.take().expect("it is piped");
+    let mut from = curl.0.stdout.take().expect("the stream is piped");
     copy(at, &mut from, most, to, progress)?;
     let mut said = String::new();
-    let read = curl.0.stderr.take().expect("it is piped").read_to_string(&mut said);
+    let read = curl.0.stderr.take().expect("the stream is piped").read_to_string(&mut said);
     let status = read.and_then(|_| curl.0.wait()).map_err(Error::io("running curl for", Path::new(at)))?;
     if !status.success() {
         return Err(Error::Failed(format!("fetching {at}: {}", said.trim().trim_start_matches("curl: "))));
@@ -57,18 +57,18 @@ pub fn get(
     Ok(())
 }
 
-/// A process that has ended when this is dropped.
+/// Kills the process on drop.
 struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Opens a file. What has no end, or waits for another process, is none.
+/// Opens a file. Refuses pipes and devices, which may be endless or block.
 fn open(path: &Path) -> Result<File, Error> {
     let file = File::options()
         .read(true)
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_got_than_it_may_have_and_only_from_files() {
+    fn only_regular_files_up_to_the_limit_are_read() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("a"), [7; 1000]).unwrap();
         let get = |at: &str, most| {

@@ -1,4 +1,4 @@
-//! Restoring a saved image: to a work directory, as if it had been aged there, or to a file.
+//! Restores a saved image to a work directory, as if it had been aged there, or to a file.
 
 use super::{Image, Key};
 use crate::Error;
@@ -8,29 +8,29 @@ use results::{NewRun, Watch};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Where an image is restored to.
+/// The destination of a restored image.
 #[derive(Clone, Debug)]
 pub enum RestoreTo {
-    /// A work directory, with its manifest, so that all commands take it by its name.
+    /// A work directory, with a manifest, so that all commands accept the image by its name.
     Work(PathBuf),
     /// A file.
     File(PathBuf),
 }
 
-/// What was restored.
+/// The result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Restored {
     /// Its name.
     pub name: String,
     /// The image.
     pub image: PathBuf,
-    /// Its bytes.
+    /// Its size.
     pub size_bytes: u64,
-    /// Bytes that it takes on disk.
+    /// Bytes allocated on disk.
     pub allocated_bytes: u64,
 }
 
-/// Restores the saved image in `file`; with a key, only if it is signed by it.
+/// Restores the saved image in `file`; with a key, only if it is signed with it.
 pub fn restore(
     file: &Path,
     to: &RestoreTo,
@@ -73,7 +73,7 @@ fn write(image: &Image, path: &Path, watch: &mut dyn Watch) -> Result<Restored, 
     })
 }
 
-/// Writes down what lies there now, with a run of its own in the store.
+/// Writes the manifest of the restored image, and records a separate run in the store.
 fn describe(image: &Image, restored: &Restored, dir: &Path, work: &Work, command: &str) -> Result<(), Error> {
     let store = work.store()?;
     let aged = &image.about.aged;

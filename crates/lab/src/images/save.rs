@@ -1,4 +1,4 @@
-//! Saving an aged file system.
+//! Saves an aged file system.
 
 use super::about::About;
 use super::scores::Scores;
@@ -13,18 +13,18 @@ use saved::{Contents, Kept, NewFile};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What is saved, and where.
+/// Parameters for saving.
 #[derive(Clone, Debug)]
 pub struct SaveSpec {
-    /// Its work directory.
+    /// The work directory.
     pub work: PathBuf,
-    /// Its name there.
+    /// The name of the aged file system.
     pub name: String,
-    /// The file to make; on the shelf, by its name, unless told.
+    /// The new file; by default in the library, under its name.
     pub to: Option<PathBuf>,
 }
 
-/// What was saved.
+/// The result.
 #[derive(Clone, Debug, Serialize)]
 pub struct SavedImage {
     /// Its name.
@@ -33,11 +33,11 @@ pub struct SavedImage {
     pub file: PathBuf,
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// What it holds.
+    /// The contents.
     pub contents: Contents,
 }
 
-/// Saves an aged file system, which is mounted to be read only meanwhile.
+/// Saves an aged file system, which is mounted read-only meanwhile.
 pub fn save(spec: &SaveSpec, watch: &mut dyn Watch) -> Result<SavedImage, Error> {
     let manifest = Manifest::load_aged(&spec.work, &spec.name)?;
     if let Home::Dir(dir) = &manifest.made.home {
@@ -84,8 +84,8 @@ fn write(
             aged.made.fs
         ));
     }
-    let (device, _) = target.device().expect("it is no directory");
-    // Of an image its file, which tells where its holes are.
+    let (device, _) = target.device().expect("the target is not a directory");
+    // For an image, its file, which shows its holes.
     let source = match &aged.made.home {
         Home::Image(path) => path.clone(),
         _ => device,

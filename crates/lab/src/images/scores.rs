@@ -1,4 +1,4 @@
-//! How a file system lies on its disk, as the manifest of a saved image has it.
+//! The layout of a file system on its disk, as stored in the manifest of a saved image.
 
 use crate::Error;
 use crate::tree::TreeLayout;
@@ -7,23 +7,23 @@ use probe::{Census, FreeSpace, StaticLayout};
 use saved::Digest;
 use serde::{Deserialize, Serialize};
 
-/// Numbers that are the same whenever the same file system is looked at.
+/// Scores that are the same for every measurement of the same file system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    /// What its tree holds.
+    /// The contents of the tree.
     pub census: Census,
-    /// Layout of its files; none where the file system does not tell where they lie.
+    /// The layout of the files; `None` if the file system does not report it.
     pub layout: Option<StaticLayout>,
-    /// SHA-256 of the extents of all files in scan order, each start and length as eight bytes, little-endian, neighbours joined.
+    /// SHA-256 of the extents of all files in scan order, each start and length as eight bytes, little-endian, adjacent extents merged.
     pub extents_sha256: Option<Digest>,
-    /// Its free space, if it tells.
+    /// The free space, if the file system reports it.
     pub free: Option<FreeSpace>,
-    /// How its tree lies, if it is one.
+    /// The layout of the tree, if the file system stores one.
     pub tree: Option<TreeLayout>,
 }
 
 impl Scores {
-    /// Looks at a file system. It is unmounted meanwhile if it is a tree.
+    /// Measures a file system. A file system that stores a tree is unmounted meanwhile.
     pub fn of(target: &mut dyn Target) -> Result<Scores, Error> {
         let census = probe::census(target.root())?;
         let (mut layout, mut extents_sha256) = (None, None);
@@ -33,7 +33,7 @@ impl Scores {
             let extents =
                 of_files.scan_extents.iter().flat_map(|extent| [extent.start_bytes, extent.len_bytes]);
             extents_sha256 = Some(Digest::of(&extents.flat_map(u64::to_le_bytes).collect::<Vec<u8>>()));
-            // What the digest stands for, and what is there to be drawn.
+            // The digest stands for the extents, and the block map serves only for drawing.
             of_files.scan_extents.clear();
             of_files.block_map.clear();
             layout = Some(of_files);

@@ -1,11 +1,11 @@
-//! Where saved images are kept.
+//! The library of saved images.
 
 use crate::Error;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// How names of saved images end.
+/// The file name extension of saved images.
 pub const ENDING: &str = "aged";
 
 /// The directory of saved images.
@@ -13,7 +13,7 @@ pub const ENDING: &str = "aged";
 pub struct Shelf(PathBuf);
 
 impl Shelf {
-    /// `$SENESCE_IMAGES`, else `senesce/images` where the user's programs keep data.
+    /// `$SENESCE_IMAGES`, otherwise `senesce/images` in the data directory of the user.
     pub fn of_user() -> Result<Shelf, Error> {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let data = || var("XDG_DATA_HOME").or_else(|| Some(var("HOME")?.join(".local/share")));
@@ -25,12 +25,12 @@ impl Shelf {
         })
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The file of a saved image that is named by a path, or by its name on the shelf.
+    /// The file of a saved image, given by a path or by its name in the library.
     pub fn file(&self, name: impl AsRef<OsStr>) -> PathBuf {
         let path = Path::new(name.as_ref());
         if path.as_os_str().as_bytes().contains(&b'/')
@@ -41,21 +41,21 @@ impl Shelf {
         self.place(name.as_ref())
     }
 
-    /// The file on the shelf of the image that has this name, whatever it looks like.
+    /// The file in the library of the image with this name, whatever the name looks like.
     pub fn place(&self, name: impl AsRef<OsStr>) -> PathBuf {
-        // Not `with_extension`: a name may hold a dot.
+        // Not `with_extension`: names may contain a dot.
         let mut file = name.as_ref().to_owned();
         file.push(".");
         file.push(ENDING);
         self.0.join(file)
     }
 
-    /// Makes the directory.
+    /// Creates the directory.
     pub fn make(&self) -> Result<(), Error> {
         std::fs::create_dir_all(&self.0).map_err(Error::io("creating", &self.0))
     }
 
-    /// The files of all saved images on it, by name.
+    /// The files of all saved images in the library, by name.
     pub fn files(&self) -> Result<Vec<PathBuf>, Error> {
         let entries = match std::fs::read_dir(&self.0) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_on_the_shelf_and_a_path_where_it_says() {
+    fn names_are_in_the_library_and_paths_elsewhere() {
         let shelf = Shelf(PathBuf::from("/shelf"));
         for (name, path) in
             [("a", "/shelf/a.aged"), ("a-0.5", "/shelf/a-0.5.aged"), ("./a", "./a"), ("a.aged", "a.aged")]

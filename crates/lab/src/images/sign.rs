@@ -1,5 +1,5 @@
-//! Signatures of saved images, by minisign (Ed25519): of the manifest, whose checksums cover every byte of the file. A signature lies beside
-//! the file, as `NAME.aged.manifest.minisig`; that of a catalogue as `FILE.minisig`.
+//! Signatures of saved images, by minisign (Ed25519). The signature covers the manifest, whose checksums cover every byte of the file. It
+//! is stored next to the file, as `NAME.aged.manifest.minisig`; that of a catalogue as `FILE.minisig`.
 
 use super::catalogue::Catalogue;
 use crate::Error;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct Key(PublicKey);
 
 impl Key {
-    /// The key that a text is, in its one line or as its file has it.
+    /// Parses a key from a single line or from the text of a key file.
     pub fn parse(text: &str) -> Result<Key, String> {
         let text = text.trim();
         let key = match text.contains('\n') {
@@ -23,7 +23,7 @@ impl Key {
         key.map(Key).map_err(|_| format!("{text:?} is not a minisign public key (these begin with RW)"))
     }
 
-    /// The key in a file, or the one that is named itself.
+    /// Reads the key from a file, or parses the argument as a key.
     pub fn find(key: &str) -> Result<Key, Error> {
         let path = Path::new(key);
         let text = match path.is_file() {
@@ -39,17 +39,17 @@ impl Key {
         })
     }
 
-    /// The number by which people know it.
+    /// The key number shown to users.
     pub fn id(&self) -> String {
         self.0.keynum().iter().rev().map(|byte| format!("{byte:02X}")).collect()
     }
 
-    /// Refuses a saved image whose manifest this key has not signed, by what lies beside it.
+    /// Refuses a saved image whose manifest is not signed with this key, according to the signature next to it.
     pub fn check(&self, saved: &Saved) -> Result<(), Error> {
         self.check_beside(saved.path(), saved.manifest_text(), &beside(saved.path()))
     }
 
-    /// Refuses `text`, of the file at `path`, if this key has not signed it, by what lies `beside`.
+    /// Refuses `text`, from the file at `path`, if it is not signed with this key, according to the signature at `beside`.
     pub(super) fn check_beside(&self, path: &Path, text: &[u8], beside: &Path) -> Result<(), Error> {
         let signature = match input::read_to_string(beside) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -73,7 +73,7 @@ impl Key {
 
     /// Checks a signature of `text`.
     pub(super) fn check_text(&self, text: &[u8], signature: &str) -> Result<(), String> {
-        // The fourth line signs the first signature and the comment: 64 bytes in base64, which minisign supposes to be there.
+        // The fourth line signs the first signature and the comment: 64 bytes in base64. The minisign crate assumes that it exists.
         if signature.lines().nth(3).is_none_or(|line| line.trim().len() != 88) {
             return Err("the signature of its trusted comment is incomplete".into());
         }
@@ -83,12 +83,12 @@ impl Key {
     }
 }
 
-/// Where the signature of a saved image lies.
+/// The path of the signature of a saved image.
 pub(super) fn beside(file: &Path) -> PathBuf {
     with_ending(file, ".manifest.minisig")
 }
 
-/// Where the signature of a catalogue lies: where minisign itself puts and looks for it.
+/// The path of the signature of a catalogue: the default of minisign itself.
 pub(super) fn of_catalogue(file: &Path) -> PathBuf {
     with_ending(file, ".minisig")
 }
@@ -99,8 +99,8 @@ fn with_ending(file: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Makes a key pair: the secret one in `path`, which only its owner can read, the public one in `path` with `.pub` behind. A password is asked for
-/// unless there is to be none. Gives the public one, in one line.
+/// Makes a key pair: the secret key in `path`, readable only by its owner, and the public key in `path` with `.pub` appended. Asks for a
+/// password if `password` is set. Returns the public key as a single line.
 pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let fail = |why: minisign::PError| Error::Failed(format!("creating a key: {why}"));
@@ -129,15 +129,15 @@ pub fn make_key(path: &Path, password: bool) -> Result<String, Error> {
     Ok(pk.to_base64())
 }
 
-/// Signs the saved image in `file` with the secret key in `key`; asks for its password if it has one. Every byte is verified before. Gives
-/// the file of the signature.
+/// Signs the saved image in `file` with the secret key in `key`; asks for its password if it has one. Verifies every byte first. Returns
+/// the path of the signature.
 pub fn sign(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     let saved = Saved::open(file)?;
     saved.verify(&mut |_, _| {})?;
     sign_text(saved.manifest_text(), &format!("manifest of {}", name_of(file)), key, beside(file))
 }
 
-/// Signs the catalogue in `file` likewise, which must make sense.
+/// Signs the catalogue in `file` likewise, after parsing it.
 pub fn sign_catalogue(file: &Path, key: &Path) -> Result<PathBuf, Error> {
     Catalogue::load(file, None)?;
     let text = input::read(file).map_err(Error::io("reading", file))?;
@@ -148,12 +148,12 @@ fn name_of(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().replace(char::is_control, "?")
 }
 
-/// Puts a signature of `signed` beside it.
+/// Stores a signature of `signed` at `beside`.
 fn sign_text(signed: &[u8], comment: &str, key: &Path, beside: PathBuf) -> Result<PathBuf, Error> {
     let text = input::read_to_string(key).map_err(Error::io("reading", key))?;
     let fail = |why: minisign::PError| Error::Refused(format!("signing with {}: {why}", key.display()));
     let secret = || SecretKeyBox::from_string(&text);
-    // One without a password says so, and only then.
+    // Only a key without a password can be read unencrypted.
     let secret = secret()
         .and_then(SecretKeyBox::into_unencrypted_secret_key)
         .or_else(|_| secret().and_then(|key| key.into_secret_key(None)))
@@ -171,7 +171,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_what_was_signed_passes() {
+    fn only_the_signed_text_passes() {
         let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair().unwrap();
         let sign =
             |text: &[u8]| minisign::sign(None, &sk, Cursor::new(text), None, None).unwrap().to_string();
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "\\PC{0,80}(\n\\PC{0,80}){0,4}", at in 0usize..300, to: u8) {
+        fn any_text_is_refused_without_panic(text in "\\PC{0,80}(\n\\PC{0,80}){0,4}", at in 0usize..300, to: u8) {
             let pair = KeyPair::generate_unencrypted_keypair().unwrap();
             let key = Key(pair.pk);
             prop_assert!(Key::parse(&text).is_err());
