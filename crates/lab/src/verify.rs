@@ -1,6 +1,6 @@
-//! How true a copy of a history is: a real file system beside one on which the workload made of its snapshots was replayed,
-//! day by day (Smith and Seltzer, "File System Aging: Increasing the Relevance of File System Benchmarks", SIGMETRICS 1997,
-//! §3.3 and its figures of layout scores by day and by file size).
+//! Validates the replay of snapshots: compares a real file system, day by day, with one on which the workload derived from its snapshots
+//! was replayed (Smith and Seltzer, "File System Aging: Increasing the Relevance of File System Benchmarks", SIGMETRICS 1997, §3.3 and its
+//! figures of layout scores by day and by file size).
 
 mod agree;
 pub mod distance;
@@ -24,57 +24,57 @@ use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a verification is asked to be.
+/// Parameters of a verification.
 #[derive(Clone, Debug)]
 pub struct VerifySpec {
-    /// Its name in the store.
+    /// Name of the run in the store.
     pub name: String,
     /// The work directory.
     pub work: PathBuf,
-    /// What is compared with what.
+    /// The file systems to compare.
     pub case: Case,
     /// The full command line, for the record.
     pub command: String,
 }
 
-/// What is compared with what. File systems are made in images beside the store, and removed when they have been looked at.
+/// The file systems to compare. File systems are made in images next to the store, and removed after the inspection.
 #[derive(Clone, Debug)]
 pub enum Case {
-    /// Snapshots of a real file system with those of a replayed one, in order of time.
+    /// Snapshots of a real file system and of a replayed one, in order of time.
     Given {
-        /// Those of the real one.
+        /// Snapshots of the real one.
         real: Vec<PathBuf>,
-        /// Those of the replayed one.
+        /// Snapshots of the replayed one.
         replayed: Vec<PathBuf>,
     },
-    /// Snapshots of a real file system with what comes of them on a fresh one.
+    /// Snapshots of a real file system, and a replay of them on a fresh one.
     Replayed {
         /// The snapshots.
         real: Vec<PathBuf>,
-        /// How the workload is made of them.
+        /// How the workload is derived from them.
         options: Options,
-        /// After so many bytes all is written back in the replay.
+        /// The replay syncs after this many bytes.
         write_back_bytes: u64,
-        /// The file system that it is replayed on.
+        /// The file system for the replay.
         made: Made,
     },
-    /// The days of an [`ager::office`] on a fresh file system with what comes of its snapshots on another.
+    /// The days of an [`ager::office`] on a fresh file system, and a replay of its snapshots on another.
     Office {
-        /// What the office does.
+        /// The parameters of the office.
         office: OfficeOptions,
-        /// How the workload is made of its snapshots.
+        /// How the workload is derived from its snapshots.
         options: Options,
-        /// After so many bytes all is written back in the replay.
+        /// The replay syncs after this many bytes.
         write_back_bytes: u64,
-        /// Both file systems.
+        /// Parameters of both file systems.
         made: Made,
     },
 }
 
-/// The document in which the store keeps what came of a verification.
+/// The document that holds the outcome of a verification.
 const OUTCOME: &str = "outcome";
 
-/// Verifies as `spec` says.
+/// Runs a verification.
 pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Error> {
     if let Case::Given { real, replayed } = &spec.case
         && real.len() != replayed.len()
@@ -89,7 +89,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
     if let Case::Replayed { made, .. } | Case::Office { made, .. } = &spec.case {
         fs::can_make(fs::find(&made.fs)?, made.size_bytes)?;
     }
-    // What is given is looked at before anything is made.
+    // Given snapshots are read before anything is created.
     let (mut agreed, mut given) = (None, None);
     match &spec.case {
         Case::Given { real, replayed } => {
@@ -126,7 +126,7 @@ pub fn verify(spec: &VerifySpec, watch: &mut dyn Watch) -> Result<Verified, Erro
     verified
 }
 
-/// Makes what has to be made, in images in `dir` that are called after `name`, and compares. `given` is what was seen of
+/// Makes the necessary file systems, in images in `dir` with names that start with `name`, and compares. `given` are the observations from
 /// real snapshots.
 pub(crate) fn made(
     session: &Arc<Session>,
@@ -153,7 +153,7 @@ pub(crate) fn made(
     agree::agree(name, &real, &replayed)
 }
 
-/// The options for snapshots of an office, whose half minutes are shorter.
+/// The options for snapshots of an office, whose work intervals are scaled down.
 fn in_windows(options: &Options, snapshots: &[Snapshot], office: &OfficeOptions) -> Options {
     let ends = |snapshot: Option<&Snapshot>| snapshot.map_or(0, |snapshot| snapshot.info().ended_ns);
     let worked_ns = ends(snapshots.last()) - ends(snapshots.first());
@@ -190,7 +190,7 @@ fn parameters(case: &Case) -> serde_json::Value {
     }
 }
 
-/// What a verification that is done has told, by its run in the store.
+/// The outcome of a completed verification, by its run in the store.
 pub fn verified(store: &Store, run: RunId) -> Result<Option<Verified>, results::Error> {
     store.document(run, "", OUTCOME)
 }

@@ -1,4 +1,4 @@
-//! How far two file systems agree, checkpoint by checkpoint.
+//! Measures the agreement of two file systems, checkpoint by checkpoint.
 
 use super::distance::{earth_mover, kolmogorov_smirnov};
 use super::seen::Seen;
@@ -7,85 +7,85 @@ use probe::{ExtentBin, FreeSpace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// So large a share of the files of a checkpoint must be on the other side too, with the same size. What does not
-/// fit, and what no operation makes, is missing from a true replay as well.
+/// Minimum share of the files of a checkpoint that must exist on the other side with the same size. Files that do not fit, or that no
+/// operation creates, are missing even from a faithful replay.
 const LEAST_MATCHED: f64 = 0.98;
 
-/// A real file system beside the replayed one.
+/// The comparison of a real file system with the replayed one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Name in the store.
+    /// Name of the run in the store.
     pub name: String,
     /// Kind of the real file system.
     pub fs: String,
-    /// Kind of the replayed one.
+    /// Kind of the replayed file system.
     pub replayed_fs: String,
-    /// Each checkpoint, the first being the filling.
+    /// All checkpoints; the first is the initial filling.
     pub days: Vec<Day>,
-    /// Mean over the days of how far the aggregate layout scores are apart.
+    /// Mean over the days of the absolute difference of the aggregate layout scores.
     pub mean_abs_difference: Option<f64>,
     /// The aggregate layout score of the real file system on the last day.
     pub real_final: Option<f64>,
-    /// That of the replayed one.
+    /// The aggregate layout score of the replayed file system on the last day.
     pub replayed_final: Option<f64>,
-    /// Both by size of the files, on the last day.
+    /// Layout scores by file size, on the last day.
     pub by_size: Vec<SizeScores>,
     /// The free space of the real file system on the last day, if it is known.
     pub real_free: Option<FreeSpace>,
-    /// That of the replayed one.
+    /// The free space of the replayed file system on the last day, if it is known.
     pub replayed_free: Option<FreeSpace>,
 }
 
-/// One checkpoint of both.
+/// One checkpoint of both file systems.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Day {
-    /// From 0.
+    /// Number of the day, from 0.
     pub day: u64,
-    /// Aggregate layout score of the real file system; none if no file has two blocks, or extents are not known.
+    /// Aggregate layout score of the real file system; `None` if no file has two blocks, or extents are not known.
     pub real_score: Option<f64>,
-    /// That of the replayed one.
+    /// Aggregate layout score of the replayed file system.
     pub replayed_score: Option<f64>,
-    /// Files of the real one.
+    /// Number of files of the real file system.
     pub real_files: u64,
-    /// Files of the replayed one.
+    /// Number of files of the replayed file system.
     pub replayed_files: u64,
-    /// The share of the files of the one that have a counterpart of the same size in the other.
+    /// The share of the files of one that have a counterpart of the same size in the other.
     pub matched: f64,
-    /// The share of the real file system in use.
+    /// Fullness of the real file system.
     pub real_fullness: Option<f64>,
-    /// That of the replayed one.
+    /// Fullness of the replayed file system.
     pub replayed_fullness: Option<f64>,
-    /// Distances of the sizes of files.
+    /// Distances of the file sizes.
     pub sizes: Distances,
     /// Distances of the lengths of free extents, if they are known on both sides.
     pub free: Option<Distances>,
 }
 
-/// How far two distributions of sizes are apart.
+/// Distances of two size distributions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distances {
-    /// The largest difference of the cumulative distributions, from 0 to 1.
+    /// The maximum difference of the cumulative distributions, from 0 to 1.
     pub kolmogorov_smirnov: f64,
-    /// The earth mover's distance of the logarithms to base 2: by so many doublings sizes differ on average.
+    /// The earth mover's distance of the logarithms to base 2: the mean difference of sizes in doublings.
     pub earth_mover_doublings: f64,
 }
 
-/// Files of more than half of `upper_bytes` and no more than it.
+/// Files larger than half of `upper_bytes` and at most `upper_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeScores {
     /// A power of two.
     pub upper_bytes: u64,
-    /// Files of the real file system.
+    /// Number of files of the real file system.
     pub real_files: u64,
-    /// Files of the replayed one.
+    /// Number of files of the replayed file system.
     pub replayed_files: u64,
-    /// Their layout score in the real one.
+    /// Their layout score in the real file system.
     pub real_score: Option<f64>,
-    /// That in the replayed one.
+    /// Their layout score in the replayed file system.
     pub replayed_score: Option<f64>,
 }
 
-/// Compares what was seen of both at the same checkpoints. Refuses what is not of one history.
+/// Compares the observations of both at the same checkpoints. Refuses snapshots that do not share a history.
 pub fn agree(name: &str, real: &[Seen], replayed: &[Seen]) -> Result<Verified, Error> {
     let (Some(last), Some(replayed_last)) = (real.last(), replayed.last()) else {
         return Err(Error::Refused("no snapshots to compare; give at least one of each side".to_owned()));
@@ -140,7 +140,7 @@ fn day(day: u64, real: &Seen, replayed: &Seen) -> Day {
     }
 }
 
-/// The share of the longer of two ascending lists that is in the other as well.
+/// The share of the longer of two ascending lists that is also in the other.
 fn matched(a: &[u64], b: &[u64]) -> f64 {
     let (mut at, mut both) = (0, 0);
     for size in a {
@@ -163,12 +163,12 @@ pub fn distances(a: &[(f64, f64)], b: &[(f64, f64)]) -> Distances {
     Distances { kolmogorov_smirnov: kolmogorov_smirnov(a, b), earth_mover_doublings: earth_mover(a, b) }
 }
 
-/// Sizes as places on a logarithmic axis; an empty file is where one of a byte is.
+/// Sizes on a logarithmic axis; an empty file counts as one byte.
 fn logarithms(sizes: &[u64]) -> Vec<(f64, f64)> {
     sizes.iter().map(|size| (((*size).max(1) as f64).log2(), 1.0)).collect()
 }
 
-/// Lengths of extents, of which the doubling is known that each is in.
+/// Extent lengths on a logarithmic axis; only the power-of-two class of each is known.
 pub fn lengths(histogram: &[ExtentBin]) -> Vec<(f64, f64)> {
     histogram.iter().map(|bin| ((bin.lower_bytes as f64).log2(), bin.extents as f64)).collect()
 }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use snapshot::{Entry, Extent, Info, Kind, ROOT, SnapshotBuilder};
 
-    /// A file system with files of so many blocks, each broken behind its first block or not.
+    /// A file system with files of the given numbers of blocks, each fragmented after its first block or not.
     fn file_system(files: &[(u64, bool)]) -> Seen {
         let entry = |kind, size| Entry {
             parent: ROOT,
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_compared_day_by_day_and_by_size() {
+    fn scores_are_compared_by_day_and_by_size() {
         let whole = file_system(&[(5, false), (9, false)]);
         let broken = file_system(&[(5, true), (9, false)]);
         let verified = agree("a", &[whole.clone(), whole.clone()], &[whole.clone(), broken]).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_one_history_is_refused() {
+    fn different_histories_are_refused() {
         let (one, other) = (file_system(&[(5, false), (9, false)]), file_system(&[(5, false), (12, false)]));
         let error = agree("a", &[one.clone(), one], &[other.clone(), other]).unwrap_err().to_string();
         assert!(error.contains("position 0") && error.contains("50.0 %"), "{error}");

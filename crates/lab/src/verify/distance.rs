@@ -1,26 +1,26 @@
-//! Distances of two distributions on a line. A distribution is a list of places with weights, in any order; only the shares of the
-//! weights count.
+//! Distances of two distributions on a line. A distribution is a list of positions with weights, in any order; only the relative weights
+//! matter.
 
-/// The largest difference of the two cumulative distributions, from 0 to 1 (Kolmogorov 1933, Smirnov 1939; the statistic of two
-/// samples). 1 if one of them is empty and the other is not.
+/// The maximum difference of the two cumulative distributions, from 0 to 1 (Kolmogorov 1933, Smirnov 1939; the statistic of two samples). 1
+/// if exactly one of them is empty.
 pub fn kolmogorov_smirnov(a: &[(f64, f64)], b: &[(f64, f64)]) -> f64 {
     match differences(a, b) {
-        // Shares may add up to a little more than 1.
+        // The shares may add up to slightly more than 1.
         Some(steps) => steps.iter().map(|(_, difference)| difference.abs()).fold(0.0, f64::max).min(1.0),
         None => f64::from(a.is_empty() != b.is_empty()),
     }
 }
 
-/// How far weight has to be moved on average to make one of the other: on a line, the area between the two cumulative
-/// distributions (Vallender, "Calculation of the Wasserstein Distance Between Probability Distributions on the Line",
-/// Theory of Probability and its Applications 18, 1974). 0 if one of them is empty.
+/// The mean distance that weight has to move to turn one distribution into the other: on a line, the area between the two cumulative
+/// distributions (Vallender, "Calculation of the Wasserstein Distance Between Probability Distributions on the Line", Theory of Probability
+/// and its Applications 18, 1974). 0 if one of them is empty.
 pub fn earth_mover(a: &[(f64, f64)], b: &[(f64, f64)]) -> f64 {
     let steps = differences(a, b).unwrap_or_default();
     steps.windows(2).map(|pair| pair[0].1.abs() * (pair[1].0 - pair[0].0)).sum()
 }
 
-/// The places of both, ascending, each with the difference of the cumulative distributions from there on; none if a
-/// distribution has no weight.
+/// The positions of both, ascending, each with the difference of the cumulative distributions from there on; `None` if a distribution has
+/// no weight.
 fn differences(a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
     let weight = |of: &[(f64, f64)]| of.iter().map(|(_, weight)| weight).sum::<f64>();
     let (of_a, of_b) = (weight(a), weight(b));
@@ -40,7 +40,7 @@ fn differences(a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
             _ => steps.push((at, difference)),
         }
     }
-    // What rounding has left where both have reached 1.
+    // Removes the rounding error where both have reached 1.
     if let Some(last) = steps.last_mut() {
         last.1 = 0.0;
     }
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn worked_out_by_hand() {
+    fn distances_match_manual_calculation() {
         let (a, b) = (each(&[1.0, 2.0, 3.0, 4.0]), each(&[2.0, 3.0, 4.0, 9.0]));
         assert_eq!(kolmogorov_smirnov(&a, &b), 0.25);
         // A quarter moves from 1 to 2, one from 2 to 3, one from 3 to 4, and one from 4 to 9.
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn no_difference_is_over_1() {
+    fn difference_is_at_most_1() {
         // Nine times a ninth is more than 1 in floating point.
         let many: Vec<f64> = (0..9).map(f64::from).collect();
         assert_eq!(kolmogorov_smirnov(&each(&many), &each(&[1000.0])), 1.0);
@@ -82,7 +82,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_metrics(
+        fn distances_are_metrics(
             a in proptest::collection::vec((0.0..40.0, 0.1..9.0), 1..30),
             b in proptest::collection::vec((0.0..40.0, 0.1..9.0), 1..30),
             c in proptest::collection::vec((0.0..40.0, 0.1..9.0), 1..30),
@@ -93,7 +93,7 @@ mod tests {
                 prop_assert!(distance(&a, &c) <= distance(&a, &b) + distance(&b, &c) + 1e-9);
             }
             prop_assert!(kolmogorov_smirnov(&a, &b) <= 1.0);
-            // On a line of that length nothing is further apart than the length times the largest difference.
+            // On a line of that length, no distance exceeds the length times the maximum difference.
             prop_assert!(earth_mover(&a, &b) <= 40.0 * kolmogorov_smirnov(&a, &b) + 1e-9);
         }
     }

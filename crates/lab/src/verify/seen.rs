@@ -1,4 +1,4 @@
-//! What a snapshot shows of a file system, as far as two are compared by it.
+//! The observations from a snapshot that are compared.
 
 use crate::Error;
 use ager::snapshots::FREE_SPACE;
@@ -7,20 +7,20 @@ use snapshot::{Kind, Snapshot, Stat, check, check_pair};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What a checkpoint shows.
+/// The observations of a checkpoint.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The kind of file system.
     pub fs: String,
-    /// What the snapshot holds, with its layout score.
+    /// The statistics of the snapshot, with its layout score.
     pub stat: Stat,
     /// The sizes of all files, ascending.
     pub sizes: Vec<u64>,
-    /// The free extents, where they are known.
+    /// The free extents, if known.
     pub free: Option<FreeSpace>,
 }
 
-/// What a snapshot shows.
+/// The observations from a snapshot.
 pub fn of(snapshot: &Snapshot, free: Option<FreeSpace>) -> Seen {
     let mut linked = HashSet::new();
     let files = snapshot.entries().iter().filter(|entry| entry.kind == Kind::File);
@@ -30,8 +30,8 @@ pub fn of(snapshot: &Snapshot, free: Option<FreeSpace>) -> Seen {
     Seen { fs: snapshot.info().fs.clone(), stat: Stat::of(snapshot), sizes, free }
 }
 
-/// What snapshots in files show, which must be of one file system and in order of time. What lies beside one as
-/// `NAME.free.json` is what `probe free-space --json` has told at the time.
+/// The observations from snapshot files, which must be of one file system and in order of time. A file `NAME.free.json` next to a snapshot
+/// holds the output of `probe free-space --json` of the same time.
 pub fn of_files(paths: &[PathBuf]) -> Result<Vec<Seen>, Error> {
     let mut before: Option<Snapshot> = None;
     let mut seen = Vec::new();
@@ -52,7 +52,7 @@ pub fn of_files(paths: &[PathBuf]) -> Result<Vec<Seen>, Error> {
     Ok(seen)
 }
 
-/// The free space that was noted when the snapshot at `path` was taken.
+/// The free space recorded when the snapshot at `path` was taken.
 fn free_beside(path: &Path) -> Result<Option<FreeSpace>, Error> {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(FREE_SPACE);

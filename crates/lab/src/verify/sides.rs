@@ -1,5 +1,5 @@
-//! The two file systems: the real one, on which an office works, and the one on which the workload of its snapshots is
-//! replayed. A snapshot is taken of each at every checkpoint.
+//! The two file systems: the real one, used by a synthetic office, and the one on which the workload of its snapshots is replayed. A
+//! snapshot of each is taken at every checkpoint.
 
 use super::fresh;
 use super::seen::{self, Seen};
@@ -15,8 +15,8 @@ use snapshot::Snapshot;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Has an office work on a fresh file system in the image at `path`. Gives its snapshots, the first after the filling, and
-/// what they show.
+/// Runs an office on a fresh file system in the image at `path`. Returns its snapshots, the first after the initial filling, and the
+/// observations from them.
 pub fn office(
     session: &Arc<Session>,
     made: &Made,
@@ -39,17 +39,17 @@ pub fn office(
     Ok((snapshots, seen))
 }
 
-/// Snapshots, and what is done with them.
+/// Snapshots, and the parameters of their replay.
 pub struct SnapshotInput {
     /// The snapshots.
     pub series: Box<dyn Series>,
-    /// How a workload is made of them.
+    /// How the workload is derived from them.
     pub options: Options,
-    /// After so many bytes all is written back in its replay.
+    /// The replay syncs after this many bytes.
     pub write_back_bytes: u64,
 }
 
-/// Replays the workload of snapshots on a fresh file system in the image at `path`, and says what each checkpoint shows.
+/// Replays the workload of snapshots on a fresh file system in the image at `path`, and returns the observations of each checkpoint.
 pub fn replayed(
     session: &Arc<Session>,
     made: &Made,
@@ -75,7 +75,7 @@ pub fn replayed(
     Ok(seen)
 }
 
-/// Takes a snapshot, and looks at the free space.
+/// Takes a snapshot, and records the free space.
 fn take(target: &mut dyn Target) -> Result<(Snapshot, Seen), Error> {
     target.settle()?;
     let snapshot = probe::snapshot(target.root(), results::TOOL, threads(), None)?;
