@@ -1,5 +1,5 @@
-//! The driver of everything that is measured on an aged file system beside its unaged copy, or on one file system alone. It opens the
-//! sides, makes the copy, alternates which side goes first, records what is measured at once, and rolls back what was written to.
+//! The driver of all benchmarks on an aged file system and its unaged copy, or on a single file system. It opens the sides, makes the copy,
+//! alternates which side goes first, stores each result immediately, and rolls back what was written to.
 
 mod open;
 mod turn;
@@ -20,17 +20,17 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is measured.
+/// The subject of a measurement.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// An aged file system; beside an unaged copy, unless that is left out.
+    /// An aged file system, and its unaged copy unless that is left out.
     Aged {
         /// Its work directory, whose store holds the results.
         work: PathBuf,
         /// Its name there.
         name: String,
     },
-    /// A directory, an image, a device or a modelled disk, alone.
+    /// A single directory, image, device or modelled disk.
     Alone {
         /// Its path.
         path: PathBuf,
@@ -48,24 +48,24 @@ impl Subject {
     }
 }
 
-/// What a measurement does to the file systems.
+/// The access of a measurement to the file systems.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
-    /// It reads files.
+    /// Reads files.
     Reads,
-    /// It overwrites existing files.
+    /// Overwrites existing files.
     Overwrites,
-    /// It creates files, in directories of its own.
+    /// Creates files, in separate directories.
     Creates,
 }
 
-/// Where the time of a modelled disk comes from.
+/// The source of the time of a modelled disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timing<'a> {
-    /// Requests are recorded, and a model says how long a disk takes for them: the named one, a built-in or a TOML file; otherwise that
-    /// of the disk below, or [`HDD_MODEL`].
+    /// Requests are recorded, and a disk model computes their time: the named one, a built-in or a TOML file; otherwise that of the disk
+    /// below, or [`HDD_MODEL`].
     Priced(Option<&'a str>),
-    /// Modelled disks sleep their service times. An image is put on a disk of the named model.
+    /// Modelled disks sleep their service times. An image is copied to a disk of the named model.
     Slept(Option<&'a str>),
 }
 
@@ -78,13 +78,13 @@ impl<'a> Timing<'a> {
 
 /// A measurement.
 pub(crate) struct Plan<'a> {
-    /// The run in the store; without one, the sides record for themselves.
+    /// The run in the store; without one, the sides record their results themselves.
     pub run: Option<RunPlan<'a>>,
     pub subject: &'a Subject,
-    /// Whether an aged file system is measured beside its unaged copy.
+    /// Whether the unaged copy of an aged file system is measured too.
     pub unaged: bool,
     pub access: Access,
-    /// Whether each repetition begins on the file system as it was.
+    /// Whether each repetition starts on the unchanged file system.
     pub rewinds: bool,
     pub timing: Timing<'a>,
 }
@@ -101,10 +101,10 @@ pub(crate) struct RunPlan<'a> {
 
 /// The result of a measurement.
 pub(crate) struct Measured<T> {
-    /// Name of the aged file system, or path of the one that was measured alone.
+    /// Name of the aged file system, or path of a single one.
     pub name: String,
     pub restored: Restored,
-    /// Model of the modelled disk below; none on a disk of this machine.
+    /// Model of the modelled disk below; `None` on a disk of this machine.
     pub disk: Option<String>,
     pub result: T,
 }
@@ -116,29 +116,29 @@ pub(crate) struct AgedPair<'a> {
     pub watch: &'a mut dyn Watch,
     /// The store of the work directory.
     pub store: Option<&'a Store>,
-    /// The model that requests are priced on.
+    /// The model that computes the cost of requests.
     pub model: Model,
     run: Option<RunId>,
-    /// The aged side or the only one is first.
+    /// The aged or only side comes first.
     sides: Vec<Side>,
     rewinds: bool,
     same_disk: bool,
     traced: bool,
 }
 
-/// One of them.
+/// A side.
 struct Side {
-    /// Its name in the store: `aged`, `unaged`, or empty if it is alone.
+    /// Its name in the store: `aged`, `unaged`, or empty if there is only one.
     subject: &'static str,
     guard: RollbackGuard,
 }
 
-/// The name of a side for people.
+/// The name of a side for users.
 pub(crate) fn named(subject: &'static str) -> &'static str {
     if subject.is_empty() { "alone" } else { subject }
 }
 
-/// Opens the file systems, runs `body` on them, and rolls them back, whatever its result.
+/// Opens the file systems, runs `body` on them, and rolls them back, regardless of the result.
 pub(crate) fn measure<T>(
     plan: &Plan,
     watch: &mut dyn Watch,
@@ -182,7 +182,7 @@ fn begin(store: &Store, plan: &RunPlan, found: &Found) -> Result<RunId, Error> {
     Ok(run)
 }
 
-/// A measurement whose file systems are open.
+/// A plan with open file systems.
 struct OpenPlan<'a> {
     plan: &'a Plan<'a>,
     name: String,
@@ -250,7 +250,7 @@ impl AgedPair<'_> {
         self.sides.iter().map(|side| (side.subject, side.guard.shared()))
     }
 
-    /// Repeats `work` on every side. Returns its results by side; `what` is for people.
+    /// Repeats `work` on every side. Returns the results by side; `what` is shown to users.
     pub fn each<T>(
         &mut self,
         what: &str,
@@ -271,7 +271,7 @@ impl AgedPair<'_> {
                 done += 1;
                 self.watch.at(done);
             }
-            // The next repetition begins with the other side, so that a drift of the machine affects both.
+            // The next repetition starts with the other side, so that a drift of the machine affects both.
             order.reverse();
         }
         Ok(results)
@@ -293,7 +293,7 @@ impl AgedPair<'_> {
         }
     }
 
-    /// Aged over unaged, of the rates of both sides; none if there is one.
+    /// Ratios of the rates, aged over unaged; `None` if there is only one side.
     pub fn ratio(&self, rates: &[Rates]) -> Option<Ratios> {
         match rates {
             [aged, unaged] => Some(Ratios::of(aged, unaged, self.same_disk)),
@@ -301,7 +301,7 @@ impl AgedPair<'_> {
         }
     }
 
-    /// Records numbers.
+    /// Records measurements.
     pub fn record(&self, numbers: &[Measurement]) -> Result<(), results::Error> {
         self.store.zip(self.run).map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
     }

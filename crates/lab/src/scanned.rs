@@ -1,4 +1,4 @@
-//! One scan of a tree, with all that can be told of it: a cold one, or a warm one with little memory.
+//! A single scan of a tree with its measurements: a cold scan, or a warm one with limited memory.
 
 use crate::Error;
 use crate::io_capture::{self, Observation};
@@ -9,22 +9,21 @@ use probe::{Census, DynamicLayout, Reader, Scan, StaticLayout};
 use results::Measurement;
 use results::measures::{self, Measure};
 
-/// The model whose cost is told of every scan.
+/// The model whose cost is reported for every scan.
 pub const HDD_MODEL: &str = "hdd-7200";
 
-/// What a scan told.
+/// The result of a scan.
 pub struct Scanned {
-    /// What was dropped from memory before, and what could not be.
+    /// The caches dropped before, and those that could not be dropped.
     pub chilled: Vec<String>,
-    /// What was read, and how long it took.
+    /// The amount of data and the time.
     pub scan: Scan,
-    /// What the device had to do for it.
+    /// The I/O of the device.
     pub seen: Observation,
     block_bytes: u64,
 }
 
-/// Makes `target` cold and reads it; `traced` where block requests can be traced. A modelled disk has a log of its own for
-/// where they cannot.
+/// Makes `target` cold and reads it. `traced` states whether block requests can be traced; otherwise a modelled disk uses its own log.
 pub fn cold(
     target: &mut dyn Target,
     reader: Reader,
@@ -35,8 +34,8 @@ pub fn cold(
     capture(target, traced, chilled, |target| Ok(probe::scan(target.root(), reader, census)?))
 }
 
-/// Makes `target` cold, reads it within `limit`, so that what fits stays in memory, and then once more, which is what is
-/// told.
+/// Makes `target` cold, reads it within `limit`, so that the cache is filled as far as it fits, and reads it again. Returns the second
+/// scan.
 pub fn warm(
     target: &mut dyn Target,
     census: &Census,
@@ -48,7 +47,7 @@ pub fn warm(
     Ok(Scanned { chilled, ..again(target, census, limit, traced)? })
 }
 
-/// Reads `target` within `limit`, with whatever is in memory.
+/// Reads `target` within `limit`, with the current cache.
 pub fn again(
     target: &dyn Target,
     census: &Census,
@@ -58,7 +57,7 @@ pub fn again(
     capture(target, traced, Vec::new(), |target| Ok(probe::scan_limited(target.root(), census, limit)?))
 }
 
-/// Scans, with an eye on the device.
+/// Scans and captures the I/O of the device.
 fn capture(
     target: &dyn Target,
     traced: bool,
@@ -70,20 +69,20 @@ fn capture(
 }
 
 impl Scanned {
-    /// Where the requests went, if they are known.
+    /// The layout of the requests, if they are known.
     pub fn dynamic_layout(&self) -> Option<DynamicLayout> {
         let mut layout = probe::dynamic_layout(self.seen.requests.as_ref()?, self.block_bytes);
         layout.data_only_score = layout.data_only_score.filter(|_| !self.seen.own_log);
         Some(layout)
     }
 
-    /// Seconds per GiB that a disk of this model and size takes for the same requests, in the order of their issue. Where
-    /// this disk is a modelled one, its own clock may tell another time; see [`Self::disk_clock_s_per_gib`].
+    /// Seconds per GiB that a disk of this model and size takes for the same requests, in the order of their issue. If the file system is
+    /// on a modelled disk, the clock of that disk may give a different time; see [`Self::disk_clock_s_per_gib`].
     pub fn modelled_s_per_gib(&self, model: &Model, disk_bytes: u64) -> Option<f64> {
         Some(per_gib(self.seen.modelled_s(model, disk_bytes)?, self.scan.allocated_bytes))
     }
 
-    /// The numbers, for the store.
+    /// The measurements for the store.
     pub fn numbers(&self, subject: &str, repetition: u64) -> Vec<Measurement> {
         let one = |measure: Measure, value: f64| measure.number(subject, repetition, value);
         let scan = &self.scan;
@@ -102,23 +101,22 @@ impl Scanned {
         numbers
     }
 
-    /// Seconds per GiB by the clock of the modelled disk below; none where there is none, or an ideal one, whose clock
-    /// stands still. Which requests waited together there, for the drive to choose from, depends on how fast this machine
-    /// is, so this time varies from run to run.
+    /// Seconds per GiB by the clock of the modelled disk below; `None` without a modelled disk or with an ideal one, whose clock does not
+    /// advance. The set of requests that the drive chooses from depends on the speed of this machine, so this time varies from run to run.
     pub fn disk_clock_s_per_gib(&self) -> Option<f64> {
         self.seen.disk_clock_s.map(|s| per_gib(s, self.scan.allocated_bytes))
     }
 }
 
-/// Seconds per GiB that a disk of this model and size takes to read all files in scan order, going by their extents and
-/// by nothing else; none where they have none.
+/// Seconds per GiB that a disk of this model and size takes to read all files in scan order, computed from their extents alone; `None`
+/// without extents.
 pub fn extents_s_per_gib(layout: &StaticLayout, model: &Model, disk_bytes: u64) -> Option<f64> {
     let priced = price_extents(model, disk_bytes, &layout.scan_extents);
     let bytes = priced.reads.bytes;
     (bytes > 0).then(|| per_gib(priced.total_s(), bytes))
 }
 
-/// Seconds for `bytes` as seconds for a GiB.
+/// Converts seconds for `bytes` to seconds per GiB.
 pub fn per_gib(seconds: f64, bytes: u64) -> f64 {
     seconds / (bytes as f64 / (1u64 << 30) as f64)
 }

@@ -1,4 +1,4 @@
-//! Repeated scans of an aged file system and its unaged copy, the sides in turn.
+//! Repeated scans of an aged file system and its unaged copy; the sides alternate.
 
 use crate::Error;
 use crate::compare::SUBJECTS;
@@ -10,11 +10,11 @@ use probe::{Census, Reader};
 use results::{Measurement, RunId, Store, Watch, measures};
 use std::sync::Arc;
 
-/// How files are read.
+/// The state of the cache during a scan.
 pub(crate) enum Scan<'a> {
-    /// From a cold cache.
+    /// Cold cache.
     Cold(Reader),
-    /// Again, with the cache of the scan before, within so many bytes of memory.
+    /// Warm cache, filled by the previous scan, within `memory_bytes` of memory.
     Warm { session: &'a Arc<Session>, memory_bytes: u64 },
 }
 
@@ -30,8 +30,8 @@ pub(crate) struct Scans<'a> {
 }
 
 impl Scans<'_> {
-    /// Scans the aged side, which is first, and the other if there is one; records what `numbers` makes of each scan. A scan that is in the
-    /// store is not repeated.
+    /// Scans the aged side, which is first, and the unaged side if there is one. Records the measurements that `numbers` computes from each
+    /// scan. Skips scans that the store already holds.
     pub fn run(
         &self,
         targets: &mut [&mut dyn Target],
@@ -41,7 +41,7 @@ impl Scans<'_> {
         let census =
             targets.iter().map(|target| probe::census(target.root())).collect::<Result<Vec<_>, _>>()?;
         for ((target, subject), census) in targets.iter().zip(SUBJECTS).zip(&census) {
-            // Otherwise they were counted with their extents.
+            // If the file system maps files, they were counted with their extents.
             if !target.maps_files() {
                 self.store.record(self.run, &measures::FILES.once(subject, census.files as f64))?;
             }
@@ -70,7 +70,7 @@ impl Scans<'_> {
                 done += 1;
                 watch.at(done);
             }
-            // The next repetition begins with the other side, so that a drift of the machine affects both.
+            // The next repetition starts with the other side, so that a drift of the machine affects both.
             order.reverse();
         }
         Ok(())

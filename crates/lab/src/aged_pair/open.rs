@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How the directories begin that are made in a user's directory.
+/// Prefix of the directories created in a directory of the user.
 const SCRATCH: &str = "senesce-benchmark";
 
 /// The subject of a measurement, closed.
@@ -23,17 +23,17 @@ pub(super) enum Found<'a> {
     Alone { path: PathBuf, made: Option<Box<Made>> },
 }
 
-/// The same, open.
+/// The subject of a measurement, open.
 pub(super) struct Opened {
     pub sides: Vec<Side>,
     pub unaged: Option<Unaged>,
     pub same_disk: bool,
-    /// The directory that everything is created in, below a directory of the user.
+    /// The directory that all files are created in, below a directory of the user.
     pub scratch: Option<Scratch>,
 }
 
 impl<'a> Found<'a> {
-    /// Looks the subject up. If a killed benchmark left it changed, it is rolled back first.
+    /// Looks up the subject. If a killed benchmark left it changed, rolls it back first.
     pub fn find(plan: &Plan<'a>, watch: &mut dyn Watch) -> Result<Found<'a>, Error> {
         match plan.subject {
             Subject::Aged { work, name } => {
@@ -53,7 +53,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Its name for people.
+    /// The name for users.
     pub fn name(&self) -> String {
         match self {
             Found::Aged { manifest, .. } => manifest.name.clone(),
@@ -89,7 +89,7 @@ impl<'a> Found<'a> {
             Found::Alone { path, made: Some(made) } => {
                 let (dir, name) = dir_and_name(path);
                 let guard = match (&made.home, plan.timing) {
-                    // There is no work directory for an image to restore it from.
+                    // There is no work directory with an image to restore the device from.
                     (Home::Device(_), Timing::Priced(_) | Timing::Slept(None))
                         if plan.access != Access::Reads =>
                     {
@@ -123,7 +123,7 @@ fn check_access(made: &Made, access: Access) -> Result<(), Error> {
     if access == Access::Reads { Ok(()) } else { made.may_be_written() }
 }
 
-/// The directory of a file system that has no work directory, and its name there.
+/// The directory of a file system without a work directory, and its name there.
 fn dir_and_name(path: &Path) -> (&Path, Cow<'_, str>) {
     (path.parent().unwrap_or(Path::new("/")), path.file_stem().unwrap_or_default().to_string_lossy())
 }
@@ -158,7 +158,7 @@ fn no_disk(why: &str) -> Error {
     Error::Refused(format!("{why}, but only images can be put on a modelled disk: leave --disk out"))
 }
 
-/// The same file system; if its modelled disk shall sleep service times, with a clock that does.
+/// The same file system; if its modelled disk has to sleep service times, with a clock that sleeps.
 fn with_clock(made: &Made, timing: Timing) -> Made {
     match (&made.home, timing) {
         (Home::Modelled { dir, model, .. }, Timing::Slept(_)) => on_clock(made, dir, model, Clock::Real),
@@ -171,7 +171,7 @@ fn on_clock(made: &Made, dir: &Path, model: &str, clock: Clock) -> Made {
     Made { home, ..made.clone() }
 }
 
-/// Makes the unaged copy of an aged file system, without sleeping. It is closed.
+/// Makes the unaged copy of an aged file system without sleeping, and closes it.
 fn copy(plan: &Plan, session: &Arc<Session>, work: &Path, manifest: &Manifest) -> Result<Unaged, Error> {
     let Manifest { name, made, fill, .. } = manifest;
     let made = match (&made.home, plan.timing) {

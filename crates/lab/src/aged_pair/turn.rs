@@ -16,7 +16,7 @@ const PLACE: &str = "senesce-benchmark";
 
 /// One repetition on one side.
 pub(crate) struct Turn<'a> {
-    /// The side's name in the store: `aged`, `unaged`, or empty if it is alone.
+    /// The name of the side in the store: `aged`, `unaged`, or empty if there is only one.
     pub subject: &'static str,
     /// From 1.
     pub repetition: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Turn<'a> {
 /// An empty directory for one repetition.
 pub(crate) struct OwnDir {
     path: PathBuf,
-    /// Deletes it.
+    /// Deletes the directory.
     _scratch: Option<Scratch>,
 }
 
@@ -46,7 +46,7 @@ impl OwnDir {
 }
 
 impl Turn<'_> {
-    /// The side's name for people.
+    /// The name of the side for users.
     pub fn name(&self) -> &'static str {
         super::named(self.subject)
     }
@@ -63,7 +63,7 @@ impl Turn<'_> {
         Ok(OwnDir { path: scratch.path().to_owned(), _scratch: Some(scratch) })
     }
 
-    /// Runs a phase from a cold cache, and records its rates under names that begin with `what`.
+    /// Runs a phase from a cold cache, and records its rates under names with the prefix `what`.
     pub fn cold(
         &mut self,
         what: &str,
@@ -76,7 +76,7 @@ impl Turn<'_> {
         Ok(once)
     }
 
-    /// Records numbers.
+    /// Records measurements.
     pub fn record(&self, numbers: &[Measurement]) -> Result<(), results::Error> {
         self.store.zip(self.run).map_or(Ok(()), |(store, run)| store.record_all(run, numbers))
     }
