@@ -1,4 +1,4 @@
-//! Benchmarks with a memory: what they measure lands in the store as soon as it is known.
+//! Benchmarks that record their measurements in the store immediately.
 
 mod import;
 mod on;
@@ -18,41 +18,41 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What a run of the metadata benchmark is asked to be.
+/// Parameters of the metadata benchmark.
 #[derive(Clone)]
 pub struct MetadataSpec {
     /// Name of the run in the store.
     pub name: String,
-    /// The work directory whose store keeps the results; without one they are only passed on.
+    /// The work directory whose store keeps the results; without one they are only passed to the caller.
     pub work: Option<PathBuf>,
-    /// What the benchmark does, who does it, and where the objects are.
+    /// The operations, the ranks, and the location of the objects.
     pub task: Task,
     /// Opens services.
     pub remote: &'static OpenRemote,
-    /// No more memory than this is left free during the run, in bytes.
+    /// Maximum free memory during the run, in bytes.
     pub free_memory_bytes: Option<u64>,
-    /// No more memory than this is left free for a moment between phases, so that caches are emptied.
+    /// Maximum free memory for a moment between phases, in bytes, to empty caches.
     pub free_memory_between_bytes: Option<u64>,
-    /// The ranks, and what is cached for them, have this much memory together and no more, by a control group.
+    /// Memory limit for all ranks together, including their caches, by a control group.
     pub memory_bytes: Option<u64>,
-    /// What a rank that is a process is started with.
+    /// Command that starts a rank as a process.
     pub member: fn() -> Command,
-    /// What a run in a process of its own is started with.
+    /// Command that starts a run in a separate process.
     pub apart: fn() -> Command,
     /// The full command line, for the record.
     pub command: String,
 }
 
-/// What a run of the metadata benchmark gave.
+/// The result of the metadata benchmark.
 #[derive(Clone, Debug, Serialize)]
 pub struct MetadataOutcome {
     /// Name of the run.
     pub name: String,
     /// The interface.
     pub interface: String,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// How memory was limited, if it was.
+    /// The memory limit, if any.
     pub memory: Option<Memory>,
     /// The phases.
     pub phases: Vec<PhaseOutcome>,
@@ -61,21 +61,21 @@ pub struct MetadataOutcome {
 /// A limit on memory.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Memory {
-    /// What limited it.
+    /// The mechanism.
     pub by: MemoryBy,
-    /// What was asked for, in bytes.
+    /// The requested limit, in bytes.
     pub limit_bytes: u64,
-    /// What was really free for the run when it began: of the machine, and no more than its group has.
+    /// The memory that was free when the run started: free memory of the machine, limited by that of the control group.
     pub free_bytes: u64,
 }
 
-/// What limits memory.
+/// The mechanism of a memory limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryBy {
-    /// Memory of the machine is occupied, as published.
+    /// Occupies memory of the machine, as published.
     Occupying,
-    /// The run is in a control group.
+    /// Runs in a control group.
     ControlGroup,
 }
 
@@ -86,15 +86,15 @@ impl MetadataOutcome {
     }
 }
 
-/// Ranks that somebody else has started.
+/// Ranks started by another program.
 pub struct ExternalRanks<'a> {
-    /// All of them, as rank 0 sees them.
+    /// All ranks, from the view of rank 0.
     pub group: &'a mut dyn Group,
-    /// Where the objects of rank 0 are.
+    /// The interface to the objects of rank 0.
     pub interface: &'a mut dyn Interface,
 }
 
-/// Runs the metadata benchmark, with ranks that are started here or are `external`. `seen` is given each phase at once.
+/// Runs the metadata benchmark, with ranks that are started here or are `external`. Passes each phase to `seen` when it ends.
 pub fn metadata(
     spec: &MetadataSpec,
     external: Option<ExternalRanks>,
@@ -110,7 +110,7 @@ pub fn metadata(
     recorded(spec, store.as_ref(), external, watch, seen)
 }
 
-/// Runs it, and records what it gives in the store, if there is one.
+/// Runs the benchmark, and records the result in the store, if there is one.
 fn recorded(
     spec: &MetadataSpec,
     store: Option<&Store>,
@@ -140,7 +140,7 @@ fn recorded(
     })
 }
 
-/// Limits memory as it was asked for, and runs it.
+/// Applies the memory limit, and runs the benchmark.
 fn limited(
     spec: &MetadataSpec,
     external: Option<ExternalRanks>,
@@ -174,7 +174,7 @@ fn limited(
         }
         (None, None) => Launch { task, remote: spec.remote, interrupted, member: &spec.member }.run(recorder),
     };
-    // An error of the store says more than that the run was ended for it.
+    // An error of the store is more specific than the resulting abort of the run.
     recorder.failed.take().map_or(done.map_err(bench_error), Err)?;
     group.map_or(Ok(()), MemoryLimit::remove)?;
     Ok(memory)
@@ -215,13 +215,13 @@ fn say_free(watch: &mut dyn Watch, occupied: Option<&Occupied>) {
     }
 }
 
-/// Says that a phase of a run begins.
+/// Reports that a phase of a run begins.
 pub(crate) fn begins(watch: &mut dyn Watch, title: &str, phase: Phase, iteration: u32) {
     let repeat = if phase == Phase::Benchmark { format!(" {}", iteration + 1) } else { String::new() };
     watch.phase(&format!("{title}: {}{repeat}", phase.name()), None);
 }
 
-/// Keeps all that a phase gave; `place` is its number in the run.
+/// Records the outcome of a phase; `place` is its number in the run.
 pub(crate) fn record_phase(
     store: &Store,
     run: RunId,
@@ -231,7 +231,7 @@ pub(crate) fn record_phase(
     store.record_document(run, outcome.phase.name(), &format!("phase {place}"), outcome)
 }
 
-/// Records what the benchmark tells.
+/// Records the progress of the benchmark.
 struct Recorder<'a> {
     spec: &'a MetadataSpec,
     watch: &'a mut dyn Watch,
@@ -274,10 +274,10 @@ impl Recorder<'_> {
     }
 }
 
-/// The numbers of a phase: the subject is the phase, the repetition its repeat.
+/// The measurements of a phase: the subject is the phase, the repetition its repeat.
 fn numbers(outcome: &PhaseOutcome) -> Vec<Measurement> {
     let repetition = u64::from(outcome.iteration) + 1;
-    // Repeats that wait in between are other measures.
+    // Repeats with waiting times are separate measures.
     let one = |measure: Named, value| {
         measure.waiting(outcome.waiting).number(outcome.phase.name(), repetition, value)
     };

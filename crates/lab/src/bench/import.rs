@@ -1,4 +1,4 @@
-//! Results that others have published, in the store beside our own.
+//! Imports published results to the store, for comparison with our own.
 
 use crate::Error;
 use crate::work::Work;
@@ -8,18 +8,18 @@ use results::{Measurement, NewRun, Store, number};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// A file of results that was read.
+/// A file of results.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImportedFile {
-    /// Where it was found.
+    /// The path.
     pub file: PathBuf,
-    /// What it says.
+    /// Its contents.
     #[serde(flatten)]
     pub imported: Imported,
 }
 
-/// Reads files of results of the metadata benchmark into the store of the work directory, each as a run of its own. If one
-/// of them cannot be read, nothing is recorded.
+/// Imports result files of the metadata benchmark to the store of the work directory, each as a separate run. If a file cannot be read,
+/// nothing is recorded.
 pub fn import_metadata(files: &[PathBuf], work: &Path, command: &str) -> Result<Vec<ImportedFile>, Error> {
     let all = files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
     let work = Work::take(work)?;
@@ -54,7 +54,7 @@ fn record(store: &Store, one: &ImportedFile, command: &str) -> Result<(), Error>
     Ok(recorded?)
 }
 
-/// The same measures as of a run of our own, as far as the file tells them.
+/// The same measures as for our own runs, as far as the file contains them.
 fn numbers(phase: &ImportedPhase) -> Vec<Measurement> {
     let one = |measure: Named, value: f64| {
         measure.number(phase.phase.name(), u64::from(phase.iteration) + 1, value)

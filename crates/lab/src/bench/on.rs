@@ -1,4 +1,4 @@
-//! The metadata benchmark on an aged file system, and on its unaged copy. The aged one is afterwards what it was.
+//! The metadata benchmark on an aged file system and its unaged copy. The aged one is unchanged afterwards.
 
 use super::{MetadataOutcome, MetadataSpec, recorded};
 use crate::Error;
@@ -9,19 +9,19 @@ use results::Watch;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What two sides gave.
+/// The results of both sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct OnAged {
     /// Name of the aged file system.
     pub name: String,
-    /// How the aged file system came to be afterwards what it was before.
+    /// How the aged file system was rolled back.
     #[serde(flatten)]
     pub kept: Restored,
-    /// On the aged one.
+    /// The result on the aged side.
     pub aged: MetadataOutcome,
-    /// On its unaged copy.
+    /// The result on the unaged side.
     pub unaged: MetadataOutcome,
-    /// Each phase on both.
+    /// The phases on both sides.
     pub pairs: Vec<PhasePair>,
 }
 
@@ -30,26 +30,24 @@ pub struct OnAged {
 pub struct PhasePair {
     /// The phase.
     pub phase: &'static str,
-    /// Which repeat of it, from 0.
+    /// Number of the repeat, from 0.
     pub iteration: u32,
-    /// Objects a second on the aged side.
+    /// Objects per second on the aged side.
     pub aged_objects_per_s: f64,
-    /// On the unaged side.
+    /// Objects per second on the unaged side.
     pub unaged_objects_per_s: f64,
-    /// Aged over unaged; below 1 where aging costs.
+    /// Aged over unaged rate; below 1 if aging costs time.
     pub rate_ratio: Option<f64>,
-    /// Latency aged over unaged of each operation, at the median and in the tail (`median`, `p99`, `p999`); above 1 where
-    /// aging costs.
+    /// Aged over unaged latency of each operation, at the median and in the tail (`median`, `p99`, `p999`); above 1 if aging costs time.
     pub latency_ratio: BTreeMap<String, BTreeMap<&'static str, f64>>,
 }
 
-/// What the run of a side is called in the store.
+/// The name of the run of a side in the store.
 pub fn metadata_side(on: &str, side: &str) -> String {
     format!("{on}, {side}")
 }
 
-/// Runs the benchmark of `spec` on the aged file system `on` of its work directory and on an unaged copy. Each side is a run of its own
-/// in the store.
+/// Runs the benchmark on the aged file system `on` of its work directory and on an unaged copy. Each side is a separate run in the store.
 pub fn metadata_on(
     spec: &MetadataSpec,
     on: &str,
